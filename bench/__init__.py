@@ -1,0 +1,1 @@
+"""Measures Rewind against what a user would otherwise have; `scripts/bench` starts it."""

@@ -1,0 +1,62 @@
+"""Interleaved timing: every contender runs once per round, in alternating order."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Callable
+
+Action = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Milliseconds of one contender, a value per round."""
+
+    values: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.values)
+
+    @property
+    def p95(self) -> float:
+        ordered = sorted(self.values)
+        return ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))]
+
+
+def interleave(
+    contenders: Mapping[str, Action],
+    rounds: int,
+    before: Action | None = None,
+    after: Callable[[str], object] | None = None,
+) -> dict[str, Sample]:
+    """Times the contenders round by round, so that a slow minute hits all of them alike.
+
+    `before` prepares a round and `after` checks one contender's result; neither is timed.
+    """
+    taken: dict[str, list[float]] = {name: [] for name in contenders}
+    for number in range(rounds):
+        if before is not None:
+            before()
+        names = list(contenders)
+        for name in names if number % 2 == 0 else reversed(names):
+            taken[name].append(timed(contenders[name]))
+            if after is not None:
+                after(name)
+    return {name: Sample(tuple(values)) for name, values in taken.items()}
+
+
+def timed(action: Action) -> float:
+    start = time.perf_counter()
+    action()
+    return (time.perf_counter() - start) * 1000
+
+
+def settle(seconds: float) -> None:
+    """Lets edits age past the racy window and writes reach the disk, for both sides alike."""
+    os.sync()
+    time.sleep(seconds)

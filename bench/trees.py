@@ -1,0 +1,234 @@
+"""Deterministic project trees that look like a real repository, and the edits made to them."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+import os
+import random
+import shutil
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+# Shares of the files; unequal on purpose, since work split by top-level directory must balance.
+TOP_LEVEL = {
+    "packages": 34,
+    "src": 27,
+    "tests": 14,
+    "docs": 9,
+    "web": 7,
+    "services": 5,
+    "tools": 3,
+    "config": 1,
+}
+MAX_DEPTH = 6
+UNTRACKED_ONE_IN = 20
+BINARY_ONE_IN = 40
+LARGE_ONE_IN = 2000
+LARGE_BYTES = 1 << 20
+TEXT_ENDINGS = ("py", "ts", "tsx", "js", "go", "rs", "md", "json", "css", "html")
+BINARY_ENDINGS = ("png", "woff2", "bin")
+SKIPPED = {".git", ".agent"}
+SYLLABLES = (
+    "ac bel cor dan el fo gra hin is jo ka lum mer nor op pra qui res sta tor un ver wex yl zon"
+)
+ROOT_IGNORE = (
+    "# dependencies and output\nnode_modules/\ndist/\n/coverage\n*.log\n*.tmp\n"
+    ".DS_Store\n__pycache__/\n*.py[cod]\n.env.local\n!keep.log\n"
+)
+NESTED_IGNORE = "generated/\n*.snap.new\n/local-*.json\n"
+
+
+@dataclass(frozen=True)
+class TreeSpec:
+    """What to generate; the same spec always gives the same bytes."""
+
+    files: int
+    mean_bytes: int = 6900
+    seed: int = 20
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A generated tree and the relative paths of its files."""
+
+    root: Path
+    paths: tuple[str, ...]
+
+    @property
+    def untracked(self) -> tuple[str, ...]:
+        return self.paths[UNTRACKED_ONE_IN - 1 :: UNTRACKED_ONE_IN]
+
+    def at(self, root: Path) -> Tree:
+        return Tree(root, self.paths)
+
+
+def plan_tree(root: Path, spec: TreeSpec) -> Tree:
+    rng = random.Random(spec.seed)
+    return Tree(root, tuple(_file_paths(rng, spec.files)))
+
+
+def write_files(tree: Tree, spec: TreeSpec) -> None:
+    rng = random.Random(spec.seed + 1)
+    text = _TextSource(rng)
+    for number, path in enumerate(tree.paths):
+        target = tree.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(_content(rng, text, number, path, spec.mean_bytes))
+    (tree.root / ".gitignore").write_text(ROOT_IGNORE)
+    for top in ("packages", "web"):
+        if (tree.root / top).is_dir():
+            (tree.root / top / ".gitignore").write_text(NESTED_IGNORE)
+
+
+def copy_tree(tree: Tree, root: Path) -> Tree:
+    shutil.copytree(tree.root, root, symlinks=True)
+    return tree.at(root)
+
+
+class Edits:
+    """Hands out edits of files that were not edited before, the same for every tree given."""
+
+    def __init__(self, tree: Tree, seed: int) -> None:
+        self._rng = random.Random(seed)
+        texts = [path for path in tree.paths if path.rsplit(".", 1)[-1] in TEXT_ENDINGS]
+        self._rng.shuffle(texts)
+        # A small tree may run out of files; going round again still gives new content.
+        self._next = itertools.cycle(texts)
+
+    def apply(self, count: int, *roots: Path) -> list[str]:
+        paths = [next(self._next) for _ in range(count)]
+        for path in paths:
+            line = b"changed = %016x\n" % self._rng.getrandbits(64)
+            for root in roots:
+                _insert_line(root / path, line)
+        return paths
+
+
+def fingerprint(root: Path) -> dict[str, tuple[int, str]]:
+    """Mode and content hash of every file, to tell whether a restore was exact."""
+    found = {}
+    for path in _walk(str(root)):
+        with open(path, "rb") as stream:
+            digest = hashlib.sha1(stream.read()).hexdigest()
+        found[os.path.relpath(path, root)] = (stat.S_IMODE(os.stat(path).st_mode), digest)
+    return found
+
+
+def allocated_bytes(root: Path) -> int:
+    """What the file system gave to everything under root, directories included."""
+    total = 0
+    for folder, _, names in os.walk(root):
+        total += os.stat(folder).st_blocks * 512
+        total += sum(os.lstat(os.path.join(folder, name)).st_blocks * 512 for name in names)
+    return total
+
+
+def _walk(root: str) -> Iterator[str]:
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if name not in SKIPPED]
+        for name in names:
+            yield os.path.join(folder, name)
+
+
+def _insert_line(path: Path, line: bytes) -> None:
+    # Written in place, as agents do: the directory's own mtime does not move.
+    old = path.read_bytes()
+    middle = old.find(b"\n", len(old) // 2) + 1
+    path.write_bytes(old[:middle] + line + old[middle:])
+
+
+def _file_paths(rng: random.Random, files: int) -> Iterator[str]:
+    words = _words(rng, 900)
+    for top, share in _shares(files):
+        folders = [top]
+        left = share
+        while left > 0:
+            here = min(left, rng.randint(8, 17))
+            yield from _names_in(rng, words, folders[-1], here)
+            left -= here
+            folders.append(_new_folder(rng, words, folders))
+
+
+def _shares(files: int) -> list[tuple[str, int]]:
+    total = sum(TOP_LEVEL.values())
+    shares = {top: files * weight // total for top, weight in TOP_LEVEL.items()}
+    shares["packages"] += files - sum(shares.values())
+    return list(shares.items())
+
+
+def _new_folder(rng: random.Random, words: list[str], folders: list[str]) -> str:
+    shallow = [path for path in folders[-40:] if path.count("/") < MAX_DEPTH - 2] or folders[:1]
+    while True:
+        path = f"{rng.choice(shallow)}/{rng.choice(words)}-{rng.choice(words)}"
+        if path not in folders:
+            return path
+
+
+def _names_in(rng: random.Random, words: list[str], folder: str, count: int) -> Iterator[str]:
+    for word in rng.sample(words, count):
+        binary = rng.randrange(BINARY_ONE_IN) == 0
+        ending = rng.choice(BINARY_ENDINGS if binary else TEXT_ENDINGS)
+        yield f"{folder}/{word}.{ending}"
+
+
+def _words(rng: random.Random, count: int) -> list[str]:
+    syllables = SYLLABLES.split()
+    found: dict[str, None] = {}
+    while len(found) < count:
+        found["".join(rng.choices(syllables, k=rng.randint(2, 4)))] = None
+    return list(found)
+
+
+class _TextSource:
+    """Code-like lines with common and rare ones, which zlib shrinks about as source code."""
+
+    def __init__(self, rng: random.Random) -> None:
+        words = _words(rng, 3000)
+        weights = [1 / (rank + 3) for rank in range(len(words))]
+        self._lines = [self._line(rng, words, weights) for _ in range(20_000)]
+        self._cumulative = list(
+            itertools.accumulate(1 / math.sqrt(rank + 1) for rank in range(len(self._lines)))
+        )
+
+    def _line(self, rng: random.Random, words: list[str], weights: list[float]) -> str:
+        a, b, c, d = rng.choices(words, weights, k=4)
+        indent = " " * (4 * rng.randrange(4))
+        shape = rng.choice(
+            (
+                f"{a}_{b} = {c}.{d}({rng.randrange(1000)})",
+                f"if {a}.{b} and not {c}_{d}:",
+                f"return {a}({b}, {c}={d})",
+                f"# {a} {b} {c} the {d} of {rng.choice(words)}",
+                f'raise {a.title()}Error("{b} {c} {d}")',
+                "}",
+                "",
+            )
+        )
+        return indent + shape
+
+    def take(self, rng: random.Random, size: int) -> bytes:
+        count = max(1, size // 41)
+        chosen = rng.choices(self._lines, cum_weights=self._cumulative, k=count)
+        return "\n".join(chosen).encode() + b"\n"
+
+
+def _content(
+    rng: random.Random, text: _TextSource, number: int, path: str, mean_bytes: int
+) -> bytes:
+    if number % LARGE_ONE_IN == LARGE_ONE_IN // 2:
+        return _random_bytes(rng, LARGE_BYTES)
+    sigma = 1.1
+    size = int(rng.lognormvariate(math.log(mean_bytes) - sigma * sigma / 2, sigma))
+    size = min(size, 40 * mean_bytes)
+    if path.rsplit(".", 1)[-1] in BINARY_ENDINGS:
+        return _random_bytes(rng, size + 1)
+    # The first line makes every file's content its own.
+    return b"# %s %016x\n" % (path.encode(), rng.getrandbits(64)) + text.take(rng, size)
+
+
+def _random_bytes(rng: random.Random, size: int) -> bytes:
+    return rng.getrandbits(8 * size).to_bytes(size, "little")

@@ -1,0 +1,129 @@
+"""Making a checkpoint: content first, durable; then the record that points at it; then the rest."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from rewind.checkpoint.record import ARCHIVE, FORMAT, Record
+from rewind.errors import RewindError
+from rewind.files import PRIVATE_FILE
+from rewind.snapshot.cache import ScanCache
+from rewind.snapshot.scan import scan
+from rewind.store.objects import ObjectStore
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.state import State
+    from rewind.snapshot.rules import Rules
+    from rewind.snapshot.scan import Progress, Snapshot
+
+
+class Draft:
+    """A snapshot that is captured and durable but has no record yet."""
+
+    def __init__(self, snapshot: Snapshot, code: dict[str, Any], archive: ObjectStore | None) -> None:
+        self.snapshot = snapshot
+        self.code = code
+        self.archive = archive  # the temporary store from which an archive is written
+
+    def close(self) -> None:
+        if self.archive:
+            self.archive.close()
+            remove_database(self.archive.path)
+
+
+def capture(state: State, rules: Rules, progress: Progress | None = None) -> Draft:
+    """Store the whole tree as it is now. The caller holds the lock."""
+    if state.settings.get("storage.format") == "archive":
+        return _capture_apart(state, rules, progress)
+    store = state.objects
+    before = store.added
+    try:
+        snapshot = scan(state.root, rules, state.cache, store, keep=True,
+                        now_ns=state.lock_now_ns, progress=progress)
+        rules_id = store.put(rules.to_json())
+    except BaseException:
+        store.rollback()
+        raise
+    return Draft(snapshot, _code(snapshot, "objects", rules_id, store.added - before), None)
+
+
+def _capture_apart(state: State, rules: Rules, progress: Progress | None) -> Draft:
+    """An archive holds everything, so everything is read; nothing of it goes to the object store."""
+    store = ObjectStore(state.project.path(f"temporary-{os.getpid()}.db"), create=True, durable=False)
+    try:
+        snapshot = scan(state.root, rules, ScanCache(None), store, keep=True,
+                        now_ns=state.lock_now_ns, progress=progress)
+        rules_id = store.put(rules.to_json())
+        store.commit()
+    except BaseException:
+        store.close()
+        remove_database(store.path)
+        raise
+    return Draft(snapshot, _code(snapshot, "archive", rules_id, 0), store)
+
+
+def _code(snapshot: Snapshot, form: str, rules_id: bytes, new_bytes: int) -> dict[str, Any]:
+    return {"format": form, "tree": snapshot.root.hex(), "rules": rules_id.hex(),
+            "fileCount": snapshot.files, "totalSize": snapshot.bytes, "newBytes": new_bytes,
+            "uncovered": snapshot.uncovered}
+
+
+def write_record(state: State, draft: Draft, kind: str, description: str,
+                 trigger: dict[str, Any] | None = None,
+                 extra: dict[str, Any] | None = None) -> Record:
+    """Give the draft its name and make it a checkpoint."""
+    if draft.archive is None:
+        state.objects.commit()
+    newest = state.timeline.newest()
+    now = time.time()
+    name = state.files.reserve(now)
+    record = Record({
+        "format": FORMAT, "name": name, "sequence": newest.sequence + 1 if newest else 1,
+        "createdAt": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now % 1 * 1e3):03d}Z",
+        "description": description, "kind": kind, "trigger": trigger or {},
+        "parent": newest.name if newest else None, "code": draft.code,
+        "hasTranscript": False, "transcript": None, **(extra or {})})
+    if draft.archive is not None:
+        _write_archive(state, record, draft)
+    state.files.write(record)
+    if draft.archive is None:
+        draft.snapshot.remember(state.cache)
+    _note_position(state, newest, record)
+    state.timeline.add(record)
+    return record
+
+
+def _write_archive(state: State, record: Record, draft: Draft) -> None:
+    from rewind.snapshot.portable import write_snapshot
+
+    assert draft.archive is not None
+    path = state.files.path(record.name, ARCHIVE)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)
+    with os.fdopen(fd, "wb") as file:
+        write_snapshot(file, record.data, record.tree, draft.snapshot.tree, draft.archive,
+                       draft.archive.get(record.rules))
+        file.flush()
+        os.fsync(file.fileno())
+    record.data["code"]["newBytes"] = os.path.getsize(path)
+
+
+def _note_position(state: State, newest: Record | None, record: Record) -> None:
+    """A new state of the code ends the way forward; a backup or an unchanged tree does not."""
+    if record.kind == "backup" or (newest and newest.code["tree"] == record.code["tree"]):
+        return
+    try:
+        state.history().note_new_tree()
+    except RewindError:
+        pass  # a damaged history must not cost a checkpoint; undo and validate report it
+
+
+def remove_database(path: str) -> None:
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        try:
+            os.unlink(path + suffix)
+        except FileNotFoundError:
+            pass

@@ -1,0 +1,148 @@
+"""`restore-history.json`: where we stand in the sequence of checkpoints, and how to go on from there.
+
+`entries` are the steps that can be taken back, `redo` the states that were left by going back.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+
+from rewind.errors import FormatTooNew, RewindError, StoreDamaged
+from rewind.files import read_bounded, write_atomic
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FORMAT = 1
+KEPT_STEPS = 20  # the backups of this many steps are never collected
+_MAX_STEPS = 200
+_MAX_BYTES = 4 << 20
+
+
+class History:
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.data = self._load()
+
+    def _load(self) -> dict[str, Any]:
+        empty: dict[str, Any] = {"format": FORMAT, "position": None, "entries": [], "redo": []}
+        try:
+            data = json.loads(read_bounded(self.path, _MAX_BYTES))
+        except FileNotFoundError:
+            return empty
+        except (ValueError, RecursionError, RewindError):
+            data = None
+        if not _is_sound(data):
+            raise StoreDamaged(what=f"{self.path} is not readable",
+                               hint="Move this file away to go on; the checkpoints themselves are fine.")
+        if data.get("format", 0) > FORMAT:
+            raise FormatTooNew(what=self.path, found=data["format"], known=FORMAT)
+        return {**empty, **data}
+
+    def save(self) -> None:
+        self.data["entries"] = self.data["entries"][-_MAX_STEPS:]
+        self.data["redo"] = self.data["redo"][-_MAX_STEPS:]
+        write_atomic(self.path, json.dumps(self.data, indent=2).encode() + b"\n")
+
+    @property
+    def position(self) -> int | None:
+        """The sequence number of the checkpoint we went back to; None at the top."""
+        position: int | None = self.data["position"]
+        return position
+
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        entries: list[dict[str, Any]] = self.data["entries"]
+        return entries
+
+    @property
+    def redo(self) -> list[dict[str, Any]]:
+        redo: list[dict[str, Any]] = self.data["redo"]
+        return redo
+
+    def interrupted(self) -> dict[str, Any] | None:
+        """The step that a killed process left half done."""
+        return self.entries[-1] if self.entries and self.entries[-1].get("in_progress") else None
+
+    def begin(self, action: str, checkpoint: str, backup: str | None,
+              paths: list[str] | None) -> dict[str, Any]:
+        """Written before the first change of the tree, so that a crash is seen afterwards."""
+        entry = {
+            "timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "action": action,
+            "checkpoint": checkpoint, "backup_checkpoint": backup, "transcript_backup": None,
+            "fork": None, "paths": paths, "position_before": self.position, "in_progress": True,
+        }
+        if self.interrupted():
+            # Finishing a half-done step: the way back stays the state before it began.
+            entry["resumes"] = self.entries.pop()
+        self.entries.append(entry)
+        self.save()
+        return entry
+
+    def finish(self, entry: dict[str, Any], position: int | None, *, partial: bool) -> None:
+        """The step is done: a restore or undo can be redone later, a redo is used up."""
+        entry["in_progress"] = False
+        first = entry.pop("resumes", None)
+        if first:
+            entry["backup_checkpoint"] = first["backup_checkpoint"]
+            entry["position_before"] = first["position_before"]
+        if entry["action"] == "redo":
+            entry["redone"] = self.redo.pop()
+        elif entry["backup_checkpoint"]:
+            self._push_redo(entry["backup_checkpoint"], entry["position_before"])
+        if not partial:
+            self.data["position"] = position
+        self.save()
+
+    def _push_redo(self, checkpoint: str, position: int | None) -> None:
+        if not self.redo or self.redo[-1]["checkpoint"] != checkpoint:
+            self.redo.append({"checkpoint": checkpoint, "position": position})
+
+    def begin_undo_restore(self, entry: dict[str, Any]) -> None:
+        if not entry.get("in_progress"):
+            entry["in_progress"] = entry["undoing"] = True
+            self.save()
+
+    def finish_undo_restore(self, undone: dict[str, Any], backup: str | None) -> None:
+        """The last step is taken back and forgotten; going forward again leads to what it had made."""
+        half_done = undone.get("in_progress") and not undone.get("undoing")
+        if undone.get("redone"):
+            self.redo.append(undone["redone"])
+        elif not half_done:
+            if self.redo and self.redo[-1]["checkpoint"] == undone["backup_checkpoint"]:
+                self.redo.pop()
+            if backup:
+                self._push_redo(backup, self.position)
+        self.entries.remove(undone)
+        self.data["position"] = undone.get("position_before")
+        self.save()
+
+    def note_new_tree(self) -> None:
+        """Work went on from here: we are at the top, and there is no forward any more."""
+        if self.position is not None or self.redo:
+            self.data["position"] = None
+            self.data["redo"] = []
+            self.save()
+
+    def backups_in_use(self) -> set[str]:
+        """Checkpoints that the last steps need for their way back or forward."""
+        names = [e.get("backup_checkpoint") for e in self.entries[-KEPT_STEPS:]]
+        names += [e["checkpoint"] for e in self.entries[-KEPT_STEPS:] if e.get("action") == "redo"]
+        names += [r["checkpoint"] for r in self.redo[-KEPT_STEPS:]]
+        for entry in self.entries[-KEPT_STEPS:]:
+            names += [(entry.get("redone") or {}).get("checkpoint"),
+                      (entry.get("resumes") or {}).get("backup_checkpoint")]
+        return {name for name in names if isinstance(name, str)}
+
+
+def _is_sound(data: Any) -> bool:
+    if not isinstance(data, dict) or not isinstance(data.get("format"), int):
+        return False
+    position = data.get("position")
+    lists = [data.get("entries", []), data.get("redo", [])]
+    return ((position is None or isinstance(position, int))
+            and all(isinstance(one, list) for one in lists)
+            and all(isinstance(item, dict) and isinstance(item.get("checkpoint"), str)
+                    for one in lists for item in one))

@@ -1,0 +1,62 @@
+"""Making a project's state directory, or taking over one that is already there."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import time
+
+from rewind.checkpoint import known_stores
+from rewind.checkpoint.state import FORMAT, State, read_store_file
+from rewind.errors import RewindError, StoreNotTrusted
+from rewind.files import make_private_dir, write_atomic
+from rewind.paths import STORE_FILE, Project, global_state, open_project, project_state
+
+_CONTENT = ("objects.db", "checkpoints")
+
+
+def init_project(root: str, home: str, mode: str, trust: bool) -> tuple[State, bool]:
+    """The opened state, and whether it is new."""
+    root = os.path.realpath(root)
+    if not os.path.isdir(root):
+        raise RewindError(f"There is no directory {root}")
+    existing = open_project(root, home)
+    if existing:
+        return _reopen(existing, mode, trust), False
+    state = project_state(root) if mode == "project" else global_state(root, home)
+    project = Project(root, state, home)
+    _refuse_planted(project, trust)
+    _create(project)
+    return State(project), True
+
+
+def _reopen(project: Project, mode: str, trust: bool) -> State:
+    info = read_store_file(project)
+    if trust:
+        known_stores.remember(project.home, info["id"], project.root)
+    return State(project)
+
+
+def _refuse_planted(project: Project, trust: bool) -> None:
+    """Content without a store file was not left by us: `_create` writes the file first of all."""
+    if os.path.islink(project.state) or os.path.islink(os.path.dirname(project.state)):
+        raise RewindError(f"{project.state} lies behind a symbolic link, and Rewind does not follow it.",
+                          hint="Remove the link, then run `rewind init` again.")
+    if not trust and any(os.path.lexists(project.path(name)) for name in _CONTENT):
+        raise StoreNotTrusted(path=project.state)
+
+
+def _create(project: Project) -> None:
+    store_id = secrets.token_hex(16)
+    make_private_dir(project.state)
+    os.chmod(project.state, 0o700)
+    write_atomic(project.path(".gitignore"), b"*\n")
+    if project.mode == "global":
+        info = {"root": project.root}
+        write_atomic(project.path("project.json"), json.dumps(info, indent=2).encode() + b"\n")
+    # Known before it exists: after a crash in between, `init` simply makes another one.
+    known_stores.remember(project.home, store_id, project.root)
+    data = {"format": FORMAT, "id": store_id, "root": project.root,
+            "createdAt": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+    write_atomic(project.path(STORE_FILE), json.dumps(data, indent=2).encode() + b"\n")

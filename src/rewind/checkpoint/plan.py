@@ -1,0 +1,209 @@
+"""What a restore would do, worked out from two trees and the rules; touches nothing."""
+
+from __future__ import annotations
+
+from rewind.snapshot.change import Change, Paths
+from rewind.snapshot.sqlite_files import main_of
+from rewind.snapshot.tree import DIR, EMPTY, FILES, UNCOVERED, Entry, Tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rewind.snapshot.change import Trees
+
+IGNORED_NEWCOMER = "ignored"
+NOT_EMPTY = "not-empty"
+IN_THE_WAY = "in-the-way"
+_PASSING = (b"skip-list", b"ignored", b"ignored-large", b"too-large", b"pins-only")
+
+
+class Kept:
+    """A path that the checkpoint does not account for, or that could not be restored, and why."""
+
+    __slots__ = ("conflict", "path", "reason")
+
+    def __init__(self, path: bytes, reason: str, conflict: bool = False) -> None:
+        self.path = path
+        self.reason = reason
+        self.conflict = conflict  # the checkpoint holds this path, and it stays as it is now
+
+
+class RestorePlan:
+    def __init__(self, checkpoint: str) -> None:
+        self.checkpoint = checkpoint
+        self.changes: list[Change] = []
+        self.kept: list[Kept] = []
+        self.unknown: list[bytes] = []  # must be captured before anything can be said of them
+        self.foreign: list[bytes] = []  # changed since the newest checkpoint; only the backup has them
+
+    @property
+    def empty(self) -> bool:
+        return not self.changes and not self.conflicts
+
+    @property
+    def written(self) -> list[bytes]:
+        return sorted({c.path for c in self.changes if c.action in ("write", "mkdir", "chmod")})
+
+    @property
+    def deleted(self) -> list[bytes]:
+        gone = {c.path for c in self.changes if c.action in ("delete", "rmdir")}
+        return sorted(gone - set(self.written))
+
+    @property
+    def conflicts(self) -> list[Kept]:
+        return [k for k in self.kept if k.conflict]
+
+
+def plan_restore(checkpoint: str, then: bytes, then_trees: Trees, now: bytes, now_trees: Trees,
+                 skipped: Callable[[bytes, bool], bool], paths: Paths) -> RestorePlan:
+    """`skipped` says whether the rules of then or of now ignore a path."""
+    planner = _Planner(RestorePlan(checkpoint), then_trees, now_trees, skipped, paths)
+    planner.compare(b"", then_trees(then), now_trees(now))
+    return planner.plan
+
+
+class _Planner:
+    def __init__(self, plan: RestorePlan, then_trees: Trees, now_trees: Trees,
+                 skipped: Callable[[bytes, bool], bool], paths: Paths) -> None:
+        self.plan = plan
+        self.then_trees = then_trees
+        self.now_trees = now_trees
+        self.skipped = skipped
+        self.paths = paths
+
+    def compare(self, folder: bytes, then: Tree, now: Tree) -> None:
+        for name in sorted({*then.entries, *now.entries}):
+            path = folder + b"/" + name if folder else name
+            if not self.paths.touches(path):
+                continue
+            target, present = then.entries.get(name), now.entries.get(name)
+            if target is None:
+                if present and not then.partial and self.paths.covers(path):
+                    self._newcomer(folder, name, present, then, now)
+            elif target.kind == UNCOVERED:
+                pass  # it was there but not captured: whatever it is now stays
+            elif present is None:
+                if now.partial:
+                    self._ask_for(path, target)  # it may be there; only pins were looked at
+                else:
+                    self._add(path, target)
+            elif present.kind == UNCOVERED:
+                self._uncovered_now(path, target, present)
+            else:
+                self._both(path, target, present)
+
+    # the checkpoint has it
+
+    def _both(self, path: bytes, target: Entry, present: Entry) -> None:
+        covered = self.paths.covers(path)
+        if target.kind == DIR and present.kind == DIR:
+            if target.mode != present.mode and covered:
+                self._change("chmod", path, target, present)
+            if target.ref != present.ref:
+                self.compare(path, self.then_trees(target.ref), self.now_trees(present.ref))
+        elif target.kind == DIR:
+            self._change("delete", path, None, present, in_the_way=True)
+            self._add(path, target, present)
+        elif present.kind == DIR:
+            self._directory_in_the_way(path, target, present)
+        elif not target.same_content(present):
+            self._change("write", path, target, present)
+        elif target.mode != present.mode:
+            self._change("chmod", path, target, present)
+
+    def _directory_in_the_way(self, path: bytes, target: Entry, present: Entry) -> None:
+        mark, kept = len(self.plan.changes), len(self.plan.kept)
+        if self._remove_dir(path, present, in_the_way=True):
+            self._change("write", path, target, present)
+        else:
+            del self.plan.changes[mark:]
+            del self.plan.kept[kept:]
+            self.plan.kept.append(Kept(path, IN_THE_WAY, conflict=True))
+
+    def _add(self, path: bytes, target: Entry, present: Entry | None = None) -> None:
+        if target.kind == UNCOVERED:
+            return
+        if target.kind != DIR:
+            if self.paths.covers(path):
+                self._change("write", path, target, present)
+            return
+        below = self.then_trees(target.ref)
+        self._change("mkdir", path, target, present)
+        for name, entry in below.entries.items():
+            child = path + b"/" + name
+            if self.paths.touches(child):
+                self._add(child, entry)
+
+    def _uncovered_now(self, path: bytes, target: Entry, present: Entry) -> None:
+        if present.ref in _PASSING:
+            self._ask_for(path, target)
+        elif self.paths.covers(path):
+            self.plan.kept.append(Kept(path, present.ref.decode(), conflict=True))
+
+    def _ask_for(self, path: bytes, target: Entry) -> None:
+        if target.kind == DIR:
+            for name, entry in self.then_trees(target.ref).entries.items():
+                if self.paths.touches(path + b"/" + name):
+                    self._ask_for(path + b"/" + name, entry)
+        elif target.kind != UNCOVERED and self.paths.covers(path):
+            self.plan.unknown.append(path)
+
+    # the checkpoint does not have it
+
+    def _newcomer(self, folder: bytes, name: bytes, present: Entry, then: Tree, now: Tree) -> None:
+        path = folder + b"/" + name if folder else name
+        main = main_of(name, now.entries) or main_of(name, then.entries)
+        if main and present.kind in FILES:
+            # A journal goes with its database: left beside an older one it would corrupt it.
+            database = then.entries.get(main)
+            if database is not None:
+                if database.kind in FILES:
+                    self._change("delete", path, None, present)
+                return
+            main_path = folder + b"/" + main if folder else main
+            self._remove(path, present, rule_path=main_path)
+            return
+        self._remove(path, present)
+
+    def _remove(self, path: bytes, present: Entry, *, in_the_way: bool = False,
+                rule_path: bytes | None = None) -> bool:
+        """Plan to remove what came after the checkpoint; False when some of it stays."""
+        if present.kind == UNCOVERED:
+            self.plan.kept.append(Kept(path, present.ref.decode()))
+            return False
+        if self.skipped(rule_path or path, present.kind == DIR):
+            self.plan.kept.append(Kept(path, IGNORED_NEWCOMER))
+            return False
+        if present.kind == DIR:
+            return self._remove_dir(path, present, in_the_way=in_the_way)
+        self._change("delete", path, None, present, in_the_way=in_the_way)
+        return True
+
+    def _remove_dir(self, path: bytes, present: Entry, *, in_the_way: bool) -> bool:
+        tree = self.now_trees(present.ref)
+        emptied = not tree.partial
+        for name, entry in tree.entries.items():
+            main = main_of(name, tree.entries)
+            rule_path = path + b"/" + main if main and entry.kind in FILES else None
+            if not self._remove(path + b"/" + name, entry, in_the_way=in_the_way,
+                                rule_path=rule_path):
+                emptied = False
+        if emptied:
+            self._change("rmdir", path, None, present, in_the_way=in_the_way)
+        return emptied
+
+    def _change(self, action: str, path: bytes, target: Entry | None, before: Entry | None, *,
+                in_the_way: bool = False) -> None:
+        self.plan.changes.append(Change(action, path, target, before, in_the_way))
+
+
+def paths_in(trees: Trees, root: bytes, folder: bytes = b"") -> dict[bytes, Entry]:
+    """Every path of a tree with its entry; for small trees and tests."""
+    found: dict[bytes, Entry] = {}
+    for name, entry in (trees(root) if root else EMPTY).entries.items():
+        path = folder + b"/" + name if folder else name
+        found[path] = entry
+        if entry.kind == DIR:
+            found.update(paths_in(trees, entry.ref, path))
+    return found

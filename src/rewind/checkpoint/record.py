@@ -1,0 +1,210 @@
+"""`metadata.json`: what a checkpoint is, apart from its content."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+from rewind.errors import CheckpointNotFound, FormatTooNew, RewindError, StoreDamaged
+from rewind.files import fsync_dir, read_bounded, write_atomic
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FORMAT = 1
+METADATA = "metadata.json"
+ARCHIVE = "snapshot.tar.gz"
+KINDS = ("auto", "manual", "initial", "backup")
+_MAX_METADATA = 1 << 20
+
+
+class Record:
+    """One checkpoint's metadata. Fields that this version does not know are kept as they are."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = data
+
+    @property
+    def name(self) -> str:
+        return str(self.data["name"])
+
+    @property
+    def sequence(self) -> int:
+        return int(self.data["sequence"])
+
+    @property
+    def created_at(self) -> str:
+        return str(self.data["createdAt"])
+
+    @property
+    def kind(self) -> str:
+        return str(self.data["kind"])
+
+    @property
+    def description(self) -> str:
+        return str(self.data.get("description") or "")
+
+    @property
+    def trigger(self) -> dict[str, Any]:
+        return self.data.get("trigger") or {}
+
+    @property
+    def code(self) -> dict[str, Any]:
+        code: dict[str, Any] = self.data["code"]
+        return code
+
+    @property
+    def format(self) -> str:
+        return str(self.code["format"])
+
+    @property
+    def tree(self) -> bytes:
+        return bytes.fromhex(self.code["tree"])
+
+    @property
+    def rules(self) -> bytes:
+        return bytes.fromhex(self.code["rules"])
+
+    @property
+    def created(self) -> float:
+        """Seconds since the epoch."""
+        import calendar
+
+        return calendar.timegm(time.strptime(self.created_at[:19], "%Y-%m-%dT%H:%M:%S"))
+
+    def encode(self) -> bytes:
+        return json.dumps(self.data, indent=2, ensure_ascii=True).encode() + b"\n"
+
+
+def is_name(text: str) -> bool:
+    """YYYYmmdd_HHMMSS_NNN; anything else is never made into a path."""
+    return (len(text) >= 19 and text[8] == text[15] == "_" and text.isascii()
+            and text.replace("_", "").isdigit() and text.count("_") == 2)
+
+
+def decode_record(name: str, raw: bytes) -> Record:
+    try:
+        data = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise StoreDamaged(what=f"the metadata of {name} is not valid JSON",
+                           hint=_DAMAGED_HINT.format(name=name))
+    problem = _problem(name, data)
+    if problem:
+        raise StoreDamaged(what=f"the metadata of {name} {problem}",
+                           hint=_DAMAGED_HINT.format(name=name))
+    return Record(data)
+
+
+_DAMAGED_HINT = ("The other checkpoints are not affected. `rewind validate --deep` says what is left"
+                 " of it: {name}")
+
+
+def _problem(name: str, data: Any) -> str:
+    if not isinstance(data, dict):
+        return "is not an object"
+    found = data.get("format")
+    if isinstance(found, int) and found > FORMAT:
+        raise FormatTooNew(what=f"Checkpoint {name}", found=found, known=FORMAT)
+    if data.get("name") != name:
+        return "is of another checkpoint"
+    code = data.get("code")
+    wanted = {"sequence": int, "createdAt": str, "kind": str}
+    for key, kind in wanted.items():
+        if not isinstance(data.get(key), kind):
+            return f"lacks a usable {key!r}"
+    if not _is_timestamp(data["createdAt"]):
+        return "has an unreadable 'createdAt'"
+    if not isinstance(code, dict) or code.get("format") not in ("objects", "archive"):
+        return "has no usable 'code'"
+    if not (_is_id(code.get("tree")) and _is_id(code.get("rules"))):
+        return "names no tree"
+    if not isinstance(data.get("trigger") or {}, dict):
+        return "has an unreadable 'trigger'"
+    return ""
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, str) and len(value) == 64 and all(c in "0123456789abcdef" for c in value)
+
+
+def _is_timestamp(text: str) -> bool:
+    try:
+        time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")
+    except ValueError:
+        return False
+    return True
+
+
+class RecordFiles:
+    """The directory `checkpoints/`: one directory per record, which exists once its metadata does."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def path(self, name: str, file: str = METADATA) -> str:
+        if not is_name(name):
+            raise CheckpointNotFound(name=name)
+        return os.path.join(self.folder, name, file)
+
+    def reserve(self, now: float) -> str:
+        """A name nobody else has: mkdir is the reservation."""
+        stamp = time.strftime("%Y%m%d_%H%M%S", time.gmtime(now))
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        for number in range(1, 100_000):
+            name = f"{stamp}_{number:03d}"
+            try:
+                os.mkdir(os.path.join(self.folder, name), 0o700)
+            except FileExistsError:
+                continue
+            return name
+        raise RewindError("There is no free name for a checkpoint in this second.")
+
+    def write(self, record: Record) -> None:
+        """The record makes the checkpoint exist, so its content must be durable before this."""
+        write_atomic(self.path(record.name), record.encode())
+        fsync_dir(self.folder)
+
+    def read(self, name: str) -> Record:
+        try:
+            raw = read_bounded(self.path(name), _MAX_METADATA)
+        except (FileNotFoundError, NotADirectoryError):
+            raise CheckpointNotFound(name=name)
+        except RewindError as error:
+            raise StoreDamaged(what=error.message)
+        return decode_record(name, raw)
+
+    def stamps(self) -> dict[str, str]:
+        """Name -> a stamp that changes with the file, for every record there is."""
+        found = {}
+        try:
+            names = os.listdir(self.folder)
+        except FileNotFoundError:
+            return {}
+        for name in names:
+            if is_name(name):
+                try:
+                    st = os.stat(f"{self.folder}/{name}/{METADATA}")
+                except (FileNotFoundError, NotADirectoryError):
+                    continue
+                found[name] = f"{st.st_mtime_ns} {st.st_size} {st.st_ino}"
+        return found
+
+    def delete(self, name: str) -> None:
+        """The metadata goes first: from then on the checkpoint does not exist."""
+        folder = os.path.dirname(self.path(name))
+        for file in (METADATA, *sorted(os.listdir(folder))):
+            try:
+                os.unlink(os.path.join(folder, file))
+            except FileNotFoundError:
+                continue
+        os.rmdir(folder)
+
+    def sweep(self) -> None:
+        """Remove what a killed process left: directories that never became a checkpoint."""
+        for name in os.listdir(self.folder) if os.path.isdir(self.folder) else ():
+            if is_name(name) and not os.path.exists(self.path(name)):
+                self.delete(name)

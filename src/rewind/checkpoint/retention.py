@@ -1,0 +1,188 @@
+"""What is kept: old automatic checkpoints thin out with age, and the disk budget holds."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from rewind.checkpoint.record import ARCHIVE
+from rewind.errors import RewindError, StoreDamaged
+from rewind.snapshot.tree import CHUNKED, DIR, FILE, Tree, decode_pieces
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rewind.checkpoint.record import Record
+    from rewind.checkpoint.state import State
+    from rewind.config.load import Settings
+    from rewind.snapshot.scan import Progress
+    from rewind.store.objects import ObjectStore
+
+KEPT_NEWEST = 20
+_HOUR, _DAY = 3600.0, 86400.0
+_FILL = 0.8  # over the cap, collect down to this part of it
+
+
+class Collected:
+    def __init__(self) -> None:
+        self.deleted: list[str] = []
+        self.freed = 0
+
+
+def thin(records: list[Record], now: float, settings: Settings, kept: set[str]) -> list[Record]:
+    """The checkpoints that the policy lets go; `kept` are names that it may not."""
+    all_until = now - settings.get("retention.keepAllHours") * _HOUR
+    hourly_until = now - settings.get("retention.hourlyDays") * _DAY
+    daily_until = now - settings.get("retention.dailyDays") * _DAY
+    seen: set[tuple[str, int]] = set()
+    gone = []
+    for record in reversed(records):  # the newest of each hour or day is the one that stays
+        at = record.created
+        if at >= all_until:
+            continue
+        if at >= hourly_until:
+            slot = ("hour", int(at // _HOUR))
+        elif at >= daily_until:
+            slot = ("day", int(at // _DAY))
+        else:
+            slot = None
+        if slot is not None and slot not in seen:
+            seen.add(slot)
+        elif record.name not in kept:
+            gone.append(record)
+    return gone
+
+
+def never_collected(records: list[Record], in_use: set[str]) -> set[str]:
+    """The newest, those a person asked for, and what the last restores need for their way back."""
+    newest = {r.name for r in records[-KEPT_NEWEST:]}
+    return newest | {r.name for r in records if r.kind == "manual"} | in_use
+
+
+def keep_newest(records: list[Record], number: int, in_use: set[str]) -> list[Record]:
+    """`gc --keep N`: a person asks, so manual checkpoints count like the rest."""
+    shown = [r for r in records if r.kind != "backup"]
+    kept = {r.name for r in (shown[-number:] if number else [])} | in_use
+    return [r for r in records if r.name not in kept]
+
+
+def choose(state: State, keep: int | None) -> list[Record]:
+    """The checkpoints that a collection now would delete."""
+    records = state.timeline.all()
+    in_use = state.history().backups_in_use()
+    if keep is not None:
+        return keep_newest(records, keep, in_use)
+    kept = never_collected(records, in_use)
+    gone = thin(records, time.time(), state.settings, kept)
+    return gone + _over_budget(state, records, {r.name for r in gone}, kept)
+
+
+def _over_budget(state: State, records: list[Record], gone: set[str], kept: set[str]) -> list[Record]:
+    cap = int(state.settings.get("storage.maxSizeMb") * (1 << 20))
+    if disk_use(state) <= cap:
+        return []
+    sizes = state.objects.sizes()
+    live: set[bytes] = set()
+    left = [r for r in records if r.name not in gone]
+    order = [r for r in left if r.name in kept] + [r for r in reversed(left) if r.name not in kept]
+    total = 0
+    for i, record in enumerate(order):
+        added = _mark(state, [record], live)
+        total += sum(sizes.get(oid, 0) for oid in added) + archive_size(state, record)
+        if total > cap * _FILL and record.name not in kept:
+            return order[i:]
+    return []
+
+
+def archive_size(state: State, record: Record) -> int:
+    if record.format != "archive":
+        return 0
+    try:
+        return os.path.getsize(state.files.path(record.name, ARCHIVE))
+    except OSError:
+        return 0
+
+
+def disk_use(state: State) -> int:
+    archives = (r for r in state.timeline.all() if r.format == "archive")
+    return state.objects.size_on_disk() + sum(archive_size(state, r) for r in archives)
+
+
+def collect(state: State, records: list[Record], progress: Progress | None = None) -> Collected:
+    """Delete these checkpoints and every object that no other one needs. The caller holds the lock."""
+    result = Collected()
+    before = disk_use(state)
+    gone = {r.name for r in records}
+    left = [r for r in state.timeline.all() if r.name not in gone]
+    if state.timeline.damaged:
+        # What an unreadable record refers to is unknown, so nothing may be called unused.
+        raise StoreDamaged(what=f"the metadata of {', '.join(sorted(state.timeline.damaged))} is unreadable")
+    live: set[bytes] = set()
+    _mark(state, left, live, progress)
+    for record in records:  # records first: one that exists must never point at nothing
+        state.files.delete(record.name)
+        result.deleted.append(record.name)
+    state.files.sweep()
+    state.cache.forget_trees_not_in(live)
+    state.objects.delete(oid for oid in list(state.objects.ids()) if oid not in live)
+    state.objects.give_back_space()
+    state.close()
+    result.freed = max(0, before - disk_use(state))
+    return result
+
+
+def _mark(state: State, records: Iterable[Record], live: set[bytes],
+          progress: Progress | None = None) -> list[bytes]:
+    """Add to `live` everything these records reach; returns what was new."""
+    added: list[bytes] = []
+    todo = [r for r in records if r.format == "objects"]
+    for number, record in enumerate(todo):
+        for oid in (record.rules,):
+            if oid not in live:
+                live.add(oid)
+                added.append(oid)
+        _mark_tree(state.objects, record.tree, live, added)
+        if progress:
+            progress("Looking at checkpoints", number + 1, len(todo))
+    return added
+
+
+def _mark_tree(store: ObjectStore, root: bytes, live: set[bytes], added: list[bytes]) -> None:
+    pending = [root]
+    while pending:
+        oid = pending.pop()
+        if oid in live:
+            continue
+        live.add(oid)
+        added.append(oid)
+        for entry in Tree.decode(store.get(oid)).entries.values():
+            if entry.kind == DIR:
+                pending.append(entry.ref)
+            elif entry.kind in (FILE, CHUNKED) and entry.ref not in live:
+                live.add(entry.ref)
+                added.append(entry.ref)
+                if entry.kind == CHUNKED:
+                    fresh = [o for _, o in decode_pieces(store.get(entry.ref)) if o not in live]
+                    live.update(fresh)
+                    added.extend(fresh)
+
+
+def is_due(state: State) -> bool:
+    """Whether a collection is worth starting now; asked after every checkpoint, so it must be cheap."""
+    cap = int(state.settings.get("storage.maxSizeMb") * (1 << 20))
+    rows = state.derived.query("SELECT value FROM facts WHERE key='collected'")
+    last = rows[0][0] if rows else 0.0
+    since = time.time() - last
+    try:
+        over = disk_use(state) > cap
+    except RewindError:
+        return False
+    if not rows:
+        note_collection(state)
+        return over
+    return since > _DAY or (over and since > 60)
+
+
+def note_collection(state: State) -> None:
+    state.derived.write([("INSERT OR REPLACE INTO facts VALUES('collected', ?)", [(time.time(),)])])

@@ -1,0 +1,211 @@
+"""A project's state directory, opened: settings, lock, stores, records and rules."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+
+from rewind.checkpoint.history import History
+from rewind.checkpoint.known_stores import is_known
+from rewind.checkpoint.record import RecordFiles
+from rewind.checkpoint.timeline import Timeline
+from rewind.config.ignore_list import builtin_ignore_patterns
+from rewind.config.load import load_settings
+from rewind.errors import FormatTooNew, Locked, RewindError, StateUnwritable, StoreDamaged, StoreNotTrusted
+from rewind.files import Lock, on_local_disk, read_bounded
+from rewind.paths import STORE_FILE, Project
+from rewind.snapshot import gitfiles
+from rewind.snapshot.cache import ScanCache
+from rewind.snapshot.rules import MB, Rules
+from rewind.store.derived import DerivedDb
+from rewind.store.objects import ObjectStore
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+FORMAT = 1
+_MAX_BYTES = 4 << 20
+
+
+class State:
+    """Everything a command needs of one project. Opened cheaply; each part when it is asked for."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.root = os.fsencode(project.root)
+        self.store_info = read_store_file(project)
+        if not is_known(project.home, self.store_info["id"]):
+            raise StoreNotTrusted(path=project.state)
+        self.settings = load_settings(project.home, project.state)
+        self.files = RecordFiles(project.path("checkpoints"))
+        self._objects: ObjectStore | None = None
+        self._derived: DerivedDb | None = None
+        self._timeline: Timeline | None = None
+        self.lock_now_ns: int | None = None
+
+    @property
+    def shared_disk(self) -> bool:
+        return not on_local_disk(self.project.state)
+
+    @property
+    def objects(self) -> ObjectStore:
+        if self._objects is None:
+            path = self.project.path("objects.db")
+            fresh = not os.path.exists(path) and not self.files.stamps()
+            self._objects = ObjectStore(path, create=fresh, shared_disk=fresh and self.shared_disk)
+        return self._objects
+
+    @property
+    def derived(self) -> DerivedDb:
+        if self._derived is None:
+            path = self.project.path("scan-cache.db")
+            shared = not os.path.exists(path) and self.shared_disk
+            self._derived = DerivedDb(path, self._objects_identity(), shared_disk=shared)
+        return self._derived
+
+    def _objects_identity(self) -> str:
+        """Facts about one object database mean nothing for another that took its place."""
+        try:
+            info = os.stat(self.project.path("objects.db"))
+        except FileNotFoundError:
+            return str(self.store_info["id"])
+        return f"{self.store_info['id']} {info.st_ino}"
+
+    @property
+    def cache(self) -> ScanCache:
+        return ScanCache(self.derived)
+
+    @property
+    def timeline(self) -> Timeline:
+        if self._timeline is None:
+            self._timeline = Timeline(self.files, self.derived)
+        return self._timeline
+
+    def history(self) -> History:
+        return History(self.project.path("restore-history.json"))
+
+    @property
+    def staging(self) -> str:
+        return self.project.path("staging")
+
+    @contextlib.contextmanager
+    def locked(self, what: str, wait: float = 10.0) -> Iterator[Lock]:
+        """The one writer. What was read before is read again, for it may be old by now."""
+        try:
+            lock = Lock(self.project.path("lock"), what, wait)
+            lock.__enter__()
+        except PermissionError as error:
+            raise StateUnwritable(reason=error.strerror, path=self.project.state)
+        try:
+            self._timeline = None
+            self.lock_now_ns = lock.now_ns()
+            self._sweep()
+            yield lock
+        finally:
+            lock.__exit__(None, None, None)
+
+    def is_busy(self) -> bool:
+        """Whether another process holds the lock right now."""
+        try:
+            with Lock(self.project.path("lock"), "look", wait=0):
+                return False
+        except Locked:
+            return True
+        except OSError:
+            return False
+
+    def _sweep(self) -> None:
+        """Remove what a killed process left in the state directory; the lock says it is dead."""
+        for name in os.listdir(self.project.state):
+            if name.startswith(".") and name.endswith(".tmp"):
+                os.unlink(self.project.path(name))
+            elif name.startswith("temporary-"):
+                os.unlink(self.project.path(name))
+        if os.path.isdir(self.staging):
+            for name in os.listdir(self.staging):
+                os.unlink(os.path.join(self.staging, name))
+
+    def close(self) -> None:
+        for part in (self._objects, self._derived):
+            if part:
+                part.close()
+        self._objects = self._derived = self._timeline = None
+
+    # what is protected
+
+    def rules(self) -> Rules:
+        s = self.settings
+        home = os.fsencode(os.path.expanduser("~"))
+        top = gitfiles.work_tree_top(self.root)
+        return Rules(
+            builtin=builtin_ignore_patterns(),
+            excludes=gitfiles.global_excludes(home, os.environ, top),
+            prefix=_below(top, self.root) if top else b"",
+            outer=_outer_ignores(self.root, top), policy=s.get("ignored"),
+            file_bytes=int(s.get("ignoredFileMaxKb") * 1024), dir_files=s.get("ignoredDirMaxFiles"),
+            dir_bytes=int(s.get("ignoredDirMaxMb") * MB), max_bytes=int(s.get("maxFileSizeMb") * MB),
+            pins=self.pins(), hidden=self._hidden())
+
+    def _hidden(self) -> list[bytes]:
+        inside = self.root.rstrip(b"/") + b"/"
+        ours = {os.fsencode(os.path.realpath(p)) for p in (self.project.state, self.project.home)}
+        return [path[len(inside):] for path in ours if path.startswith(inside)]
+
+    def pins(self) -> list[bytes]:
+        try:
+            pins = json.loads(read_bounded(self.project.path("pins.json"), _MAX_BYTES))["pins"]
+            return [p.encode("utf-8", "surrogateescape") for p in pins if is_inside(p)]
+        except FileNotFoundError:
+            return []
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, RewindError):
+            raise StoreDamaged(what=f"{self.project.path('pins.json')} is not readable",
+                               hint="Move this file away to go on; files that were pinned are pinned"
+                                    " again when the agent edits them.")
+
+
+def is_inside(path: str) -> bool:
+    parts = path.split("/")
+    return bool(path) and not any(part in ("", ".", "..") for part in parts) and "\0" not in path
+
+
+def _outer_ignores(root: bytes, top: bytes | None) -> list[tuple[bytes, bytes]]:
+    """Git's rules from outside the project, lowest precedence first, each with our place below it."""
+    if top is None:
+        return []
+    found = [(_below(top, root), gitfiles.info_exclude(top))]
+    above = []
+    folder = root
+    while folder != top and len(folder) > len(top):
+        folder = os.path.dirname(folder)
+        above.append((_below(folder, root),
+                      gitfiles.read_small(os.path.join(folder, b".gitignore"), follow=False)))
+    return [(prefix, text) for prefix, text in (*found, *reversed(above)) if text]
+
+
+def _below(folder: bytes, root: bytes) -> bytes:
+    rest = root[len(folder):].strip(b"/")
+    return rest + b"/" if rest else b""
+
+
+def read_store_file(project: Project) -> dict[str, Any]:
+    """`store.json`, from a directory that a cloned repository may have planted."""
+    outer = (project.state, os.path.dirname(project.state))
+    if project.mode == "project" and any(stat.S_ISLNK(os.lstat(p).st_mode) for p in outer):
+        raise RewindError(f"{project.state} is a symbolic link, and Rewind does not follow it.",
+                          hint="Remove the link, then run `rewind init`.")
+    path = project.path(STORE_FILE)
+    try:
+        info = json.loads(read_bounded(path, _MAX_BYTES))
+    except (ValueError, RecursionError, RewindError):
+        info = None
+    if not isinstance(info, dict) or not isinstance(info.get("id"), str):
+        raise StoreDamaged(what=f"{path} is not readable",
+                           hint="Move it away and run `rewind init --trust`; the checkpoints are kept.")
+    found = info.get("format")
+    if not isinstance(found, int) or found > FORMAT:
+        raise FormatTooNew(what=path, found=found, known=FORMAT)
+    return info

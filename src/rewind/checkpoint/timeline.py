@@ -1,0 +1,98 @@
+"""All checkpoints in order, and the ways to name one."""
+
+from __future__ import annotations
+
+import json
+
+from rewind.checkpoint.record import Record, is_name
+from rewind.errors import CheckpointAmbiguous, CheckpointNotFound, RewindError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.record import RecordFiles
+    from rewind.store.derived import DerivedDb
+
+_SHORTEST_PREFIX = 5
+
+
+class Timeline:
+    """The records, oldest first. An index saves reading each file; it is checked on every use."""
+
+    def __init__(self, files: RecordFiles, derived: DerivedDb) -> None:
+        self.files = files
+        self._derived = derived
+        self._loaded: list[Record] | None = None
+        self.damaged: dict[str, RewindError] = {}
+
+    def all(self) -> list[Record]:
+        if self._loaded is None:
+            self._loaded = self._load()
+        return self._loaded
+
+    def add(self, record: Record) -> None:
+        self.all().append(record)
+
+    def shown(self) -> list[Record]:
+        """Newest first, without the backups that restores make: what `list` shows and numbers."""
+        return [r for r in reversed(self.all()) if r.kind != "backup"]
+
+    def newest(self) -> Record | None:
+        return self.all()[-1] if self.all() else None
+
+    def _load(self) -> list[Record]:
+        stamps = self.files.stamps()
+        rows = self._derived.query("SELECT name, stamp, summary FROM records")
+        fresh = [(name, text) for name, stamp, text in rows if stamps.get(name) == stamp]
+        # One call for all of them: with a thousand records this is most of `rewind list`.
+        records = [Record(data) for data in json.loads("[" + ",".join(t for _, t in fresh) + "]")]
+        indexed = {name for name, _ in fresh}
+        missing = [name for name in stamps if name not in indexed]
+        stale: list[tuple[object, ...]] = [(n,) for n, _, _ in rows if n not in indexed]
+        if missing or stale:
+            records += self._read(missing, stamps, stale)
+        return sorted(records, key=lambda r: r.sequence)
+
+    def _read(self, names: list[str], stamps: dict[str, str],
+              stale: list[tuple[object, ...]]) -> list[Record]:
+        records = []
+        rows: list[tuple[object, ...]] = []
+        for name in names:
+            try:
+                record = self.files.read(name)
+            except CheckpointNotFound:
+                continue  # deleted since the directory was listed
+            except RewindError as error:
+                self.damaged[name] = error
+                continue
+            records.append(record)
+            rows.append((name, stamps[name], json.dumps(record.data)))
+        self._derived.write([("DELETE FROM records WHERE name=?", stale),
+                             ("INSERT OR REPLACE INTO records VALUES(?,?,?)", rows)])
+        return records
+
+    def find(self, text: str) -> Record:
+        """By full name, `last`, `prev`, number (1 = the newest) or unique prefix."""
+        if is_name(text):
+            return self.files.read(text)
+        if text in ("last", "prev"):
+            return self._nth(1 if text == "last" else 2, text)
+        if text.isascii() and text.isdigit() and len(text) <= 4:
+            return self._nth(int(text), text)
+        return self._by_prefix(text)
+
+    def _nth(self, number: int, text: str) -> Record:
+        shown = self.shown()
+        if not 1 <= number <= len(shown):
+            raise CheckpointNotFound(name=text)
+        return shown[number - 1]
+
+    def _by_prefix(self, text: str) -> Record:
+        if len(text) < _SHORTEST_PREFIX:
+            raise UsageError(f"{text} is too short to name a checkpoint",
+                             hint=f"Give at least {_SHORTEST_PREFIX} characters, a number, `last` or `prev`.")
+        names = sorted(name for name in self.files.stamps() if name.startswith(text))
+        if not names:
+            raise CheckpointNotFound(name=text)
+        if len(names) > 1:
+            raise CheckpointAmbiguous(name=text, count=len(names))
+        return self.files.read(names[0])

@@ -1,0 +1,1 @@
+"""The shell command. One file per command; each shows a plan and calls the controller."""

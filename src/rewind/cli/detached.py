@@ -1,0 +1,38 @@
+"""The collection that a checkpoint starts and nobody waits for: `detached.py ROOT HOME`."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+_PATIENT = 120.0
+
+
+def collect(root: str, home: str) -> int:
+    from rewind.controller import Controller
+    from rewind.errors import RewindError
+
+    try:
+        Controller(root, home=home).gc(wait=_PATIENT)
+    except (RewindError, OSError) as error:
+        _log(root, home, str(error))
+        return 1
+    return 0
+
+
+def _log(root: str, home: str, text: str) -> None:
+    import time
+
+    from rewind.paths import open_project
+
+    project = open_project(root, home)
+    if project:
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        with open(os.open(project.path("rewind.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
+                  "a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"{stamp} gc: {text}\n")
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+    sys.exit(collect(sys.argv[1], sys.argv[2]))

@@ -1,0 +1,68 @@
+"""Protect a project: make its state directory and the first checkpoint."""
+
+from __future__ import annotations
+
+import os
+
+from rewind.cli.progress import ProgressLine
+from rewind.cli.session import note, print_json
+from rewind.cli.style import plural, size
+from rewind.controller import Controller
+from rewind.errors import RewindError, UsageError
+from rewind.paths import open_project
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+summary = "protect a project, and make its first checkpoint"
+examples = ("rewind init", "rewind init --mode global     # keep the checkpoints in ~/.rewind",
+            "rewind init --trust           # use checkpoints that came with a copied project")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--mode", choices=("project", "global"),
+                        help="where the checkpoints live: in the project (default) or in ~/.rewind")
+    parser.add_argument("--trust", action="store_true",
+                        help="use a state directory that you did not make on this machine")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
+
+
+def run(args: argparse.Namespace) -> int:
+    root = os.path.realpath(args.project or os.getcwd())
+    _refuse_unwise(root)
+    if args.dry_run:
+        return _dry_run(args, root)
+    with ProgressLine() as progress:
+        controller, saved = Controller.init(root, mode=args.mode, trust=args.trust, progress=progress)
+    record = saved.record if saved else controller.state.timeline.newest()
+    if args.json:
+        print_json({"root": root, "state": controller.project.state, "mode": controller.project.mode,
+                    "created": saved is not None, "checkpoint": record.name if record else None,
+                    "dryRun": False})
+        return 0
+    if saved is None:
+        print(f"Already protected: {root}")
+        return 0
+    code = saved.record.code
+    print(f"Protected: {root}")
+    note(f"{plural(code['fileCount'], 'file')}, {size(code['totalSize'])}, in {saved.record.name}")
+    return 0
+
+
+def _refuse_unwise(root: str) -> None:
+    if root in ("/", os.path.realpath(os.path.expanduser("~"))):
+        raise UsageError(f"{root} is too large to be one project.",
+                         hint="Run `rewind init` in the directory of one project.")
+    if not os.path.isdir(root):
+        raise RewindError(f"There is no directory {root}")
+
+
+def _dry_run(args: argparse.Namespace, root: str) -> int:
+    existing = open_project(root)
+    if args.json:
+        print_json({"root": root, "state": existing.state if existing else None,
+                    "mode": args.mode, "created": False, "checkpoint": None, "dryRun": True})
+    else:
+        print(f"Already protected: {root}" if existing else f"Would protect: {root}")
+    return 0

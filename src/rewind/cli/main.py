@@ -1,0 +1,172 @@
+"""From the command line to an exit code: finds the command, runs it, reports errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from rewind import __version__
+from rewind.errors import BUG, DONE, FAILED, INTERRUPTED, RewindError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+
+# Command -> module. `summary` of each module is its line in the overview.
+COMMANDS = {
+    "init": "init", "save": "save", "list": "list_", "show": "show", "diff": "diff",
+    "restore": "restore", "jump": "restore", "undo": "undo", "redo": "redo",
+    "undo-restore": "undo_restore", "gc": "gc", "export": "export", "import": "import_",
+    "status": "status", "validate": "validate", "config": "config",
+}
+_GROUPS = (
+    ("Protect", ("init", "save", "status", "config")),
+    ("Look", ("list", "show", "diff")),
+    ("Go back", ("restore", "jump", "undo", "redo", "undo-restore")),
+    ("Keep in order", ("gc", "export", "import", "validate")),
+)
+
+
+def run() -> None:
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(argv: list[str]) -> int:
+    _make_streams_safe()
+    as_json = "--json" in argv[: argv.index("--") if "--" in argv else len(argv)]
+    try:
+        code = _dispatch(argv)
+        sys.stdout.flush()
+        return code
+    except RewindError as error:
+        _report(error, as_json)
+        return error.exit_code
+    except KeyboardInterrupt:
+        _report(_plain("interrupted", "Interrupted."), as_json)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough (`rewind list | head`).
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return DONE
+    except OSError as error:
+        _report(_from_os(error), as_json)
+        return FAILED
+    except Exception as error:
+        return _bug(error, as_json)
+
+
+def _dispatch(argv: list[str]) -> int:
+    if not argv or argv[0] in ("-h", "--help") or argv == ["help"]:
+        from rewind.cli.overview import overview
+
+        print(overview(_GROUPS))
+        return DONE
+    if argv[0] in ("-V", "--version"):
+        print(f"rewind {__version__}")
+        return DONE
+    if argv[0] == "help":
+        argv = [argv[1], "--help"]
+    name, rest = argv[0], argv[1:]
+    module = load_command(name)
+    from rewind.cli.arguments import parse
+
+    arguments = parse(module, name, rest)
+    code: int = module.run(arguments)
+    return code
+
+
+def load_command(name: str) -> ModuleType:
+    module = COMMANDS.get(name)
+    if module is None:
+        raise _unknown_command(name)
+    import importlib
+
+    return importlib.import_module(f"rewind.cli.{module}")
+
+
+def _unknown_command(name: str) -> UsageError:
+    import difflib
+
+    near = difflib.get_close_matches(name, COMMANDS, n=1)
+    hint = f"Did you mean `rewind {near[0]}`?" if near else "Run `rewind help` to see the commands."
+    return UsageError(f"There is no command {name}", hint=hint)
+
+
+def _make_streams_safe() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        except AttributeError:
+            pass  # replaced by a test or an embedding program
+
+
+def _plain(code: str, message: str) -> RewindError:
+    error = RewindError(message)
+    error.exit_code = INTERRUPTED if code == "interrupted" else FAILED
+    return error
+
+
+def _from_os(error: OSError) -> RewindError:
+    import errno
+
+    what = error.strerror or str(error)
+    where = f": {os.fsdecode(error.filename)}" if error.filename else ""
+    hints = {
+        errno.ENOSPC: "Free some space, then try again. Nothing that was saved before is lost.",
+        errno.EDQUOT: "Your disk quota is used up; free some space, then try again.",
+        errno.EACCES: "Check the permissions, then try again.",
+        errno.EROFS: "The file system is mounted read-only.",
+    }
+    if "disk is full" in what:
+        error.errno = errno.ENOSPC
+    return RewindError(f"{what}{where}", hint=hints.get(error.errno or 0, "Try again; if it stays, run"
+                                                        " `rewind validate`."))
+
+
+def _report(error: RewindError, as_json: bool) -> None:
+    if as_json:
+        import json
+
+        body = {"code": error.code, "message": error.message, "hint": error.hint,
+                "exitCode": error.exit_code}
+        print(json.dumps({"error": body}), file=sys.stderr)
+        return
+    from rewind.cli.style import style_for
+
+    paint = style_for(sys.stderr)
+    print(f"{paint('error:', 'red')} {error.message}", file=sys.stderr)
+    if error.hint:
+        print(f"{paint('hint:', 'cyan')} {error.hint}", file=sys.stderr)
+
+
+def _bug(error: Exception, as_json: bool) -> int:
+    """Our mistake: one sentence for the person, the traceback in a file for the report."""
+    import traceback
+
+    if os.environ.get("REWIND_DEBUG"):
+        traceback.print_exc()
+    where = _keep_traceback(traceback.format_exc())
+    report = RewindError(f"This is a bug in Rewind ({type(error).__name__}: {error}).",
+                         hint=f"Please report it with the details in {where}")
+    report.exit_code = BUG
+    _report(report, as_json)
+    return BUG
+
+
+def _keep_traceback(text: str) -> str:
+    from rewind.files import make_private_dir
+    from rewind.paths import rewind_home
+
+    path = os.path.join(rewind_home(), "crash.log")
+    try:
+        make_private_dir(rewind_home())
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(fd, "a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"rewind {__version__}, Python {sys.version.split()[0]}\n{text}\n")
+    except OSError:
+        return "the terminal (run it again with REWIND_DEBUG=1)"
+    return path
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,24 @@
+"""`rewind help`: every command on one screen."""
+
+from __future__ import annotations
+
+import sys
+
+from rewind.cli.main import load_command
+from rewind.cli.style import style_for
+
+_HEAD = "Rewind is a time machine for AI coding agents: checkpoints of your project, and a safe way back."
+_TAIL = """A checkpoint is named by its full name, `last`, `prev`, a number (1 = newest)
+or a unique beginning. `rewind help COMMAND` shows a command's options and examples."""
+
+
+def overview(groups: tuple[tuple[str, tuple[str, ...]], ...]) -> str:
+    paint = style_for(sys.stdout)
+    lines = [_HEAD, "", f"{paint('usage:', 'bold')} rewind COMMAND [options]"]
+    for title, names in groups:
+        lines += ["", paint(title, "bold")]
+        for name in names:
+            module = load_command(name)
+            summary = getattr(module, "summaries", {}).get(name, module.summary)
+            lines.append(f"  {paint(name.ljust(13), 'cyan')} {summary}")
+    return "\n".join([*lines, "", _TAIL])

@@ -1,0 +1,58 @@
+"""Bring the project back to a checkpoint.
+
+The current state is saved first, so this can be undone. Files that came later are deleted,
+except those that git ignores; what was never captured is left alone.
+"""
+
+from __future__ import annotations
+
+from rewind.cli.arguments import project_paths
+from rewind.cli.progress import ProgressLine
+from rewind.cli.restored import common_arguments, show_plan, show_restored
+from rewind.cli.session import open_controller, print_json
+from rewind.cli.style import path_json, plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from rewind.controller import Controller
+
+summary = "bring the project back to a checkpoint"
+summaries = {"jump": "the same as restore"}
+examples = ("rewind restore last", "rewind restore 3 --dry-run    # look before you leap",
+            "rewind restore prev -- src/app.py",
+            "rewind restore 20261115_1015 --to ../old-version")
+takes_paths = True
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("checkpoint", help="name, beginning of a name, number, `last` or `prev`")
+    parser.add_argument("--code-only", action="store_true", help="restore the code, not the chat")
+    parser.add_argument("--to", metavar="DIR", help="write the files into DIR instead; touch nothing here")
+    common_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    controller = open_controller(args)
+    paths = project_paths(args.paths, controller.project)
+    if args.to and not args.dry_run:
+        return _write_to(args, controller, paths)
+    if args.dry_run:
+        return show_plan(controller.plan_restore(args.checkpoint, paths=paths), args.json)
+    with ProgressLine() as progress:
+        restored = controller.restore(args.checkpoint, paths=paths, force=args.force, progress=progress)
+    return show_restored(restored, args.json)
+
+
+def _write_to(args: argparse.Namespace, controller: Controller, paths: list[bytes] | None) -> int:
+    record = controller.find(args.checkpoint)
+    with ProgressLine() as progress:
+        written = controller.write_to(record.name, args.to, paths=paths, progress=progress)
+    if args.json:
+        print_json({"checkpoint": record.name, "backup": None, "to": args.to, "fork": None,
+                    "written": [path_json(p) for p in written], "deleted": [], "kept": [],
+                    "dryRun": False})
+    else:
+        print(f"Wrote {plural(len(written), 'path')} of {record.name} into {args.to}")
+    return 0

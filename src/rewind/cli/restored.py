@@ -1,0 +1,105 @@
+"""How a plan and its outcome are shown; shared by every command that goes back or forward."""
+
+from __future__ import annotations
+
+import sys
+
+from rewind.cli.session import note, print_json
+from rewind.cli.style import path_json, plural, shown, style_for
+from rewind.errors import DONE, PARTIAL
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from rewind.checkpoint.plan import RestorePlan
+    from rewind.checkpoint.restore import Restored
+
+_REASONS = {
+    "ignored": "came later and is ignored by git",
+    "ignored-large": "ignored by git and too large to be captured",
+    "skip-list": "on the list of things that can be made again",
+    "too-large": "larger than maxFileSizeMb",
+    "unreadable": "not readable",
+    "special": "not a file, link or directory",
+    "pins-only": "only pinned files are captured there",
+    "not-captured": "could not be captured first",
+    "in-the-way": "a directory that holds files to be kept is in the way",
+}
+
+
+def common_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--force", action="store_true", help="go ahead although files changed meanwhile")
+    parser.add_argument("--dry-run", action="store_true", help="show what would happen, touch nothing")
+
+
+def explain(reason: str) -> str:
+    return _REASONS.get(reason, reason)
+
+
+def plan_json(plan: RestorePlan, **more: object) -> dict[str, Any]:
+    return {
+        "checkpoint": plan.checkpoint, "backup": None,
+        "written": [path_json(p) for p in plan.written],
+        "deleted": [path_json(p) for p in plan.deleted],
+        "kept": [path_json(k.path, reason=k.reason) for k in plan.kept],
+        "changedSince": [path_json(p) for p in plan.foreign], "fork": None, **more}
+
+
+def show_plan(plan: RestorePlan, as_json: bool) -> int:
+    if as_json:
+        print_json(plan_json(plan, dryRun=True, remaining=[]))
+        return DONE
+    paint = style_for(sys.stdout)
+    fresh = {c.path for c in plan.changes if c.before is None}
+    foreign = set(plan.foreign)
+    for path in plan.written:
+        sign, colour = ("+", "green") if path in fresh else ("~", "yellow")
+        _line(paint(sign, colour), path, "changed since the last checkpoint" if path in foreign else "")
+    for path in plan.deleted:
+        _line(paint("-", "red"), path, "not in any checkpoint yet" if path in foreign else "")
+    for kept in plan.kept:
+        _line(paint("=", "dim"), kept.path, f"kept: {explain(kept.reason)}")
+    print(f"{_counts(plan)} would be done to go back to {plan.checkpoint}" if not plan.empty
+          else f"Nothing differs from {plan.checkpoint}")
+    return DONE
+
+
+def _line(sign: str, path: bytes, remark: str) -> None:
+    print(f"{sign} {shown(path)}" + (f"  ({remark})" if remark else ""))
+
+
+def _counts(plan: RestorePlan) -> str:
+    parts = [f"{plural(len(plan.written), 'path')} written", f"{len(plan.deleted):,} deleted"]
+    if plan.kept:
+        parts.append(f"{len(plan.kept):,} kept")
+    return ", ".join(parts)
+
+
+def show_restored(restored: Restored, as_json: bool, said: str = "") -> int:
+    """The outcome; exit code 3 when something is not as the checkpoint has it."""
+    plan = restored.plan
+    if as_json:
+        backup = restored.backup.name if restored.backup else None
+        remaining = [path_json(p, reason=reason) for p, reason in restored.remaining]
+        print_json({**plan_json(plan, dryRun=False, remaining=remaining), "backup": backup})
+        return DONE if restored.complete else PARTIAL
+    paint = style_for(sys.stderr)
+    if plan.changes:
+        note(_counts(plan) + ".")
+    for kept in plan.kept:
+        if not kept.conflict:
+            note(f"  kept {shown(kept.path)} ({explain(kept.reason)})")
+    for path, reason in restored.remaining:
+        note(f"{paint('not restored:', 'yellow')} {shown(path)} ({explain(reason)})")
+    name = restored.record.name
+    if said:
+        print(said)
+    elif not plan.changes and restored.complete:
+        print(f"Already as it was in {name}")
+    else:
+        print(f"Restored to {name}. Reload your agent session.")
+    if restored.backup:
+        note("`rewind undo-restore` takes this back.")
+    return DONE if restored.complete else PARTIAL

@@ -1,0 +1,43 @@
+"""What every command does first: open the project, and say what a person must know about it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from rewind.controller import Controller
+from rewind.errors import RewindError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+
+def open_controller(arguments: argparse.Namespace) -> Controller:
+    if arguments.project and not os.path.isdir(arguments.project):
+        raise RewindError(f"There is no directory {arguments.project}")
+    controller = Controller(arguments.project)
+    if arguments.command not in ("restore", "jump", "undo-restore", "validate"):
+        _tell_interrupted(controller)
+    return controller
+
+
+def _tell_interrupted(controller: Controller) -> None:
+    try:
+        entry = controller.interrupted()
+    except RewindError:
+        return  # the commands that need the history report it
+    if entry and not controller.state.is_busy():
+        note(f"A restore of {entry['checkpoint']} was interrupted. `rewind undo-restore` takes it back,"
+             f" `rewind restore {entry['checkpoint']}` finishes it.")
+
+
+def note(text: str) -> None:
+    """Talk, as opposed to the result."""
+    print(text, file=sys.stderr)
+
+
+def print_json(value: dict[str, Any]) -> None:
+    print(json.dumps(value, indent=2 if sys.stdout.isatty() else None))

@@ -1,0 +1,96 @@
+"""Changing one setting in a configuration file and keeping everything else in it.
+
+Not on any hook's path: only `rewind config` writes these files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from rewind.config.settings import BY_KEY, GROUPS, shown, unknown
+from rewind.config.strictjson import invalid, read_object
+from rewind.errors import StateUnwritable
+from rewind.files import make_private_dir, write_atomic
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_HINT = "Run `rewind config` to see every setting."
+
+
+def set_value(file: str, key: str, text: str, project: bool) -> Any:
+    """Write what a person typed for `key` into the project's file or the user's own."""
+    _check_key(file, key)
+    setting = BY_KEY[key]
+    value = setting.parse(text)
+    problem = setting.problem(value, project)
+    if problem:
+        raise invalid(file, problem + ".", hint=_HINT)
+    found = read_object(file, follow=not project)
+    *groups, name = key.split(".")
+    _inner(file, found, groups)[name] = value
+    _write(file, found, project)
+    return value
+
+
+def unset_value(file: str, key: str, project: bool) -> bool:
+    """Remove `key`, so that the layer below counts again; False when the file does not set it.
+
+    A key that is no setting can be removed too: it may be the typing error to get rid of.
+    """
+    found = read_object(file, follow=not project)
+    if not _remove(found, key.split(".")):
+        _check_key(file, key)
+        return False
+    _write(file, found, project)
+    return True
+
+
+def _check_key(file: str, key: str) -> None:
+    if key in GROUPS:
+        inner = ", ".join(name for name in BY_KEY if name.startswith(key + "."))
+        raise invalid(file, f"{key} is a group of settings: {inner}.", hint=_HINT)
+    if key not in BY_KEY:
+        raise invalid(file, unknown(key) + ".", hint=_HINT)
+
+
+def _inner(file: str, found: dict[str, Any], groups: list[str]) -> dict[str, Any]:
+    at = found
+    for depth, group in enumerate(groups, 1):
+        at = at.setdefault(group, {})
+        if not isinstance(at, dict):
+            name = ".".join(groups[:depth])
+            raise invalid(file, f"{file}: {name} must be an object, not {shown(at)}.")
+    return at
+
+
+def _remove(found: dict[str, Any], parts: list[str]) -> bool:
+    name, *rest = parts
+    if name not in found:
+        return False
+    if not rest:
+        del found[name]
+        return True
+    inner = found[name]
+    if not isinstance(inner, dict) or not _remove(inner, rest):
+        return False
+    if not inner:
+        del found[name]
+    return True
+
+
+def _write(file: str, found: dict[str, Any], project: bool) -> None:
+    try:
+        text = json.dumps(found, indent=2) + "\n"
+    except RecursionError:
+        raise invalid(file, f"{file} is nested too deeply.") from None
+    # Where the user's file is a link into their dotfiles, its target is what they mean.
+    target = file if project else os.path.realpath(file)
+    try:
+        if not project:
+            make_private_dir(os.path.dirname(target))
+        write_atomic(target, text.encode())
+    except OSError as error:
+        raise StateUnwritable(reason=error.strerror, path=target) from None

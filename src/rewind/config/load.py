@@ -1,0 +1,169 @@
+"""The effective settings: defaults < tier < the user's file < the project's file.
+
+On the path of every hook, so it imports little and reads each file once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from rewind.config.settings import BY_KEY, GROUPS, SETTINGS, shown, unknown
+from rewind.config.strictjson import invalid, read_object
+from rewind.errors import ConfigInvalid
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+CONFIG_FILE = "config.json"
+PROBLEM_LIMIT = 20  # per file: a person mends them one by one anyway
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Settings:
+    """A value for every setting, and where it comes from."""
+
+    __slots__ = ("_sources", "_values")
+
+    def __init__(self) -> None:
+        self._values = {setting.key: setting.default for setting in SETTINGS}
+        self._sources = dict.fromkeys(self._values, "default")
+
+    def get(self, key: str) -> Any:
+        return self._values[key]
+
+    def source(self, key: str) -> str:
+        """`default`, `tier <name>`, or the path of a file."""
+        return self._sources[key]
+
+    def items(self) -> Iterator[tuple[str, Any, str]]:
+        for key, value in self._values.items():
+            yield key, value, self._sources[key]
+
+    def as_dict(self) -> dict[str, Any]:
+        nested: dict[str, Any] = {}
+        for key, value in self._values.items():
+            *groups, name = key.split(".")
+            inner = nested
+            for group in groups:
+                inner = inner.setdefault(group, {})
+            inner[name] = value
+        return nested
+
+    def take(self, layer: _Layer) -> None:
+        self._values.update(layer.values)
+        self._sources.update(dict.fromkeys(layer.values, layer.source))
+
+
+class _Layer:
+    """The valid settings of one source, and a sentence for each of the others."""
+
+    __slots__ = ("problems", "project", "source", "values")
+
+    def __init__(self, source: str, project: bool = False) -> None:
+        self.source = source
+        self.project = project
+        self.values: dict[str, Any] = {}
+        self.problems: list[str] = []
+
+    def read(self) -> _Layer:
+        try:
+            # The user's file may be a link into their dotfiles. A link in a project's state is
+            # none of Rewind's making: it may lead to any file that this user can read.
+            self.add(read_object(self.source, follow=not self.project))
+        except ConfigInvalid as error:
+            self.problems.append(error.message)
+        return self
+
+    def add(self, found: dict[str, Any], prefix: str = "") -> None:
+        for name, value in found.items():
+            key = prefix + name
+            if "." in name or not (key in BY_KEY or key in GROUPS):
+                self._reject(key)
+            elif key in BY_KEY:
+                self._set(key, value)
+            elif isinstance(value, dict):
+                self.add(value, key + ".")
+            else:
+                self._note(f"{key} must be an object, not {shown(value)}")
+
+    def _set(self, key: str, value: Any) -> None:
+        problem = BY_KEY[key].problem(value, self.project)
+        if problem:
+            self._note(problem)
+        else:
+            self.values[key] = value
+
+    def _reject(self, key: str) -> None:
+        if len(self.problems) <= PROBLEM_LIMIT:  # finding the near key takes time
+            self._note(unknown(key))
+
+    def _note(self, problem: str) -> None:
+        if len(self.problems) < PROBLEM_LIMIT:
+            self.problems.append(f"{self.source}: {problem}.")
+        elif len(self.problems) == PROBLEM_LIMIT:
+            self.problems.append(f"{self.source}: further problems are not listed.")
+
+
+def load_settings(home: str, state: str | None) -> Settings:
+    """The settings in force for Rewind's home and a project's state directory.
+
+    The error names every problem of every file.
+    """
+    layers = _read_files(home, state)
+    problems = _problems(layers)
+    if problems:
+        raise invalid(next(layer.source for layer in layers if layer.problems), *problems)
+    return _merge(layers)
+
+
+def load_usable(home: str, state: str | None) -> tuple[Settings, list[str]]:
+    """The settings without what is wrong, and the problems.
+
+    For hooks, where a checkpoint with a default in place of a typing error is better than none.
+    """
+    layers = _read_files(home, state)
+    return _merge(layers), _problems(layers)
+
+
+def check_settings(home: str, state: str | None) -> list[str]:
+    """The problems that `load_settings` would raise."""
+    return _problems(_read_files(home, state))
+
+
+def load_tier(name: str) -> dict[str, Any]:
+    """The tier as its file says, hooks included. `name` is one of the setting's choices."""
+    if name not in BY_KEY["tier"].choices:
+        raise KeyError(name)
+    with open(os.path.join(_HERE, "tiers", name + ".json"), encoding="utf-8") as file:
+        tier: dict[str, Any] = json.load(file)
+    return tier
+
+
+def _read_files(home: str, state: str | None) -> list[_Layer]:
+    layers = [_Layer(os.path.join(home, CONFIG_FILE)).read()]
+    if state is not None:
+        layers.append(_Layer(os.path.join(state, CONFIG_FILE), project=True).read())
+    return layers
+
+
+def _problems(layers: list[_Layer]) -> list[str]:
+    return [problem for layer in layers for problem in layer.problems]
+
+
+def _merge(layers: list[_Layer]) -> Settings:
+    settings = Settings()
+    for layer in (_tier_layer(layers), *layers):
+        settings.take(layer)
+    return settings
+
+
+def _tier_layer(layers: list[_Layer]) -> _Layer:
+    name = BY_KEY["tier"].default
+    for layer in layers:
+        name = layer.values.get("tier", name)
+    tier = _Layer(f"tier {name}")
+    tier.add({"runtime": load_tier(name)["runtime"]})
+    return tier

@@ -1,0 +1,99 @@
+"""Reading a JSON object from a file that a person, or a stranger, has written.
+
+Bounded and strict: whatever is wrong becomes one sentence that names the file.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+
+from rewind.config.settings import shown
+from rewind.errors import ConfigInvalid, RewindError
+from rewind.files import read_bounded
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+SIZE_LIMIT = 1 << 20
+NUMBER_LIMIT = 64  # digits; before 3.11 Python takes quadratic time for a number of a million
+
+
+class _Refused(ValueError):
+    """Valid JSON that is refused all the same."""
+
+
+def invalid(file: str, *problems: str, hint: str | None = None) -> ConfigInvalid:
+    error = ConfigInvalid(problem="\n".join(problems), file=file, hint=hint)
+    error.problems = list(problems)
+    return error
+
+
+def read_object(file: str, *, follow: bool) -> dict[str, Any]:
+    """The object in `file`, {} when there is no such file. `follow`: it may be a symbolic link."""
+    try:
+        data = read_bounded(os.path.realpath(file) if follow else file, SIZE_LIMIT)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise invalid(file, _unreadable(file, error)) from None
+    except RewindError as error:
+        raise invalid(file, error.message) from None
+    found = _parse(file, data)
+    if not isinstance(found, dict):
+        raise invalid(file, f"{file} must hold a JSON object, not {shown(found)}.")
+    return found
+
+
+def _unreadable(file: str, error: OSError) -> str:
+    if error.errno == errno.ELOOP:
+        return f"{file} is a symbolic link, which is not followed here."
+    return f"{file} cannot be read: {error.strerror}."
+
+
+def _parse(file: str, data: bytes) -> Any:
+    try:
+        return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_object, parse_int=_integer,
+                          parse_float=_float, parse_constant=_constant)
+    except UnicodeDecodeError as error:
+        problem = f"{file} is not UTF-8 text (byte {error.start})."
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        problem = f"{file} is not valid JSON ({where}): {error.msg}."
+    except _Refused as error:
+        problem = f"{file} is not valid: {error}."
+    except RecursionError:
+        problem = f"{file} is nested too deeply."
+    raise invalid(file, problem)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _Refused(f"the key {shown(key)} is there twice")
+        found[key] = value
+    return found
+
+
+def _integer(text: str) -> int:
+    return int(_bounded(text))
+
+
+def _float(text: str) -> float:
+    value = float(_bounded(text))
+    if value in (float("inf"), float("-inf")):
+        raise _Refused(f"the number {text} is too large")
+    return value
+
+
+def _bounded(text: str) -> str:
+    if len(text) > NUMBER_LIMIT:
+        raise _Refused(f"a number of {len(text)} digits is too long")
+    return text
+
+
+def _constant(text: str) -> Any:
+    raise _Refused(f"{text} is not a number")

@@ -1,0 +1,283 @@
+"""The one door for every user interface and for Python users.
+
+    from rewind import Controller
+
+    project = Controller("path/to/project")
+    name = project.save("before the refactoring").record.name
+    project.restore(name)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from rewind.checkpoint import restore as going_back
+from rewind.checkpoint import retention
+from rewind.checkpoint.create import capture, write_record
+from rewind.checkpoint.init import init_project
+from rewind.checkpoint.source import Source
+from rewind.checkpoint.state import State
+from rewind.checkpoint.validate import validate
+from rewind.errors import NothingToRedo, NothingToUndo, NotInitialised, PathNotFound, RewindError
+from rewind.paths import Project, find_project, rewind_home
+from rewind.snapshot.change import Paths, differences
+from rewind.snapshot.scan import scan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from rewind.checkpoint.plan import RestorePlan
+    from rewind.checkpoint.record import Record
+    from rewind.checkpoint.restore import Restored
+    from rewind.checkpoint.retention import Collected
+    from rewind.snapshot.scan import Progress, Snapshot
+    from rewind.snapshot.tree import Entry, Tree
+    from rewind.store.blobs import Blobs
+
+
+class Saved:
+    """The checkpoint, and whether it is new (an unchanged tree may return the last one)."""
+
+    def __init__(self, record: Record, created: bool) -> None:
+        self.record = record
+        self.created = created
+
+
+class Side:
+    """One side of a comparison: a checkpoint, or the project as it is now."""
+
+    def __init__(self, name: str, root: bytes, source: Source | Snapshot, blobs: Blobs | None) -> None:
+        self.name = name
+        self.root = root
+        self._source = source
+        self._blobs = blobs
+
+    def tree(self, oid: bytes) -> Tree:
+        return self._source.tree(oid)
+
+    @property
+    def blobs(self) -> Blobs | None:
+        """None for the project itself: its content is on the disk."""
+        return self._blobs
+
+
+class Difference:
+    """Paths that differ: (path, entry before, entry after)."""
+
+    def __init__(self, old: Side, new: Side,
+                 changes: list[tuple[bytes, Entry | None, Entry | None]]) -> None:
+        self.old = old
+        self.new = new
+        self.changes = changes
+
+
+class Controller:
+    def __init__(self, project: str | None = None, *, home: str | None = None) -> None:
+        """Open the project at or above a directory; `REWIND_PROJECT_ROOT` or the current one."""
+        start = project or os.environ.get("REWIND_PROJECT_ROOT") or os.getcwd()
+        found = find_project(start, home)
+        if found is None:
+            raise NotInitialised(path=os.path.abspath(start))
+        self.state = State(found)
+
+    @classmethod
+    def init(cls, root: str, *, mode: str | None = None, trust: bool = False,
+             home: str | None = None, progress: Progress | None = None) -> tuple[Controller, Saved | None]:
+        """Protect a directory. The first checkpoint is made unless there is one already."""
+        home = home or rewind_home()
+        state, _ = init_project(root, home, mode or _wanted_mode(home), trust)
+        controller = cls.__new__(cls)
+        controller.state = state
+        if state.timeline.newest() is not None:
+            return controller, None
+        return controller, controller.save("First checkpoint", kind="initial", progress=progress)
+
+    def close(self) -> None:
+        self.state.close()
+
+    @property
+    def project(self) -> Project:
+        return self.state.project
+
+    # checkpoints
+
+    def save(self, description: str = "", *, kind: str = "manual", if_changed: bool = False,
+             trigger: dict[str, Any] | None = None, wait: float = 10.0,
+             progress: Progress | None = None) -> Saved:
+        state = self.state
+        with state.locked("save", wait):
+            draft = capture(state, state.rules(), progress)
+            try:
+                newest = state.timeline.newest()
+                if if_changed and newest and newest.tree == draft.snapshot.root:
+                    state.objects.commit()
+                    draft.snapshot.remember(state.cache)
+                    return Saved(newest, False)
+                saved = Saved(write_record(state, draft, kind, description, trigger), True)
+            finally:
+                draft.close()
+            due = retention.is_due(state)
+        if due:
+            self._collect_later()
+        return saved
+
+    def list_checkpoints(self, *, backups: bool = False, session: str | None = None) -> list[Record]:
+        """Newest first."""
+        records = list(reversed(self.state.timeline.all())) if backups else self.state.timeline.shown()
+        if session:
+            records = [r for r in records if session_of(r) == session]
+        return records
+
+    def find(self, name: str) -> Record:
+        return self.state.timeline.find(name)
+
+    def source(self, record: Record) -> Source:
+        """The content of a checkpoint, to be used in a `with` statement."""
+        return Source(self.state, record)
+
+    # going back
+
+    def plan_restore(self, name: str, *, paths: list[bytes] | None = None) -> RestorePlan:
+        return going_back.plan_only(self.state, self.find(name), paths)
+
+    def restore(self, name: str = "", *, mode: str = "code", paths: list[bytes] | None = None,
+                plan: RestorePlan | None = None, force: bool = False, skip_backup: bool = False,
+                progress: Progress | None = None) -> Restored:
+        """Bring the code back. With a `plan` that was shown, refuses when files changed since."""
+        if mode != "code":
+            raise RewindError("This version of Rewind restores code only.")
+        with self.state.locked("restore"):
+            record = self.find(name or (plan.checkpoint if plan else ""))
+            return going_back.restore(self.state, record, paths=paths, expected=plan, force=force,
+                                      skip_backup=skip_backup, progress=progress,
+                                      position=record.sequence)
+
+    def write_to(self, name: str, target: str, *, paths: list[bytes] | None = None,
+                 progress: Progress | None = None) -> list[bytes]:
+        """Write a checkpoint's files into another, empty directory; the project is not touched."""
+        from rewind.checkpoint.elsewhere import write_elsewhere
+
+        return write_elsewhere(self.state, self.find(name), target, paths, progress)
+
+    def plan_undo(self) -> RestorePlan:
+        record = self._undo_target()
+        return self.plan_restore(record.name)
+
+    def undo(self, *, force: bool = False, progress: Progress | None = None) -> Restored:
+        """Restore the newest earlier checkpoint that differs from the code as it is now."""
+        with self.state.locked("undo"):
+            record = self._undo_target()
+            return going_back.restore(self.state, record, action="undo", force=force,
+                                      progress=progress, position=record.sequence)
+
+    def _undo_target(self) -> Record:
+        position = self.state.history().position
+        for record in self.state.timeline.shown():
+            if position is not None and record.sequence >= position:
+                continue
+            if not going_back.plan_only(self.state, record, None).empty:
+                return record
+        raise NothingToUndo()
+
+    def plan_redo(self) -> RestorePlan:
+        return self.plan_restore(self._redo_target()["checkpoint"])
+
+    def redo(self, *, force: bool = False, progress: Progress | None = None) -> Restored:
+        """Go forward again to the state that the last step back had left."""
+        with self.state.locked("redo"):
+            target = self._redo_target()
+            return going_back.restore(self.state, self.find(target["checkpoint"]), action="redo",
+                                      force=force, progress=progress, position=target["position"])
+
+    def _redo_target(self) -> dict[str, Any]:
+        redo = self.state.history().redo
+        if not redo:
+            raise NothingToRedo()
+        return redo[-1]
+
+    def plan_undo_restore(self) -> RestorePlan:
+        name, paths = going_back.last_backup(self.state)
+        return self.plan_restore(name, paths=paths)
+
+    def undo_restore(self, *, force: bool = False, progress: Progress | None = None) -> Restored:
+        """Take back the last restore, undo or redo."""
+        with self.state.locked("undo-restore"):
+            return going_back.undo_restore(self.state, force=force, progress=progress, find=self.find)
+
+    def interrupted(self) -> dict[str, Any] | None:
+        """The restore that a killed process left half done, if there is one."""
+        return self.state.history().interrupted()
+
+    # looking
+
+    def look(self, progress: Progress | None = None) -> Snapshot:
+        """The project as it is now, without storing anything."""
+        state = self.state
+        return scan(state.root, state.rules(), state.cache, state.objects, keep=False, progress=progress)
+
+    @contextlib.contextmanager
+    def diff(self, old: str, new: str | None = None, *,
+             paths: list[bytes] | None = None) -> Iterator[Difference]:
+        """What differs between two checkpoints, or between one and the project as it is now."""
+        with contextlib.ExitStack() as stack:
+            before = self._side(old, stack)
+            after = self._side(new, stack) if new else self._now()
+            _check_paths(before, after, paths)
+            yield Difference(before, after, list(differences(
+                before.root, before.tree, after.root, after.tree, Paths(paths))))
+
+    def _side(self, name: str, stack: contextlib.ExitStack) -> Side:
+        record = self.find(name)
+        source = stack.enter_context(Source(self.state, record))
+        return Side(record.name, record.tree, source, source.blobs)
+
+    def _now(self) -> Side:
+        snapshot = self.look()
+        return Side("now", snapshot.root, snapshot, None)
+
+    # upkeep
+
+    def plan_gc(self, keep: int | None = None) -> list[Record]:
+        return retention.choose(self.state, keep)
+
+    def gc(self, keep: int | None = None, *, wait: float = 10.0,
+           progress: Progress | None = None) -> Collected:
+        with self.state.locked("gc", wait):
+            retention.note_collection(self.state)
+            return retention.collect(self.state, retention.choose(self.state, keep), progress)
+
+    def _collect_later(self) -> None:
+        """Start a collection that nobody waits for."""
+        from rewind.files import spawn_detached
+
+        package = os.path.dirname(os.path.abspath(__file__))
+        spawn_detached(["-I", "-S", os.path.join(package, "cli", "detached.py"), self.project.root,
+                        self.project.home])
+
+    def validate(self, *, deep: bool = False, progress: Progress | None = None) -> list[str]:
+        return validate(self.state, deep=deep, progress=progress)
+
+    def disk_use(self) -> int:
+        return retention.disk_use(self.state)
+
+
+def _wanted_mode(home: str) -> str:
+    from rewind.config.load import load_settings
+
+    return str(load_settings(home, None).get("storage.mode"))
+
+
+def _check_paths(before: Side, after: Side, paths: list[bytes] | None) -> None:
+    for path in Paths(paths).paths or ():
+        sides = (before, after)
+        if all(going_back.entry_at(side.tree, side.root, path) is None for side in sides):
+            raise PathNotFound(checkpoint=before.name, path=os.fsdecode(path))
+
+
+def session_of(record: Record) -> str | None:
+    transcript = record.data.get("transcript") or {}
+    session = record.trigger.get("session") or transcript.get("sessionId")
+    return session if isinstance(session, str) else None

@@ -1,0 +1,165 @@
+"""The errors a user can meet: what is wrong, what to do next, and the exit code.
+
+The message is the class's docstring, filled in with the keyword arguments.
+"""
+
+from __future__ import annotations
+
+DONE = 0
+FAILED = 1
+USAGE = 2
+PARTIAL = 3
+NOT_INITIALISED = 10
+LOCKED = 11
+NOT_FOUND = 12
+CHANGED = 13
+DAMAGED = 20
+BUG = 70
+INTERRUPTED = 130
+
+
+class RewindError(Exception):
+    """{message}"""
+
+    exit_code = FAILED
+    hint = ""
+
+    def __init__(self, message: str = "", hint: str | None = None, **fields: object) -> None:
+        self.fields = fields
+        self.message = (self.__doc__ or "").format(message=message, **fields)
+        self.hint = type(self).hint.format(**fields) if hint is None else hint
+        super().__init__(self.message)
+
+    @property
+    def code(self) -> str:
+        """The class name in kebab case: the stable name of this error in JSON."""
+        name = type(self).__name__
+        return "".join("-" + c.lower() if c.isupper() and i else c.lower()
+                       for i, c in enumerate(name))
+
+
+class UsageError(RewindError):
+    """{message}"""
+
+    exit_code = USAGE
+    hint = "Run `rewind help` to see the commands."
+
+
+class NotInitialised(RewindError):
+    """This directory is not protected by Rewind yet: {path}"""
+
+    exit_code = NOT_INITIALISED
+    hint = "Run `rewind init` in the project's top directory."
+
+
+class StoreNotTrusted(RewindError):
+    """The checkpoints in {path} were not made by you on this machine, so they are not used."""
+
+    exit_code = FAILED
+    hint = "If you know where they come from, run `rewind init --trust`."
+
+
+class Locked(RewindError):
+    """Another Rewind process is at work here: {holder}"""
+
+    exit_code = LOCKED
+    hint = "Wait for it to finish and try again."
+
+
+class CheckpointNotFound(RewindError):
+    """No checkpoint matches {name}"""
+
+    exit_code = NOT_FOUND
+    hint = "Run `rewind list --all` to see the names."
+
+
+class CheckpointAmbiguous(RewindError):
+    """{count} checkpoints begin with {name}"""
+
+    exit_code = NOT_FOUND
+    hint = "Give more of the name; `rewind list --all` shows them."
+
+
+class PathNotFound(RewindError):
+    """{checkpoint} does not hold {path}"""
+
+    exit_code = NOT_FOUND
+    hint = "Run `rewind show {checkpoint} --files` to see what it holds."
+
+
+class NothingToUndo(RewindError):
+    """There is no earlier state to go back to."""
+
+    exit_code = NOT_FOUND
+    hint = "Run `rewind list` to see the checkpoints."
+
+
+class NothingToRedo(RewindError):
+    """There is nothing to redo."""
+
+    exit_code = NOT_FOUND
+    hint = "`rewind redo` goes forward again after `undo`, `restore` or `undo-restore`."
+
+
+class NoRestoreToUndo(RewindError):
+    """There is no restore to take back."""
+
+    exit_code = NOT_FOUND
+    hint = "`rewind undo` goes back to the checkpoint before."
+
+
+class ChangedSincePlan(RewindError):
+    """Files changed while the restore was being prepared; nothing was touched: {paths}"""
+
+    exit_code = CHANGED
+    hint = "Look at the plan again (`--dry-run`), or repeat with `--force`."
+
+
+class AgentRunning(RewindError):
+    """A turn of the agent is running in this project, and it may be writing files right now."""
+
+    exit_code = CHANGED
+    hint = "Wait for the turn to end, or repeat with `--force`."
+
+
+class StoreDamaged(RewindError):
+    """The store is damaged: {what}"""
+
+    exit_code = DAMAGED
+    hint = "Run `rewind validate --deep` to see which checkpoints are affected."
+
+
+class FormatTooNew(RewindError):
+    """{what} was written by a newer Rewind (format {found}; this one reads up to {known})."""
+
+    exit_code = FAILED
+    hint = "Upgrade Rewind, then try again."
+
+
+class ArchiveRefused(RewindError):
+    """{file} is refused as a whole: {reason}"""
+
+    exit_code = FAILED
+    hint = "Nothing was imported."
+
+
+class ConfigInvalid(RewindError):
+    """{problem}"""
+
+    exit_code = FAILED
+    hint = "Correct {file}, or run `rewind config` to see every setting."
+    problems: list[str] = []
+
+
+class BackupFailed(RewindError):
+    """The current state could not be backed up, so nothing was touched: {reason}"""
+
+    exit_code = FAILED
+    hint = "Free some space or mend what the message names, then try again."
+
+
+class StateUnwritable(RewindError):
+    """Rewind cannot write its state: {reason}"""
+
+    exit_code = FAILED
+    hint = "Nothing was changed. Check the space and the permissions of {path}"

@@ -1,0 +1,76 @@
+"""Where things are: Rewind's home, a project's state, and the project a directory belongs to."""
+
+from __future__ import annotations
+
+import os
+
+STATE_IN_PROJECT = os.path.join(".agent", "rewind")
+STORE_FILE = "store.json"
+TEMP_PREFIX = ".rewind-tmp-"  # names of ours that may lie in a project for an instant
+
+
+class Project:
+    """A directory tree that is checkpointed, and the directory that holds its state."""
+
+    __slots__ = ("home", "root", "state")
+
+    def __init__(self, root: str, state: str, home: str) -> None:
+        self.root = root
+        self.state = state
+        self.home = home
+
+    def path(self, *parts: str) -> str:
+        return os.path.join(self.state, *parts)
+
+    @property
+    def mode(self) -> str:
+        return "project" if self.state == project_state(self.root) else "global"
+
+    def __repr__(self) -> str:
+        return f"Project({self.root!r}, {self.mode})"
+
+
+def rewind_home() -> str:
+    return os.path.abspath(os.environ.get("REWIND_HOME") or os.path.expanduser("~/.rewind"))
+
+
+def project_state(root: str) -> str:
+    return os.path.join(root, STATE_IN_PROJECT)
+
+
+def global_state(root: str, home: str) -> str:
+    import hashlib
+
+    digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:32]
+    return os.path.join(home, "storage", digest)
+
+
+def open_project(root: str, home: str | None = None) -> Project | None:
+    """The project whose top is exactly `root`, or None when it was never initialised."""
+    home = home or rewind_home()
+    root = os.path.realpath(root)
+    for state in (project_state(root), global_state(root, home)):
+        if os.path.lexists(os.path.join(state, STORE_FILE)):
+            return Project(root, state, home)
+    return None
+
+
+def find_project(start: str, home: str | None = None) -> Project | None:
+    """The nearest project at or above `start`.
+
+    The walk ends at HOME: a state directory left in HOME by accident must not make one giant
+    project of everything below it.
+    """
+    home = home or rewind_home()
+    start = os.path.realpath(start)
+    stop = os.path.realpath(os.path.expanduser("~"))
+    at = start
+    while True:
+        if at != stop or at == start:
+            project = open_project(at, home)
+            if project:
+                return project
+        parent = os.path.dirname(at)
+        if at in (stop, parent):
+            return None
+        at = parent

@@ -1,0 +1,1 @@
+"""The code part of a checkpoint: scan, ignore rules, capture, plan, apply, diff."""

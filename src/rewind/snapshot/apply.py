@@ -1,0 +1,361 @@
+"""From a plan to the directory tree: everything is staged first, then moved into place.
+
+Nothing is ever written through a symbolic link: each directory is opened component by component
+without following links, and every change is made relative to that descriptor.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from rewind.errors import ChangedSincePlan
+from rewind.files import make_private_dir, write_all
+from rewind.paths import TEMP_PREFIX
+from rewind.snapshot.content import pieces_of
+from rewind.snapshot.read import read_file
+from rewind.snapshot.tree import DIR, FILES, LINK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rewind.snapshot.change import Change
+    from rewind.snapshot.tree import Entry
+    from rewind.store.blobs import Blobs
+
+    Progress = Callable[[str, int, int], None]
+
+_DIR_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_OPEN_DIRS = 64
+_CLOCK_SLACK_NS = 2_000_000_000
+_LINK_IN_THE_WAY = "a directory on the way is a symbolic link now"
+
+
+class Applied:
+    """What was done, and what could not be: (path, reason)."""
+
+    def __init__(self) -> None:
+        self.failed: list[tuple[bytes, str]] = []
+
+
+class Applier:
+    def __init__(self, root: bytes, blobs: Blobs, staging: str, scanned_ns: int,
+                 progress: Progress | None = None) -> None:
+        self.root = root
+        self.blobs = blobs
+        self.staging = os.fsencode(staging)
+        self.quiet_before = scanned_ns - _CLOCK_SLACK_NS
+        self.progress = progress or (lambda what, done, total: None)
+        self.done = Applied()
+        self._fds: dict[bytes, int] = {}
+        self._staged: dict[bytes, bytes] = {}
+        self._written: dict[tuple[int, int], bytes] = {}  # (device, inode) -> path
+        self._loosened: dict[bytes, int] = {}  # directories made writable for a moment -> mode
+        self._going: set[bytes] = set()  # paths that must go so that others can take their place
+        self._cleared: set[bytes] = set()  # those that are gone by now
+
+    def prepare(self, changes: list[Change], *, force: bool = False) -> None:
+        """Look at every path once more and stage all content; the tree is not touched yet."""
+        self._going = {c.path for c in changes if c.in_the_way}
+        try:
+            moved = [c.path for c in changes if not force and not self._as_planned(c)]
+            if moved:
+                raise ChangedSincePlan(paths=", ".join(os.fsdecode(p) for p in moved[:5]))
+            self._stage([c for c in changes if c.target and c.action == "write"])
+        except BaseException:
+            self.clean_up()
+            raise
+
+    def run(self, changes: list[Change], *, force: bool = False) -> Applied:
+        """Make the changes, in an order in which each finds its place ready."""
+        try:
+            order = sorted(changes, key=_order)
+            for number, change in enumerate(order):
+                self._make(change, force)
+                self.progress("Writing files", number + 1, len(order))
+            self._tighten(changes)
+        finally:
+            self.clean_up()
+        return self.done
+
+    def clean_up(self) -> None:
+        for fd in self._fds.values():
+            os.close(fd)
+        self._fds.clear()
+        if os.path.isdir(self.staging):
+            for name in os.listdir(self.staging):
+                os.unlink(os.path.join(self.staging, name))
+            os.rmdir(self.staging)
+
+    # staging
+
+    def _stage(self, writes: list[Change]) -> None:
+        make_private_dir(os.fsdecode(self.staging))
+        for number, change in enumerate(writes):
+            assert change.target
+            if change.target.kind in FILES:
+                path = os.path.join(self.staging, b"%d" % number)
+                self._write_new(path, change.target)
+                self._staged[change.path] = path
+            self.progress("Preparing files", number + 1, len(writes))
+
+    def _write_new(self, path: bytes, entry: Entry, dir_fd: int | None = None) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+        fd = os.open(path, flags, 0o600, dir_fd=dir_fd)
+        try:
+            for piece in pieces_of(entry, self.blobs):
+                write_all(fd, piece)
+            os.fchmod(fd, entry.mode)
+        finally:
+            os.close(fd)
+
+    # one change
+
+    def _make(self, change: Change, force: bool) -> None:
+        try:
+            if not force and not self._as_planned(change):
+                self._fail(change, "it changed while the restore was running")
+                return
+            getattr(self, "_" + change.action)(change)
+            if change.in_the_way:
+                self._cleared.add(change.path)
+        except OSError as error:
+            self._fail(change, _why(error))
+
+    def _fail(self, change: Change, reason: str) -> None:
+        self.done.failed.append((change.path, reason))
+
+    def _write(self, change: Change) -> None:
+        assert change.target
+        folder, name = os.path.split(change.path)
+        with_retry(self, folder, lambda fd: self._put(fd, name, change))
+        info = os.stat(name, dir_fd=self._dir(folder), follow_symlinks=False)
+        self._written[info.st_dev, info.st_ino] = change.path
+
+    def _put(self, fd: int, name: bytes, change: Change) -> None:
+        assert change.target
+        if change.target.kind == LINK:
+            temp = _temp_name()
+            os.symlink(change.target.ref, temp, dir_fd=fd)
+            self._rename_over(temp, name, fd)
+            return
+        staged = self._staged[change.path]
+        self._keep_owner(staged, fd, name, change.target.mode)
+        try:
+            os.rename(staged, name, dst_dir_fd=fd)
+        except OSError as error:
+            if error.errno == errno.EBUSY:
+                self._write_in_place(fd, name, change.target)
+            elif error.errno == errno.EXDEV:
+                self._put_beside(fd, name, change.target)
+            else:
+                raise
+
+    def _put_beside(self, fd: int, name: bytes, entry: Entry) -> None:
+        temp = _temp_name()
+        self._write_new(temp, entry, dir_fd=fd)
+        try:
+            self._rename_over(temp, name, fd)
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise
+            self._write_in_place(fd, name, entry)
+
+    def _rename_over(self, temp: bytes, name: bytes, fd: int) -> None:
+        try:
+            os.rename(temp, name, src_dir_fd=fd, dst_dir_fd=fd)
+        except OSError:
+            os.unlink(temp, dir_fd=fd)
+            raise
+
+    def _write_in_place(self, fd: int, name: bytes, entry: Entry) -> None:
+        # A file that is itself a mount point (a bind mount) can be written but not replaced.
+        file = os.open(name, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW, dir_fd=fd)
+        try:
+            for piece in pieces_of(entry, self.blobs):
+                write_all(file, piece)
+            os.fchmod(file, entry.mode)
+        finally:
+            os.close(file)
+
+    def _keep_owner(self, staged: bytes, fd: int, name: bytes, mode: int) -> None:
+        """As root, a restored file keeps the owner of what it replaces (or of its directory)."""
+        if os.geteuid() != 0:
+            return
+        try:
+            info = os.stat(name, dir_fd=fd, follow_symlinks=False)
+        except FileNotFoundError:
+            info = os.fstat(fd)
+        os.chown(staged, info.st_uid, info.st_gid)
+        os.chmod(staged, mode)  # chown drops the set-id bits
+
+    def _mkdir(self, change: Change) -> None:
+        folder, name = os.path.split(change.path)
+        with_retry(self, folder, lambda fd: os.mkdir(name, 0o700, dir_fd=fd))
+        if os.geteuid() == 0:
+            info = os.fstat(self._dir(folder))
+            os.chown(name, info.st_uid, info.st_gid, dir_fd=self._dir(folder), follow_symlinks=False)
+
+    def _delete(self, change: Change) -> None:
+        folder, name = os.path.split(change.path)
+        fd = self._dir(folder)
+        info = os.stat(name, dir_fd=fd, follow_symlinks=False)
+        twin = self._written.get((info.st_dev, info.st_ino))
+        if twin is not None:
+            # One file under two spellings: a case-insensitive file system. It was just restored;
+            # deleting the other spelling would delete it. Only its name wants correcting.
+            if os.path.dirname(twin) == folder:
+                os.rename(name, os.path.basename(twin), src_dir_fd=fd, dst_dir_fd=fd)
+            return
+        with_retry(self, folder, lambda fd: os.unlink(name, dir_fd=fd))
+
+    def _rmdir(self, change: Change) -> None:
+        folder, name = os.path.split(change.path)
+        self._forget_dir(change.path)
+        with_retry(self, folder, lambda fd: os.rmdir(name, dir_fd=fd))
+
+    def _chmod(self, change: Change) -> None:
+        assert change.target
+        if change.target.kind == DIR:
+            return  # directories get their modes last, when nothing more is written into them
+        folder, name = os.path.split(change.path)
+        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=self._dir(folder))
+        try:
+            os.fchmod(file, change.target.mode)
+        finally:
+            os.close(file)
+
+    def _tighten(self, changes: list[Change]) -> None:
+        modes = dict(self._loosened)
+        modes.update((c.path, c.target.mode) for c in changes
+                     if c.target and c.target.kind == DIR and c.action in ("mkdir", "chmod"))
+        for path in sorted(modes, key=lambda p: p.count(b"/") + bool(p), reverse=True):
+            try:
+                os.fchmod(self._dir(path), modes[path])
+            except OSError as error:
+                if error.errno != errno.ENOENT or path not in self._loosened:
+                    self.done.failed.append((path, _why(error)))
+
+    # the state before
+
+    def _as_planned(self, change: Change) -> bool:
+        folder, name = os.path.split(change.path)
+        if self._waits_for_room(change):
+            return True
+        try:
+            info = os.stat(name, dir_fd=self._dir(folder), follow_symlinks=False)
+        except FileNotFoundError:
+            return change.before is None
+        except OSError:
+            return False
+        if change.before is None:
+            return self._same_file_elsewhere(info, change)
+        kind = stat.S_IFMT(info.st_mode)
+        if change.before.kind == DIR:
+            return kind == stat.S_IFDIR
+        if change.before.kind == LINK:
+            if kind != stat.S_IFLNK:
+                return False
+            return os.readlink(name, dir_fd=self._dir(folder)) == change.before.ref
+        if kind != stat.S_IFREG or info.st_size != change.before.size:
+            return False
+        if max(info.st_mtime_ns, info.st_ctime_ns) < self.quiet_before:
+            return True
+        read = read_file(os.path.join(self.root, change.path), None)
+        return read.failure is not None or read.ref == change.before.ref
+
+    def _waits_for_room(self, change: Change) -> bool:
+        """Its place was cleared by us, or will be: something else is there on purpose."""
+        if change.path in self._cleared and not change.in_the_way:
+            return True
+        above = os.path.dirname(change.path)
+        while above:
+            if above in self._going:
+                return above not in self._cleared and not change.in_the_way
+            above = os.path.dirname(above)
+        return False
+
+    def _same_file_elsewhere(self, info: os.stat_result, change: Change) -> bool:
+        """A name that should not be there may be another spelling of one that we know."""
+        if (info.st_dev, info.st_ino) in self._written:
+            return True
+        if change.action == "mkdir":
+            return stat.S_ISDIR(info.st_mode) and self._is_other_spelling(change.path)
+        return self._is_other_spelling(change.path)
+
+    def _is_other_spelling(self, path: bytes) -> bool:
+        folder, name = os.path.split(path)
+        names = os.listdir(os.path.join(self.root, folder))
+        return name not in names and name.lower() in {n.lower() for n in names}
+
+    # directories, opened without following links
+
+    def _dir(self, folder: bytes) -> int:
+        fd = self._fds.get(folder)
+        if fd is None:
+            if len(self._fds) >= _OPEN_DIRS:
+                for path in [p for p in self._fds if p]:
+                    os.close(self._fds.pop(path))
+            fd = self._fds[folder] = self._open_dir(folder)
+        return fd
+
+    def _open_dir(self, folder: bytes) -> int:
+        if not folder:
+            return os.open(self.root, _DIR_FLAGS)
+        above, name = os.path.split(folder)
+        parent = self._dir(above)
+        try:
+            return os.open(name, _DIR_FLAGS, dir_fd=parent)
+        except PermissionError:
+            info = os.stat(name, dir_fd=parent, follow_symlinks=False)
+            if not stat.S_ISDIR(info.st_mode):
+                raise
+            # A directory of our own without read permission: open it up until we are done.
+            os.chmod(name, stat.S_IMODE(info.st_mode) | 0o700, dir_fd=parent)
+            self._loosened.setdefault(folder, stat.S_IMODE(info.st_mode))
+            return os.open(name, _DIR_FLAGS, dir_fd=parent)
+
+    def _forget_dir(self, folder: bytes) -> None:
+        fd = self._fds.pop(folder, None)
+        if fd is not None:
+            os.close(fd)
+
+    def loosen(self, folder: bytes) -> bool:
+        """Make a read-only directory writable for the moment; False when that is not the trouble."""
+        fd = self._dir(folder)
+        mode = stat.S_IMODE(os.fstat(fd).st_mode)
+        if mode & 0o300 == 0o300:
+            return False
+        os.fchmod(fd, mode | 0o300)
+        self._loosened.setdefault(folder, mode)
+        return True
+
+
+def with_retry(applier: Applier, folder: bytes, action: Callable[[int], None]) -> None:
+    try:
+        action(applier._dir(folder))
+    except PermissionError:
+        if not applier.loosen(folder):
+            raise
+        action(applier._dir(folder))
+
+
+def _temp_name() -> bytes:
+    return (TEMP_PREFIX + os.urandom(8).hex()).encode()
+
+
+def _order(change: Change) -> tuple[int, int, bytes]:
+    """What stands in the way first, then directories from the top, files, deletions, old directories."""
+    depth = change.path.count(b"/")
+    if change.in_the_way:
+        return (0, -depth, change.path) if change.action == "delete" else (1, -depth, change.path)
+    rank = {"mkdir": 2, "write": 3, "chmod": 3, "delete": 4, "rmdir": 5}[change.action]
+    return rank, -depth if change.action == "rmdir" else depth, change.path
+
+
+def _why(error: OSError) -> str:
+    if error.errno in (errno.ELOOP, errno.ENOTDIR):
+        return _LINK_IN_THE_WAY
+    return error.strerror or str(error)

@@ -1,0 +1,88 @@
+"""The scan cache: what the last scan saw of each directory, so that the next one need not look."""
+
+from __future__ import annotations
+
+import struct
+
+from rewind.snapshot.walk import Known
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.store.derived import DerivedDb
+
+_STAT = struct.Struct("<QqqQHB")  # size, mtime, ctime, inode, mode, racy
+_COUNT = struct.Struct("<I")
+
+
+class ScanCache:
+    """Rows of `scan-cache.db`. Only the holder of the lock writes them."""
+
+    def __init__(self, db: DerivedDb | None) -> None:
+        self._db = db
+
+    def load(self, top: int) -> dict[bytes, Known]:
+        """`top` counts the objects ever stored: a cache that has seen more knows another store."""
+        if not self._db:
+            return {}
+        seen = self._db.query("SELECT value FROM facts WHERE key='top'")
+        if seen and seen[0][0] > top:
+            self.forget_all()
+            return {}
+        rows = self._db.query("SELECT path, env, sig, out_env, tree, files, bytes, uncovered, marks"
+                              " FROM dirs")
+        return {row[0]: Known(*row[1:]) for row in rows}
+
+    def stats(self, folder: bytes) -> dict[bytes, tuple[tuple[int, ...], bool]]:
+        rows = self._db.query("SELECT rows FROM stats WHERE path=?", (folder,)) if self._db else []
+        return decode_stats(rows[0][0]) if rows else {}
+
+    def update(self, known: dict[bytes, Known], stats: dict[bytes, bytes],
+               removed: list[bytes], top: int) -> None:
+        if not self._db or not (known or removed):
+            return
+        subtrees: list[tuple[object, ...]] = [(p, p + b"/", p + b"0") for p in removed]
+        gone = "path=? OR (path>=? AND path<?)"  # "0" follows "/" in byte order
+        self._db.write([
+            (f"DELETE FROM dirs WHERE {gone}", subtrees),
+            (f"DELETE FROM stats WHERE {gone}", subtrees),
+            ("INSERT OR REPLACE INTO dirs VALUES(?,?,?,?,?,?,?,?,?)",
+             [(path, k.env, k.sig, k.out_env, k.tree, k.files, k.bytes, k.uncovered, k.marks)
+              for path, k in known.items()]),
+            ("INSERT OR REPLACE INTO stats VALUES(?,?)", list(stats.items())),
+            _set_top(top),
+        ])
+
+    def forget_trees_not_in(self, live: set[bytes]) -> None:
+        """Before objects are deleted: no row may promise a tree that will be gone."""
+        if not self._db:
+            return
+        dead: list[tuple[object, ...]] = [
+            (path,) for path, tree in self._db.query("SELECT path, tree FROM dirs") if tree not in live]
+        self._db.write([("DELETE FROM dirs WHERE path=?", dead),
+                        ("DELETE FROM stats WHERE path=?", dead), _set_top(0)])
+
+    def forget_all(self) -> None:
+        if self._db:
+            self._db.write([("DELETE FROM dirs WHERE ?", [(1,)]), ("DELETE FROM stats WHERE ?", [(1,)]),
+                            _set_top(0)])
+
+
+def _set_top(top: int) -> tuple[str, list[tuple[object, ...]]]:
+    return "INSERT OR REPLACE INTO facts VALUES('top', ?)", [(top,)]
+
+
+def encode_stats(rows: list[tuple[Any, ...]], racy: set[bytes]) -> bytes:
+    """`rows` as the walk makes them; those of directories are left out."""
+    files = [row for row in rows if len(row) == 6]
+    packed = [_STAT.pack(*row[1:5], row[5] & 0xFFFF, row[0] in racy) for row in files]
+    return _COUNT.pack(len(files)) + b"".join(packed) + b"\0".join(row[0] for row in files)
+
+
+def decode_stats(blob: bytes) -> dict[bytes, tuple[tuple[int, ...], bool]]:
+    """Name -> (size, mtime, ctime, inode, mode), and whether it must be read again."""
+    (count,) = _COUNT.unpack_from(blob)
+    end = _COUNT.size + count * _STAT.size
+    stats = _STAT.iter_unpack(blob[_COUNT.size:end])
+    return {name: (stat[:5], bool(stat[5])) for name, stat in zip(blob[end:].split(b"\0"), stats)}

@@ -1,0 +1,109 @@
+"""Reading one file into blobs, so that what is stored is what the file held at one moment."""
+
+from __future__ import annotations
+
+import os
+import stat
+from hashlib import sha256
+
+from rewind.snapshot.tree import CHUNKED, FILE, encode_pieces
+from rewind.store.blobs import CHUNK, oid_of, pack
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.store.blobs import BlobSink
+
+_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
+_TRIES = 5
+
+GONE = b""
+UNREADABLE = b"unreadable"
+
+
+class Read:
+    """The outcome: `kind`, `size`, `ref` and the file's signature; or a reason in `failure`."""
+
+    __slots__ = ("failure", "kind", "ref", "row", "settled", "size")
+
+    def __init__(self, kind: bytes, size: int, ref: bytes, row: tuple[int, ...], settled: bool,
+                 failure: bytes | None = None) -> None:
+        self.kind = kind
+        self.size = size
+        self.ref = ref
+        self.row = row
+        self.settled = settled  # False: it kept changing under the reads; look again next time
+        self.failure = failure
+
+    def plain(self) -> tuple[object, ...]:
+        return tuple(getattr(self, name) for name in ("kind", "size", "ref", "row", "settled",
+                                                      "failure"))
+
+
+def failed(reason: bytes) -> Read:
+    return Read(b"", 0, b"", (), False, reason)
+
+
+def read_file(path: bytes, sink: BlobSink | None) -> Read:
+    """Read a regular file; its content goes to `sink` unless that is None (hash only)."""
+    try:
+        fd = os.open(path, _FLAGS)
+    except (FileNotFoundError, NotADirectoryError):
+        return failed(GONE)
+    except OSError:
+        return failed(UNREADABLE)
+    try:
+        return _read_stable(fd, sink)
+    except OSError:
+        return failed(UNREADABLE)  # an I/O error of this one file must not cost the others
+    finally:
+        os.close(fd)
+
+
+def _read_stable(fd: int, sink: BlobSink | None) -> Read:
+    before = signature(os.fstat(fd))
+    if not stat.S_ISREG(before[4]):
+        return failed(UNREADABLE)  # it became something else since it was listed
+    for _ in range(_TRIES):
+        kind, size, ref = _read_once(fd, before[0], sink)
+        after = signature(os.fstat(fd))
+        if after == before and size == before[0]:
+            return Read(kind, size, ref, after, True)
+        before = after
+        os.lseek(fd, 0, os.SEEK_SET)
+    return Read(kind, size, ref, before, False)
+
+
+def signature(info: os.stat_result) -> tuple[int, ...]:
+    return info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino, info.st_mode
+
+
+def _read_once(fd: int, expected: int, sink: BlobSink | None) -> tuple[bytes, int, bytes]:
+    data = _read_upto(fd, min(expected + 1, CHUNK))
+    if len(data) <= expected and len(data) < CHUNK:
+        return FILE, len(data), _store(data, sink)
+    pieces = []
+    while data:
+        pieces.append((len(data), _store(data, sink)))
+        data = _read_upto(fd, CHUNK)
+    if len(pieces) == 1:
+        return FILE, pieces[0][0], pieces[0][1]
+    return CHUNKED, sum(size for size, _ in pieces), _store(encode_pieces(pieces), sink)
+
+
+def _read_upto(fd: int, size: int) -> bytes:
+    data = os.read(fd, size)
+    while data and len(data) < size:
+        more = os.read(fd, size - len(data))
+        if not more:
+            break
+        data += more
+    return data
+
+
+def _store(data: bytes, sink: BlobSink | None) -> bytes:
+    if sink is None:
+        return sha256(data).digest()
+    oid = oid_of(data)
+    if not sink.has(oid):
+        sink.put_packed(oid, pack(data))
+    return oid

@@ -1,0 +1,25 @@
+"""A SQLite database's journals belong to it: apart from it they are useless, or worse."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
+
+_SUFFIXES = (b"-wal", b"-shm", b"-journal")
+
+
+def main_of(name: bytes, names: Container[bytes]) -> bytes | None:
+    """The database that `name` is a journal of, if that database is among `names`."""
+    for suffix in _SUFFIXES:
+        if name.endswith(suffix):
+            main = name[: -len(suffix)]
+            return main if main and main in names else None
+    return None
+
+
+def companions(names: Iterable[bytes]) -> dict[bytes, bytes]:
+    """Journal -> database, for those that are both there."""
+    present = set(names)
+    found = ((name, main_of(name, present)) for name in present)
+    return {name: main for name, main in found if main}

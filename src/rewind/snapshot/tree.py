@@ -1,0 +1,133 @@
+"""A directory as a checkpoint remembers it: entries by name, as one canonical blob.
+
+`docs/format.md` specifies the bytes. Names come from a store that may be hostile, so every
+name is checked here, once, before anything else sees it.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from rewind.errors import StoreDamaged
+
+FILE = b"f"  # content in one blob
+CHUNKED = b"c"  # content in a list of blobs
+LINK = b"l"  # a symbolic link; `ref` is its target
+DIR = b"d"  # `ref` is the tree of the directory
+UNCOVERED = b"u"  # present but not captured; `ref` is the reason
+FILES = (FILE, CHUNKED)
+KINDS = (FILE, CHUNKED, LINK, DIR, UNCOVERED)
+
+_MAGIC = b"tree1 "
+_COUNT = struct.Struct(">I")
+_RECORD = struct.Struct(">cHQ32s")
+_PIECE = struct.Struct(">Q32s")
+_NO_ID = bytes(32)
+
+
+class Entry:
+    """What a name stands for. Two entries are equal when restoring either gives the same thing."""
+
+    __slots__ = ("kind", "mode", "ref", "size")
+
+    def __init__(self, kind: bytes, mode: int, size: int, ref: bytes) -> None:
+        self.kind = kind
+        self.mode = mode
+        self.size = size
+        self.ref = ref
+
+    def same_content(self, other: Entry) -> bool:
+        return self.kind == other.kind and self.ref == other.ref
+
+    def __eq__(self, other: object) -> bool:
+        return (isinstance(other, Entry) and self.same_content(other)
+                and self.mode == other.mode and self.size == other.size)
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.ref, self.mode))
+
+    def __repr__(self) -> str:
+        ref = self.ref if self.kind in (LINK, UNCOVERED) else self.ref.hex()[:8]
+        return f"Entry({self.kind.decode()} {self.mode:o} {self.size} {ref!r})"
+
+
+class Tree:
+    """The entries of one directory. `partial` gives the reason why unlisted names are unknown."""
+
+    __slots__ = ("entries", "partial")
+
+    def __init__(self, entries: dict[bytes, Entry], partial: bytes = b"") -> None:
+        self.entries = entries
+        self.partial = partial
+
+    def encode(self) -> bytes:
+        names = sorted(self.entries)
+        entries = [self.entries[name] for name in names]
+        inline = [e.ref for e in entries if e.kind in (LINK, UNCOVERED)]
+        parts = [_MAGIC, self.partial, b"\n", _COUNT.pack(len(names))]
+        for e in entries:
+            ref = _NO_ID if e.kind in (LINK, UNCOVERED) else e.ref
+            parts.append(_RECORD.pack(e.kind, e.mode, e.size, ref))
+        for text in (*names, *inline):
+            parts += (text, b"\0")
+        return b"".join(parts)
+
+    @classmethod
+    def decode(cls, blob: bytes) -> Tree:
+        try:
+            return cls._decode(blob)
+        except (ValueError, struct.error, IndexError) as error:
+            raise StoreDamaged(what=f"a directory listing is malformed ({error})")
+
+    @classmethod
+    def _decode(cls, blob: bytes) -> Tree:
+        line_end = blob.index(b"\n")
+        if not blob.startswith(_MAGIC):
+            raise ValueError("not a tree")
+        (count,) = _COUNT.unpack_from(blob, line_end + 1)
+        start = line_end + 1 + _COUNT.size
+        end = start + count * _RECORD.size
+        if end > len(blob):
+            raise ValueError("cut short")
+        texts = blob[end:].split(b"\0")
+        entries: dict[bytes, Entry] = {}
+        previous = b""
+        inline = count
+        for i, (kind, mode, size, ref) in enumerate(_RECORD.iter_unpack(blob[start:end])):
+            name = texts[i]
+            if name <= previous or b"/" in name or unsafe_name(name):
+                raise ValueError(f"the name {name!r} may not be there")
+            if kind in (LINK, UNCOVERED):
+                ref = texts[inline]
+                inline += 1
+            elif kind not in KINDS:
+                raise ValueError(f"unknown kind {kind!r}")
+            entries[name] = Entry(kind, mode & 0o7777, size, ref)
+            previous = name
+        if inline != len(texts) - 1:
+            raise ValueError("trailing bytes")
+        return cls(entries, blob[len(_MAGIC):line_end])
+
+
+def unsafe_name(name: bytes) -> bool:
+    """Names that a snapshot never holds: they would lead out of the tree or into git's own files."""
+    return name in (b"", b".", b"..") or is_git_dir(name)
+
+
+def is_git_dir(name: bytes) -> bool:
+    # A case-insensitive file system takes `.GIT` for `.git`, whose hooks git would run.
+    return len(name) == 4 and name.lower() == b".git"
+
+
+EMPTY = Tree({})
+
+
+def encode_pieces(pieces: list[tuple[int, bytes]]) -> bytes:
+    """The blob behind a CHUNKED entry: length and name of each piece, in order."""
+    return b"".join(_PIECE.pack(size, oid) for size, oid in pieces)
+
+
+def decode_pieces(blob: bytes) -> list[tuple[int, bytes]]:
+    if len(blob) % _PIECE.size:
+        raise StoreDamaged(what="a list of chunks is malformed")
+    return list(_PIECE.iter_unpack(blob))

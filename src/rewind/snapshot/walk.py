@@ -1,0 +1,398 @@
+"""The walk: list every directory, compare it with what the last scan saw, report what differs.
+
+Two processes share a large tree. Nothing is read here but names, `lstat` and ignore files.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+from hashlib import blake2b
+
+from rewind.paths import TEMP_PREFIX
+from rewind.snapshot.gitfiles import info_exclude, read_small
+from rewind.snapshot.rules import IGNORE_NAMES, IGNORED, NEVER, NORMAL, RuleTree
+from rewind.snapshot.tree import is_git_dir
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.snapshot.rules import Rules
+
+# How a directory is walked: by the rules, as part of a small ignored directory, or for pins only.
+BY_RULES, INSIDE_IGNORED, PINS_ONLY = 0, 1, 2
+
+# The verdict on a row. Files first, then directories.
+TAKE, SMALL_ONLY, SKIP, PINNED, FORCED, SPECIAL = b"ngvpfs"
+DESCEND, BOUNDARY, TOO_BIG, TOO_BIG_PINNED, WHOLE, PIN_PATH, CLOSED, UNWANTED, HIDDEN = b"DILQAPXYH"
+_PROBED = (BOUNDARY, TOO_BIG, TOO_BIG_PINNED)
+_CHILD_MODE = {BOUNDARY: INSIDE_IGNORED, WHOLE: INSIDE_IGNORED, TOO_BIG_PINNED: PINS_ONLY,
+               PIN_PATH: PINS_ONLY}
+_NOT_WALKED = (TOO_BIG, CLOSED, UNWANTED, HIDDEN)
+
+_TYPE, _IS_DIR, _IS_FILE, _IS_LINK = 0o170000, 0o040000, 0o100000, 0o120000
+_TEMP = TEMP_PREFIX.encode()
+_ENOUGH_TO_SHARE = 24  # pending directories from which a second process pays
+
+
+class Known:
+    """What the last scan learned about one directory (a row of the scan cache)."""
+
+    __slots__ = ("bytes", "env", "files", "marks", "out_env", "sig", "tree", "uncovered")
+
+    def __init__(self, env: bytes, sig: bytes, out_env: bytes, tree: bytes, files: int, size: int,
+                 uncovered: int, marks: bytes) -> None:
+        self.env = env
+        self.sig = sig
+        self.out_env = out_env
+        self.tree = tree
+        self.files = files
+        self.bytes = size
+        self.uncovered = uncovered
+        self.marks = marks
+
+
+class Listing:
+    """A directory that is not as the last scan left it: its rows, with a verdict on each."""
+
+    __slots__ = ("env", "folder", "mode", "out_env", "rows", "sig", "verdicts")
+
+    def __init__(self, folder: bytes, mode: int, env: bytes, out_env: bytes, sig: bytes,
+                 rows: list[Any], verdicts: bytes) -> None:
+        self.folder = folder
+        self.mode = mode
+        self.env = env
+        self.out_env = out_env
+        self.sig = sig
+        self.rows = rows
+        self.verdicts = verdicts
+
+    def plain(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in ("folder", "mode", "env", "out_env", "sig",
+                                                      "rows", "verdicts"))
+
+    def marks(self) -> bytes:
+        """The child directories that are not simply descended into, for the next walk."""
+        return b"\0".join(bytes((verdict,)) + row[0] for row, verdict in zip(self.rows, self.verdicts)
+                          if verdict != DESCEND and is_dir_row(row))
+
+
+class Walked:
+    """The differences found: changed directories, and those that could not be listed."""
+
+    def __init__(self) -> None:
+        self.changed: dict[bytes, Listing] = {}
+        self.failed: dict[bytes, bytes] = {}  # directory -> reason; b"" when it has vanished
+        self.temps: list[bytes] = []  # leftovers of an interrupted restore
+
+
+def is_dir_row(row: tuple[Any, ...]) -> bool:
+    return len(row) < 4
+
+
+class Walker:
+    def __init__(self, root: bytes, rules: Rules, known: dict[bytes, Known]) -> None:
+        self.root = root
+        self.rules = rules
+        self.known = known
+        self.found = Walked()
+        self.tree = RuleTree(rules, self._read_ignore, self._nested_exclude)
+        self._pins = _pins_by_folder(rules)
+        self._may_chdir = False  # only a forked child moves: the caller's directory is the caller's
+        self._pending: list[tuple[bytes, int, bytes, list[Any] | None]] = []
+
+    def run(self, processes: int) -> Walked:
+        self._pending.append((b"", BY_RULES, self.rules.digest, None))
+        done = 0
+        while done < len(self._pending) and len(self._pending) - done < _ENOUGH_TO_SHARE:
+            self._visit(*self._pending[done])  # breadth first, until there is enough to share out
+            done += 1
+        tasks = self._pending[done:]
+        if len(tasks) >= _ENOUGH_TO_SHARE and processes > 1:
+            tasks.sort(key=self._weight, reverse=True)
+            if self._shared(tasks):
+                return self.found
+        for task in tasks:
+            self._below(task)
+        return self.found
+
+    def _weight(self, task: tuple[bytes, int, bytes, list[Any] | None]) -> int:
+        known = self.known.get(task[0])
+        return known.files if known else 0
+
+    def _below(self, task: tuple[bytes, int, bytes, list[Any] | None]) -> None:
+        pending = self._pending = [task]
+        while pending:
+            self._visit(*pending.pop())
+
+    # two processes
+
+    def _shared(self, tasks: list[tuple[bytes, int, bytes, list[Any] | None]]) -> bool:
+        """Both processes draw task numbers from one pipe until it is empty."""
+        take, fill = os.pipe()
+        out, into = os.pipe()
+        tasks = tasks[: (1 << 16) - 1]  # two bytes each; BFS stops long before that
+        os.write(fill, b"".join(i.to_bytes(2, "big") for i in range(len(tasks))))
+        os.close(fill)
+        child = os.fork()
+        if not child:
+            self._child(take, into, tasks)
+        os.close(into)
+        mark = (dict(self.found.changed), dict(self.found.failed), list(self.found.temps))
+        self._drain(take, tasks)
+        ok = self._merge(out)
+        os.close(take)
+        os.close(out)
+        os.waitpid(child, 0)
+        if not ok:  # the child died: do all of it again, alone
+            self.found.changed, self.found.failed, self.found.temps = mark
+        return ok
+
+    def _drain(self, take: int, tasks: list[Any]) -> None:
+        while True:
+            number = os.read(take, 2)
+            if not number:
+                return
+            self._below(tasks[int.from_bytes(number, "big")])
+
+    def _child(self, take: int, into: int, tasks: list[Any]) -> None:
+        status = 1
+        try:
+            self.found = Walked()
+            self._may_chdir = True
+            self._drain(take, tasks)
+            found = self.found
+            result = (found.failed, found.temps, [one.plain() for one in found.changed.values()])
+            message = b"ok" + marshal.dumps(result)  # between two processes of ours, never on disk
+            view = memoryview(message)
+            while view:
+                view = view[os.write(into, view):]
+            status = 0
+        finally:
+            os._exit(status)
+
+    def _merge(self, out: int) -> bool:
+        parts = []
+        while True:
+            part = os.read(out, 1 << 20)
+            if not part:
+                break
+            parts.append(part)
+        message = b"".join(parts)
+        if not message.startswith(b"ok"):
+            return False
+        try:
+            failed, temps, changed = marshal.loads(message[2:])
+        except (EOFError, ValueError):
+            return False
+        self.found.failed.update(failed)
+        self.found.temps += temps
+        self.found.changed.update((one[0], Listing(*one)) for one in changed)
+        return True
+
+    # one directory
+
+    def _visit(self, folder: bytes, mode: int, env: bytes, rows: list[Any] | None) -> None:
+        if rows is None:
+            try:
+                rows = self._rows(folder)
+            except OSError as error:
+                self._note_failure(folder, error)
+                return
+        pins = self._pins.get(folder)
+        sig = blake2b(marshal.dumps((mode, pins, rows), 2), digest_size=16).digest()
+        known = self.known.get(folder)
+        if known and known.sig == sig and known.env == env:
+            if not known.marks:
+                for row in rows:
+                    if len(row) == 2:
+                        self._pending.append((_join(folder, row[0]), mode, known.out_env, None))
+                return
+            verdicts = self._known_verdicts(folder, rows, known.marks)
+        else:
+            verdicts = self._verdicts(folder, mode, rows)
+        probes, final = self._probe_boundaries(folder, rows, verdicts)
+        if known and known.sig == sig and known.env == env and final == verdicts:
+            out_env = known.out_env
+        else:
+            out_env = self._env_below(folder, env, rows)
+            self.found.changed[folder] = Listing(folder, mode, env, out_env, sig, rows, final)
+        for row, verdict in zip(rows, final):
+            if is_dir_row(row) and verdict not in _NOT_WALKED:
+                child = _join(folder, row[0])
+                self._pending.append((child, _CHILD_MODE.get(verdict, mode), out_env,
+                                      probes.get(child)))
+
+    def _note_failure(self, folder: bytes, error: OSError) -> None:
+        if not folder:
+            raise error
+        gone = isinstance(error, (FileNotFoundError, NotADirectoryError))
+        self.found.failed[folder] = b"" if gone else b"unreadable"
+
+    def _rows(self, folder: bytes) -> list[Any]:
+        if self._may_chdir:
+            os.chdir(self.root + b"/" + folder)
+            return list_rows(b"", bool(folder))
+        return list_rows(self.root + b"/" + folder + b"/" if folder else self.root + b"/",
+                         bool(folder))
+
+    def _known_verdicts(self, folder: bytes, rows: list[Any], marks: bytes) -> bytes:
+        special = {mark[1:]: mark[0] for mark in marks.split(b"\0")}
+        return bytes(special.get(row[0], DESCEND) if is_dir_row(row) else TAKE for row in rows)
+
+    def _verdicts(self, folder: bytes, mode: int, rows: list[Any]) -> bytes:
+        pins = dict(self._pins.get(folder) or ())
+        return bytes([self._verdict(folder, mode, row, pins) for row in rows])
+
+    def _verdict(self, folder: bytes, mode: int, row: tuple[Any, ...], pins: dict[bytes, int]) -> int:
+        name = row[0]
+        is_dir = is_dir_row(row)
+        if is_git_dir(name) or _join(folder, name) in self.rules.hidden:
+            return HIDDEN
+        if name.startswith(_TEMP):
+            self.found.temps.append(_join(folder, name))
+            return HIDDEN
+        if is_dir:
+            return self._dir_verdict(folder, mode, name, name in pins)
+        if (row[5] & _TYPE) not in (_IS_FILE, _IS_LINK):
+            return SPECIAL
+        if name in pins:
+            return pins[name]
+        if mode == PINS_ONLY:
+            return HIDDEN
+        if mode == INSIDE_IGNORED:
+            return SKIP if self.tree.never(folder, name, False) else TAKE
+        return (TAKE, SMALL_ONLY, SKIP)[self.tree.classify(folder, name, False)]
+
+    def _dir_verdict(self, folder: bytes, mode: int, name: bytes, pinned: bool) -> int:
+        if mode == PINS_ONLY:
+            return PIN_PATH if pinned else HIDDEN
+        if mode == INSIDE_IGNORED:
+            verdict = NEVER if self.tree.never(folder, name, True) else NORMAL
+        else:
+            verdict = self.tree.classify(folder, name, True)
+        if verdict == NORMAL:
+            return DESCEND
+        if verdict == IGNORED and self.rules.policy != "none":
+            if self.rules.policy == "all":
+                return WHOLE
+            return TOO_BIG_PINNED if pinned else TOO_BIG  # until the probe finds it small
+        if pinned:
+            return PIN_PATH
+        return CLOSED if verdict == NEVER else UNWANTED
+
+    def _env_below(self, folder: bytes, env: bytes, rows: list[Any]) -> bytes:
+        """The digest of the rules in force below: unchanged where the folder adds none."""
+        names = {row[0] for row in rows}
+        nested = bool(folder) and b".git" in names
+        if not nested and names.isdisjoint(IGNORE_NAMES):
+            return env
+        texts = [self._read_ignore(folder, name) for name in IGNORE_NAMES]
+        exclude = (self._nested_exclude(folder) if nested else None) or b""
+        return blake2b(marshal.dumps((env, texts, nested, exclude), 2), digest_size=16).digest()
+
+    # ignored directories: captured when small, found out by a walk that stops at the limit
+
+    def _probe_boundaries(self, folder: bytes, rows: list[Any],
+                          verdicts: bytes) -> tuple[dict[bytes, list[Any]], bytes]:
+        """Rows that were read on the way (by path), and the verdicts with every probe decided."""
+        probes: dict[bytes, list[Any]] = {}
+        final = bytearray(verdicts)
+        for i, verdict in enumerate(verdicts):
+            if verdict not in _PROBED or not is_dir_row(rows[i]):
+                continue
+            name = rows[i][0]
+            if self._is_small(_join(folder, name), probes):
+                final[i] = BOUNDARY
+            elif verdict == BOUNDARY:
+                pins = dict(self._pins.get(folder) or ())
+                final[i] = TOO_BIG_PINNED if name in pins else TOO_BIG
+        return probes, bytes(final)
+
+    def _is_small(self, top: bytes, probes: dict[bytes, list[Any]]) -> bool:
+        files = size = 0
+        pending = [top]
+        while pending:
+            folder = pending.pop()
+            try:
+                rows = self._rows(folder)
+            except OSError:
+                continue  # the visit that follows reports it
+            if folder == top:
+                probes[top] = rows
+            for row in rows:
+                if not is_dir_row(row):
+                    files += 1
+                    size += row[1]
+                elif not is_git_dir(row[0]) and not self.tree.never(folder, row[0], True):
+                    pending.append(_join(folder, row[0]))
+            if files > self.rules.dir_files or size > self.rules.dir_bytes:
+                return False
+        return True
+
+    # ignore files on the disk
+
+    def _read_ignore(self, folder: bytes, name: bytes) -> bytes:
+        return read_ignore_file(self.root, folder, name)
+
+    def _nested_exclude(self, folder: bytes) -> bytes | None:
+        return nested_exclude(self.root, folder)
+
+
+def list_rows(prefix: bytes, nested: bool) -> list[Any]:
+    """One row per name: (name, mode) for a directory, the whole signature for anything else."""
+    names = os.listdir(prefix or b".")
+    names.sort()
+    rows: list[Any] = []
+    add = rows.append
+    lstat = os.lstat
+    for name in names:
+        try:
+            st = lstat(prefix + name)
+        except FileNotFoundError:
+            continue  # it went away between the two calls
+        mode = st.st_mode
+        if mode & 0o170000 == 0o040000:
+            if nested and name == b".git":
+                add((name, mode, _stamp(prefix + b".git/info/exclude")))
+            else:
+                add((name, mode))
+        else:
+            add((name, st.st_size, st.st_mtime_ns, st.st_ctime_ns, st.st_ino, mode))
+    return rows
+
+
+def _stamp(path: bytes) -> tuple[int, ...]:
+    # A nested repository's excludes lie in its `.git`, which is not walked.
+    try:
+        st = os.lstat(path)
+    except OSError:
+        return ()
+    return st.st_size, st.st_mtime_ns, st.st_ctime_ns, st.st_ino
+
+
+def read_ignore_file(root: bytes, folder: bytes, name: bytes) -> bytes:
+    return read_small(os.path.join(root, folder, name), follow=False)
+
+
+def nested_exclude(root: bytes, folder: bytes) -> bytes | None:
+    top = os.path.join(root, folder)
+    return info_exclude(top) if os.path.lexists(top + b"/.git") else None
+
+
+def _join(folder: bytes, name: bytes) -> bytes:
+    return folder + b"/" + name if folder else name
+
+
+def _pins_by_folder(rules: Rules) -> dict[bytes, tuple[tuple[bytes, int], ...]]:
+    """Directory -> the names in it that are pinned, or that lead to a pinned path."""
+    found: dict[bytes, dict[bytes, int]] = {}
+    for pins, verdict in ((rules.pins, PINNED), (rules.forced, FORCED)):
+        for pin in pins:
+            folder, _, name = pin.rpartition(b"/")
+            found.setdefault(folder, {})[name] = verdict
+            while folder:
+                folder, _, name = folder.rpartition(b"/")
+                found.setdefault(folder, {}).setdefault(name, PIN_PATH)
+    return {folder: tuple(sorted(names.items())) for folder, names in found.items()}

@@ -1,0 +1,69 @@
+"""What every store holds: content named by its sha256, and how it is packed."""
+
+from __future__ import annotations
+
+import zlib
+from hashlib import sha256
+
+CHUNK = 4 << 20  # a larger file is stored in pieces of this size
+MAX_OBJECT = 64 << 20  # nothing we write is larger; a claim to be is damage or an attack
+_RAW = b"\x00"
+_ZLIB = b"\x01"
+_TOO_SMALL_TO_PACK = 64
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Blobs(Protocol):
+        """The one interface behind which both snapshot formats are read."""
+
+        def get(self, oid: bytes) -> bytes: ...
+        def has(self, oid: bytes) -> bool: ...
+
+    class BlobSink(Protocol):
+        """Where a capture puts what it has read."""
+
+        def has(self, oid: bytes) -> bool: ...
+        def put_packed(self, oid: bytes, packed: bytes) -> None: ...
+
+
+class Unreadable(Exception):
+    """A blob is missing or does not match its name."""
+
+
+def oid_of(data: bytes) -> bytes:
+    return sha256(data).digest()
+
+
+def pack(data: bytes) -> bytes:
+    if len(data) > _TOO_SMALL_TO_PACK:
+        packed = zlib.compress(data, 1)
+        if len(packed) < len(data):
+            return _ZLIB + packed
+    return _RAW + data
+
+
+def unpack(oid: bytes, packed: bytes) -> bytes:
+    """The content, verified: what a disk or an attacker changed is never handed on."""
+    codec, body = packed[:1], packed[1:]
+    if codec == _ZLIB:
+        data = _inflate(body)
+    elif codec == _RAW:
+        data = body
+    else:
+        raise Unreadable(f"unknown codec {codec!r}")
+    if sha256(data).digest() != oid:
+        raise Unreadable("the content does not match its hash")
+    return data
+
+
+def _inflate(body: bytes) -> bytes:
+    inflater = zlib.decompressobj()
+    try:
+        data = inflater.decompress(body, MAX_OBJECT)
+    except zlib.error as error:
+        raise Unreadable(f"it does not unpack ({error})")
+    if inflater.unconsumed_tail or not inflater.eof:
+        raise Unreadable("it unpacks to more than an object may hold, or is cut short")
+    return data

@@ -1,0 +1,88 @@
+"""`scan-cache.db`: facts that can be computed again. It is thrown away at the first sign of trouble."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+
+from rewind.files import PRIVATE_FILE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+_VERSION = 1
+_SCHEMA = (
+    # One row per directory of the project; `docs/format.md` explains the columns.
+    "CREATE TABLE dirs (path BLOB PRIMARY KEY, env BLOB, sig BLOB, out_env BLOB, tree BLOB,"
+    " files INTEGER, bytes INTEGER, uncovered INTEGER, marks BLOB)",
+    "CREATE TABLE stats (path BLOB PRIMARY KEY, rows BLOB)",
+    "CREATE TABLE records (name TEXT PRIMARY KEY, stamp TEXT, summary TEXT) WITHOUT ROWID",
+    "CREATE TABLE facts (key TEXT PRIMARY KEY, value) WITHOUT ROWID",
+)
+
+
+class DerivedDb:
+    """A small SQLite database that may be deleted any time, also by us."""
+
+    def __init__(self, path: str, owner: str, *, shared_disk: bool = False) -> None:
+        self.path = path
+        self.owner = owner  # the object database these facts are about
+        self._shared_disk = shared_disk
+        try:
+            self._db = self._open()
+        except sqlite3.DatabaseError:
+            self._start_over()
+
+    def _open(self) -> sqlite3.Connection:
+        fresh = not os.path.exists(self.path)
+        if fresh:
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE))
+        db = sqlite3.connect(self.path, timeout=2, isolation_level=None)
+        if fresh or db.execute("PRAGMA user_version").fetchone()[0] == 0:
+            self._create(db)
+        owner = db.execute("SELECT value FROM facts WHERE key='owner'").fetchone()
+        if db.execute("PRAGMA user_version").fetchone()[0] != _VERSION or owner != (self.owner,):
+            db.close()
+            raise sqlite3.DatabaseError("made by another version, or for another store")
+        db.execute("PRAGMA synchronous=NORMAL")
+        return db
+
+    def _create(self, db: sqlite3.Connection) -> None:
+        db.execute(f"PRAGMA journal_mode={'DELETE' if self._shared_disk else 'WAL'}")
+        db.execute("BEGIN IMMEDIATE")
+        for statement in _SCHEMA:
+            db.execute(statement.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))
+        db.execute("INSERT OR REPLACE INTO facts VALUES('owner', ?)", (self.owner,))
+        db.execute(f"PRAGMA user_version={_VERSION}")
+        db.execute("COMMIT")
+
+    def _start_over(self) -> None:
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            try:
+                os.unlink(self.path + suffix)
+            except FileNotFoundError:
+                pass
+        self._db = self._open()
+
+    def close(self) -> None:
+        self._db.close()
+
+    def query(self, statement: str, values: tuple[object, ...] = ()) -> list[Any]:
+        """Rows, or none at all when the file is damaged: it is only a shortcut."""
+        try:
+            return self._db.execute(statement, values).fetchall()
+        except sqlite3.DatabaseError:
+            return []
+
+    def write(self, changes: Iterable[tuple[str, list[tuple[object, ...]]]]) -> None:
+        """All changes or none. A failure costs time later, never correctness, so it passes."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            for statement, rows in changes:
+                self._db.executemany(statement, rows)
+            self._db.execute("COMMIT")
+        except sqlite3.DatabaseError:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
