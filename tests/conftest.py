@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from rewind_cli import Rewind, as_ordinary_user, clean_env
 
 

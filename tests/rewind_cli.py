@@ -25,9 +25,9 @@ Tree = dict[bytes, tuple[Any, ...]]
 Arg = Union[str, bytes, Path]
 
 _BECOME_NOBODY = (
-    "import os, sys; os.setgroups([]); os.setgid({id}); os.setuid({id});"
+    f"import os, sys; os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY});"
     " os.execv(sys.argv[1], sys.argv[1:])"
-).format(id=NOBODY)
+)
 
 
 class Result(NamedTuple):

@@ -15,24 +15,27 @@ import os
 from rewind.checkpoint import restore as going_back
 from rewind.checkpoint import retention
 from rewind.checkpoint.create import capture, write_record
-from rewind.checkpoint.init import init_project
 from rewind.checkpoint.source import Source
 from rewind.checkpoint.state import State
 from rewind.checkpoint.validate import validate
 from rewind.errors import NothingToRedo, NothingToUndo, NotInitialised, PathNotFound, RewindError
 from rewind.paths import Project, find_project, rewind_home
 from rewind.snapshot.change import Paths, differences
+from rewind.snapshot.content import whole
 from rewind.snapshot.scan import scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+    from typing import Any, BinaryIO
 
     from rewind.checkpoint.plan import RestorePlan
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.restore import Restored
     from rewind.checkpoint.retention import Collected
+    from rewind.checkpoint.status import Status
+    from rewind.checkpoint.transfer import Exported
+    from rewind.snapshot.portable import Imported
     from rewind.snapshot.scan import Progress, Snapshot
     from rewind.snapshot.tree import Entry, Tree
     from rewind.store.blobs import Blobs
@@ -49,19 +52,30 @@ class Saved:
 class Side:
     """One side of a comparison: a checkpoint, or the project as it is now."""
 
-    def __init__(self, name: str, root: bytes, source: Source | Snapshot, blobs: Blobs | None) -> None:
+    def __init__(self, name: str, root: bytes, source: Source | Snapshot, blobs: Blobs | None,
+                 folder: bytes = b"") -> None:
         self.name = name
         self.root = root
         self._source = source
         self._blobs = blobs
+        self._folder = folder
 
     def tree(self, oid: bytes) -> Tree:
         return self._source.tree(oid)
 
     @property
-    def blobs(self) -> Blobs | None:
-        """None for the project itself: its content is on the disk."""
-        return self._blobs
+    def is_checkpoint(self) -> bool:
+        return self._blobs is not None
+
+    def content(self, path: bytes, entry: Entry, limit: int) -> bytes | None:
+        """A file's bytes; None when they are more than `limit` or cannot be had (any more)."""
+        if entry.size > limit:
+            return None
+        if self._blobs is not None:
+            return whole(entry, self._blobs)
+        from rewind.snapshot.live import read_live
+
+        return read_live(self._folder, path, limit)
 
 
 class Difference:
@@ -73,20 +87,38 @@ class Difference:
         self.new = new
         self.changes = changes
 
+    @property
+    def added(self) -> list[bytes]:
+        return [path for path, old, _ in self.changes if old is None]
+
+    @property
+    def modified(self) -> list[bytes]:
+        return [path for path, old, new in self.changes if old and new]
+
+    @property
+    def deleted(self) -> list[bytes]:
+        return [path for path, _, new in self.changes if new is None]
+
 
 class Controller:
-    def __init__(self, project: str | None = None, *, home: str | None = None) -> None:
-        """Open the project at or above a directory; `REWIND_PROJECT_ROOT` or the current one."""
+    def __init__(self, project: str | None = None, *, home: str | None = None,
+                 forgiving: bool = False) -> None:
+        """Open the project at or above a directory; `REWIND_PROJECT_ROOT` or the current one.
+
+        `forgiving` opens it although a configuration file has problems, which then do not count.
+        """
         start = project or os.environ.get("REWIND_PROJECT_ROOT") or os.getcwd()
         found = find_project(start, home)
         if found is None:
             raise NotInitialised(path=os.path.abspath(start))
-        self.state = State(found)
+        self.state = State(found, forgiving=forgiving)
 
     @classmethod
     def init(cls, root: str, *, mode: str | None = None, trust: bool = False,
              home: str | None = None, progress: Progress | None = None) -> tuple[Controller, Saved | None]:
         """Protect a directory. The first checkpoint is made unless there is one already."""
+        from rewind.checkpoint.init import init_project
+
         home = home or rewind_home()
         state, _ = init_project(root, home, mode or _wanted_mode(home), trust)
         controller = cls.__new__(cls)
@@ -119,9 +151,9 @@ class Controller:
                 saved = Saved(write_record(state, draft, kind, description, trigger), True)
             finally:
                 draft.close()
-            due = retention.is_due(state)
-        if due:
-            self._collect_later()
+            chore = "gc" if retention.is_due(state) else "pack" if state.objects.has_loose() else ""
+        if chore:
+            self._later(chore)
         return saved
 
     def list_checkpoints(self, *, backups: bool = False, session: str | None = None) -> list[Record]:
@@ -178,6 +210,8 @@ class Controller:
         for record in self.state.timeline.shown():
             if position is not None and record.sequence >= position:
                 continue
+            if record.data.get("imported"):
+                continue  # it was never a state of this project: only `restore` leads there
             if not going_back.plan_only(self.state, record, None).empty:
                 return record
         raise NothingToUndo()
@@ -236,7 +270,56 @@ class Controller:
 
     def _now(self) -> Side:
         snapshot = self.look()
-        return Side("now", snapshot.root, snapshot, None)
+        return Side("now", snapshot.root, snapshot, None, self.state.root)
+
+    def files(self, name: str) -> Iterator[tuple[bytes, Entry]]:
+        """Every path that a checkpoint holds, and what it was."""
+        from rewind.snapshot.listing import every_path
+
+        record = self.find(name)
+        with Source(self.state, record) as source:
+            yield from every_path(record.tree, source.tree)
+
+    def status(self, progress: Progress | None = None) -> Status:
+        from rewind.checkpoint.status import Status
+
+        return Status(self.state, self.look(progress))
+
+    # to and from a file
+
+    def plan_export(self, name: str, path: str = "", *, force: bool = False) -> Exported:
+        from rewind.checkpoint import transfer
+
+        if path:
+            transfer.check_target(path, force)
+        return transfer.look_at_export(self.state, self.find(name))
+
+    def export(self, name: str, target: str | BinaryIO, *, force: bool = False,
+               progress: Progress | None = None) -> Exported:
+        """Write a checkpoint as one tar.gz into a new file, or into an open binary stream."""
+        from rewind.checkpoint import transfer
+
+        record = self.find(name)
+        if isinstance(target, str):
+            return transfer.export_to_file(self.state, record, target, force=force, progress=progress)
+        return transfer.export_to_stream(self.state, record, target, progress)
+
+    def plan_import(self, path: str, *, allow_links_out: bool = False, max_bytes: int | None = None,
+                    progress: Progress | None = None) -> Imported:
+        """Check the whole file as an import does, and store nothing."""
+        from rewind.checkpoint import transfer
+
+        return transfer.look_at_import(path, allow_links_out=allow_links_out, max_bytes=max_bytes,
+                                       progress=progress)
+
+    def import_(self, path: str, *, allow_links_out: bool = False, max_bytes: int | None = None,
+                wait: float = 10.0, progress: Progress | None = None) -> Record:
+        """Make a checkpoint of an exported one. The project itself is not touched."""
+        from rewind.checkpoint import transfer
+
+        with self.state.locked("import", wait):
+            return transfer.import_file(self.state, path, allow_links_out=allow_links_out,
+                                        max_bytes=max_bytes, progress=progress)
 
     # upkeep
 
@@ -247,18 +330,29 @@ class Controller:
            progress: Progress | None = None) -> Collected:
         with self.state.locked("gc", wait):
             retention.note_collection(self.state)
-            return retention.collect(self.state, retention.choose(self.state, keep), progress)
+            collected = retention.collect(self.state, retention.choose(self.state, keep), progress)
+        self.pack(wait=wait)
+        return collected
 
-    def _collect_later(self) -> None:
-        """Start a collection that nobody waits for."""
+    def pack(self, *, wait: float = 10.0) -> None:
+        retention.pack(self.state, wait)
+
+    def _later(self, chore: str) -> None:
+        """Start a chore that nobody waits for."""
         from rewind.files import spawn_detached
 
         package = os.path.dirname(os.path.abspath(__file__))
-        spawn_detached(["-I", "-S", os.path.join(package, "cli", "detached.py"), self.project.root,
-                        self.project.home])
+        spawn_detached(["-I", "-S", os.path.join(package, "cli", "detached.py"), chore,
+                        self.project.root, self.project.home])
 
     def validate(self, *, deep: bool = False, progress: Progress | None = None) -> list[str]:
         return validate(self.state, deep=deep, progress=progress)
+
+    def config_problems(self) -> list[str]:
+        """Those of `validate` that the configuration files have."""
+        from rewind.config.load import check_settings
+
+        return check_settings(self.project.home, self.project.state)
 
     def disk_use(self) -> int:
         return retention.disk_use(self.state)

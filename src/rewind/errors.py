@@ -129,6 +129,13 @@ class StoreDamaged(RewindError):
     hint = "Run `rewind validate --deep` to see which checkpoints are affected."
 
 
+class StoreUnavailable(RewindError):
+    """The store cannot be used right now: {reason}"""
+
+    exit_code = FAILED
+    hint = "Check the free space and the permissions of {path}"
+
+
 class FormatTooNew(RewindError):
     """{what} was written by a newer Rewind (format {found}; this one reads up to {known})."""
 

@@ -13,8 +13,9 @@ import time
 from pathlib import Path
 
 import pytest
-from rewind_cli import Rewind, chown_all, differences, git_state, paths_of, tree_state
 from scene import Scene, make, pattern, remove
+
+from rewind_cli import Rewind, chown_all, differences, git_state, paths_of, tree_state
 
 ODD_NAMES = {
     "a-leading-dash": b"-rf",

@@ -78,6 +78,7 @@ def write_record(state: State, draft: Draft, kind: str, description: str,
     """Give the draft its name and make it a checkpoint."""
     if draft.archive is None:
         state.objects.commit()
+        state.objects.settle(state.on_shared_disk)
     newest = state.timeline.newest()
     now = time.time()
     name = state.files.reserve(now)

@@ -69,7 +69,7 @@ class History:
     def begin(self, action: str, checkpoint: str, backup: str | None,
               paths: list[str] | None) -> dict[str, Any]:
         """Written before the first change of the tree, so that a crash is seen afterwards."""
-        entry = {
+        entry: dict[str, Any] = {
             "timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "action": action,
             "checkpoint": checkpoint, "backup_checkpoint": backup, "transcript_backup": None,
             "fork": None, "paths": paths, "position_before": self.position, "in_progress": True,

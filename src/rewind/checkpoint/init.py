@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import time
 
 from rewind.checkpoint import known_stores
@@ -48,7 +47,7 @@ def _refuse_planted(project: Project, trust: bool) -> None:
 
 
 def _create(project: Project) -> None:
-    store_id = secrets.token_hex(16)
+    store_id = os.urandom(16).hex()
     make_private_dir(project.state)
     os.chmod(project.state, 0o700)
     write_atomic(project.path(".gitignore"), b"*\n")

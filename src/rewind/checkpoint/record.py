@@ -72,9 +72,7 @@ class Record:
     @property
     def created(self) -> float:
         """Seconds since the epoch."""
-        import calendar
-
-        return calendar.timegm(time.strptime(self.created_at[:19], "%Y-%m-%dT%H:%M:%S"))
+        return timestamp(self.created_at)
 
     def encode(self) -> bytes:
         return json.dumps(self.data, indent=2, ensure_ascii=True).encode() + b"\n"
@@ -133,10 +131,24 @@ def _is_id(value: object) -> bool:
 
 def _is_timestamp(text: str) -> bool:
     try:
-        time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")
-    except ValueError:
+        timestamp(text)
+    except (ValueError, IndexError):
         return False
     return True
+
+
+def timestamp(text: str) -> float:
+    """`2026-11-15T10:15:02…Z` as seconds since the epoch; `time.strptime` would cost 3 ms of imports."""
+    if text[4] + text[7] + text[10] + text[13] + text[16] != "--T::":
+        raise ValueError(text)
+    year, month, day = int(text[:4]), int(text[5:7]), int(text[8:10])
+    hour, minute, second = int(text[11:13]), int(text[14:16]), int(text[17:19])
+    if not (1 <= month <= 12 and 1 <= day <= 31 and hour < 24 and minute < 60 and second < 62):
+        raise ValueError(text)
+    shifted = year - (month < 3)  # years that begin in March put the leap day last
+    days = (365 * shifted + shifted // 4 - shifted // 100 + shifted // 400
+            + (153 * ((month + 9) % 12) + 2) // 5 + day - 719469)
+    return float(days * 86400 + hour * 3600 + minute * 60 + second)
 
 
 class RecordFiles:

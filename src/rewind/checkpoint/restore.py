@@ -183,7 +183,7 @@ def _apply(state: State, source: Source, draft: Draft, plan: RestorePlan, *, act
     if not skip_backup:
         result.backup = _write_backup(state, draft, source.record)
     names = [os.fsdecode(p) for p in paths] if paths else None
-    entry = history.begin(action, source.record.name, result.backup and result.backup.name, names)
+    entry = history.begin(action, source.record.name, result.backup.name if result.backup else None, names)
     applied = applier.run(plan.changes, force=force)
     result.remaining += applied.failed
     result.swept = _sweep_leftovers(state, draft.snapshot)
@@ -267,5 +267,5 @@ def _take_back(state: State, source: Source, draft: Draft, plan: RestorePlan,
         _sweep_leftovers(state, draft.snapshot)
         result.remaining += _compare(state, source, paths, {p for p, _ in result.remaining})
     # Until this line the entry is still there: killed before it, undo-restore starts again.
-    history.finish_undo_restore(entry, result.backup and result.backup.name)
+    history.finish_undo_restore(entry, result.backup.name if result.backup else None)
     return result

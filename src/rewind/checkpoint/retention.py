@@ -95,6 +95,16 @@ def _over_budget(state: State, records: list[Record], gone: set[str], kept: set[
     return []
 
 
+def protected_bytes(state: State) -> int:
+    """What the checkpoints take that no policy deletes; an estimate, as `_over_budget` counts."""
+    records = state.timeline.all()
+    kept = never_collected(records, state.history().backups_in_use())
+    chosen = [r for r in records if r.name in kept]
+    sizes = state.objects.sizes()
+    added = _mark(state, chosen, set())
+    return sum(sizes.get(oid, 0) for oid in added) + sum(archive_size(state, r) for r in chosen)
+
+
 def archive_size(state: State, record: Record) -> int:
     if record.format != "archive":
         return 0
@@ -166,6 +176,16 @@ def _mark_tree(store: ObjectStore, root: bytes, live: set[bytes], added: list[by
                     fresh = [o for _, o in decode_pieces(store.get(entry.ref)) if o not in live]
                     live.update(fresh)
                     added.extend(fresh)
+
+
+def pack(state: State, wait: float) -> None:
+    """Compress what was stored in a hurry, letting others have the lock between the batches."""
+    more = True
+    while more:
+        with state.locked("gc", wait):
+            more = state.objects.pack_loose()
+    with state.locked("gc", wait):
+        state.objects.give_back_space()
 
 
 def is_due(state: State) -> bool:

@@ -12,7 +12,7 @@ from rewind.checkpoint.known_stores import is_known
 from rewind.checkpoint.record import RecordFiles
 from rewind.checkpoint.timeline import Timeline
 from rewind.config.ignore_list import builtin_ignore_patterns
-from rewind.config.load import load_settings
+from rewind.config.load import load_settings, load_usable
 from rewind.errors import FormatTooNew, Locked, RewindError, StateUnwritable, StoreDamaged, StoreNotTrusted
 from rewind.files import Lock, on_local_disk, read_bounded
 from rewind.paths import STORE_FILE, Project
@@ -34,21 +34,22 @@ _MAX_BYTES = 4 << 20
 class State:
     """Everything a command needs of one project. Opened cheaply; each part when it is asked for."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, *, forgiving: bool = False) -> None:
+        """`forgiving`: a problem in a configuration file counts as if it were not set."""
         self.project = project
         self.root = os.fsencode(project.root)
         self.store_info = read_store_file(project)
         if not is_known(project.home, self.store_info["id"]):
             raise StoreNotTrusted(path=project.state)
-        self.settings = load_settings(project.home, project.state)
+        self.settings = (load_usable(project.home, project.state)[0] if forgiving
+                         else load_settings(project.home, project.state))
         self.files = RecordFiles(project.path("checkpoints"))
         self._objects: ObjectStore | None = None
         self._derived: DerivedDb | None = None
         self._timeline: Timeline | None = None
         self.lock_now_ns: int | None = None
 
-    @property
-    def shared_disk(self) -> bool:
+    def on_shared_disk(self) -> bool:
         return not on_local_disk(self.project.state)
 
     @property
@@ -56,14 +57,16 @@ class State:
         if self._objects is None:
             path = self.project.path("objects.db")
             fresh = not os.path.exists(path) and not self.files.stamps()
-            self._objects = ObjectStore(path, create=fresh, shared_disk=fresh and self.shared_disk)
+            self._objects = ObjectStore(path, create=fresh)
+            if not fresh:
+                self._objects.settle(self.on_shared_disk)  # a killed first checkpoint did not
         return self._objects
 
     @property
     def derived(self) -> DerivedDb:
         if self._derived is None:
             path = self.project.path("scan-cache.db")
-            shared = not os.path.exists(path) and self.shared_disk
+            shared = not os.path.exists(path) and self.on_shared_disk()
             self._derived = DerivedDb(path, self._objects_identity(), shared_disk=shared)
         return self._derived
 
@@ -121,9 +124,7 @@ class State:
     def _sweep(self) -> None:
         """Remove what a killed process left in the state directory; the lock says it is dead."""
         for name in os.listdir(self.project.state):
-            if name.startswith(".") and name.endswith(".tmp"):
-                os.unlink(self.project.path(name))
-            elif name.startswith("temporary-"):
+            if name.startswith("temporary-") or (name.startswith(".") and name.endswith(".tmp")):
                 os.unlink(self.project.path(name))
         if os.path.isdir(self.staging):
             for name in os.listdir(self.staging):

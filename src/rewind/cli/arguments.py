@@ -26,11 +26,11 @@ def make_parser(module: ModuleType, name: str) -> argparse.ArgumentParser:
                      epilog=f"examples:\n{examples}", allow_abbrev=False,
                      formatter_class=argparse.RawDescriptionHelpFormatter)
     module.arguments(parser)
-    if getattr(module, "takes_paths", False):
-        parser.usage = parser.format_usage()[len("usage: "):].rstrip() + " [-- PATH ...]"
     parser.add_argument("-C", "--project", metavar="DIR", help="work on the project in DIR")
     if getattr(module, "reports", True):
         parser.add_argument("--json", action="store_true", help="print one JSON object")
+    if getattr(module, "takes_paths", False):
+        parser.usage = parser.format_usage()[len("usage: "):].rstrip() + " [-- PATH ...]"
     return parser
 
 

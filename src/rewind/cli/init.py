@@ -55,7 +55,7 @@ def _refuse_unwise(root: str) -> None:
         raise UsageError(f"{root} is too large to be one project.",
                          hint="Run `rewind init` in the directory of one project.")
     if not os.path.isdir(root):
-        raise RewindError(f"There is no directory {root}")
+        raise RewindError(f"There is no directory {root}", hint="Check the name, or make it first.")
 
 
 def _dry_run(args: argparse.Namespace, root: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import sys
 import time
 
@@ -34,7 +34,7 @@ class ProgressLine:
         share = min(1.0, done / total) if total else 0.0
         bar = "█" * int(share * _BAR) + "░" * (_BAR - int(share * _BAR))
         line = f"{what} {bar} {share:4.0%} {done:,} of {total:,}"
-        sys.stderr.write("\r\x1b[K" + line[: shutil.get_terminal_size().columns - 1])
+        sys.stderr.write("\r\x1b[K" + line[: os.get_terminal_size(2).columns - 1])
         sys.stderr.flush()
         self._drawn = True
 

@@ -15,11 +15,16 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def open_controller(arguments: argparse.Namespace) -> Controller:
+# These finish an interrupted restore, or report it themselves.
+_TOLD_OTHERWISE = ("restore", "jump", "undo-restore", "validate", "status")
+
+
+def open_controller(arguments: argparse.Namespace, *, forgiving: bool = False) -> Controller:
+    """`forgiving`: for the commands that find or mend what is wrong with the configuration."""
     if arguments.project and not os.path.isdir(arguments.project):
-        raise RewindError(f"There is no directory {arguments.project}")
-    controller = Controller(arguments.project)
-    if arguments.command not in ("restore", "jump", "undo-restore", "validate"):
+        raise RewindError(f"There is no directory {arguments.project}", hint="Check the name.")
+    controller = Controller(arguments.project, forgiving=forgiving)
+    if arguments.command not in _TOLD_OTHERWISE:
         _tell_interrupted(controller)
     return controller
 

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TextIO
 
+    from rewind.snapshot.tree import Entry
+
     Paint = Callable[[str, str], str]
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34",
@@ -54,6 +56,10 @@ def path_json(path: bytes, **more: object) -> dict[str, Any]:
     exact = {} if text.encode("utf-8", "replace") == path else {
         "path_b64": base64.b64encode(path).decode()}
     return {"path": text, **exact, **more}
+
+
+def kind_of(entry: Entry) -> str:
+    return {b"l": "link", b"d": "directory", b"u": "uncovered"}.get(entry.kind, "file")
 
 
 def size(count: float) -> str:

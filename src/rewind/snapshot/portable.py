@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 
-from rewind.errors import ArchiveRefused
+from rewind.errors import ArchiveRefused, StoreDamaged
 from rewind.snapshot import manifest as manifests
 from rewind.snapshot.content import pieces_of
 from rewind.snapshot.tree import (
@@ -70,7 +70,17 @@ def _add(out: ArchiveWriter, name: bytes, entry: Entry, blobs: Blobs) -> None:
     if entry.kind == LINK:
         out.add_link(name, entry.ref)
     else:
-        out.add_file(name, entry.mode, entry.size, pieces_of(entry, blobs))
+        out.add_file(name, entry.mode, entry.size, _even(pieces_of(entry, blobs)))
+
+
+def _even(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """An archive does not say how a file was cut, so any other cut would not come back."""
+    size = CHUNK
+    for piece in pieces:
+        if size != CHUNK:
+            raise StoreDamaged(what="a large file is not stored in chunks of the usual size")
+        size = len(piece)
+        yield piece
 
 
 def _manifest(metadata: dict[str, Any], root: bytes, trees: Trees,
@@ -140,13 +150,8 @@ def read_snapshot(path: str, store: ObjectStore, *, allow_links_out: bool = Fals
             size = os.fstat(file.fileno()).st_size
             return _read(reader, path, sink, lambda: progress and progress(what, file.tell(), size))
 
-        try:
-            checked, _ = one_pass("Checking the archive", None)
-            manifest, built = one_pass("Importing", store)
-        except OSError as error:
-            if error.filename or not error.errno:
-                raise  # the store's, not the archive's
-            raise ArchiveRefused(file=path, reason=f"it cannot be read ({error.strerror}).")
+        checked, _ = one_pass("Checking the archive", None)
+        manifest, built = one_pass("Importing", store)
     if manifest.digest != checked.digest:
         raise ArchiveRefused(file=path, reason="it changed while it was read.")
     return Imported(manifest, built.files, built.bytes)
@@ -252,7 +257,7 @@ class _Builder:
         path = folder.path[len(TOP) + 1:]
         for name, reason in self._uncovered.pop(path, {}).items():
             if name in folder.entries:
-                self._refuse(f"its manifest says that {shown(folder.path + b'/' + name)} is not in it.")
+                self._refuse(f"its manifest denies {shown(folder.path + b'/' + name)}, which is in it.")
             folder.entries[name] = Entry(UNCOVERED, 0, 0, reason)
         tree = self._put(Tree(folder.entries, self._partial.pop(path, b"")).encode())
         if self._open:

@@ -53,10 +53,15 @@ def read_file(path: bytes, sink: BlobSink | None) -> Read:
         return failed(UNREADABLE)
     try:
         return _read_stable(fd, sink)
-    except OSError:
+    except _FileTrouble:
         return failed(UNREADABLE)  # an I/O error of this one file must not cost the others
     finally:
         os.close(fd)
+
+
+class _FileTrouble(Exception):
+    """The file itself cannot be read. The store's troubles are errors of another kind: they end
+    the capture, or a full disk would look like a project of unreadable files."""
 
 
 def _read_stable(fd: int, sink: BlobSink | None) -> Read:
@@ -91,12 +96,15 @@ def _read_once(fd: int, expected: int, sink: BlobSink | None) -> tuple[bytes, in
 
 
 def _read_upto(fd: int, size: int) -> bytes:
-    data = os.read(fd, size)
-    while data and len(data) < size:
-        more = os.read(fd, size - len(data))
-        if not more:
-            break
-        data += more
+    try:
+        data = os.read(fd, size)
+        while data and len(data) < size:
+            more = os.read(fd, size - len(data))
+            if not more:
+                break
+            data += more
+    except OSError as error:
+        raise _FileTrouble from error
     return data
 
 
@@ -105,5 +113,5 @@ def _store(data: bytes, sink: BlobSink | None) -> bytes:
         return sha256(data).digest()
     oid = oid_of(data)
     if not sink.has(oid):
-        sink.put_packed(oid, pack(data))
+        sink.put_packed(oid, pack(data, sink.in_bulk))
     return oid

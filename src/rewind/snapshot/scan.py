@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 RACY_NS = 2_000_000_000  # the coarsest clock of a file system in use (FAT)
 _TRIES = 3
+_BULK_BYTES = 32 << 20  # from here on compression is left for later
 
 # Why something is not captured.
 SKIP_LIST, IGNORED, IGNORED_LARGE = b"skip-list", b"ignored", b"ignored-large"
@@ -112,6 +113,7 @@ class _Builder:
         self.unsettled: set[bytes] = set()
         self.jobs: list[tuple[bytes, bytes]] = []
         self.job_bytes = 0
+        self.asks = bool(self.keep and store and store.readable_beside_a_writer())
 
     def build(self, processes: int, progress: Progress) -> Snapshot:
         for listing in self.found.changed.values():
@@ -215,18 +217,20 @@ class _Builder:
         paths = [self._path(folder, name) for folder, name in self.jobs]
         few = len(paths) < WORTH_SHARING_FILES and self.job_bytes < WORTH_SHARING_BYTES
         total = len(paths)
+        if self.store:
+            self.store.in_bulk = self.job_bytes > _BULK_BYTES
         reads = read_files(paths, self.store if self.keep else None, self._child_knows,
                            1 if few else processes, lambda done: progress("Reading files", done, total))
         for (folder, name), read in zip(self.jobs, reads):
             self._take(folder, name, read)
         self._settle_databases()
 
-    def _child_knows(self) -> Callable[[bytes], bool]:
-        # A forked child must not touch its parent's connection to the database.
+    def _child_knows(self) -> Callable[[bytes], bool] | None:
+        """How a forked child asks for a blob: never through its parent's connection, and not at all
+        where a reader would have to wait for the writer (its parent, who waits for the child)."""
         from rewind.store.objects import ObjectStore
 
-        assert self.store is not None
-        return ObjectStore(self.store.path).has
+        return ObjectStore(self.store.path).has if self.store and self.asks else None
 
     def _take(self, folder: bytes, name: bytes, read: Read) -> None:
         if read.failure is not None:

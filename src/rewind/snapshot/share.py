@@ -15,15 +15,17 @@ if TYPE_CHECKING:
 
     from rewind.store.blobs import BlobSink
 
+    Knows = Callable[[], "Callable[[bytes], bool] | None"]
+
 WORTH_SHARING_FILES = 200
 WORTH_SHARING_BYTES = 8 << 20
 _BLOCK = 16  # files drawn at a time
 _SEND = 256 << 10
 
 
-def read_files(paths: list[bytes], sink: BlobSink | None, knows: Callable[[], Callable[[bytes], bool]],
+def read_files(paths: list[bytes], sink: BlobSink | None, knows: Knows,
                processes: int, progress: Callable[[int], None]) -> list[Read]:
-    """Every path read, in order. `knows` makes a child's own way to ask whether a blob is stored."""
+    """Every path read, in order. `knows` makes a child's way to ask whether a blob is stored."""
     results: list[Read | None] = [None] * len(paths)
     if processes > 1 and len(paths) >= _BLOCK * 2:
         _share_out(paths, results, sink, knows, processes, progress)
@@ -37,9 +39,9 @@ def read_files(paths: list[bytes], sink: BlobSink | None, knows: Callable[[], Ca
 
 
 def _share_out(paths: list[bytes], results: list[Read | None], sink: BlobSink | None,
-               knows: Callable[[], Callable[[bytes], bool]], processes: int,
+               knows: Knows, processes: int,
                progress: Callable[[int], None]) -> None:
-    children = [_start(paths, number, processes, sink is not None, knows)
+    children = [_start(paths, number, processes, sink is not None, bool(sink and sink.in_bulk), knows)
                 for number in range(processes)]
     buffers = {fd: bytearray() for _, fd in children}
     poll = select.poll()
@@ -78,8 +80,8 @@ def _take_messages(buffer: bytearray, results: list[Read | None], sink: BlobSink
     return taken
 
 
-def _start(paths: list[bytes], number: int, processes: int, keep: bool,
-           knows: Callable[[], Callable[[bytes], bool]]) -> tuple[int, int]:
+def _start(paths: list[bytes], number: int, processes: int, keep: bool, in_bulk: bool,
+           knows: Knows) -> tuple[int, int]:
     out, into = os.pipe()
     pid = os.fork()
     if pid:
@@ -87,7 +89,7 @@ def _start(paths: list[bytes], number: int, processes: int, keep: bool,
         return pid, out
     try:
         os.close(out)
-        outbox = _Outbox(into, knows() if keep else None)
+        outbox = _Outbox(into, knows() if keep else None, in_bulk)
         for block in range(number * _BLOCK, len(paths), processes * _BLOCK):
             for i in range(block, min(block + _BLOCK, len(paths))):
                 outbox.add(i, read_file(paths[i], outbox if keep else None))
@@ -100,7 +102,8 @@ def _start(paths: list[bytes], number: int, processes: int, keep: bool,
 class _Outbox:
     """A child's sink: blobs and results travel together, so that a result implies its blobs."""
 
-    def __init__(self, into: int, known: Callable[[bytes], bool] | None) -> None:
+    def __init__(self, into: int, known: Callable[[bytes], bool] | None, in_bulk: bool) -> None:
+        self.in_bulk = in_bulk
         self._into = into
         self._known = known
         self._sent: set[bytes] = set()

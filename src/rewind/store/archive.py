@@ -10,7 +10,7 @@ import struct
 import zlib
 from hashlib import sha256
 
-from rewind.errors import ArchiveRefused
+from rewind.errors import ArchiveRefused, RewindError
 from rewind.store.inflate import STEP, Inflated
 
 TYPE_CHECKING = False
@@ -35,13 +35,14 @@ _KNOWN_KINDS = {b"1": "a hard link", b"3": "a device", b"4": "a device", b"6": "
 
 
 class ArchiveWriter:
-    """Writes members in the order given. What was not closed is cut short, and readers refuse it."""
+    """Writes members in the order given. Without `close` the file is cut short; readers refuse it."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._deflate = zlib.compressobj(_LEVEL, zlib.DEFLATED, -15)
         self._crc = 0
         self._size = 0
+        self._members = 0
         file.write(_GZIP_START)
 
     def add_file(self, name: bytes, mode: int, size: int, pieces: Iterable[bytes]) -> None:
@@ -68,6 +69,11 @@ class ArchiveWriter:
 
     def _start(self, kind: bytes, name: bytes, mode: int, size: int = 0,
                target: bytes = b"") -> None:
+        self._members += 1
+        if self._members > MAX_MEMBERS or max(len(name), len(target)) >= MAX_NAME:
+            # What would be refused later is not written: a checkpoint must be readable.
+            raise RewindError(f"An archive holds at most {MAX_MEMBERS} members, with names of less"
+                              f" than {MAX_NAME} bytes.")
         for letter, text in ((_LONG_TARGET, target), (_LONG_NAME, name)):
             if len(text) > 100:
                 self._write(_pack_header(letter, b"././@LongLink", 0, len(text) + 1))
@@ -240,7 +246,7 @@ class ArchiveReader:
         folder = member.name.rpartition(b"/")[0]
         above = self._seen.get(sha256(folder).digest()) if folder else DIR
         if above != DIR:
-            where = {FILE: "below a file", LINK: "below a link", None: "before its directory"}[above]
+            where = {FILE: "below a file", LINK: "below a link"}.get(above or b"", "in no directory")
             self.refuse(f"{shown(member.name)} lies {where}.")
         if len(self._seen) >= MAX_MEMBERS:
             self.refuse(f"it holds more than {MAX_MEMBERS} members.")

@@ -9,6 +9,7 @@ CHUNK = 4 << 20  # a larger file is stored in pieces of this size
 MAX_OBJECT = 64 << 20  # nothing we write is larger; a claim to be is damage or an attack
 _RAW = b"\x00"
 _ZLIB = b"\x01"
+_LOOSE = b"\x02"  # raw for now: compressed later, when nobody waits
 _TOO_SMALL_TO_PACK = 64
 
 TYPE_CHECKING = False
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     class BlobSink(Protocol):
         """Where a capture puts what it has read."""
 
+        in_bulk: bool
+
         def has(self, oid: bytes) -> bool: ...
         def put_packed(self, oid: bytes, packed: bytes) -> None: ...
 
@@ -36,12 +39,19 @@ def oid_of(data: bytes) -> bytes:
     return sha256(data).digest()
 
 
-def pack(data: bytes) -> bytes:
+def pack(data: bytes, loose: bool = False) -> bytes:
+    """Codec byte and content. Compression is most of the cost, so a large capture puts it off."""
     if len(data) > _TOO_SMALL_TO_PACK:
+        if loose:
+            return _LOOSE + data
         packed = zlib.compress(data, 1)
         if len(packed) < len(data):
             return _ZLIB + packed
     return _RAW + data
+
+
+def is_loose(packed: bytes) -> bool:
+    return packed[:1] == _LOOSE
 
 
 def unpack(oid: bytes, packed: bytes) -> bytes:
@@ -49,7 +59,7 @@ def unpack(oid: bytes, packed: bytes) -> bytes:
     codec, body = packed[:1], packed[1:]
     if codec == _ZLIB:
         data = _inflate(body)
-    elif codec == _RAW:
+    elif codec in (_RAW, _LOOSE):
         data = body
     else:
         raise Unreadable(f"unknown codec {codec!r}")

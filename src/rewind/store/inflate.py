@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO, NoReturn
 
+_MAGIC = b"\x1f\x8b"
 STEP = 256 << 10
 FREE_BYTES = 64 << 20  # a stream of this size is never called a bomb,
 FREE_RATIO = 100  # nor is what goes beyond it by up to this many times the size of the file
@@ -25,6 +26,7 @@ class Inflated:
         self._file = file
         self._refuse = refuse
         self._inflate = zlib.decompressobj(31)
+        self._is_gzip = False
         self._total = 0
         self._buffer = b""
         self._at = 0
@@ -62,16 +64,23 @@ class Inflated:
     def _step(self) -> bytes:
         data = b""
         while not data and not self._inflate.eof:
-            packed = self._inflate.unconsumed_tail or self._file.read(STEP)
+            packed = self._inflate.unconsumed_tail or self._read_file(STEP)
+            self._is_gzip = self._is_gzip or packed.startswith(_MAGIC)
             try:
                 data = self._inflate.decompress(packed, STEP)
             except zlib.error:
                 self._refuse(self._damage("its compressed data is damaged."))
             if not packed and not data and not self._inflate.eof:
                 self._refuse(self._damage("it is cut short."))
-        if self._inflate.eof and (self._inflate.unused_data or self._file.read(1)):
+        if self._inflate.eof and (self._inflate.unused_data or self._read_file(1)):
             self._refuse("something follows after its end.")
         return data
 
+    def _read_file(self, size: int) -> bytes:
+        try:
+            return self._file.read(size)
+        except OSError as error:
+            self._refuse(f"it cannot be read ({error.strerror}).")
+
     def _damage(self, reason: str) -> str:
-        return reason if self._total else "it is not a tar.gz file."
+        return reason if self._is_gzip else "it is not a tar.gz file."

@@ -1,0 +1,66 @@
+"""How a project stands: its checkpoints, what changed since, what they take, and where we are."""
+
+from __future__ import annotations
+
+from rewind.checkpoint import retention
+from rewind.checkpoint.source import Source
+from rewind.snapshot.change import Paths, differences
+from rewind.snapshot.listing import uncovered
+from rewind.snapshot.rules import MB
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.record import Record
+    from rewind.checkpoint.state import State
+    from rewind.snapshot.scan import Snapshot
+    from rewind.snapshot.tree import Entry
+
+
+class Status:
+    def __init__(self, state: State, snapshot: Snapshot) -> None:
+        self.project = state.project
+        self.format = str(state.settings.get("storage.format"))
+        self.shown = state.timeline.shown()
+        self.backups = len(state.timeline.all()) - len(self.shown)
+        self.damaged = sorted(state.timeline.damaged)
+        self.newest = self.shown[0] if self.shown else None
+        history = state.history()
+        self.interrupted: dict[str, Any] | None = history.interrupted()
+        self.can_redo = bool(history.redo)
+        self.position = _at(self.shown, history.position)
+        self.base = self.position or _last_state(self.shown)
+        self.changes = _changes(state, self.base, snapshot)
+        self.disk = retention.disk_use(state)
+        self.cap = int(state.settings.get("storage.maxSizeMb") * MB)
+        # Counting what protected checkpoints reach takes time, and matters only above the cap.
+        over = self.disk > self.cap
+        self.protected = retention.protected_bytes(state) if over else None
+        self.uncovered = sorted(uncovered(snapshot.root, snapshot.tree))
+
+    @property
+    def later(self) -> int:
+        """How many checkpoints are newer than the one we went back to."""
+        return self.shown.index(self.position) if self.position else 0
+
+    @property
+    def protected_over_cap(self) -> bool:
+        return self.protected is not None and self.protected > self.cap
+
+
+def _at(shown: list[Record], position: int | None) -> Record | None:
+    return next((r for r in shown if r.sequence == position), None)
+
+
+def _last_state(shown: list[Record]) -> Record | None:
+    """The newest checkpoint of this very project: an imported one says nothing about its state."""
+    return next((r for r in shown if not r.data.get("imported")), None)
+
+
+def _changes(state: State, base: Record | None,
+             snapshot: Snapshot) -> list[tuple[bytes, Entry | None, Entry | None]]:
+    if base is None:
+        return []
+    with Source(state, base) as source:
+        return list(differences(base.tree, source.tree, snapshot.root, snapshot.tree, Paths()))

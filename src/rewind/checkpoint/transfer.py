@@ -1,0 +1,190 @@
+"""A checkpoint as one file, to keep elsewhere or give away; and back from such a file."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+
+from rewind.checkpoint.record import FORMAT, KINDS, Record, is_name, timestamp
+from rewind.checkpoint.source import Source
+from rewind.errors import RewindError
+from rewind.files import PRIVATE_FILE, fsync_dir
+from rewind.paths import TEMP_PREFIX
+from rewind.snapshot.listing import uncovered
+from rewind.snapshot.portable import links_out, read_snapshot, write_snapshot
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, BinaryIO
+
+    from rewind.checkpoint.state import State
+    from rewind.snapshot.portable import Imported
+    from rewind.snapshot.scan import Progress
+
+_LONGEST_DESCRIPTION = 1000
+_LONGEST_FIELD = 40
+
+
+class Exported:
+    """The checkpoint, the links in it that lead out of the tree, and the size of the file."""
+
+    def __init__(self, record: Record, links: list[bytes], size: int | None = None) -> None:
+        self.record = record
+        self.links = links
+        self.size = size
+
+
+# to a file
+
+def look_at_export(state: State, record: Record) -> Exported:
+    with Source(state, record) as source:
+        return Exported(record, links_out(record.tree, source.tree))
+
+
+def export_to_stream(state: State, record: Record, file: BinaryIO,
+                     progress: Progress | None = None) -> Exported:
+    with Source(state, record) as source:
+        rules = source.blobs.get(record.rules)
+        write_snapshot(file, record.data, record.tree, source.tree, source.blobs, rules, progress)
+        return Exported(record, links_out(record.tree, source.tree))
+
+
+def export_to_file(state: State, record: Record, path: str, *, force: bool = False,
+                   progress: Progress | None = None) -> Exported:
+    """Write beside and put in place at the end: the file is complete or not there."""
+    path = os.path.abspath(path)
+    check_target(path, force)
+    folder, name = os.path.split(path)
+    temp = os.path.join(folder, f"{TEMP_PREFIX}{os.getpid()}-{name}"[:200])
+    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, PRIVATE_FILE)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            exported = export_to_stream(state, record, file, progress)
+            file.flush()
+            os.fsync(file.fileno())
+            exported.size = os.fstat(file.fileno()).st_size
+        _put_in_place(temp, path, force)
+    finally:
+        if os.path.lexists(temp):
+            os.unlink(temp)
+    fsync_dir(folder)
+    return exported
+
+
+def check_target(path: str, force: bool) -> None:
+    try:
+        info = os.lstat(path)
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(info.st_mode):
+        raise RewindError(f"{path} is there and is not a regular file.",
+                          hint="Name another file, or `-` to write to the standard output.")
+    if not force:
+        raise _exists(path)
+
+
+def _put_in_place(temp: str, path: str, force: bool) -> None:
+    if force:
+        os.replace(temp, path)
+        return
+    try:
+        os.link(temp, path)  # unlike rename, it fails when somebody made the file meanwhile
+    except FileExistsError:
+        raise _exists(path)
+    except OSError:
+        if os.path.lexists(path):
+            raise _exists(path)
+        os.rename(temp, path)  # a file system without hard links
+
+
+def _exists(path: str) -> RewindError:
+    return RewindError(f"{path} exists already.", hint="Name another file, or repeat with `--force`.")
+
+
+# from a file
+
+class _Nowhere:
+    """Takes everything and keeps nothing: the archive is checked, and that is all."""
+
+    def has(self, oid: bytes) -> bool:
+        return True
+
+    def put_packed(self, oid: bytes, packed: bytes) -> None:
+        return
+
+
+def look_at_import(path: str, *, allow_links_out: bool = False, max_bytes: int | None = None,
+                   progress: Progress | None = None) -> Imported:
+    """Everything that an import would check; nothing is stored."""
+    nowhere: Any = _Nowhere()
+    return read_snapshot(path, nowhere, allow_links_out=allow_links_out, max_bytes=max_bytes,
+                         progress=progress)
+
+
+def import_file(state: State, path: str, *, allow_links_out: bool = False,
+                max_bytes: int | None = None, progress: Progress | None = None) -> Record:
+    """A new checkpoint with what the file holds; the project is not touched. The caller locks."""
+    store = state.objects
+    before = store.added
+    try:
+        found = read_snapshot(path, store, allow_links_out=allow_links_out, max_bytes=max_bytes,
+                              progress=progress)
+        store.put(found.rules)
+    except BaseException:
+        store.rollback()
+        raise
+    return _write_record(state, found, store.added - before)
+
+
+def _write_record(state: State, found: Imported, new_bytes: int) -> Record:
+    # Not `create.write_record`: the code here is what it was, so undo and redo lead where they did.
+    state.objects.commit()
+    code = {"format": "objects", "tree": found.root.hex(),
+            "rules": found.metadata["code"]["rules"], "fileCount": found.files,
+            "totalSize": found.bytes, "newBytes": new_bytes,
+            "uncovered": _count_uncovered(state, found)}
+    newest = state.timeline.newest()
+    now = time.time()
+    record = Record({
+        "format": FORMAT, "name": state.files.reserve(now),
+        "sequence": newest.sequence + 1 if newest else 1,
+        "createdAt": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now % 1 * 1e3):03d}Z",
+        "description": _description(found.metadata), "kind": "manual", "trigger": {},
+        "parent": newest.name if newest else None, "code": code, "hasTranscript": False,
+        "transcript": None, "imported": _origin(found.metadata)})
+    state.files.write(record)
+    state.timeline.add(record)
+    return record
+
+
+def _count_uncovered(state: State, found: Imported) -> int:
+    from rewind.snapshot.tree import Tree
+
+    return sum(1 for _ in uncovered(found.root, lambda oid: Tree.decode(state.objects.get(oid))))
+
+
+def _description(metadata: dict[str, Any]) -> str:
+    text = metadata.get("description")
+    return text[:_LONGEST_DESCRIPTION] if isinstance(text, str) else ""
+
+
+def _origin(metadata: dict[str, Any]) -> dict[str, Any]:
+    """What the record was called at home. A stranger wrote it, so each field is looked at."""
+    checks: dict[str, Callable[[str], bool]] = {
+        "name": is_name, "createdAt": _is_timestamp, "kind": KINDS.__contains__}
+    origin: dict[str, Any] = {}
+    for key, is_sound in checks.items():
+        value = metadata.get(key)
+        sound = isinstance(value, str) and len(value) < _LONGEST_FIELD and is_sound(value)
+        origin[key] = value if sound else None
+    return origin
+
+
+def _is_timestamp(text: str) -> bool:
+    try:
+        timestamp(text)
+    except (ValueError, IndexError):
+        return False
+    return True

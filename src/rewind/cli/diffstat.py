@@ -1,0 +1,84 @@
+"""`diff --stat`: one line per path with a bar of insertions and deletions, as git draws it."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from rewind.cli.patch import describe_sizes
+from rewind.cli.style import plural, shown
+from rewind.snapshot import compare as c
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.cli.style import Paint
+    from rewind.snapshot.compare import Comparison
+
+_NARROWEST_BAR = 10
+
+
+def stat_lines(found: list[Comparison], paint: Paint, columns: int) -> list[str]:
+    counted = [one.counts or (0, 0) for one in found]
+    number = len(str(max((i + d for i, d in counted), default=0)))
+    names = [shown(one.path) + ("/" if one.verdict == c.DIRECTORY else "") for one in found]
+    room = max(20, columns - number - _NARROWEST_BAR - 6)
+    names = [fitted(name, room) for name in names]
+    widest = max(map(cells, names), default=0)
+    scale = _Scale(max((i + d for i, d in counted), default=0), columns - widest - number - 6)
+    lines = []
+    for name, one, (inserted, deleted) in zip(names, found, counted):
+        label = name + " " * (widest - cells(name))
+        if one.counts is None or one.verdict == c.SAME:
+            lines.append(f" {label} | {_remark(one)}")
+        else:
+            plus, minus = scale.parts(inserted, deleted)
+            bar = paint("+" * plus, "green") + paint("-" * minus, "red")
+            lines.append(f" {label} | {inserted + deleted:>{number}} {bar}".rstrip())
+    return [*lines, _total(found, counted)] if found else []
+
+
+class _Scale:
+    def __init__(self, most: int, room: int) -> None:
+        self.most = most
+        self.room = max(room, _NARROWEST_BAR)
+
+    def parts(self, inserted: int, deleted: int) -> tuple[int, int]:
+        if self.most <= self.room:
+            return inserted, deleted
+        # At least one sign for each kind that there is: a lone deletion must not vanish.
+        plus, minus = (max(1, count * self.room // self.most) if count else 0
+                       for count in (inserted, deleted))
+        return min(plus, self.room - bool(minus)), minus
+
+
+def _remark(one: Comparison) -> str:
+    if one.verdict == c.DIRECTORY:
+        if one.old and one.new:
+            return f"mode {one.old.mode:03o} -> {one.new.mode:03o}"
+        return "empty directory " + ("added" if one.new else "deleted")
+    if one.verdict == c.SAME and one.old and one.new:
+        return f"mode {one.old.mode:03o} -> {one.new.mode:03o}"
+    word = {c.BINARY: "Bin", c.LARGE: "large,", c.UNREADABLE: "not readable,"}[one.verdict]
+    return f"{word} {describe_sizes(one.old, one.new)}"
+
+
+def _total(found: list[Comparison], counted: list[tuple[int, int]]) -> str:
+    inserted, deleted = (sum(column) for column in zip(*counted))
+    return (f" {plural(len(found), 'path')} changed, {plural(inserted, 'insertion')}(+),"
+            f" {plural(deleted, 'deletion')}(-)")
+
+
+def cells(text: str) -> int:
+    """How many columns of a terminal the text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(char) else
+               2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def fitted(name: str, room: int) -> str:
+    """The end of a long name says more than its beginning."""
+    if cells(name) <= room:
+        return name
+    while cells(name) > room - 1:
+        name = name[1:]
+    return "…" + name

@@ -1,0 +1,69 @@
+"""Make a checkpoint of a file that `rewind export` has written.
+
+The project itself is not touched: look at the new checkpoint with `rewind diff`, then restore it or
+a part of it. A file with anything suspicious in it is refused as a whole.
+"""
+
+from __future__ import annotations
+
+from rewind.cli.progress import ProgressLine
+from rewind.cli.session import note, open_controller, print_json
+from rewind.cli.style import plural, safe, size
+from rewind.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from rewind.controller import Controller
+
+summary = "make a checkpoint of an exported file"
+examples = ("rewind import ../before-the-move.tar.gz", "rewind import project.tar.gz --dry-run",
+            "rewind import large.tar.gz --max-size-mb 5000")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a file that `rewind export` has written")
+    parser.add_argument("--allow-links-out", action="store_true",
+                        help="accept symbolic links that may lead out of the project")
+    parser.add_argument("--max-size-mb", type=int, metavar="N",
+                        help="how large it may be when unpacked"
+                             " (default: in proportion to the size of the file)")
+    parser.add_argument("--dry-run", action="store_true", help="check the file and import nothing")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.max_size_mb is not None and args.max_size_mb < 1:
+        raise UsageError("--max-size-mb takes a number from 1 on.",
+                         hint="`--max-size-mb 5000` allows 5 GB.")
+    controller = open_controller(args)
+    limit = args.max_size_mb << 20 if args.max_size_mb else None
+    if args.dry_run:
+        return _dry_run(args, controller, limit)
+    with ProgressLine() as progress:
+        record = controller.import_(args.file, allow_links_out=args.allow_links_out, max_bytes=limit,
+                                    progress=progress)
+    if args.json:
+        print_json({"checkpoint": record.name, "imported": record.data["imported"],
+                    "fileCount": record.code["fileCount"], "totalSize": record.code["totalSize"],
+                    "newBytes": record.code["newBytes"], "dryRun": False})
+        return 0
+    note(f"{plural(record.code['fileCount'], 'file')}, {size(record.code['totalSize'])};"
+         f" {size(record.code['newBytes'])} new. The project is as it was.")
+    print(f"Imported as {record.name}")
+    return 0
+
+
+def _dry_run(args: argparse.Namespace, controller: Controller, limit: int | None) -> int:
+    with ProgressLine() as progress:
+        found = controller.plan_import(args.file, allow_links_out=args.allow_links_out,
+                                       max_bytes=limit, progress=progress)
+    name = found.metadata.get("name")
+    name = name if isinstance(name, str) else None
+    if args.json:
+        print_json({"checkpoint": None, "imported": {"name": name}, "fileCount": found.files,
+                    "totalSize": found.bytes, "dryRun": True})
+    else:
+        print(f"{plural(found.files, 'file')}, {size(found.bytes)}, would be imported;"
+              f" the checkpoint was called {safe(name or 'nothing')}")
+    return 0

@@ -1,0 +1,164 @@
+"""Show one checkpoint: when and why it was made, what it holds, and what changed with it."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from rewind.cli.session import open_controller, print_json
+from rewind.cli.style import age, kind_of, path_json, plural, safe, shown, size, style_for
+from rewind.controller import session_of
+from rewind.errors import CheckpointNotFound
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from rewind.checkpoint.record import Record
+    from rewind.controller import Controller, Difference
+    from rewind.snapshot.tree import Entry
+
+summary = "show one checkpoint: when, why, and what changed with it"
+examples = ("rewind show last", "rewind show 3 --files         # everything that it holds",
+            "rewind show 20261115_101502_003 --json")
+_FIRST = 10
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("checkpoint", help="name, beginning of a name, number, `last` or `prev`")
+    parser.add_argument("--files", action="store_true", help="list every path with its mode and size")
+
+
+def run(args: argparse.Namespace) -> int:
+    controller = open_controller(args)
+    record = controller.find(args.checkpoint)
+    if args.json:
+        print_json(_json(controller, record, args.files))
+    elif args.files:
+        for path, entry in controller.files(record.name):
+            print(_file_line(path, entry))
+    else:
+        _print_summary(controller, record)
+    return 0
+
+
+class _Changed:
+    """What is different from the parent, if that one is still there."""
+
+    def __init__(self, controller: Controller, record: Record) -> None:
+        self.parent: str | None = record.data.get("parent")
+        self.difference: Difference | None = None
+        if isinstance(self.parent, str):
+            try:
+                with controller.diff(self.parent, record.name) as self.difference:
+                    pass
+            except CheckpointNotFound:
+                pass  # collected since
+
+    def __len__(self) -> int:
+        return len(self.difference.changes) if self.difference else 0
+
+    def first(self) -> list[tuple[str, str, bytes]]:
+        """(sign, colour, path) of the first ones."""
+        found = []
+        for path, old, new in self.difference.changes[:_FIRST] if self.difference else ():
+            sign, colour = (("+", "green") if old is None else ("-", "red") if new is None
+                            else ("~", "yellow"))
+            entry = new or old
+            found.append((sign, colour, path + b"/" if entry and entry.kind == b"d" else path))
+        return found
+
+
+def _print_summary(controller: Controller, record: Record) -> None:
+    paint = style_for(sys.stdout)
+    print(paint(record.name, "cyan"))
+    if record.description:
+        print(f"  {safe(record.description)}")
+    changed = _Changed(controller, record)
+    for title, text in _facts(record, changed):
+        print(f"  {paint(f'{title:<12}', 'dim')}{text}")
+    for sign, colour, path in changed.first():
+        print(f"  {'':<12}{paint(sign, colour)} {shown(path)}")
+    if len(changed) > _FIRST:
+        print(f"  {'':<12}… and {len(changed) - _FIRST:,} more;"
+              f" `rewind diff --stat {changed.parent} {record.name}` shows all.")
+
+
+def _facts(record: Record, changed: _Changed) -> list[tuple[str, str]]:
+    code = record.code
+    local = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.created))
+    facts = [("made", f"{local} ({age(record.created)})"), ("kind", safe(record.kind))]
+    facts += [("trigger", _trigger(record))] if record.trigger else []
+    facts += [("imported", _imported(record))] if record.data.get("imported") else []
+    facts.append(("holds", f"{plural(_number(code, 'fileCount'), 'file')},"
+                           f" {size(_number(code, 'totalSize'))};"
+                           f" {size(_number(code, 'newBytes'))} new"))
+    if _number(code, "uncovered"):
+        facts.append(("unprotected", f"{plural(_number(code, 'uncovered'), 'path')} not captured"))
+    facts += [("chat", _transcript(record))] if record.data.get("hasTranscript") else []
+    facts.append(("parent", _parent(changed)))
+    difference = changed.difference
+    if difference:
+        facts.append(("changed", f"{len(difference.added):,} added, {len(difference.modified):,} modified,"
+                                 f" {len(difference.deleted):,} deleted"))
+    return facts
+
+
+def _number(code: dict[str, Any], key: str) -> int:
+    value = code.get(key)
+    return value if isinstance(value, int) else 0
+
+
+def _trigger(record: Record) -> str:
+    parts = [record.trigger.get(key) for key in ("event", "tool", "file", "promptText")]
+    return safe("  ".join(str(part) for part in parts if part))
+
+
+def _imported(record: Record) -> str:
+    origin = record.data["imported"]
+    origin = origin if isinstance(origin, dict) else {}
+    return safe(f"from {origin.get('name') or 'an unnamed checkpoint'},"
+                f" made {origin.get('createdAt') or 'at an unknown time'}")
+
+
+def _transcript(record: Record) -> str:
+    found = record.data.get("transcript")
+    found = found if isinstance(found, dict) else {}
+    cursor = found.get("cursor")
+    cursor = cursor if isinstance(cursor, dict) else {}
+    session = found.get("sessionId") or session_of(record) or "unknown"
+    return safe(f"{found.get('agent') or 'unknown'}, {size(_number(cursor, 'byte_offset_end'))},"
+                f" last event {cursor.get('last_event_id') or 'unknown'}, session {session}")
+
+
+def _parent(changed: _Changed) -> str:
+    if changed.parent is None:
+        return "none, this is the first one"
+    return safe(changed.parent) + ("" if changed.difference else " (deleted since)")
+
+
+def _file_line(path: bytes, entry: Entry) -> str:
+    if entry.kind == b"u":
+        return f"{'-':>5} {'-':>9}  {shown(path)}  (not captured: {shown(entry.ref)})"
+    end = {b"d": "/", b"l": f" -> {shown(entry.ref)}"}.get(entry.kind, "")
+    amount = "" if entry.kind == b"d" else size(entry.size)
+    mode = "link" if entry.kind == b"l" else f"{entry.mode:04o}"
+    return f"{mode:>5} {amount:>9}  {shown(path)}{end}"
+
+
+def _json(controller: Controller, record: Record, files: bool) -> dict[str, Any]:
+    difference = _Changed(controller, record).difference
+    changes = difference and {key: [path_json(path) for path in getattr(difference, key)]
+                              for key in ("added", "modified", "deleted")}
+    found = {**record.data, "sessionId": session_of(record), "changes": changes}
+    if files:
+        found["files"] = [_file_json(path, entry) for path, entry in controller.files(record.name)]
+    return found
+
+
+def _file_json(path: bytes, entry: Entry) -> dict[str, Any]:
+    if entry.kind == b"u":
+        return path_json(path, kind=kind_of(entry), reason=entry.ref.decode("ascii", "replace"))
+    more = {"target": path_json(entry.ref)["path"]} if entry.kind == b"l" else {}
+    return path_json(path, kind=kind_of(entry), mode=f"{entry.mode:04o}", size=entry.size, **more)

@@ -1,0 +1,127 @@
+"""Show how the project stands: checkpoints, changes since the last one, and disk space.
+
+With `--unprotected`: every path that the checkpoints do not hold, and why.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from rewind.cli import unprotected
+from rewind.cli.progress import ProgressLine
+from rewind.cli.session import note, open_controller, print_json
+from rewind.cli.style import age, path_json, plural, safe, size, style_for
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from rewind.checkpoint.status import Status
+
+summary = "show how the project stands, and what is not protected"
+examples = ("rewind status", "rewind status --unprotected   # what the checkpoints do not hold",
+            "rewind status --unprotected --all")
+_BAR = 20
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--unprotected", action="store_true",
+                        help="list what is not captured, with the reasons")
+    parser.add_argument("--all", action="store_true",
+                        help="with --unprotected: caches and dependency trees one by one, too")
+
+
+def run(args: argparse.Namespace) -> int:
+    controller = open_controller(args)
+    with ProgressLine() as progress:
+        status = controller.status(progress)
+    if args.json:
+        print_json(_json(status, args.unprotected))
+    elif args.unprotected:
+        unprotected.show(status, controller.state.settings, args.all)
+    else:
+        _print(status)
+    return 0
+
+
+def _print(status: Status) -> None:
+    paint = style_for(sys.stdout)
+    for title, text in _facts(status):
+        print(f"{paint(f'{title:<13}', 'dim')}{text}")
+    for name in status.damaged:
+        note(f"warning: {name} is not readable; `rewind validate` says why.")
+    if status.protected_over_cap:
+        note(f"warning: checkpoints that are never deleted take {size(status.protected or 0)}, more than"
+             " storage.maxSizeMb allows. `rewind gc --keep N` deletes older ones,"
+             " `rewind config --set storage.maxSizeMb=…` allows more.")
+
+
+def _facts(status: Status) -> list[tuple[str, str]]:
+    project = status.project
+    facts = [("project", safe(project.root)),
+             ("state", f"{safe(project.state)} ({project.mode}, format {status.format})"),
+             ("checkpoints", _checkpoints(status))]
+    if status.newest:
+        facts.append(("newest", f"{status.newest.name}, {age(status.newest.created)}"
+                      + (f"  {safe(status.newest.description)}" if status.newest.description else "")))
+    if status.position:
+        facts.append(("position", f"back at {status.position.name};"
+                      f" {plural(status.later, 'checkpoint')} came later"
+                      + (", `rewind redo` goes forward" if status.can_redo else "")))
+    if status.base:
+        facts.append(("changed", _changed(status, status.base.name)))
+    facts.append(("disk", _disk(status)))
+    facts.append(("unprotected", unprotected.count(status.uncovered)))
+    if status.interrupted:
+        name = safe(str(status.interrupted["checkpoint"]))
+        facts.append(("interrupted", f"a restore of {name}: `rewind undo-restore` takes it back,"
+                                     f" `rewind restore {name}` finishes it"))
+    return facts
+
+
+def _checkpoints(status: Status) -> str:
+    text = f"{len(status.shown):,}"
+    return text + (f", and {plural(status.backups, 'backup')}" if status.backups else "")
+
+
+def _counts(status: Status) -> tuple[int, int, int]:
+    changes = status.changes
+    added = sum(old is None for _, old, _ in changes)
+    deleted = sum(new is None for _, _, new in changes)
+    return added, len(changes) - added - deleted, deleted
+
+
+def _changed(status: Status, name: str) -> str:
+    added, modified, deleted = _counts(status)
+    if not status.changes:
+        return f"nothing since {name}"
+    return f"{added:,} added, {modified:,} modified, {deleted:,} deleted since {name}"
+
+
+def _disk(status: Status) -> str:
+    share = status.disk / status.cap
+    filled = min(_BAR, round(share * _BAR))
+    bar = "█" * filled + "░" * (_BAR - filled)
+    return f"{size(status.disk)} of {size(status.cap)}  {bar} {share:.0%}"
+
+
+def _json(status: Status, with_paths: bool) -> dict[str, Any]:
+    added, modified, deleted = _counts(status)
+    found: dict[str, Any] = {
+        "root": status.project.root, "state": status.project.state, "mode": status.project.mode,
+        "format": status.format, "checkpoints": len(status.shown), "backups": status.backups,
+        "damaged": status.damaged,
+        "newest": {"name": status.newest.name, "createdAt": status.newest.created_at}
+        if status.newest else None,
+        "comparedWith": status.base.name if status.base else None,
+        "changes": {"added": added, "modified": modified, "deleted": deleted},
+        "disk": {"bytes": status.disk, "maxBytes": status.cap,
+                 "protectedBytes": status.protected, "protectedOverCap": status.protected_over_cap},
+        "position": status.position.name if status.position else None, "canRedo": status.can_redo,
+        "interrupted": status.interrupted["checkpoint"] if status.interrupted else None,
+        "unprotectedCount": len(status.uncovered)}
+    if with_paths:
+        found["unprotected"] = [path_json(path, reason=reason.decode("ascii", "replace"))
+                                for path, reason in status.uncovered]
+    return found

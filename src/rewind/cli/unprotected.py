@@ -1,0 +1,81 @@
+"""What the checkpoints do not hold, in words: part of `rewind status`."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+
+from rewind.cli.session import note
+from rewind.cli.style import plural, safe, shown, style_for
+from rewind.snapshot import scan
+from rewind.snapshot.read import UNREADABLE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.status import Status
+    from rewind.config.load import Settings
+
+# In the order of how much they should worry: (reason, what it means, what can be done).
+_REASONS = (
+    (UNREADABLE, "not readable", "Give yourself the permission to read them."),
+    (scan.TOO_LARGE, "larger than maxFileSizeMb ({maxFileSizeMb} MB)",
+     "`rewind config --set maxFileSizeMb=…` captures larger files."),
+    (scan.IGNORED_LARGE, "ignored by git, and not small",
+     "`rewind config --set ignored=all` captures whatever git ignores; ignoredFileMaxKb,"
+     " ignoredDirMaxFiles and ignoredDirMaxMb say what is small."),
+    (scan.IGNORED, "ignored by git (the setting `ignored` is {ignored})",
+     "`rewind config --set ignored=small` captures small ones."),
+    (scan.PINS_ONLY, "only files that the agent edited are captured in here", ""),
+    (scan.SPECIAL, "neither a file nor a link nor a directory", ""),
+    (scan.SKIP_LIST, "caches and dependency trees (built-in list and .rewindignore)",
+     "A line such as `!node_modules/` in .rewindignore captures one of them."),
+)
+
+
+def count(uncovered: list[tuple[bytes, bytes]]) -> str:
+    """One line for `rewind status`; what can be made again is nothing to worry about."""
+    again = sum(reason == scan.SKIP_LIST for _, reason in uncovered)
+    rest = len(uncovered) - again
+    if not rest:
+        return f"only what can be made again ({plural(again, 'path')})" if again else "nothing"
+    more = f", and {again:,} that can be made again" if again else ""
+    return f"{plural(rest, 'path')}{more}; `rewind status --unprotected` says why"
+
+
+def show(status: Status, settings: Settings, everything: bool) -> None:
+    if not status.uncovered:
+        print("Everything is protected.")
+        return
+    paint = style_for(sys.stdout)
+    values = {key: value for key, value, _ in settings.items()}
+    hints = []
+    for reason, meaning, hint in _grouped(status.uncovered):
+        paths = [path for path, why in status.uncovered if why == reason]
+        print(f"{paint(meaning.format(**values), 'bold')}  ({len(paths):,})")
+        if reason == scan.SKIP_LIST and not everything:
+            hints.append("`rewind status --unprotected --all` lists caches and dependency trees, too.")
+        else:
+            _print_paths(paths, status.project.root)
+        hints += [hint] if hint else []
+    for hint in hints:
+        note(hint)
+
+
+def _grouped(uncovered: list[tuple[bytes, bytes]]) -> list[tuple[bytes, str, str]]:
+    present = {reason for _, reason in uncovered}
+    known = [row for row in _REASONS if row[0] in present]
+    others = sorted(present - {row[0] for row in _REASONS})
+    return known + [(reason, safe(reason.decode("ascii", "replace")), "") for reason in others]
+
+
+def _print_paths(paths: list[bytes], root: str) -> None:
+    for path in paths:
+        print(f"  {shown(path)}{'/' if _is_dir(os.fsencode(root) + b'/' + path) else ''}")
+
+
+def _is_dir(path: bytes) -> bool:
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except OSError:
+        return False

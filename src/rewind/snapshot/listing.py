@@ -1,0 +1,36 @@
+"""Every path of a snapshot, in order, with what it stands for."""
+
+from __future__ import annotations
+
+from rewind.snapshot.tree import DIR, UNCOVERED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rewind.snapshot.change import Trees
+    from rewind.snapshot.tree import Entry
+
+
+def every_path(root: bytes, trees: Trees) -> Iterator[tuple[bytes, Entry]]:
+    """Directories before what they hold. No recursion: a tree may be deeper than Python's stack."""
+    stack = [(b"", iter(sorted(trees(root).entries.items())))]
+    while stack:
+        prefix, rest = stack[-1]
+        for name, entry in rest:
+            yield prefix + name, entry
+            if entry.kind == DIR:
+                below = trees(entry.ref).entries
+                stack.append((prefix + name + b"/", iter(sorted(below.items()))))
+                break
+        else:
+            stack.pop()
+
+
+def uncovered(root: bytes, trees: Trees) -> Iterator[tuple[bytes, bytes]]:
+    """(path, reason) for what was there and is not in the snapshot."""
+    for path, entry in every_path(root, trees):
+        if entry.kind == UNCOVERED:
+            yield path, entry.ref
+        elif entry.kind == DIR and trees(entry.ref).partial:
+            yield path, trees(entry.ref).partial

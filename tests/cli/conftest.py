@@ -1,0 +1,72 @@
+"""The command line in this process: the same answers as from a real one, many times faster."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Optional
+
+import pytest
+from rewind_cli import Arg, Result, Rewind
+
+from rewind.checkpoint.state import State
+from rewind.cli.main import main
+
+
+class InProcess(Rewind):
+    """Everything that `Rewind` can do, without starting a process."""
+
+    def __init__(self, project: Path, home: Path, capsys: pytest.CaptureFixture[str],
+                 monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__(project, home)
+        self._capsys = capsys
+        self._monkeypatch = monkeypatch
+
+    def run(self, *args: Arg, env: Optional[Mapping[str, str]] = None, cwd: Optional[Path] = None,
+            timeout: float = 120) -> Result:
+        self._capsys.readouterr()
+        with self._monkeypatch.context() as patch:
+            patch.chdir(cwd or self.project)
+            for key, value in (env or {}).items():
+                patch.setenv(key, value)
+            try:
+                code = main([os.fsdecode(arg) for arg in args])
+            except SystemExit as stop:  # argparse, after `--help`
+                code = int(stop.code or 0)
+        out, err = self._capsys.readouterr()
+        assert "Traceback" not in out + err, (args, out, err)
+        return Result(code, out, err)
+
+
+@pytest.fixture
+def cli(project: Path, home: Path, capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch) -> Iterator[InProcess]:
+    opened: list[State] = []
+    init = State.__init__
+
+    def remembering(self: State, *args: Any, **more: Any) -> None:
+        opened.append(self)
+        init(self, *args, **more)
+
+    monkeypatch.setattr(State, "__init__", remembering)
+    # A real `rewind` has one thread; a test runner may have more.
+    warnings.filterwarnings("ignore", ".*multi-threaded, use of fork", DeprecationWarning)
+    yield InProcess(project, home, capsys, monkeypatch)
+    for state in opened:
+        if hasattr(state, "_objects"):
+            state.close()
+
+
+@pytest.fixture
+def two(cli: InProcess) -> InProcess:
+    """Two checkpoints, `one` and `two`, and the tree as it is in the second."""
+    (cli.project / "src").mkdir()
+    (cli.project / "src/app.py").write_text("".join(f"line {n}\n" for n in range(1, 31)))
+    (cli.project / "README.md").write_text("# one\n")
+    cli.ok("init")
+    (cli.project / "README.md").write_text("# two\n")
+    (cli.project / "new.txt").write_text("new\n")
+    cli.ok("save", "two")
+    return cli

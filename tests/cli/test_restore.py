@@ -1,0 +1,75 @@
+"""`rewind restore` and `rewind jump`; what is restored, and how, is tested in fidelity/."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from rewind_cli import Rewind, tree_state
+
+
+@pytest.mark.parametrize("command", ["restore", "jump"])
+def test_restore_brings_the_project_back_and_says_so(two: Rewind, command: str) -> None:
+    oldest = two.names()[-1]
+    done = two.ok(command, "prev")
+    assert done.out == f"Restored to {oldest}. Reload your agent session.\n"
+    assert "undo-restore" in done.err
+    assert (two.project / "README.md").read_text() == "# one\n"
+    assert not (two.project / "new.txt").exists()
+
+
+def test_restore_as_json_has_the_fields_of_the_contract(two: Rewind) -> None:
+    answer = two.json("restore", "prev")
+    assert [item["path"] for item in answer["written"]] == ["README.md"]
+    assert [item["path"] for item in answer["deleted"]] == ["new.txt"]
+    assert answer["kept"] == [] and answer["fork"] is None and answer["dryRun"] is False
+    assert answer["backup"] in two.names(backups=True)
+
+
+def test_restore_dry_run_shows_the_plan_and_touches_nothing(two: Rewind) -> None:
+    before = tree_state(two.project)
+    shown = two.ok("restore", "prev", "--dry-run").out
+    assert "~ README.md" in shown and "- new.txt" in shown
+    assert two.plan("prev")["backup"] is None
+    assert tree_state(two.project) == before and len(two.names(backups=True)) == 2
+
+
+def test_restore_of_one_path_leaves_the_others_alone(two: Rewind) -> None:
+    two.ok("restore", "prev", "--", "README.md")
+    assert (two.project / "README.md").read_text() == "# one\n"
+    assert (two.project / "new.txt").exists()
+
+
+def test_paths_are_relative_to_where_the_user_stands(two: Rewind) -> None:
+    (two.project / "src/app.py").write_text("changed\n")
+    result = two.run("restore", "last", "--", "app.py", cwd=two.project / "src")
+    assert result.code == 0
+    assert (two.project / "src/app.py").read_text().startswith("line 1\n")
+
+
+def test_a_double_dash_without_paths_is_wrong_usage(two: Rewind) -> None:
+    two.fails(2, "restore", "last", "--")
+
+
+def test_restore_to_another_directory_touches_nothing_here(two: Rewind, tmp_path: Path) -> None:
+    before = tree_state(two.project)
+    answer = two.json("restore", "prev", "--to", str(tmp_path / "there"))
+    assert (tmp_path / "there/README.md").read_text() == "# one\n"
+    assert "README.md" in [item["path"] for item in answer["written"]]
+    assert tree_state(two.project) == before
+    two.fails(1, "restore", "prev", "--to", str(tmp_path / "there"))
+
+
+def test_restore_again_says_that_nothing_had_to_be_done(two: Rewind) -> None:
+    assert two.ok("restore", "last").out == f"Already as it was in {two.names()[0]}\n"
+
+
+def test_names_that_are_not_utf8_can_be_given(two: Rewind) -> None:
+    name = os.path.join(os.fsencode(two.project), b"odd\xff")
+    with open(name, "w") as file:
+        file.write("then\n")
+    two.ok("save")
+    os.unlink(name)
+    two.ok("restore", "last", "--", b"odd\xff")
+    assert os.path.exists(name)

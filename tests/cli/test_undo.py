@@ -1,0 +1,56 @@
+"""`rewind undo`, `rewind redo` and `rewind undo-restore`."""
+
+from __future__ import annotations
+
+import pytest
+from rewind_cli import Rewind, tree_state
+
+
+def readme(rewind: Rewind) -> str:
+    return (rewind.project / "README.md").read_text()
+
+
+def test_undo_goes_back_step_by_step_and_redo_forward_again(two: Rewind) -> None:
+    (two.project / "README.md").write_text("# three\n")
+    assert "Restored to" in two.ok("undo").out and readme(two) == "# two\n"
+    two.ok("undo")
+    assert readme(two) == "# one\n"
+    two.fails(12, "undo")
+    two.ok("redo")
+    assert readme(two) == "# two\n"
+    two.ok("redo")
+    assert readme(two) == "# three\n"
+    two.fails(12, "redo")
+
+
+def test_undo_restore_takes_back_the_last_restore(two: Rewind) -> None:
+    before = tree_state(two.project)
+    two.ok("restore", "prev")
+    two.ok("undo-restore")
+    assert tree_state(two.project) == before
+    two.fails(12, "undo-restore")
+
+
+@pytest.mark.parametrize("command", ["undo", "redo", "undo-restore"])
+def test_a_dry_run_shows_the_plan_and_touches_nothing(two: Rewind, command: str) -> None:
+    two.ok("undo")
+    if command == "undo":
+        (two.project / "README.md").write_text("# changed\n")
+        two.ok("save")
+    before = tree_state(two.project)
+    answer = two.json(command, "--dry-run")
+    assert answer["dryRun"] is True
+    assert "README.md" in [item["path"] for item in answer["written"]]
+    assert "README.md" in two.ok(command, "--dry-run").out
+    assert tree_state(two.project) == before
+
+
+def test_undo_does_not_lead_to_an_imported_checkpoint(two: Rewind) -> None:
+    """It was never a state of this project."""
+    file = str(two.project.parent / "one.tar.gz")
+    two.ok("export", "prev", file)
+    (two.project / "README.md").write_text("# three\n")
+    two.ok("save")
+    two.ok("import", file)
+    two.ok("undo")
+    assert readme(two) == "# two\n"

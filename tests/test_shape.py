@@ -1,0 +1,79 @@
+"""The shape of the house: imports point down, and the core needs nothing but Python."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src" / "rewind"
+RANKS = {
+    "errors": -1,  # the one room that rank 0 itself may use
+    "paths": 0, "files": 0,
+    "agents": 1, "config": 1,
+    "transcript": 2, "store": 2,
+    "snapshot": 3,
+    "checkpoint": 4,
+    "controller": 5, "hooks": 5, "install": 5,
+    "cli": 6, "tui": 6, "web": 6,
+}
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    first = path.relative_to(SOURCE).parts[0]
+    return first[:-3] if first.endswith(".py") else first
+
+
+def imported_modules(path: Path) -> list[str]:
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}: relative import"
+            found.append(node.module or "")
+            if node.module == "rewind":
+                found += [f"rewind.{alias.name}" for alias in node.names]
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports_point_down(path: Path) -> None:
+    room = room_of(path)
+    if room in ("__init__", "__main__"):
+        return
+    for name in imported_modules(path):
+        parts = name.split(".")
+        if parts[0] != "rewind" or len(parts) == 1 or parts[1] == "__version__":
+            continue
+        other = parts[1]
+        assert other in RANKS, f"{path} imports {name}, which lives in no room"
+        assert other == room or RANKS[other] < RANKS[room], f"{path} ({room}) imports {name}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_the_core_uses_the_standard_library_only(path: Path) -> None:
+    if room_of(path) in ("tui", "web"):
+        return
+    if not hasattr(sys, "stdlib_module_names"):
+        pytest.skip("this Python does not list its modules")
+    for name in imported_modules(path):
+        top = name.split(".")[0]
+        assert top == "rewind" or top in sys.stdlib_module_names, f"{path} imports {name}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_the_library_is_silent(path: Path) -> None:
+    if room_of(path) in ("cli", "tui", "web", "__main__"):
+        return
+    calls = [node.func.id for node in ast.walk(ast.parse(path.read_text()))
+             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+    assert not {"print", "input", "exit", "quit"} & set(calls)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_a_module_says_what_it_is_for(path: Path) -> None:
+    assert ast.get_docstring(ast.parse(path.read_text()))
