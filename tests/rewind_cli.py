@@ -185,31 +185,19 @@ def git(folder: Path, *args: Arg, home: Path) -> str:
     return done.stdout.decode("utf-8", "surrogateescape")
 
 
-def git_state(folder: Path, home: Path) -> dict[str, Any]:
-    """What Rewind must never touch (every byte below `.git`), and what git makes of it."""
-    if not (folder / ".git").is_dir():
-        return {}
-    return {
-        "HEAD": (folder / ".git" / "HEAD").read_text(),
-        "refs": git(folder, "for-each-ref", home=home),
-        "stash": git(folder, "stash", "list", home=home),
-        "staged": git(folder, "diff", "--cached", "--binary", home=home),
-        "files": _everything(folder / ".git"),
-    }
-
-
-def git_status(folder: Path, home: Path) -> str:
-    return git(folder, "status", "--porcelain=v2", "-z", "--untracked-files=all", home=home)
-
-
-def _everything(folder: Path) -> dict[str, tuple[int, str]]:
+def git_state(folder: Path) -> dict[str, tuple[int, str]]:
+    """Every byte below `.git`: HEAD, index, stash, refs, and whatever else must not be touched."""
     found = {}
-    for at, _, files in os.walk(folder):
+    for at, _, files in os.walk(folder / ".git"):
         for name in files:
             path = os.path.join(at, name)
             info = os.lstat(path)
             found[os.path.relpath(path, folder)] = (info.st_mtime_ns, _hash(os.fsencode(path)))
     return found
+
+
+def git_status(folder: Path, home: Path) -> str:
+    return git(folder, "status", "--porcelain=v2", "-z", "--untracked-files=all", home=home)
 
 
 # another user, for whom permissions mean something

@@ -253,12 +253,12 @@ class Controller:
         return scan(state.root, state.rules(), state.cache, state.objects, keep=False, progress=progress)
 
     @contextlib.contextmanager
-    def diff(self, old: str, new: str | None = None, *,
-             paths: list[bytes] | None = None) -> Iterator[Difference]:
+    def diff(self, old: str, new: str | None = None, *, paths: list[bytes] | None = None,
+             progress: Progress | None = None) -> Iterator[Difference]:
         """What differs between two checkpoints, or between one and the project as it is now."""
         with contextlib.ExitStack() as stack:
             before = self._side(old, stack)
-            after = self._side(new, stack) if new else self._now()
+            after = self._side(new, stack) if new else self._now(progress)
             _check_paths(before, after, paths)
             yield Difference(before, after, list(differences(
                 before.root, before.tree, after.root, after.tree, Paths(paths))))
@@ -268,8 +268,8 @@ class Controller:
         source = stack.enter_context(Source(self.state, record))
         return Side(record.name, record.tree, source, source.blobs)
 
-    def _now(self) -> Side:
-        snapshot = self.look()
+    def _now(self, progress: Progress | None) -> Side:
+        snapshot = self.look(progress)
         return Side("now", snapshot.root, snapshot, None, self.state.root)
 
     def files(self, name: str) -> Iterator[tuple[bytes, Entry]]:

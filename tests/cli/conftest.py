@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Optional
 
 import pytest
-from rewind_cli import Arg, Result, Rewind
 
 from rewind.checkpoint.state import State
 from rewind.cli.main import main
+from rewind_cli import Arg, Result, Rewind
 
 
 class InProcess(Rewind):

@@ -37,6 +37,20 @@ def saved(rewind: Rewind) -> Rewind:
     return rewind
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Rewind:
+    """For what must not change anything: one project for many questions."""
+    top = tmp_path_factory.mktemp("shared")
+    (top / "project").mkdir()
+    (top / "home").mkdir()
+    rewind = Rewind(top / "project", top / "home")
+    (rewind.project / "a.txt").write_text("one\n")
+    rewind.init()
+    (rewind.project / "a.txt").write_text("two\n")
+    rewind.save("second")
+    return rewind
+
+
 def check_untouched(rewind: Rewind, code: int, *args: str, hint: str | None = None) -> str:
     before = tree_state(rewind.project)
     said = rewind.fails(code, *args, hint=hint)
@@ -58,12 +72,12 @@ def test_not_initialised_is_an_object_for_programs(rewind: Rewind) -> None:
     assert error["code"] == "not-initialised"
 
 
-def test_the_search_for_a_project_stops_at_home(rewind: Rewind) -> None:
-    home = Rewind(rewind.home, rewind.home)
-    home.init()
-    below = rewind.home / "work"
+def test_the_search_for_a_project_stops_at_home(saved: Rewind) -> None:
+    """A state directory left in HOME by accident does not make everything below it one project."""
+    shutil.copytree(saved.project / ".agent", saved.home / ".agent")
+    below = saved.home / "work"
     below.mkdir()
-    Rewind(below, rewind.home).fails(10, "list")
+    Rewind(below, saved.home).fails(10, "list")
 
 
 def test_a_subdirectory_of_a_project_is_the_project(saved: Rewind) -> None:
@@ -73,47 +87,47 @@ def test_a_subdirectory_of_a_project_is_the_project(saved: Rewind) -> None:
 
 # names
 
-@pytest.mark.parametrize("name", ["20200101_000000_001", "20200101", "99", "0", "nonsense",
-                                  "../../etc", "prev2", "last ", "١٢", "20200101_000000_001/x"])
 @pytest.mark.parametrize("command", COMMANDS_WITH_A_CHECKPOINT, ids=" ".join)
-def test_an_unknown_name_is_exit_12(saved: Rewind, command: list[str], name: str) -> None:
-    check_untouched(saved, 12, *command, name)
+def test_an_unknown_name_is_exit_12(shared: Rewind, command: list[str]) -> None:
+    for name in ("20200101_000000_001", "20200101", "99", "0", "nonsense", "../../etc", "last ",
+                 "20200101_000000_001/x", "١٢٣٤٥"):
+        check_untouched(shared, 12, *command, name)
 
 
-def test_an_unknown_name_is_an_object_for_programs(saved: Rewind) -> None:
-    assert saved.fails_with_json(12, "restore", "20200101_000000_001")["code"]
+def test_an_unknown_name_is_an_object_for_programs(shared: Rewind) -> None:
+    assert shared.fails_with_json(12, "restore", "20200101_000000_001")["code"]
 
 
-def test_an_ambiguous_prefix_is_exit_12_and_says_so(saved: Rewind) -> None:
-    prefix = saved.names()[0][:8]  # of the same day, or this test ran over midnight
-    said = check_untouched(saved, 12, "restore", prefix)
+def test_an_ambiguous_prefix_is_exit_12_and_says_so(shared: Rewind) -> None:
+    prefix = shared.names()[0][:8]  # of the same day, or this test ran over midnight
+    said = check_untouched(shared, 12, "restore", prefix)
     assert "2" in said or "ambiguous" in said
 
 
-def test_a_unique_prefix_number_and_word_name_the_same(saved: Rewind) -> None:
-    newest, oldest = saved.names()
-    assert saved.json("show", "last")["name"] == newest
-    assert saved.json("show", "1")["name"] == newest
-    assert saved.json("show", "prev")["name"] == oldest
-    assert saved.json("show", "2")["name"] == oldest
+def test_a_unique_prefix_number_and_word_name_the_same(shared: Rewind) -> None:
+    newest, oldest = shared.names()
+    assert shared.json("show", "last")["name"] == newest
+    assert shared.json("show", "1")["name"] == newest
+    assert shared.json("show", "prev")["name"] == oldest
+    assert shared.json("show", "2")["name"] == oldest
 
 
-def test_a_path_that_the_checkpoint_does_not_hold_is_exit_12(saved: Rewind) -> None:
-    check_untouched(saved, 12, "restore", "last", "--", "no/such/file")
+def test_a_path_that_the_checkpoint_does_not_hold_is_exit_12(shared: Rewind) -> None:
+    check_untouched(shared, 12, "restore", "last", "--", "no/such/file")
 
 
 @pytest.mark.parametrize("path", ["../outside", "/etc/passwd", ".agent/rewind/store.json", ".git/config"])
-def test_a_path_outside_the_project_is_refused(saved: Rewind, path: str) -> None:
-    before = tree_state(saved.project)
-    result = saved.run("restore", "last", "--", path)
+def test_a_path_outside_the_project_is_refused(shared: Rewind, path: str) -> None:
+    before = tree_state(shared.project)
+    result = shared.run("restore", "last", "--", path)
     assert result.code in (1, 2, 12), result
     assert "error: " in result.err
-    assert differences(before, tree_state(saved.project)) == {}
+    assert differences(before, tree_state(shared.project)) == {}
 
 
-def test_there_is_nothing_to_undo_or_redo(saved: Rewind) -> None:
-    check_untouched(saved, 12, "undo-restore")
-    check_untouched(saved, 12, "redo")
+def test_there_is_nothing_to_undo_or_redo(shared: Rewind) -> None:
+    check_untouched(shared, 12, "undo-restore")
+    check_untouched(shared, 12, "redo")
 
 
 # usage
@@ -125,20 +139,20 @@ def test_there_is_nothing_to_undo_or_redo(saved: Rewind) -> None:
     ["restore", "last", "--code-only", "--context-only"], ["export", "last"], ["import"],
     ["--no-such-option"], ["diff", "1", "2", "3"],
 ], ids=" ".join)
-def test_wrong_usage_is_exit_2(saved: Rewind, args: list[str]) -> None:
-    check_untouched(saved, 2, *args)
+def test_wrong_usage_is_exit_2(shared: Rewind, args: list[str]) -> None:
+    check_untouched(shared, 2, *args)
 
 
-def test_wrong_usage_with_json_is_an_object(saved: Rewind) -> None:
-    saved.fails_with_json(2, "gc", "--keep", "many")
+def test_wrong_usage_with_json_is_an_object(shared: Rewind) -> None:
+    shared.fails_with_json(2, "gc", "--keep", "many")
 
 
 @pytest.mark.parametrize("setting", ["noSuchKey=1", "maxFileSizeMb=large", "maxFileSizeMb=-1",
                                      "ignored=maybe", "=1", "storage=1"])
-def test_a_wrong_setting_is_refused_and_not_written(saved: Rewind, setting: str) -> None:
-    config = saved.state / "config.json"
+def test_a_wrong_setting_is_refused_and_not_written(shared: Rewind, setting: str) -> None:
+    config = shared.state / "config.json"
     before = config.read_bytes() if config.exists() else None
-    result = saved.run("config", "--set", setting)
+    result = shared.run("config", "--set", setting)
     assert result.code in (1, 2) and "error: " in result.err, result
     assert (config.read_bytes() if config.exists() else None) == before
 
@@ -217,8 +231,8 @@ def test_every_bit_flip_in_objects_db_is_found_and_never_handed_on(saved: Rewind
     _settle(database)
     good = database.read_bytes()
     refused = 0
-    for number in range(16):
-        where = (len(good) - 1) * number // 15
+    for number in range(12):
+        where = (len(good) - 1) * number // 11
         bad = bytearray(good)
         bad[where] ^= 0x40
         database.write_bytes(bytes(bad))
@@ -569,8 +583,8 @@ def test_hostile_names_in_a_trusted_store_are_refused(outside_world: Rewind, kin
     assert result.code == 20, result
     shutil.rmtree(target, ignore_errors=True)
     assert _world(rewind) == before
-    for args in (["diff", name], ["show", name], ["validate", "--deep"],
-                 ["export", name, str(rewind.project.parent / "out.tar.gz")], ["gc"]):
+    for args in (["diff", name], ["validate", "--deep"],
+                 ["export", name, str(rewind.project.parent / "out.tar.gz")]):
         rewind.run(*args)
     (rewind.project.parent / "out.tar.gz").unlink(missing_ok=True)
     assert _world(rewind) == before
@@ -591,7 +605,7 @@ def test_a_link_planted_in_one_checkpoint_is_not_written_through_by_the_next(
 def test_a_tree_deeper_than_any_directory_is_one_sentence(outside_world: Rewind) -> None:
     forger = Forger(outside_world)
     tree = forger.tree([(b"x", FILE, 0o644, EVIL)])
-    for _ in range(3000):
+    for _ in range(1500):
         tree = forger.tree([(b"d", DIR, 0o755, tree)])
     name = forger.plant(tree)
     before = tree_state(outside_world.project)
@@ -612,20 +626,20 @@ def test_a_tree_that_repeats_itself_without_end_is_refused(outside_world: Rewind
     limit = ["sh", "-c", 'ulimit -v 2000000; exec "$@"', "sh"]
     command = [*limit, *outside_world.command, "restore", name]
     done = subprocess.run(command, cwd=outside_world.project, env=outside_world.env,
-                          capture_output=True, timeout=20)
+                          capture_output=True, timeout=10)
     assert done.returncode in (1, 20) and b"error: " in done.stderr, done
     assert differences(before, tree_state(outside_world.project)) == {}
 
 
-def test_an_object_that_unpacks_to_gigabytes_is_refused(outside_world: Rewind) -> None:
+def test_an_object_that_unpacks_to_more_than_it_may_is_refused(outside_world: Rewind) -> None:
     import zlib
 
     forger = Forger(outside_world)
-    packer = zlib.compressobj(9)
-    packed = b"".join(packer.compress(bytes(1 << 20)) for _ in range(300)) + packer.flush()
+    packer = zlib.compressobj(1)
+    packed = b"".join(packer.compress(bytes(1 << 20)) for _ in range(100)) + packer.flush()
     oid = b"\x07" * 32
     forger.db.execute("INSERT INTO objects(id, data) VALUES(?, ?)", (oid, b"\x01" + packed))
-    record = struct.pack(">cHQ32s", FILE, 0o644, 300 << 20, oid)
+    record = struct.pack(">cHQ32s", FILE, 0o644, 100 << 20, oid)
     name = forger.plant(forger.put(b"tree1 \n" + struct.pack(">I", 1) + record + b"bomb\0"))
     check_untouched(outside_world, 20, "restore", name)
 

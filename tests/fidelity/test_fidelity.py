@@ -278,9 +278,12 @@ def test_an_empty_directory_that_became_a_symlink_and_a_link_that_became_a_file_
 
 # names
 
-@pytest.mark.parametrize("name", ODD_NAMES.values(), ids=ODD_NAMES.keys())
-def test_odd_names_come_back(git_scene: Scene, name: bytes) -> None:
-    _check_names(git_scene, [name])
+@pytest.mark.parametrize("name", ["a-leading-dash", "a-newline", "a-colon", "non-ascii",
+                                  "non-utf8-bytes"])
+def test_a_file_with_an_odd_name_comes_back(scene: Scene, name: str) -> None:
+    if name not in ODD_NAMES:
+        pytest.skip("this file system takes only UTF-8 names")
+    _check_names(scene, [ODD_NAMES[name]])
 
 
 def test_all_odd_names_together_come_back(scene: Scene) -> None:
@@ -341,7 +344,7 @@ def test_a_directory_that_was_filled_is_empty_again(scene: Scene) -> None:
 
 # modes
 
-@pytest.mark.parametrize("mode", [0o600, 0o755, 0o444, 0o4755, 0o640])
+@pytest.mark.parametrize("mode", [0o600, 0o755, 0o444, 0o4755])
 def test_the_mode_of_a_file_comes_back(scene: Scene, mode: int) -> None:
     scene.put("moded", "content\n", mode)
     scene.put("rewritten", "content\n", mode)
@@ -377,6 +380,7 @@ def test_an_executable_bit_alone_comes_back(scene: Scene) -> None:
     (scene.root / "data.txt").chmod(0o755)
     before = (scene.root / "run.sh").stat().st_mtime_ns
     scene.check_back_and_forth()
+    scene.rewind.ok("restore", scene.name)
     assert (scene.root / "run.sh").stat().st_mtime_ns == before, "only the mode had to be put back"
 
 
@@ -462,18 +466,18 @@ def test_a_nested_repository_comes_back_with_tracked_and_dirty_files(scene: Scen
     scene.put("vendor/lib/dirty.c", "wrong\n")
     (inner / "untracked.c").unlink()
     scene.put("vendor/lib/new.c", "wrong\n")
-    git_before = git_state(inner, scene.rewind.home)
+    git_before = git_state(inner)
     scene.check_back_and_forth()
-    assert git_state(inner, scene.rewind.home) == git_before
+    assert git_state(inner) == git_before
 
 
 def test_a_new_nested_repository_keeps_its_git_directory(scene: Scene) -> None:
     scene.save()
     scene.put("cloned/code.c", "int one;\n")
     scene.git("init", "-q", at=scene.root / "cloned")
-    git_before = git_state(scene.root / "cloned", scene.rewind.home)
+    git_before = git_state(scene.root / "cloned")
     scene.rewind.json("restore", scene.name)
-    assert git_state(scene.root / "cloned", scene.rewind.home) == git_before
+    assert git_state(scene.root / "cloned") == git_before
     scene.rewind.json("undo-restore")
     assert (scene.root / "cloned/code.c").read_text() == "int one;\n"
 

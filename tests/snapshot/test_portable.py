@@ -9,9 +9,10 @@ import shutil
 import subprocess
 import sys
 import tarfile
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -30,6 +31,7 @@ from rewind.store.blobs import CHUNK
 from rewind.store.objects import ObjectStore
 
 SRC = os.path.dirname(os.path.dirname(os.path.abspath(rewind.__file__)))
+OPEN: list[ObjectStore] = []
 RULES = Rules(builtin=b"", pins=[b"caf\xe9"]).to_json()
 
 
@@ -53,8 +55,20 @@ class Saved:
         return self.path
 
 
+def new_store(path: Path) -> ObjectStore:
+    OPEN.append(ObjectStore(str(path), create=True, durable=False))
+    return OPEN[-1]
+
+
+@pytest.fixture(autouse=True)
+def stores_are_closed() -> Iterator[None]:
+    yield
+    while OPEN:
+        OPEN.pop().close()
+
+
 def saved(folder: Path, source: Path, rules: Rules | None = None) -> Saved:
-    store = ObjectStore(str(folder / "source.db"), create=True, durable=False)
+    store = new_store(folder / "source.db")
     found = scan(os.fsencode(source), rules or Rules(builtin=b""), ScanCache(None), store, keep=True)
     store.commit()
     return Saved(folder, found.root, store)
@@ -62,12 +76,12 @@ def saved(folder: Path, source: Path, rules: Rules | None = None) -> Saved:
 
 def planted(folder: Path, make: Callable[[ObjectStore], bytes]) -> Saved:
     """A snapshot that no file system here could hold."""
-    store = ObjectStore(str(folder / "source.db"), create=True, durable=False)
+    store = new_store(folder / "source.db")
     return Saved(folder, make(store), store)
 
 
 def fresh(folder: Path) -> ObjectStore:
-    return ObjectStore(str(folder / "target.db"), create=True, durable=False)
+    return new_store(folder / "target.db")
 
 
 def everything(store: ObjectStore, root: bytes) -> dict[bytes, bytes]:

@@ -119,7 +119,8 @@ def test_pythons_tarfile_reads_what_we_write(tmp_path: Path) -> None:
     members = write(tmp_path / "a.tar.gz", odd_members())
     with tarfile.open(tmp_path / "a.tar.gz", errors="surrogateescape") as tar:
         found = tar.getmembers()
-        assert [os.fsencode(m.name) for m in found] == [m[1] for m in members]
+        # Python 3.9 keeps the slash that ends a directory's long name
+        assert [os.fsencode(m.name.rstrip("/")) for m in found] == [m[1] for m in members]
         assert all((m.mtime, m.uid, m.gid, m.uname, m.gname) == (0, 0, 0, "", "") for m in found)
         for member, wanted in zip(found, members):
             if member.isreg():

@@ -12,6 +12,7 @@ import sys
 from rewind.cli.arguments import project_paths
 from rewind.cli.diffstat import stat_lines
 from rewind.cli.patch import for_terminal, patch
+from rewind.cli.progress import ProgressLine
 from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.style import kind_of, path_json, style_for
 from rewind.snapshot.compare import compare
@@ -43,7 +44,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     controller = open_controller(args)
     paths = project_paths(args.paths, controller.project)
-    with controller.diff(args.old, args.new, paths=paths) as difference:
+    progress = ProgressLine()
+    with controller.diff(args.old, args.new, paths=paths, progress=progress) as difference:
+        progress.clear()
         if args.json:
             print_json(_json(difference, args.stat))
         elif args.stat:

@@ -131,10 +131,12 @@ def _report(error: RewindError, as_json: bool) -> None:
                 "exitCode": error.exit_code}
         print(json.dumps({"error": body}), file=sys.stderr)
         return
-    from rewind.cli.style import style_for
+    from rewind.cli.style import safe, style_for
 
     paint = style_for(sys.stderr)
-    print(f"{paint('error:', 'red')} {error.message}", file=sys.stderr)
+    # A message may quote a file's name, which may hold anything.
+    message = "\n".join(safe(line) for line in error.message.split("\n"))
+    print(f"{paint('error:', 'red')} {message}", file=sys.stderr)
     if error.hint:
         print(f"{paint('hint:', 'cyan')} {error.hint}", file=sys.stderr)
 

@@ -1,0 +1,52 @@
+"""`rewind validate`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rewind_cli import Rewind
+
+
+@pytest.mark.parametrize("deep", [[], ["--deep"]])
+def test_a_sound_store_is_ok(two: Rewind, deep: list[str]) -> None:
+    assert two.ok("validate", *deep).out.startswith("ok: 2 checkpoints")
+    answer = two.json("validate", *deep)
+    assert answer["ok"] is True and answer["problems"] == []
+
+
+def test_a_wrong_configuration_alone_is_exit_1_and_the_store_is_still_checked(two: Rewind) -> None:
+    (two.state / "config.json").write_text('{"maxFileSizeMB": 5}')
+    answer = two.json("validate", code=1)
+    (problem,) = answer["problems"]
+    assert answer["ok"] is False
+    assert "config.json" in problem and "did you mean maxFileSizeMb?" in problem
+    metadata = two.state / "checkpoints" / two_names(two)[0] / "metadata.json"
+    metadata.write_text("{")
+    answer = two.json("validate", code=20)
+    assert len(answer["problems"]) >= 2
+
+
+def two_names(rewind: Rewind) -> list[str]:
+    """Also while the configuration is broken."""
+    return sorted(path.name for path in (rewind.state / "checkpoints").iterdir())
+
+
+def test_damage_is_exit_20_and_names_the_checkpoint(two: Rewind) -> None:
+    name = two.names()[0]
+    (two.state / "checkpoints" / name / "metadata.json").write_text("{")
+    answer = two.json("validate", code=20)
+    assert any(name in problem for problem in answer["problems"])
+    done = two.run("validate")
+    assert done.code == 20 and done.out.startswith("! ") and "problem" in done.err
+
+
+def test_an_interrupted_restore_is_no_damage_but_has_to_be_settled(two: Rewind) -> None:
+    two.ok("restore", "prev")
+    file = two.state / "restore-history.json"
+    data = json.loads(file.read_text())
+    data["entries"][-1]["in_progress"] = True
+    file.write_text(json.dumps(data))
+    answer = two.json("validate", code=1)
+    assert "undo-restore" in answer["problems"][0]
