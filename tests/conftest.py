@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from rewind_cli import Rewind, as_ordinary_user, clean_env
+pytest.register_assert_rewrite("rewind_cli", "scene", "kill_driver")
+
+from rewind_cli import Rewind, as_ordinary_user, clean_env  # noqa: E402
 
 
 @pytest.fixture

@@ -217,14 +217,16 @@ class Controller:
         raise NothingToUndo()
 
     def plan_redo(self) -> RestorePlan:
-        return self.plan_restore(self._redo_target()["checkpoint"])
+        record = self.find(self._redo_target()["checkpoint"])
+        return going_back.plan_only(self.state, record, None, going_back.last_step(self.state))
 
     def redo(self, *, force: bool = False, progress: Progress | None = None) -> Restored:
         """Go forward again to the state that the last step back had left."""
         with self.state.locked("redo"):
             target = self._redo_target()
             return going_back.restore(self.state, self.find(target["checkpoint"]), action="redo",
-                                      force=force, progress=progress, position=target["position"])
+                                      leaving=going_back.last_step(self.state), force=force,
+                                      progress=progress, position=target["position"])
 
     def _redo_target(self) -> dict[str, Any]:
         redo = self.state.history().redo
@@ -234,12 +236,12 @@ class Controller:
 
     def plan_undo_restore(self) -> RestorePlan:
         name, paths = going_back.last_backup(self.state)
-        return self.plan_restore(name, paths=paths)
+        return going_back.plan_only(self.state, self.find(name), paths, going_back.last_step(self.state))
 
     def undo_restore(self, *, force: bool = False, progress: Progress | None = None) -> Restored:
         """Take back the last restore, undo or redo."""
         with self.state.locked("undo-restore"):
-            return going_back.undo_restore(self.state, force=force, progress=progress, find=self.find)
+            return going_back.undo_restore(self.state, force=force, progress=progress)
 
     def interrupted(self) -> dict[str, Any] | None:
         """The restore that a killed process left half done, if there is one."""

@@ -264,6 +264,16 @@ def test_a_directory_that_became_a_file_comes_back(scene: Scene) -> None:
     scene.check_back_and_forth()
 
 
+def test_a_new_file_named_like_the_journal_of_a_directory_is_gone(scene: Scene) -> None:
+    """Only a database has journals: beside a directory or a link it is a file like any other."""
+    (scene.root / "data.db").mkdir()
+    (scene.root / "link.db").symlink_to("README.md")
+    scene.save()
+    scene.put("data.db-wal", "new\n")
+    scene.put("link.db-journal", "new\n")
+    scene.check_back_and_forth()
+
+
 def test_an_empty_directory_that_became_a_symlink_and_a_link_that_became_a_file_come_back(
         scene: Scene) -> None:
     (scene.root / "hollow").mkdir()

@@ -109,7 +109,8 @@ def not_listed_in_rewindignore(root: Path) -> None:
 
 
 def directory_in_its_place(root: Path) -> None:
-    (root / "data.txt").unlink(missing_ok=True)
+    if (root / "data.txt").is_file():
+        (root / "data.txt").unlink()
     put(root, ".gitignore", "data.txt/\n")
     put(root, "data.txt/inside.bin", pattern(1_200_000, 4))
 

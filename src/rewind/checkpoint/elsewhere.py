@@ -33,7 +33,7 @@ def write_elsewhere(state: State, record: Record, target: str, paths: list[bytes
             return EMPTY
 
         plan = plan_restore(record.name, record.tree, source.tree, _NOTHING, now,
-                            lambda path, is_dir: False, Paths(paths))
+                            lambda path, entry: False, Paths(paths), state.rules().hidden)
         if paths and not plan.changes:
             raise PathNotFound(checkpoint=record.name, path=os.fsdecode(paths[0]))
         # Staged inside the target: it may be on another disk than our state.

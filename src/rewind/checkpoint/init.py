@@ -27,7 +27,9 @@ def init_project(root: str, home: str, mode: str, trust: bool) -> tuple[State, b
     project = Project(root, state, home)
     _refuse_planted(project, trust)
     _create(project)
-    return State(project), True
+    opened = State(project)
+    opened.objects.commit()  # opened, and so made, even where every checkpoint will be an archive
+    return opened, True
 
 
 def _reopen(project: Project, mode: str, trust: bool) -> State:

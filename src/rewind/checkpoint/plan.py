@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from rewind.errors import StoreDamaged
 from rewind.snapshot.change import Change, Paths
 from rewind.snapshot.sqlite_files import main_of
-from rewind.snapshot.tree import DIR, EMPTY, FILES, UNCOVERED, Entry, Tree
+from rewind.snapshot.tree import DIR, EMPTY, FILES, UNCOVERED, Entry, Tree, check_depth
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
 
     from rewind.snapshot.change import Trees
 
+    Skipped = Callable[[bytes, Entry], bool]
+
+MAX_CHANGES = 3_000_000
 IGNORED_NEWCOMER = "ignored"
 NOT_EMPTY = "not-empty"
 IN_THE_WAY = "in-the-way"
@@ -56,23 +60,30 @@ class RestorePlan:
 
 
 def plan_restore(checkpoint: str, then: bytes, then_trees: Trees, now: bytes, now_trees: Trees,
-                 skipped: Callable[[bytes, bool], bool], paths: Paths) -> RestorePlan:
-    """`skipped` says whether the rules of then or of now ignore a path."""
-    planner = _Planner(RestorePlan(checkpoint), then_trees, now_trees, skipped, paths)
+                 skipped: Skipped, paths: Paths,
+                 hidden: frozenset[bytes] = frozenset(), most: int = MAX_CHANGES) -> RestorePlan:
+    """`skipped` says whether the rules of then or of now ignore a path; `hidden` is Rewind's own;
+    more than `most` changes cannot be right."""
+    planner = _Planner(RestorePlan(checkpoint), then_trees, now_trees, skipped, paths, hidden, most)
     planner.compare(b"", then_trees(then), now_trees(now))
     return planner.plan
 
 
 class _Planner:
     def __init__(self, plan: RestorePlan, then_trees: Trees, now_trees: Trees,
-                 skipped: Callable[[bytes, bool], bool], paths: Paths) -> None:
+                 skipped: Skipped, paths: Paths, hidden: frozenset[bytes], most: int) -> None:
         self.plan = plan
         self.then_trees = then_trees
         self.now_trees = now_trees
         self.skipped = skipped
         self.paths = paths
+        self.hidden = hidden
+        self.most = most
 
     def compare(self, folder: bytes, then: Tree, now: Tree) -> None:
+        check_depth(folder)
+        if now.partial and not then.partial:
+            self.plan.kept.append(Kept(folder, now.partial.decode()))
         for name in sorted({*then.entries, *now.entries}):
             path = folder + b"/" + name if folder else name
             if not self.paths.touches(path):
@@ -122,6 +133,7 @@ class _Planner:
             self.plan.kept.append(Kept(path, IN_THE_WAY, conflict=True))
 
     def _add(self, path: bytes, target: Entry, present: Entry | None = None) -> None:
+        check_depth(path)
         if target.kind == UNCOVERED:
             return
         if target.kind != DIR:
@@ -142,6 +154,7 @@ class _Planner:
             self.plan.kept.append(Kept(path, present.ref.decode(), conflict=True))
 
     def _ask_for(self, path: bytes, target: Entry) -> None:
+        check_depth(path)
         if target.kind == DIR:
             for name, entry in self.then_trees(target.ref).entries.items():
                 if self.paths.touches(path + b"/" + name):
@@ -156,14 +169,16 @@ class _Planner:
         main = main_of(name, now.entries) or main_of(name, then.entries)
         if main and present.kind in FILES:
             # A journal goes with its database: left beside an older one it would corrupt it.
-            database = then.entries.get(main)
-            if database is not None:
-                if database.kind in FILES:
-                    self._change("delete", path, None, present)
+            database = then.entries.get(main) or now.entries[main]
+            if database.kind == UNCOVERED:
                 return
-            main_path = folder + b"/" + main if folder else main
-            self._remove(path, present, rule_path=main_path)
-            return
+            if main in then.entries and database.kind in FILES:
+                self._change("delete", path, None, present)
+                return
+            if database.kind in FILES:
+                main_path = folder + b"/" + main if folder else main
+                self._remove(path, present, rule_path=main_path)
+                return
         self._remove(path, present)
 
     def _remove(self, path: bytes, present: Entry, *, in_the_way: bool = False,
@@ -172,7 +187,7 @@ class _Planner:
         if present.kind == UNCOVERED:
             self.plan.kept.append(Kept(path, present.ref.decode()))
             return False
-        if self.skipped(rule_path or path, present.kind == DIR):
+        if self.skipped(rule_path or path, present):
             self.plan.kept.append(Kept(path, IGNORED_NEWCOMER))
             return False
         if present.kind == DIR:
@@ -195,6 +210,12 @@ class _Planner:
 
     def _change(self, action: str, path: bytes, target: Entry | None, before: Entry | None, *,
                 in_the_way: bool = False) -> None:
+        # A store that somebody else made may name our own state, or twenty objects may stand for
+        # more files than any disk holds.
+        if path in self.hidden:
+            raise StoreDamaged(what=f"{self.plan.checkpoint} claims to hold Rewind's own state")
+        if len(self.plan.changes) >= self.most:
+            raise StoreDamaged(what=f"{self.plan.checkpoint} claims to hold more paths than make sense")
         self.plan.changes.append(Change(action, path, target, before, in_the_way))
 
 

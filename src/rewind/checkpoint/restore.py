@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from rewind.checkpoint.create import capture, write_record
-from rewind.checkpoint.plan import Kept, RestorePlan, plan_restore
+from rewind.checkpoint.plan import IN_THE_WAY, MAX_CHANGES, NOT_EMPTY, Kept, RestorePlan, plan_restore
 from rewind.checkpoint.source import Source
-from rewind.errors import BackupFailed, ChangedSincePlan, NoRestoreToUndo, PathNotFound
+from rewind.errors import BackupFailed, ChangedSincePlan, NoRestoreToUndo, PathNotFound, RewindError
 from rewind.snapshot.apply import Applier
 from rewind.snapshot.change import Paths, differences
 from rewind.snapshot.rules import RuleTree
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
     from rewind.checkpoint.create import Draft
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
-    from rewind.snapshot.change import Trees
+    from rewind.snapshot.change import Change, Trees
     from rewind.snapshot.rules import Rules
     from rewind.snapshot.scan import Progress, Snapshot
 
+NOT_AS_IT_WAS = "it is not as the checkpoint has it"
 _PATIENCE = 3  # rounds of "this is not captured yet" before it is left alone
 
 
@@ -38,44 +40,47 @@ class Restored:
         self.plan = plan
         self.backup: Record | None = None
         self.remaining: list[tuple[bytes, str]] = []
-        self.swept: list[bytes] = []
 
     @property
     def complete(self) -> bool:
         return not self.remaining
 
 
-def plan_only(state: State, record: Record, paths: list[bytes] | None) -> RestorePlan:
+def plan_only(state: State, record: Record, paths: list[bytes] | None,
+              leaving: Record | None = None) -> RestorePlan:
     """The plan, with nothing stored and nothing locked."""
-    with Source(state, record) as source:
-        rules = state.rules()
+    def look(rules: Rules) -> Snapshot:
+        return scan(state.root, rules, state.cache, state.objects, keep=False)
 
-        def look(rules: Rules) -> Snapshot:
-            return scan(state.root, rules, state.cache, state.objects, keep=False)
-
-        plan, snapshot, _ = _plan(state, source, rules, look, paths)
+    with contextlib.ExitStack() as stack:
+        source = stack.enter_context(Source(state, record))
+        look_back = stack.enter_context(Source(state, leaving)) if leaving else None
+        plan, snapshot = _plan(state, source, state.rules(), look, paths, look_back)
         plan.foreign = _foreign(state, plan, snapshot)
         return plan
 
 
 def restore(state: State, record: Record, *, action: str = "restore",
             paths: list[bytes] | None = None, expected: RestorePlan | None = None,
-            force: bool = False, skip_backup: bool = False,
+            force: bool = False, skip_backup: bool = False, leaving: Record | None = None,
             progress: Progress | None = None, position: int | None = None) -> Restored:
-    """Bring the tree (or the given paths) back to the checkpoint. The caller holds the lock."""
-    with Source(state, record) as source:
-        draft, plan = _prepare(state, source, paths, progress)
-        try:
-            if expected is not None and not force:
-                _refuse_if_changed(expected, plan)
-            return _apply(state, source, draft, plan, action=action, paths=paths, force=force,
-                          skip_backup=skip_backup, progress=progress, position=position)
-        finally:
-            draft.close()
+    """Bring the tree (or the given paths) back to the checkpoint. The caller holds the lock.
+
+    `leaving` is the checkpoint that the last step had restored, when this one takes it back.
+    """
+    with contextlib.ExitStack() as stack:
+        source = stack.enter_context(Source(state, record))
+        look_back = stack.enter_context(Source(state, leaving)) if leaving else None
+        draft, plan = _prepare(state, source, paths, progress, look_back)
+        stack.callback(draft.close)
+        if expected is not None and not force:
+            _refuse_if_changed(expected, plan)
+        return _apply(state, source, draft, plan, action=action, paths=paths, force=force,
+                      skip_backup=skip_backup, progress=progress, position=position)
 
 
-def _prepare(state: State, source: Source, paths: list[bytes] | None,
-             progress: Progress | None) -> tuple[Draft, RestorePlan]:
+def _prepare(state: State, source: Source, paths: list[bytes] | None, progress: Progress | None,
+             leaving: Source | None) -> tuple[Draft, RestorePlan]:
     """One capture serves the plan and the backup, so nothing can change between the two."""
     drafts: list[Draft] = []
 
@@ -88,13 +93,13 @@ def _prepare(state: State, source: Source, paths: list[bytes] | None,
             raise BackupFailed(reason=error.strerror or str(error))
         return drafts[0].snapshot
 
-    plan, snapshot, _ = _plan(state, source, state.rules(), look, paths)
+    plan, snapshot = _plan(state, source, state.rules(), look, paths, leaving)
     plan.foreign = _foreign(state, plan, snapshot)
     return drafts[0], plan
 
 
 def _plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Snapshot],
-          paths: list[bytes] | None) -> tuple[RestorePlan, Snapshot, Rules]:
+          paths: list[bytes] | None, leaving: Source | None = None) -> tuple[RestorePlan, Snapshot]:
     """Look and plan until every path that the plan touches is captured, whatever the rules say."""
     wanted = Paths(paths)
     record = source.record
@@ -102,17 +107,39 @@ def _plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Sn
     for _ in range(_PATIENCE):
         snapshot = look(rules)
         plan = plan_restore(record.name, record.tree, source.tree, snapshot.root, snapshot.tree,
-                            _skipped(state, source, then_rules, rules), wanted)
+                            _skipped(state, source, then_rules, rules, leaving), wanted,
+                            rules.hidden, _most_changes(record, snapshot))
         if not plan.unknown:
             break
         rules = rules.forcing(plan.unknown)
     plan.kept += [Kept(path, "not-captured", conflict=True) for path in plan.unknown]
+    _spare_repositories(state.root, plan)
     _check_named(source, snapshot, wanted)
-    return plan, snapshot, rules
+    return plan, snapshot
 
 
-def _skipped(state: State, source: Source, then: Rules, now: Rules) -> Callable[[bytes, bool], bool]:
-    """Whether the rules of then or of now ignore a path."""
+def _most_changes(record: Record, snapshot: Snapshot) -> int:
+    """Every file of both sides, and room for directories: twenty forged objects can name 10 ** 20."""
+    claimed = record.code.get("fileCount")
+    files = claimed if isinstance(claimed, int) and claimed > 0 else 0
+    return min(MAX_CHANGES, 4 * (files + snapshot.files) + 100_000)
+
+
+def _spare_repositories(root: bytes, plan: RestorePlan) -> None:
+    """A directory that holds a repository's `.git` does not make room for a file."""
+    blocked = [c.path for c in plan.changes if c.in_the_way and c.action == "rmdir"
+               and os.path.lexists(os.path.join(root, c.path, b".git"))]
+    for path in blocked:
+        tops = {c.path for c in plan.changes if c.action == "write"
+                and (path + b"/").startswith(c.path + b"/")}
+        for top in tops:
+            plan.changes = [c for c in plan.changes if not (c.path + b"/").startswith(top + b"/")]
+            plan.kept.append(Kept(top, IN_THE_WAY, conflict=True))
+
+
+def _skipped(state: State, source: Source, then: Rules, now: Rules,
+             leaving: Source | None) -> Callable[[bytes, Entry], bool]:
+    """Whether the rules of then or of now ignore a path that came later."""
     def nested(folder: bytes) -> bytes | None:
         return nested_exclude(state.root, folder)
 
@@ -124,7 +151,16 @@ def _skipped(state: State, source: Source, then: Rules, now: Rules) -> Callable[
         return read_ignore_file(state.root, folder, name)
 
     trees = (RuleTree(then, read_then, nested), RuleTree(now, read_now, nested))
-    return lambda path, is_dir: any(tree.skips(path, is_dir) for tree in trees)
+
+    def skipped(path: bytes, present: Entry) -> bool:
+        if leaving:
+            # Taking a step back: what that step itself had brought goes again, ignored or not.
+            brought = entry_at(leaving.tree, leaving.record.tree, path)
+            if brought and (brought == present or brought.kind == present.kind == DIR):
+                return False
+        return any(tree.skips(path, present.kind == DIR) for tree in trees)
+
+    return skipped
 
 
 def entry_at(trees: Trees, root: bytes, path: bytes) -> Entry | None:
@@ -184,12 +220,20 @@ def _apply(state: State, source: Source, draft: Draft, plan: RestorePlan, *, act
         result.backup = _write_backup(state, draft, source.record)
     names = [os.fsdecode(p) for p in paths] if paths else None
     entry = history.begin(action, source.record.name, result.backup.name if result.backup else None, names)
-    applied = applier.run(plan.changes, force=force)
-    result.remaining += applied.failed
-    result.swept = _sweep_leftovers(state, draft.snapshot)
-    result.remaining += _compare(state, source, paths, {path for path, _ in result.remaining})
+    _run(state, source, draft, applier, result, paths, force)
     history.finish(entry, position, partial=bool(paths))
     return result
+
+
+def _run(state: State, source: Source, draft: Draft, applier: Applier, result: Restored,
+         paths: list[bytes] | None, force: bool) -> None:
+    """Make the changes, sweep, and look whether the tree is now as the checkpoint has it."""
+    applied = applier.run(result.plan.changes, force=force)
+    result.remaining += applied.failed
+    result.plan.kept += [Kept(path, NOT_EMPTY) for path in applied.not_empty]
+    _sweep_leftovers(state, draft.snapshot)
+    explained = {path for path, _ in result.remaining} | {k.path for k in result.plan.kept}
+    result.remaining += _compare(state, source, paths, explained)
 
 
 def _write_backup(state: State, draft: Draft, record: Record) -> Record:
@@ -200,16 +244,13 @@ def _write_backup(state: State, draft: Draft, record: Record) -> Record:
         raise BackupFailed(reason=error.strerror or str(error))
 
 
-def _sweep_leftovers(state: State, snapshot: Snapshot) -> list[bytes]:
+def _sweep_leftovers(state: State, snapshot: Snapshot) -> None:
     """Temporary names of an earlier restore that was killed; the lock says that nobody uses them."""
-    swept = []
     for path in snapshot.temps:
         try:
             os.unlink(os.path.join(state.root, path))
-            swept.append(path)
         except OSError:
             pass  # a directory by that name is not ours
-    return swept
 
 
 def _compare(state: State, source: Source, paths: list[bytes] | None,
@@ -219,9 +260,17 @@ def _compare(state: State, source: Source, paths: list[bytes] | None,
         return scan(state.root, rules, state.cache, state.objects, keep=False,
                     now_ns=state.lock_now_ns)
 
-    plan, _, _ = _plan(state, source, state.rules(), look, paths)
-    return sorted({(c.path, "it is not as the checkpoint has it") for c in plan.changes
-                   if c.path not in explained})
+    plan, _ = _plan(state, source, state.rules(), look, paths)
+    below = tuple(path + b"/" for path in explained)
+
+    def is_explained(change: Change) -> bool:
+        if change.path in explained:
+            return True
+        # What is kept may be ignored no longer, now that the ignore files are as they were.
+        return change.action in ("delete", "rmdir") and (
+            change.path.startswith(below) or any(b.startswith(change.path + b"/") for b in below))
+
+    return sorted({(c.path, NOT_AS_IT_WAS) for c in plan.changes if not is_explained(c)})
 
 
 def last_backup(state: State) -> tuple[str, list[bytes] | None]:
@@ -234,16 +283,25 @@ def last_backup(state: State) -> tuple[str, list[bytes] | None]:
     return name, [os.fsencode(p) for p in paths] if paths else None
 
 
-def undo_restore(state: State, *, force: bool, progress: Progress | None,
-                 find: Callable[[str], Record]) -> Restored:
+def last_step(state: State) -> Record | None:
+    """The checkpoint that the last step had restored, if it is still there and whole."""
+    entries = state.history().entries
+    try:
+        return state.timeline.find(entries[-1]["checkpoint"]) if entries else None
+    except RewindError:
+        return None
+
+
+def undo_restore(state: State, *, force: bool, progress: Progress | None) -> Restored:
     """Take back the last step, or finish taking back a half-done one."""
     name, paths = last_backup(state)
-    with Source(state, find(name)) as source:
-        draft, plan = _prepare(state, source, paths, progress)
-        try:
-            return _take_back(state, source, draft, plan, paths, force, progress)
-        finally:
-            draft.close()
+    with contextlib.ExitStack() as stack:
+        source = stack.enter_context(Source(state, state.timeline.find(name)))
+        left = last_step(state)
+        look_back = stack.enter_context(Source(state, left)) if left else None
+        draft, plan = _prepare(state, source, paths, progress, look_back)
+        stack.callback(draft.close)
+        return _take_back(state, source, draft, plan, paths, force, progress)
 
 
 def _way_back(entry: dict[str, Any]) -> str:
@@ -262,10 +320,7 @@ def _take_back(state: State, source: Source, draft: Draft, plan: RestorePlan,
         applier.prepare(plan.changes, force=force)
         result.backup = _write_backup(state, draft, source.record)
         history.begin_undo_restore(entry)
-        applied = applier.run(plan.changes, force=force)
-        result.remaining += applied.failed
-        _sweep_leftovers(state, draft.snapshot)
-        result.remaining += _compare(state, source, paths, {p for p, _ in result.remaining})
+        _run(state, source, draft, applier, result, paths, force)
     # Until this line the entry is still there: killed before it, undo-restore starts again.
     history.finish_undo_restore(entry, result.backup.name if result.backup else None)
     return result

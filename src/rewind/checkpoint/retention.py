@@ -135,7 +135,7 @@ def collect(state: State, records: list[Record], progress: Progress | None = Non
         result.deleted.append(record.name)
     state.files.sweep()
     state.cache.forget_trees_not_in(live)
-    state.objects.delete(oid for oid in list(state.objects.ids()) if oid not in live)
+    state.objects.delete(oid for oid in state.objects.ids() if oid not in live)
     state.objects.give_back_space()
     state.close()
     result.freed = max(0, before - disk_use(state))

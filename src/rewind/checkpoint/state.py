@@ -14,7 +14,7 @@ from rewind.checkpoint.timeline import Timeline
 from rewind.config.ignore_list import builtin_ignore_patterns
 from rewind.config.load import load_settings, load_usable
 from rewind.errors import FormatTooNew, Locked, RewindError, StateUnwritable, StoreDamaged, StoreNotTrusted
-from rewind.files import Lock, on_local_disk, read_bounded
+from rewind.files import Lock, on_local_disk, process_start, read_bounded
 from rewind.paths import STORE_FILE, Project
 from rewind.snapshot import gitfiles
 from rewind.snapshot.cache import ScanCache
@@ -124,7 +124,7 @@ class State:
     def _sweep(self) -> None:
         """Remove what a killed process left in the state directory; the lock says it is dead."""
         for name in os.listdir(self.project.state):
-            if name.startswith("temporary-") or (name.startswith(".") and name.endswith(".tmp")):
+            if (name.startswith(".") and name.endswith(".tmp")) or _is_abandoned(name):
                 os.unlink(self.project.path(name))
         if os.path.isdir(self.staging):
             for name in os.listdir(self.staging):
@@ -166,6 +166,14 @@ class State:
             raise StoreDamaged(what=f"{self.project.path('pins.json')} is not readable",
                                hint="Move this file away to go on; files that were pinned are pinned"
                                     " again when the agent edits them.")
+
+
+def _is_abandoned(name: str) -> bool:
+    """`temporary-PID….db` of a process that is gone; a living reader of an archive has no lock."""
+    if not name.startswith("temporary-"):
+        return False
+    pid = name[len("temporary-"):].split("-")[0].split(".")[0]
+    return not pid.isdigit() or process_start(int(pid)) is None
 
 
 def is_inside(path: str) -> bool:

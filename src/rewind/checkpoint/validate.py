@@ -5,7 +5,7 @@ from __future__ import annotations
 from rewind.checkpoint.source import Source
 from rewind.config.load import check_settings
 from rewind.errors import RewindError
-from rewind.snapshot.tree import CHUNKED, DIR, FILE, decode_pieces
+from rewind.snapshot.tree import CHUNKED, DIR, FILE, MAX_DEPTH, decode_pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,14 +66,16 @@ class _Checker:
         self._trees: dict[bytes, list[tuple[bytes, str]]] = {}
         self._blobs: dict[bytes, str] = {}
 
-    def tree(self, source: Source, oid: bytes) -> list[tuple[bytes, str]]:
+    def tree(self, source: Source, oid: bytes, depth: int = 0) -> list[tuple[bytes, str]]:
         """(path, problem) for everything below this tree that cannot be restored."""
         known = self._trees.get(oid)
         if known is None:
-            known = self._trees[oid] = self._check_tree(source, oid)
+            known = self._trees[oid] = self._check_tree(source, oid, depth)
         return known
 
-    def _check_tree(self, source: Source, oid: bytes) -> list[tuple[bytes, str]]:
+    def _check_tree(self, source: Source, oid: bytes, depth: int) -> list[tuple[bytes, str]]:
+        if depth > MAX_DEPTH:
+            return [(b"", "directories are nested deeper than any project's")]
         broken = []
         try:
             entries = source.tree(oid).entries
@@ -82,7 +84,7 @@ class _Checker:
         for name, entry in entries.items():
             if entry.kind == DIR:
                 broken += [(name + b"/" + path if path else name, why)
-                           for path, why in self.tree(source, entry.ref)]
+                           for path, why in self.tree(source, entry.ref, depth + 1)]
             elif entry.kind in (FILE, CHUNKED):
                 problem = self._file(source, entry.kind, entry.ref)
                 if problem:

@@ -66,6 +66,8 @@ def _dispatch(argv: list[str]) -> int:
         return DONE
     if argv[0] == "help":
         argv = [argv[1], "--help"]
+    if argv[0] in ("-C", "--project") and len(argv) > 2:
+        argv = [argv[2], *argv[:2], *argv[3:]]
     name, rest = argv[0], argv[1:]
     module = load_command(name)
     from rewind.cli.arguments import parse

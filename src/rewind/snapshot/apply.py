@@ -34,10 +34,11 @@ _LINK_IN_THE_WAY = "a directory on the way is a symbolic link now"
 
 
 class Applied:
-    """What was done, and what could not be: (path, reason)."""
+    """What could not be done, as (path, reason), and the directories that were not empty after all."""
 
     def __init__(self) -> None:
         self.failed: list[tuple[bytes, str]] = []
+        self.not_empty: list[bytes] = []
 
 
 class Applier:
@@ -214,7 +215,13 @@ class Applier:
     def _rmdir(self, change: Change) -> None:
         folder, name = os.path.split(change.path)
         self._forget_dir(change.path)
-        with_retry(self, folder, lambda fd: os.rmdir(name, dir_fd=fd))
+        try:
+            with_retry(self, folder, lambda fd: os.rmdir(name, dir_fd=fd))
+        except OSError as error:
+            # A repository's `.git`, or a file that came this instant: it stays, and so does its place.
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or change.in_the_way:
+                raise
+            self.done.not_empty.append(change.path)
 
     def _chmod(self, change: Change) -> None:
         assert change.target

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.snapshot.tree import DIR, EMPTY, UNCOVERED, Entry, Tree
+from rewind.snapshot.tree import DIR, EMPTY, UNCOVERED, Entry, Tree, check_depth
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class Paths:
 def differences(old: bytes | None, old_trees: Trees, new: bytes | None, new_trees: Trees,
                 paths: Paths, folder: bytes = b"") -> Iterator[tuple[bytes, Entry | None, Entry | None]]:
     """(path, old entry, new entry) for every file, link or empty directory that differs."""
+    check_depth(folder)
     before = old_trees(old) if old else EMPTY
     after = new_trees(new) if new else EMPTY
     for name in sorted({*before.entries, *after.entries}):

@@ -84,7 +84,9 @@ def signature(info: os.stat_result) -> tuple[int, ...]:
 
 def _read_once(fd: int, expected: int, sink: BlobSink | None) -> tuple[bytes, int, bytes]:
     data = _read_upto(fd, min(expected + 1, CHUNK))
-    if len(data) <= expected and len(data) < CHUNK:
+    if len(data) > expected:  # it grew: chunks are cut at the same places all the same
+        data += _read_upto(fd, CHUNK - len(data))
+    if len(data) < CHUNK:
         return FILE, len(data), _store(data, sink)
     pieces = []
     while data:

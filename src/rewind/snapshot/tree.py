@@ -23,6 +23,7 @@ _COUNT = struct.Struct(">I")
 _RECORD = struct.Struct(">cHQ32s")
 _PIECE = struct.Struct(">Q32s")
 _NO_ID = bytes(32)
+MAX_DEPTH = 400  # directories below each other; deeper is not captured, and a deeper tree is refused
 
 
 class Entry:
@@ -120,6 +121,11 @@ def is_git_dir(name: bytes) -> bool:
 
 
 EMPTY = Tree({})
+
+
+def check_depth(folder: bytes) -> None:
+    if folder.count(b"/") >= MAX_DEPTH:
+        raise StoreDamaged(what="its directories are nested deeper than any project's")
 
 
 def encode_pieces(pieces: list[tuple[int, bytes]]) -> bytes:

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from rewind.paths import TEMP_PREFIX
 from rewind.snapshot.gitfiles import info_exclude, read_small
 from rewind.snapshot.rules import IGNORE_NAMES, IGNORED, NEVER, NORMAL, RuleTree
-from rewind.snapshot.tree import is_git_dir
+from rewind.snapshot.tree import MAX_DEPTH, is_git_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -194,6 +194,9 @@ class Walker:
     # one directory
 
     def _visit(self, folder: bytes, mode: int, env: bytes, rows: list[Any] | None) -> None:
+        if folder.count(b"/") >= MAX_DEPTH:
+            self.found.failed[folder] = b"too-deep"
+            return
         if rows is None:
             try:
                 rows = self._rows(folder)

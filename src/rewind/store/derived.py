@@ -32,7 +32,7 @@ class DerivedDb:
         self._shared_disk = shared_disk
         try:
             self._db = self._open()
-        except sqlite3.DatabaseError:
+        except (sqlite3.DatabaseError, OSError):
             self._start_over()
 
     def _open(self) -> sqlite3.Connection:
@@ -59,12 +59,15 @@ class DerivedDb:
         db.execute("COMMIT")
 
     def _start_over(self) -> None:
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            try:
-                os.unlink(self.path + suffix)
-            except FileNotFoundError:
-                pass
-        self._db = self._open()
+        try:
+            for suffix in ("", "-wal", "-shm", "-journal"):
+                if os.path.lexists(self.path + suffix):
+                    os.unlink(self.path + suffix)
+            self._db = self._open()
+        except (sqlite3.DatabaseError, OSError):
+            # Nothing can be written here (read-only, full): go on without a memory.
+            self._db = sqlite3.connect(":memory:", isolation_level=None)
+            self._create(self._db)
 
     def close(self) -> None:
         self._db.close()

@@ -14,15 +14,16 @@ from rewind.store.blobs import Unreadable, is_loose, oid_of, pack, unpack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
+    from typing import Any
 
 FORMAT = 1
 _APPLICATION_ID = 0x52574E44  # "RWND"
 _BATCH_BYTES = 8 << 20
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS objects (n INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, data BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
-"""
+_SCHEMA = (
+    "CREATE TABLE objects (n INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, data BLOB NOT NULL)",
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID",
+)
 
 
 class ObjectStore:
@@ -37,89 +38,105 @@ class ObjectStore:
         if not create and not os.path.exists(path):
             raise StoreDamaged(what=f"{path} is missing")
         try:
-            self._db = self._open(create, durable)
+            self._db = self._connect(create)
+            if create and self._pragma("application_id") == 0:
+                self._make_schema()
+            self._check_identity()
+            self._run(f"PRAGMA synchronous={'FULL' if durable else 'OFF'}")
         except sqlite3.DatabaseError as error:
             raise damage(path, error)
 
-    def _open(self, create: bool, durable: bool) -> sqlite3.Connection:
+    def _connect(self, create: bool) -> sqlite3.Connection:
         if create:
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE))
-        db = sqlite3.connect(self.path, timeout=10, isolation_level=None)
-        if create and not db.execute("PRAGMA application_id").fetchone()[0]:
-            db.execute("PRAGMA auto_vacuum=INCREMENTAL")
-            # The first capture goes through a rollback journal, which writes each new page once
-            # where the WAL would write it twice; `settle` then turns to the WAL.
-            db.execute("PRAGMA journal_mode=TRUNCATE")
-            db.execute("BEGIN IMMEDIATE")
-            for statement in _SCHEMA.split(";"):
-                db.execute(statement)
-            db.execute(f"PRAGMA application_id={_APPLICATION_ID}")
-            db.execute(f"PRAGMA user_version={FORMAT}")
-            db.execute("COMMIT")
-        version = db.execute("PRAGMA user_version").fetchone()[0]
+        elif not os.access(os.path.dirname(self.path), os.W_OK) and not _has_wal(self.path):
+            # A database in WAL mode wants to make files beside it, also for a reader.
+            from urllib.parse import quote
+
+            where = f"file:{quote(self.path)}?mode=ro&immutable=1"
+            return sqlite3.connect(where, uri=True, isolation_level=None)
+        return sqlite3.connect(self.path, timeout=10, isolation_level=None)
+
+    def _make_schema(self) -> None:
+        self._run("PRAGMA auto_vacuum=INCREMENTAL")
+        # The first capture goes through a rollback journal, which writes each new page once
+        # where the WAL would write it twice; `settle` then turns to the WAL.
+        self._run("PRAGMA journal_mode=TRUNCATE")
+        self._run("BEGIN IMMEDIATE")
+        for statement in _SCHEMA:
+            self._run(statement)
+        self._run(f"PRAGMA application_id={_APPLICATION_ID}")
+        self._run(f"PRAGMA user_version={FORMAT}")
+        self._run("COMMIT")
+
+    def _check_identity(self) -> None:
+        if self._pragma("application_id") != _APPLICATION_ID:
+            raise StoreDamaged(what=f"{self.path} is not a store of Rewind")
+        version = self._pragma("user_version")
         if version > FORMAT:
             raise FormatTooNew(what=self.path, found=version, known=FORMAT)
-        db.execute(f"PRAGMA synchronous={'FULL' if durable else 'OFF'}")
-        return db
 
     def settle(self, shared_disk: Callable[[], bool]) -> None:
         """After the first checkpoint: readers and a writer at once, where the disk allows it."""
-        try:
-            if self._db.execute("PRAGMA journal_mode").fetchone()[0] != "wal" and not shared_disk():
-                self._db.execute("PRAGMA journal_mode=WAL").fetchall()
-        except sqlite3.DatabaseError as error:
-            raise damage(self.path, error)
+        if not self.readable_beside_a_writer() and os.access(self.path, os.W_OK) and not shared_disk():
+            self._run("PRAGMA journal_mode=WAL")
 
     def close(self) -> None:
         self._db.close()
 
+    def _run(self, statement: str, values: tuple[object, ...] = ()) -> list[Any]:
+        """Every statement goes through here, so that SQLite's troubles come out as ours."""
+        try:
+            return self._db.execute(statement, values).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise damage(self.path, error)
+
+    def _pragma(self, name: str) -> Any:
+        return self._run(f"PRAGMA {name}")[0][0]
+
     # reading
 
     def readable_beside_a_writer(self) -> bool:
-        row = self._one("PRAGMA journal_mode", ())
-        return row is not None and str(row[0]) == "wal"
+        return bool(self._pragma("journal_mode") == "wal")
 
     def has(self, oid: bytes) -> bool:
-        return self._one("SELECT 1 FROM objects WHERE id=?", (oid,)) is not None
+        return bool(self._run("SELECT 1 FROM objects WHERE id=?", (oid,)))
 
     def get(self, oid: bytes) -> bytes:
-        row = self._one("SELECT data FROM objects WHERE id=?", (oid,))
-        if row is None:
+        rows = self._run("SELECT data FROM objects WHERE id=?", (oid,))
+        if not rows:
             raise StoreDamaged(what=f"object {oid.hex()} is missing")
+        return self._unpack(oid, rows[0][0])
+
+    def _unpack(self, oid: bytes, packed: object) -> bytes:
+        if not isinstance(packed, bytes):
+            raise StoreDamaged(what=f"object {oid.hex()} is not made of bytes")
         try:
-            return unpack(oid, bytes(row[0]))
+            return unpack(oid, packed)
         except Unreadable as error:
             raise StoreDamaged(what=f"object {oid.hex()} is unreadable: {error}")
 
-    def _one(self, query: str, values: tuple[object, ...]) -> tuple[bytes] | None:
-        try:
-            row: tuple[bytes] | None = self._db.execute(query, values).fetchone()
-            return row
-        except sqlite3.DatabaseError as error:
-            raise damage(self.path, error)
-
-    def ids(self) -> Iterator[bytes]:
-        try:
-            for (oid,) in self._db.execute("SELECT id FROM objects"):
-                yield bytes(oid)
-        except sqlite3.DatabaseError as error:
-            raise damage(self.path, error)
+    def ids(self) -> list[bytes]:
+        return [oid for (oid,) in self._run("SELECT id FROM objects")]
 
     def top(self) -> int:
         """Grows with every object stored; never shrinks but through a deletion."""
-        row = self._one("SELECT max(n) FROM objects", ())
-        return int(row[0] or 0) if row else 0
+        return int(self._run("SELECT max(n) FROM objects")[0][0] or 0)
 
     def sizes(self) -> dict[bytes, int]:
-        try:
-            rows = self._db.execute("SELECT id, length(data) FROM objects")
-            return {bytes(oid): size for oid, size in rows}
-        except sqlite3.DatabaseError as error:
-            raise damage(self.path, error)
+        return dict(self._run("SELECT id, length(data) FROM objects"))
 
     def size_on_disk(self) -> int:
         return sum(os.path.getsize(self.path + suffix) for suffix in ("", "-wal")
                    if os.path.exists(self.path + suffix))
+
+    def check(self) -> list[str]:
+        """The integrity of the file as SQLite sees it: its problems, as sentences."""
+        try:
+            rows = self._run("PRAGMA integrity_check(20)")
+        except StoreDamaged as error:
+            return [error.message]
+        return [f"{self.path}: {text}" for (text,) in rows if text != "ok"]
 
     # writing
 
@@ -130,90 +147,80 @@ class ObjectStore:
         return oid
 
     def put_packed(self, oid: bytes, packed: bytes) -> None:
-        try:
-            if not self._db.in_transaction:
-                self._db.execute("BEGIN IMMEDIATE")
-            if is_loose(packed) and not self._notes_loose:
-                self._notes_loose = True
-                self._db.execute("INSERT OR IGNORE INTO meta VALUES('loose', ?)", (self.top(),))
-            self._db.execute("INSERT OR IGNORE INTO objects(id, data) VALUES(?, ?)", (oid, packed))
-        except sqlite3.DatabaseError as error:
-            raise damage(self.path, error)
+        self._begin()
+        if is_loose(packed) and not self._notes_loose:
+            self._notes_loose = True
+            self._run("INSERT OR IGNORE INTO meta VALUES('loose', ?)", (self.top(),))
+        self._run("INSERT OR IGNORE INTO objects(id, data) VALUES(?, ?)", (oid, packed))
         self._pending += len(packed)
         self.added += len(packed)
         if self._pending > _BATCH_BYTES:
             # In batches, so that a first checkpoint that is killed keeps the work it has done.
             self.commit()
 
+    def _begin(self) -> None:
+        if not self._db.in_transaction:
+            self._run("BEGIN IMMEDIATE")
+
     def commit(self) -> None:
         self._pending = 0
         if self._db.in_transaction:
-            try:
-                self._db.execute("COMMIT")
-            except sqlite3.DatabaseError as error:
-                raise damage(self.path, error)
+            self._run("COMMIT")
 
     def rollback(self) -> None:
         self._pending = 0
+        self._notes_loose = False
         if self._db.in_transaction:
-            self._db.execute("ROLLBACK")
+            self._run("ROLLBACK")
 
-    def delete(self, oids: Iterable[bytes]) -> int:
-        self._db.execute("BEGIN IMMEDIATE")
-        before = self._db.total_changes
-        self._db.executemany("DELETE FROM objects WHERE id=?", ((oid,) for oid in oids))
-        removed = self._db.total_changes - before
-        self._db.execute("COMMIT")
-        return removed
+    def delete(self, oids: Iterable[bytes]) -> None:
+        self._begin()
+        for oid in oids:
+            self._run("DELETE FROM objects WHERE id=?", (oid,))
+        self.commit()
 
     def has_loose(self) -> bool:
-        return self.meta("loose") is not None
+        return bool(self._run("SELECT 1 FROM meta WHERE key='loose'"))
 
     def pack_loose(self) -> bool:
         """Compress one batch of what was stored in a hurry; False when there is no more."""
-        at = self.meta("loose")
-        if not isinstance(at, int):
+        marks = self._run("SELECT value FROM meta WHERE key='loose'")
+        if not marks:
             return False
-        self._db.execute("BEGIN IMMEDIATE")
+        self._begin()
         done = 0
-        rows = self._db.execute("SELECT n, id, data FROM objects WHERE n>? ORDER BY n", (at,))
-        for n, oid, data in rows:
-            if is_loose(data):
-                # Verified before the only copy is replaced: damage must not be packed away.
-                self._db.execute("UPDATE objects SET data=? WHERE n=?", (pack(unpack(oid, data)), n))
-            done += len(data)
-            at = n
+        rows = self._run("SELECT n, id, length(data) FROM objects WHERE n>? ORDER BY n LIMIT 4096",
+                         (marks[0][0],))
+        for n, oid, size in rows:
+            self._pack_one(n, oid)
+            done += size
             if done > _BATCH_BYTES:
-                self._db.execute("UPDATE meta SET value=? WHERE key='loose'", (at,))
-                self._db.execute("COMMIT")
-                return True
-        self._db.execute("DELETE FROM meta WHERE key='loose'")
-        self._db.execute("COMMIT")
-        return False
+                break
+        if rows:
+            self._run("UPDATE meta SET value=? WHERE key='loose'", (n,))
+        else:
+            self._run("DELETE FROM meta WHERE key='loose'")
+        self.commit()
+        return bool(rows)
+
+    def _pack_one(self, n: int, oid: bytes) -> None:
+        packed = self._run("SELECT data FROM objects WHERE n=?", (n,))[0][0]
+        if is_loose(packed):
+            # Verified before the only copy is replaced: damage must not be packed away.
+            self._run("UPDATE objects SET data=? WHERE n=?", (pack(self._unpack(oid, packed)), n))
 
     def give_back_space(self) -> None:
         """Shrink the file on disk; deleted rows alone only leave free pages inside it."""
-        # `execute` would take one step of it, which frees one page; a script runs to the end.
-        self._db.executescript("PRAGMA incremental_vacuum")
-        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-    # the integrity of the file as SQLite sees it
-
-    def check(self) -> list[str]:
         try:
-            rows = self._db.execute("PRAGMA integrity_check(20)").fetchall()
+            # `execute` would take one step of it, which frees one page; a script runs to the end.
+            self._db.executescript("PRAGMA incremental_vacuum")
         except sqlite3.DatabaseError as error:
-            return [f"{self.path}: {error}"]
-        return [f"{self.path}: {text}" for (text,) in rows if text != "ok"]
+            raise damage(self.path, error)
+        self._run("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def meta(self, key: str) -> object:
-        row = self._one("SELECT value FROM meta WHERE key=?", (key,))
-        return row[0] if row else None
 
-    def set_meta(self, key: str, value: object) -> None:
-        if not self._db.in_transaction:
-            self._db.execute("BEGIN IMMEDIATE")
-        self._db.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (key, value))
+def _has_wal(path: str) -> bool:
+    return os.path.exists(path + "-wal") and os.path.getsize(path + "-wal") > 0
 
 
 def damage(path: str, error: sqlite3.DatabaseError) -> Exception:
