@@ -12,12 +12,11 @@ from __future__ import annotations
 import contextlib
 import os
 
-from rewind.checkpoint import restore as going_back
+# `checkpoint.restore` is loaded by the methods that go back: saving, which happens all the time,
+# does without it.
 from rewind.checkpoint import retention
 from rewind.checkpoint.create import capture, write_record
-from rewind.checkpoint.source import Source
 from rewind.checkpoint.state import State
-from rewind.checkpoint.validate import validate
 from rewind.errors import NothingToRedo, NothingToUndo, NotInitialised, PathNotFound, RewindError
 from rewind.paths import Project, find_project, rewind_home
 from rewind.snapshot.change import Paths, differences
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.restore import Restored
     from rewind.checkpoint.retention import Collected
+    from rewind.checkpoint.source import Source
     from rewind.checkpoint.status import Status
     from rewind.checkpoint.transfer import Exported
     from rewind.snapshot.portable import Imported
@@ -168,17 +168,23 @@ class Controller:
 
     def source(self, record: Record) -> Source:
         """The content of a checkpoint, to be used in a `with` statement."""
+        from rewind.checkpoint.source import Source
+
         return Source(self.state, record)
 
     # going back
 
     def plan_restore(self, name: str, *, paths: list[bytes] | None = None) -> RestorePlan:
+        from rewind.checkpoint import restore as going_back
+
         return going_back.plan_only(self.state, self.find(name), paths)
 
     def restore(self, name: str = "", *, mode: str = "code", paths: list[bytes] | None = None,
                 plan: RestorePlan | None = None, force: bool = False, skip_backup: bool = False,
                 progress: Progress | None = None) -> Restored:
         """Bring the code back. With a `plan` that was shown, refuses when files changed since."""
+        from rewind.checkpoint import restore as going_back
+
         if mode != "code":
             raise RewindError("This version of Rewind restores code only.")
         with self.state.locked("restore"):
@@ -200,12 +206,16 @@ class Controller:
 
     def undo(self, *, force: bool = False, progress: Progress | None = None) -> Restored:
         """Restore the newest earlier checkpoint that differs from the code as it is now."""
+        from rewind.checkpoint import restore as going_back
+
         with self.state.locked("undo"):
             record = self._undo_target()
             return going_back.restore(self.state, record, action="undo", force=force,
                                       progress=progress, position=record.sequence)
 
     def _undo_target(self) -> Record:
+        from rewind.checkpoint import restore as going_back
+
         position = self.state.history().position
         for record in self.state.timeline.shown():
             if position is not None and record.sequence >= position:
@@ -217,11 +227,15 @@ class Controller:
         raise NothingToUndo()
 
     def plan_redo(self) -> RestorePlan:
+        from rewind.checkpoint import restore as going_back
+
         record = self.find(self._redo_target()["checkpoint"])
         return going_back.plan_only(self.state, record, None, going_back.last_step(self.state))
 
     def redo(self, *, force: bool = False, progress: Progress | None = None) -> Restored:
         """Go forward again to the state that the last step back had left."""
+        from rewind.checkpoint import restore as going_back
+
         with self.state.locked("redo"):
             target = self._redo_target()
             return going_back.restore(self.state, self.find(target["checkpoint"]), action="redo",
@@ -235,11 +249,15 @@ class Controller:
         return redo[-1]
 
     def plan_undo_restore(self) -> RestorePlan:
+        from rewind.checkpoint import restore as going_back
+
         name, paths = going_back.last_backup(self.state)
         return going_back.plan_only(self.state, self.find(name), paths, going_back.last_step(self.state))
 
     def undo_restore(self, *, force: bool = False, progress: Progress | None = None) -> Restored:
         """Take back the last restore, undo or redo."""
+        from rewind.checkpoint import restore as going_back
+
         with self.state.locked("undo-restore"):
             return going_back.undo_restore(self.state, force=force, progress=progress)
 
@@ -267,7 +285,7 @@ class Controller:
 
     def _side(self, name: str, stack: contextlib.ExitStack) -> Side:
         record = self.find(name)
-        source = stack.enter_context(Source(self.state, record))
+        source = stack.enter_context(self.source(record))
         return Side(record.name, record.tree, source, source.blobs)
 
     def _now(self, progress: Progress | None) -> Side:
@@ -279,7 +297,7 @@ class Controller:
         from rewind.snapshot.listing import every_path
 
         record = self.find(name)
-        with Source(self.state, record) as source:
+        with self.source(record) as source:
             yield from every_path(record.tree, source.tree)
 
     def status(self, progress: Progress | None = None) -> Status:
@@ -348,6 +366,8 @@ class Controller:
                         self.project.root, self.project.home])
 
     def validate(self, *, deep: bool = False, progress: Progress | None = None) -> list[str]:
+        from rewind.checkpoint.validate import validate
+
         return validate(self.state, deep=deep, progress=progress)
 
     def config_problems(self) -> list[str]:
@@ -367,9 +387,11 @@ def _wanted_mode(home: str) -> str:
 
 
 def _check_paths(before: Side, after: Side, paths: list[bytes] | None) -> None:
+    from rewind.checkpoint.restore import entry_at
+
     for path in Paths(paths).paths or ():
         sides = (before, after)
-        if all(going_back.entry_at(side.tree, side.root, path) is None for side in sides):
+        if all(entry_at(side.tree, side.root, path) is None for side in sides):
             raise PathNotFound(checkpoint=before.name, path=os.fsdecode(path))
 
 

@@ -49,7 +49,10 @@ def open_project(root: str, home: str | None = None) -> Project | None:
     """The project whose top is exactly `root`, or None when it was never initialised."""
     home = home or rewind_home()
     root = os.path.realpath(root)
-    for state in (project_state(root), global_state(root, home)):
+    if os.path.lexists(os.path.join(project_state(root), STORE_FILE)):
+        return Project(root, project_state(root), home)
+    if os.path.isdir(os.path.join(home, "storage")):
+        state = global_state(root, home)
         if os.path.lexists(os.path.join(state, STORE_FILE)):
             return Project(root, state, home)
     return None

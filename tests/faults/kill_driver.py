@@ -25,6 +25,7 @@ CHANGING_CALLS = ("write,pwrite64,writev,pwritev,pwritev2,rename,renameat,rename
                   "symlink,symlinkat,link,linkat,chmod,fchmod,fchmodat,fchown,fchownat,copy_file_range,"
                   "flock,utimensat")
 TORTURE = bool(os.environ.get("REWIND_TORTURE"))
+KILLS = 200  # per command, in full mode
 SEED = int(os.environ.get("REWIND_SEED", "20261115"))
 
 
@@ -159,7 +160,7 @@ def kill_at(project: Project, args: tuple[str, ...], moment: Moment) -> bool:
 
 
 def moments(project: Project, args: tuple[str, ...], log: Path, quick: int) -> list[Moment]:
-    """Every call in full mode, and as many random moments; an even sample of both otherwise."""
+    """Every call in full mode, then random moments; a sample of both otherwise."""
     chooser = random.Random(f"{SEED} {args[0]}")
     calls: list[tuple[str, int]] = []
     if has_strace():
@@ -167,10 +168,10 @@ def moments(project: Project, args: tuple[str, ...], log: Path, quick: int) -> l
         project.thaw()
     seconds = clean_seconds(project, args)
     project.thaw()
-    wanted = max(200, len(calls) + 100) if TORTURE else quick
+    wanted = len(calls) + 2 * KILLS if TORTURE else quick  # some come too late to kill anything
     if not TORTURE:
         calls = chooser.sample(calls, min(len(calls), quick * 3 // 4))
-    times = [chooser.uniform(0.3, 1) * seconds for _ in range(wanted - len(calls))]
+    times = [chooser.uniform(0.2, 0.9) * seconds for _ in range(wanted - len(calls))]
     return [Moment(name, n) for name, n in calls] + [Moment(after=t) for t in times]
 
 
@@ -187,6 +188,10 @@ class Tally:
         self.killed += killed
         self.finished += not killed
         self.unclean += not clean
+
+    def is_enough(self, moment: Moment) -> bool:
+        """In full mode the random moments go on until there were kills enough."""
+        return TORTURE and not moment.call and self.killed >= KILLS
 
     def __str__(self) -> str:
         return (f"{self.command}: killed {self.killed} times, finished first {self.finished} times;"

@@ -61,6 +61,8 @@ def torture(project: Project, log: Path, args: tuple[str, ...],
     project.freeze()
     tally = Tally(args[0])
     for number, moment in enumerate(moments(project, args, log, QUICK)):
+        if tally.is_enough(moment):
+            break
         project.thaw()
         killed = kill_at(project, args, moment)
         try:
@@ -204,6 +206,8 @@ def _torture_init(project: Project, log: Path, check: Callable[[Project, Moment]
     _copy(project.root, project.template)
     tally = Tally("init")
     for moment in moments(project, ("init",), log, QUICK // 2):
+        if tally.is_enough(moment):
+            break
         project.thaw()
         killed = kill_at(project, ("init",), moment)
         try:

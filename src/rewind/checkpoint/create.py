@@ -9,8 +9,9 @@ from rewind.checkpoint.record import ARCHIVE, FORMAT, Record
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE
 from rewind.snapshot.cache import ScanCache
+from rewind.snapshot.quickhash import digest
 from rewind.snapshot.scan import scan
-from rewind.store.objects import ObjectStore
+from rewind.store.objects import ObjectStore, remove_database
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,16 +45,28 @@ def capture(state: State, rules: Rules, progress: Progress | None = None) -> Dra
     try:
         snapshot = scan(state.root, rules, state.cache, store, keep=True,
                         now_ns=state.lock_now_ns, progress=progress)
-        rules_id = store.put(rules.to_json())
+        rules_id = _put_rules(state, rules, store)
     except BaseException:
         store.rollback()
         raise
     return Draft(snapshot, _code(snapshot, "objects", rules_id, store.added - before), None)
 
 
+def _put_rules(state: State, rules: Rules, store: ObjectStore) -> bytes:
+    """The rules are the same as last time, nearly always: then neither hashed nor stored again."""
+    blob = rules.to_json()
+    quick = digest(blob)
+    rows = state.derived.query("SELECT value FROM facts WHERE key='rules'")
+    if rows and rows[0][0][:16] == quick and store.has(rows[0][0][16:]):
+        return bytes(rows[0][0][16:])
+    oid = store.put(blob)
+    state.derived.write([("INSERT OR REPLACE INTO facts VALUES('rules', ?)", [(quick + oid,)])])
+    return oid
+
+
 def _capture_apart(state: State, rules: Rules, progress: Progress | None) -> Draft:
     """An archive holds everything, so everything is read; nothing of it goes to the object store."""
-    store = ObjectStore(state.project.path(f"temporary-{os.getpid()}.db"), create=True, durable=False)
+    store = ObjectStore(state.project.path(f"temporary-{os.getpid()}.db"), create=True)
     try:
         snapshot = scan(state.root, rules, ScanCache(None), store, keep=True,
                         now_ns=state.lock_now_ns, progress=progress)
@@ -80,14 +93,8 @@ def write_record(state: State, draft: Draft, kind: str, description: str,
         state.objects.commit()
         state.objects.settle(state.on_shared_disk)
     newest = state.timeline.newest()
-    now = time.time()
-    name = state.files.reserve(now)
-    record = Record({
-        "format": FORMAT, "name": name, "sequence": newest.sequence + 1 if newest else 1,
-        "createdAt": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now % 1 * 1e3):03d}Z",
-        "description": description, "kind": kind, "trigger": trigger or {},
-        "parent": newest.name if newest else None, "code": draft.code,
-        "hasTranscript": False, "transcript": None, **(extra or {})})
+    record = new_record(state, newest, kind, description, draft.code,
+                        {"trigger": trigger or {}, **(extra or {})})
     if draft.archive is not None:
         _write_archive(state, record, draft)
     state.files.write(record)
@@ -96,6 +103,19 @@ def write_record(state: State, draft: Draft, kind: str, description: str,
     _note_position(state, newest, record)
     state.timeline.add(record)
     return record
+
+
+def new_record(state: State, newest: Record | None, kind: str, description: str,
+               code: dict[str, Any], extra: dict[str, Any]) -> Record:
+    """A record with a name of its own, not written yet."""
+    now = time.time()
+    return Record({
+        "format": FORMAT, "name": state.files.reserve(now, state.objects.last_deleted()),
+        "sequence": newest.sequence + 1 if newest else 1,
+        "createdAt": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now % 1 * 1e3):03d}Z",
+        "description": description, "kind": kind, "trigger": {},
+        "parent": newest.name if newest else None, "code": code,
+        "hasTranscript": False, "transcript": None, **extra})
 
 
 def _write_archive(state: State, record: Record, draft: Draft) -> None:
@@ -120,11 +140,3 @@ def _note_position(state: State, newest: Record | None, record: Record) -> None:
         state.history().note_new_tree()
     except RewindError:
         pass  # a damaged history must not cost a checkpoint; undo and validate report it
-
-
-def remove_database(path: str) -> None:
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        try:
-            os.unlink(path + suffix)
-        except FileNotFoundError:
-            pass

@@ -108,13 +108,12 @@ class History:
     def finish_undo_restore(self, undone: dict[str, Any], backup: str | None) -> None:
         """The last step is taken back and forgotten; going forward again leads to what it had made."""
         half_done = undone.get("in_progress") and not undone.get("undoing")
-        if undone.get("redone"):
+        if self.redo and self.redo[-1]["checkpoint"] == undone["backup_checkpoint"]:
+            self.redo.pop()
+        if backup and not half_done:
+            self._push_redo(backup, self.position)  # with whatever was done since that step
+        elif undone.get("redone"):
             self.redo.append(undone["redone"])
-        elif not half_done:
-            if self.redo and self.redo[-1]["checkpoint"] == undone["backup_checkpoint"]:
-                self.redo.pop()
-            if backup:
-                self._push_redo(backup, self.position)
         self.entries.remove(undone)
         self.data["position"] = undone.get("position_before")
         self.save()

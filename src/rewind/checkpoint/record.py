@@ -162,12 +162,14 @@ class RecordFiles:
             raise CheckpointNotFound(name=name)
         return os.path.join(self.folder, name, file)
 
-    def reserve(self, now: float) -> str:
-        """A name nobody else has: mkdir is the reservation."""
+    def reserve(self, now: float, after: str) -> str:
+        """A name nobody else has or had (`after`: the last one deleted): mkdir is the reservation."""
         stamp = time.strftime("%Y%m%d_%H%M%S", time.gmtime(now))
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
         for number in range(1, 100_000):
             name = f"{stamp}_{number:03d}"
+            if after.startswith(stamp) and name <= after:
+                continue
             try:
                 os.mkdir(os.path.join(self.folder, name), 0o700)
             except FileExistsError:
@@ -189,21 +191,28 @@ class RecordFiles:
             raise StoreDamaged(what=error.message)
         return decode_record(name, raw)
 
-    def stamps(self) -> dict[str, str]:
-        """Name -> a stamp that changes with the file, for every record there is."""
-        found = {}
+    def count(self) -> int:
+        """How many directories there are; a few may never have become a checkpoint."""
+        return len(self._names())
+
+    def _names(self) -> list[str]:
         try:
-            names = os.listdir(self.folder)
+            return os.listdir(self.folder)
         except FileNotFoundError:
-            return {}
-        for name in names:
-            if is_name(name):
-                try:
-                    st = os.stat(f"{self.folder}/{name}/{METADATA}")
-                except (FileNotFoundError, NotADirectoryError):
-                    continue
-                found[name] = f"{st.st_mtime_ns} {st.st_size} {st.st_ino}"
-        return found
+            return []
+
+    def stamp(self, name: str) -> str:
+        """Text that changes with the file; empty when there is none."""
+        try:
+            st = os.stat(f"{self.folder}/{name}/{METADATA}")
+        except (FileNotFoundError, NotADirectoryError):
+            return ""
+        return f"{st.st_mtime_ns} {st.st_size} {st.st_ino}"
+
+    def stamps(self) -> dict[str, str]:
+        """Name -> stamp, for every record there is."""
+        found = ((name, self.stamp(name)) for name in self._names() if is_name(name))
+        return {name: stamp for name, stamp in found if stamp}
 
     def delete(self, name: str) -> None:
         """The metadata goes first: from then on the checkpoint does not exist."""

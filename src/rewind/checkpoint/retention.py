@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import time
 
+from rewind.checkpoint.history import KEPT_STEPS
 from rewind.checkpoint.record import ARCHIVE
-from rewind.errors import RewindError, StoreDamaged
+from rewind.errors import StoreDamaged
 from rewind.snapshot.tree import CHUNKED, DIR, FILE, Tree, decode_pieces
 
 TYPE_CHECKING = False
@@ -60,6 +61,12 @@ def never_collected(records: list[Record], in_use: set[str]) -> set[str]:
     return newest | {r.name for r in records if r.kind == "manual"} | in_use
 
 
+def backups_in_use(state: State) -> set[str]:
+    """The backups of the last restores, whether or not a command still leads to them."""
+    backups = [r.name for r in state.timeline.all() if r.kind == "backup"]
+    return set(backups[-KEPT_STEPS:]) | state.history().backups_in_use()
+
+
 def keep_newest(records: list[Record], number: int, in_use: set[str]) -> list[Record]:
     """`gc --keep N`: a person asks, so manual checkpoints count like the rest."""
     shown = [r for r in records if r.kind != "backup"]
@@ -70,7 +77,7 @@ def keep_newest(records: list[Record], number: int, in_use: set[str]) -> list[Re
 def choose(state: State, keep: int | None) -> list[Record]:
     """The checkpoints that a collection now would delete."""
     records = state.timeline.all()
-    in_use = state.history().backups_in_use()
+    in_use = backups_in_use(state)
     if keep is not None:
         return keep_newest(records, keep, in_use)
     kept = never_collected(records, in_use)
@@ -98,7 +105,7 @@ def _over_budget(state: State, records: list[Record], gone: set[str], kept: set[
 def protected_bytes(state: State) -> int:
     """What the checkpoints take that no policy deletes; an estimate, as `_over_budget` counts."""
     records = state.timeline.all()
-    kept = never_collected(records, state.history().backups_in_use())
+    kept = never_collected(records, backups_in_use(state))
     chosen = [r for r in records if r.name in kept]
     sizes = state.objects.sizes()
     added = _mark(state, chosen, set())
@@ -130,6 +137,7 @@ def collect(state: State, records: list[Record], progress: Progress | None = Non
         raise StoreDamaged(what=f"the metadata of {', '.join(sorted(state.timeline.damaged))} is unreadable")
     live: set[bytes] = set()
     _mark(state, left, live, progress)
+    state.objects.note_deleted(max(gone, default=""))
     for record in records:  # records first: one that exists must never point at nothing
         state.files.delete(record.name)
         result.deleted.append(record.name)
@@ -194,10 +202,8 @@ def is_due(state: State) -> bool:
     rows = state.derived.query("SELECT value FROM facts WHERE key='collected'")
     last = rows[0][0] if rows else 0.0
     since = time.time() - last
-    try:
-        over = disk_use(state) > cap
-    except RewindError:
-        return False
+    archives = state.settings.get("storage.format") == "archive"
+    over = (disk_use(state) if archives else state.objects.size_on_disk()) > cap
     if not rows:
         note_collection(state)
         return over

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.create import remove_database
 from rewind.checkpoint.record import ARCHIVE
 from rewind.errors import ArchiveRefused, StoreDamaged
 from rewind.snapshot.rules import Rules
 from rewind.snapshot.tree import Tree
-from rewind.store.objects import ObjectStore
+from rewind.store.objects import ObjectStore, remove_database
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ class Source:
         if not os.path.exists(path):
             raise StoreDamaged(what=f"{path} is missing")
         store = ObjectStore(self._state.project.path(f"temporary-{os.getpid()}-{self.record.name}.db"),
-                            create=True, durable=False)
+                            create=True)
         try:
             found = read_snapshot(path, store, allow_links_out=True, max_bytes=1 << 50)
             if found.root != self.record.tree:

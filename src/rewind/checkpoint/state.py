@@ -20,7 +20,7 @@ from rewind.snapshot import gitfiles
 from rewind.snapshot.cache import ScanCache
 from rewind.snapshot.rules import MB, Rules
 from rewind.store.derived import DerivedDb
-from rewind.store.objects import ObjectStore
+from rewind.store.objects import ObjectStore, remove_database
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,11 +56,25 @@ class State:
     def objects(self) -> ObjectStore:
         if self._objects is None:
             path = self.project.path("objects.db")
-            fresh = not os.path.exists(path) and not self.files.stamps()
-            self._objects = ObjectStore(path, create=fresh)
+            # Without records there is nothing to lose: an `init` that was killed may begin again.
+            fresh = not self.files.count()
+            self._objects = self._fresh_store(path) if fresh else ObjectStore(path)
             if not fresh:
                 self._objects.settle(self.on_shared_disk)  # a killed first checkpoint did not
         return self._objects
+
+    def _fresh_store(self, path: str) -> ObjectStore:
+        """A store for the first checkpoint; what an `init` without power left is swept away."""
+        if os.path.exists(path):
+            try:
+                store = ObjectStore(path, create=True)
+                if store.is_sound():
+                    return store
+                store.close()
+            except StoreDamaged:
+                pass
+            remove_database(path)
+        return ObjectStore(path, create=True)
 
     @property
     def derived(self) -> DerivedDb:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rewind.store.derived import DerivedDb
 
 _SHORTEST_PREFIX = 5
+_INSERT = "INSERT OR REPLACE INTO records VALUES(?,?,?,?)"
 
 
 class Timeline:
@@ -30,13 +31,22 @@ class Timeline:
         return self._loaded
 
     def add(self, record: Record) -> None:
-        self.all().append(record)
+        stamp = self.files.stamp(record.name)
+        self._derived.write([(_INSERT, [_row(record, stamp)])] if stamp else [])
+        self._loaded = None
 
     def shown(self) -> list[Record]:
         """Newest first, without the backups that restores make: what `list` shows and numbers."""
         return [r for r in reversed(self.all()) if r.kind != "backup"]
 
     def newest(self) -> Record | None:
+        """The last one, from the index alone where that is in step with the directory."""
+        if self._loaded is None:
+            rows = self._derived.query("SELECT name, stamp, summary FROM records"
+                                       " ORDER BY sequence DESC LIMIT 1")
+            count = self._derived.query("SELECT count(*) FROM records")
+            if rows and count[0][0] == self.files.count() and self.files.stamp(rows[0][0]) == rows[0][1]:
+                return Record(json.loads(rows[0][2]))
         return self.all()[-1] if self.all() else None
 
     def _load(self) -> list[Record]:
@@ -65,9 +75,8 @@ class Timeline:
                 self.damaged[name] = error
                 continue
             records.append(record)
-            rows.append((name, stamps[name], json.dumps(record.data)))
-        self._derived.write([("DELETE FROM records WHERE name=?", stale),
-                             ("INSERT OR REPLACE INTO records VALUES(?,?,?)", rows)])
+            rows.append(_row(record, stamps[name]))
+        self._derived.write([("DELETE FROM records WHERE name=?", stale), (_INSERT, rows)])
         return records
 
     def find(self, text: str) -> Record:
@@ -96,3 +105,7 @@ class Timeline:
         if len(names) > 1:
             raise CheckpointAmbiguous(name=text, count=len(names))
         return self.files.read(names[0])
+
+
+def _row(record: Record, stamp: str) -> tuple[object, ...]:
+    return record.name, stamp, json.dumps(record.data), record.sequence

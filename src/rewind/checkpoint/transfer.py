@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-import time
 
-from rewind.checkpoint.record import FORMAT, KINDS, Record, is_name, timestamp
+from rewind.checkpoint.create import new_record
+from rewind.checkpoint.record import KINDS, Record, is_name, timestamp
 from rewind.checkpoint.source import Source
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE, fsync_dir
@@ -145,15 +145,8 @@ def _write_record(state: State, found: Imported, new_bytes: int) -> Record:
             "rules": found.metadata["code"]["rules"], "fileCount": found.files,
             "totalSize": found.bytes, "newBytes": new_bytes,
             "uncovered": _count_uncovered(state, found)}
-    newest = state.timeline.newest()
-    now = time.time()
-    record = Record({
-        "format": FORMAT, "name": state.files.reserve(now),
-        "sequence": newest.sequence + 1 if newest else 1,
-        "createdAt": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now % 1 * 1e3):03d}Z",
-        "description": _description(found.metadata), "kind": "manual", "trigger": {},
-        "parent": newest.name if newest else None, "code": code, "hasTranscript": False,
-        "transcript": None, "imported": _origin(found.metadata)})
+    record = new_record(state, state.timeline.newest(), "manual", _description(found.metadata), code,
+                        {"imported": _origin(found.metadata)})
     state.files.write(record)
     state.timeline.add(record)
     return record

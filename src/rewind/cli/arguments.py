@@ -20,11 +20,20 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(message[:1].upper() + message[1:] + ".", hint=f"Run `{self.prog} --help`.")
 
 
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    # Left to itself argparse imports shutil for the width, also when there is no help to format.
+    try:
+        width = min(os.get_terminal_size(1).columns, 100)
+    except OSError:
+        width = 100
+    return argparse.RawDescriptionHelpFormatter(prog, width=width)
+
+
 def make_parser(module: ModuleType, name: str) -> argparse.ArgumentParser:
     examples = "\n".join(f"  {line}" for line in module.examples)
     parser = _Parser(prog=f"rewind {name}", description=module.__doc__,
                      epilog=f"examples:\n{examples}", allow_abbrev=False,
-                     formatter_class=argparse.RawDescriptionHelpFormatter)
+                     formatter_class=_formatter)
     module.arguments(parser)
     parser.add_argument("-C", "--project", metavar="DIR", help="work on the project in DIR")
     if getattr(module, "reports", True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from hashlib import sha256
 
 from rewind.snapshot.tree import CHUNKED, FILE, encode_pieces
 from rewind.store.blobs import CHUNK, oid_of, pack
@@ -43,8 +42,12 @@ def failed(reason: bytes) -> Read:
     return Read(b"", 0, b"", (), False, reason)
 
 
-def read_file(path: bytes, sink: BlobSink | None) -> Read:
-    """Read a regular file; its content goes to `sink` unless that is None (hash only)."""
+def read_file(path: bytes, sink: BlobSink | None, seen: tuple[int, ...] | None = None) -> Read:
+    """Read a regular file; its content goes to `sink` unless that is None (hash only).
+
+    `seen` is the file's signature as it was listed: if it still holds after reading, then the
+    content is of one moment, and the look before reading is saved.
+    """
     try:
         fd = os.open(path, _FLAGS)
     except (FileNotFoundError, NotADirectoryError):
@@ -52,7 +55,7 @@ def read_file(path: bytes, sink: BlobSink | None) -> Read:
     except OSError:
         return failed(UNREADABLE)
     try:
-        return _read_stable(fd, sink)
+        return _read_stable(fd, sink, seen or signature(os.fstat(fd)))
     except _FileTrouble:
         return failed(UNREADABLE)  # an I/O error of this one file must not cost the others
     finally:
@@ -64,11 +67,10 @@ class _FileTrouble(Exception):
     the capture, or a full disk would look like a project of unreadable files."""
 
 
-def _read_stable(fd: int, sink: BlobSink | None) -> Read:
-    before = signature(os.fstat(fd))
-    if not stat.S_ISREG(before[4]):
-        return failed(UNREADABLE)  # it became something else since it was listed
+def _read_stable(fd: int, sink: BlobSink | None, before: tuple[int, ...]) -> Read:
     for _ in range(_TRIES):
+        if not stat.S_ISREG(before[4]):
+            return failed(UNREADABLE)  # it became something else since it was listed
         kind, size, ref = _read_once(fd, before[0], sink)
         after = signature(os.fstat(fd))
         if after == before and size == before[0]:
@@ -111,9 +113,7 @@ def _read_upto(fd: int, size: int) -> bytes:
 
 
 def _store(data: bytes, sink: BlobSink | None) -> bytes:
-    if sink is None:
-        return sha256(data).digest()
     oid = oid_of(data)
-    if not sink.has(oid):
+    if sink is not None and (sink.in_bulk or not sink.has(oid)):  # in bulk, asking costs more
         sink.put_packed(oid, pack(data, sink.in_bulk))
     return oid

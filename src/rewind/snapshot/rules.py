@@ -8,9 +8,9 @@ the directories, from the disk or from a stored tree.
 from __future__ import annotations
 
 import os
-from hashlib import sha256
 
 from rewind.snapshot.ignore import IgnoreFile, is_ignored
+from rewind.snapshot.quickhash import digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Rules:
         self.pins = frozenset(pins)
         self.forced = frozenset(forced)  # captured whatever the rules and limits say
         self.hidden = frozenset(hidden)  # Rewind's own directories, where they lie in the project
-        self.digest = sha256(self.to_json(with_pins=False)).digest()[:16]
+        self.digest = digest(self.to_json(with_pins=False))
 
     def forcing(self, paths: Iterable[bytes]) -> Rules:
         names = [s for s in self.__slots__ if s not in ("digest", "forced")]

@@ -13,14 +13,13 @@ from rewind.errors import StoreDamaged
 from rewind.snapshot import walk as w
 from rewind.snapshot.cache import encode_stats
 from rewind.snapshot.read import GONE, UNREADABLE, read_file
-from rewind.snapshot.share import WORTH_SHARING_BYTES, WORTH_SHARING_FILES, read_files
 from rewind.snapshot.sqlite_files import companions
 from rewind.snapshot.tree import DIR, FILES, LINK, UNCOVERED, Entry, Tree
 from rewind.store.blobs import oid_of, pack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from rewind.snapshot.cache import ScanCache
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 RACY_NS = 2_000_000_000  # the coarsest clock of a file system in use (FAT)
 _TRIES = 3
-_BULK_BYTES = 32 << 20  # from here on compression is left for later
+_BULK_BYTES = 8 << 20  # from here on compression is left for later
 
 # Why something is not captured.
 SKIP_LIST, IGNORED, IGNORED_LARGE = b"skip-list", b"ignored", b"ignored-large"
@@ -81,7 +80,7 @@ def scan(root: bytes, rules: Rules, cache: ScanCache, store: ObjectStore | None,
         known = cache.load(store.top() if store else 0)
         found = w.Walker(root, rules, known).run(processes)
         builder = _Builder(root, rules, cache, store, keep, known, found, start - RACY_NS)
-        return builder.build(processes, progress or (lambda what, done, total: None))
+        return builder.build(progress or (lambda what, done, total: None))
     finally:
         if collecting:
             gc.enable()
@@ -113,12 +112,11 @@ class _Builder:
         self.unsettled: set[bytes] = set()
         self.jobs: list[tuple[bytes, bytes]] = []
         self.job_bytes = 0
-        self.asks = bool(self.keep and store and store.readable_beside_a_writer())
 
-    def build(self, processes: int, progress: Progress) -> Snapshot:
+    def build(self, progress: Progress) -> Snapshot:
         for listing in self.found.changed.values():
             self._sort_out(listing)
-        self._read(processes, progress)
+        self._read(progress)
         for folder in self._bottom_up():
             self._make_tree(folder)
         top = self.out.known.get(b"") or self.known[b""]
@@ -181,21 +179,18 @@ class _Builder:
         verdicts = {row[0]: verdict for row, verdict in zip(listing.rows, listing.verdicts)
                     if not w.is_dir_row(row)}
         sizes = {row[0]: row[1] for row in listing.rows if row[0] in verdicts}
-        reasons = {}
+        reasons = {name: self._reason(verdict, (sizes[name],)) for name, verdict in verdicts.items()
+                   if verdict != w.TAKE or sizes[name] > self.rules.max_bytes}
         groups = companions(verdicts)
-        for name, verdict in verdicts.items():
-            main = groups.get(name, name)
-            members = [name]
-            if main in groups.values():
-                members = [main, *(n for n, m in groups.items() if m == main)]
-                if verdict not in (w.FORCED, w.SPECIAL):
-                    verdict = verdicts[main]
-            reason = self._reason(verdict, [sizes[n] for n in members])
-            if reason:
-                reasons[name] = reason
+        for main in set(groups.values()):
+            members = [main, *(n for n, m in groups.items() if m == main)]
+            for name in members:
+                verdict = verdicts[name]
+                shared = verdict if verdict in (w.FORCED, w.SPECIAL) else verdicts[main]
+                reasons[name] = self._reason(shared, [sizes[n] for n in members])
         return reasons
 
-    def _reason(self, verdict: int, sizes: list[int]) -> bytes:
+    def _reason(self, verdict: int, sizes: Sequence[int]) -> bytes:
         if verdict == w.FORCED:
             return b""
         if verdict == w.SPECIAL:
@@ -211,26 +206,18 @@ class _Builder:
 
     # reading
 
-    def _read(self, processes: int, progress: Progress) -> None:
-        if not self.jobs:
-            return
-        paths = [self._path(folder, name) for folder, name in self.jobs]
-        few = len(paths) < WORTH_SHARING_FILES and self.job_bytes < WORTH_SHARING_BYTES
-        total = len(paths)
-        if self.store:
-            self.store.in_bulk = self.job_bytes > _BULK_BYTES
-        reads = read_files(paths, self.store if self.keep else None, self._child_knows,
-                           1 if few else processes, lambda done: progress("Reading files", done, total))
-        for (folder, name), read in zip(self.jobs, reads):
-            self._take(folder, name, read)
+    def _read(self, progress: Progress) -> None:
+        sink = self.store if self.keep else None
+        if sink and self.job_bytes > _BULK_BYTES:
+            sink.begin_bulk()
+        for number, (folder, name) in enumerate(self.jobs):
+            seen = self.rows[folder][name][1:]
+            self._take(folder, name, read_file(self._path(folder, name), sink, seen))
+            if not number % 64:
+                progress("Reading files", number, len(self.jobs))
         self._settle_databases()
-
-    def _child_knows(self) -> Callable[[bytes], bool] | None:
-        """How a forked child asks for a blob: never through its parent's connection, and not at all
-        where a reader would have to wait for the writer (its parent, who waits for the child)."""
-        from rewind.store.objects import ObjectStore
-
-        return ObjectStore(self.store.path).has if self.store and self.asks else None
+        if sink and sink.in_bulk:
+            sink.end_bulk()
 
     def _take(self, folder: bytes, name: bytes, read: Read) -> None:
         if read.failure is not None:

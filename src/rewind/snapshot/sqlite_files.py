@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Collection, Container
 
 _SUFFIXES = (b"-wal", b"-shm", b"-journal")
 
@@ -18,8 +18,11 @@ def main_of(name: bytes, names: Container[bytes]) -> bytes | None:
     return None
 
 
-def companions(names: Iterable[bytes]) -> dict[bytes, bytes]:
+def companions(names: Collection[bytes]) -> dict[bytes, bytes]:
     """Journal -> database, for those that are both there."""
+    journals = [name for name in names if name.endswith(_SUFFIXES)]
+    if not journals:
+        return {}  # nearly every directory: not a word more than this
     present = set(names)
-    found = ((name, main_of(name, present)) for name in present)
+    found = ((name, main_of(name, present)) for name in journals)
     return {name: main for name, main in found if main}

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import marshal
 import os
-from hashlib import blake2b
 
 from rewind.paths import TEMP_PREFIX
 from rewind.snapshot.gitfiles import info_exclude, read_small
+from rewind.snapshot.quickhash import digest
 from rewind.snapshot.rules import IGNORE_NAMES, IGNORED, NEVER, NORMAL, RuleTree
 from rewind.snapshot.tree import MAX_DEPTH, is_git_dir
 
@@ -204,7 +204,7 @@ class Walker:
                 self._note_failure(folder, error)
                 return
         pins = self._pins.get(folder)
-        sig = blake2b(marshal.dumps((mode, pins, rows), 2), digest_size=16).digest()
+        sig = digest(marshal.dumps((mode, pins, rows), 2))
         known = self.known.get(folder)
         if known and known.sig == sig and known.env == env:
             if not known.marks:
@@ -293,7 +293,7 @@ class Walker:
             return env
         texts = [self._read_ignore(folder, name) for name in IGNORE_NAMES]
         exclude = (self._nested_exclude(folder) if nested else None) or b""
-        return blake2b(marshal.dumps((env, texts, nested, exclude), 2), digest_size=16).digest()
+        return digest(marshal.dumps((env, texts, nested, exclude), 2))
 
     # ignored directories: captured when small, found out by a walk that stops at the limit
 

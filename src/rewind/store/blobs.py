@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from hashlib import sha256
 
 CHUNK = 4 << 20  # a larger file is stored in pieces of this size
 MAX_OBJECT = 64 << 20  # nothing we write is larger; a claim to be is damage or an attack
@@ -36,6 +35,8 @@ class Unreadable(Exception):
 
 
 def oid_of(data: bytes) -> bytes:
+    from hashlib import sha256  # loads OpenSSL: not before there is something to hash
+
     return sha256(data).digest()
 
 
@@ -63,7 +64,7 @@ def unpack(oid: bytes, packed: bytes) -> bytes:
         data = body
     else:
         raise Unreadable(f"unknown codec {codec!r}")
-    if sha256(data).digest() != oid:
+    if oid_of(data) != oid:
         raise Unreadable("the content does not match its hash")
     return data
 

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 
 from rewind.files import PRIVATE_FILE
+from rewind.store import sqlite
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = (
     # One row per directory of the project; `docs/format.md` explains the columns.
     "CREATE TABLE dirs (path BLOB PRIMARY KEY, env BLOB, sig BLOB, out_env BLOB, tree BLOB,"
     " files INTEGER, bytes INTEGER, uncovered INTEGER, marks BLOB)",
     "CREATE TABLE stats (path BLOB PRIMARY KEY, rows BLOB)",
-    "CREATE TABLE records (name TEXT PRIMARY KEY, stamp TEXT, summary TEXT) WITHOUT ROWID",
+    "CREATE TABLE records (name TEXT PRIMARY KEY, stamp TEXT, summary TEXT, sequence INTEGER)",
+    "CREATE INDEX IF NOT EXISTS newest ON records (sequence)",
     "CREATE TABLE facts (key TEXT PRIMARY KEY, value) WITHOUT ROWID",
 )
 
@@ -32,24 +33,24 @@ class DerivedDb:
         self._shared_disk = shared_disk
         try:
             self._db = self._open()
-        except (sqlite3.DatabaseError, OSError):
+        except (sqlite.DatabaseError, OSError):
             self._start_over()
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite.Connection:
         fresh = not os.path.exists(self.path)
         if fresh:
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE))
-        db = sqlite3.connect(self.path, timeout=2, isolation_level=None)
+        db = sqlite.connect(self.path, timeout=2, isolation_level=None)
         if fresh or db.execute("PRAGMA user_version").fetchone()[0] == 0:
             self._create(db)
         owner = db.execute("SELECT value FROM facts WHERE key='owner'").fetchone()
         if db.execute("PRAGMA user_version").fetchone()[0] != _VERSION or owner != (self.owner,):
             db.close()
-            raise sqlite3.DatabaseError("made by another version, or for another store")
+            raise sqlite.DatabaseError("made by another version, or for another store")
         db.execute("PRAGMA synchronous=NORMAL")
         return db
 
-    def _create(self, db: sqlite3.Connection) -> None:
+    def _create(self, db: sqlite.Connection) -> None:
         db.execute(f"PRAGMA journal_mode={'DELETE' if self._shared_disk else 'WAL'}")
         db.execute("BEGIN IMMEDIATE")
         for statement in _SCHEMA:
@@ -64,9 +65,9 @@ class DerivedDb:
                 if os.path.lexists(self.path + suffix):
                     os.unlink(self.path + suffix)
             self._db = self._open()
-        except (sqlite3.DatabaseError, OSError):
+        except (sqlite.DatabaseError, OSError):
             # Nothing can be written here (read-only, full): go on without a memory.
-            self._db = sqlite3.connect(":memory:", isolation_level=None)
+            self._db = sqlite.connect(":memory:", isolation_level=None)
             self._create(self._db)
 
     def close(self) -> None:
@@ -76,7 +77,7 @@ class DerivedDb:
         """Rows, or none at all when the file is damaged: it is only a shortcut."""
         try:
             return self._db.execute(statement, values).fetchall()
-        except sqlite3.DatabaseError:
+        except sqlite.DatabaseError:
             return []
 
     def write(self, changes: Iterable[tuple[str, list[tuple[object, ...]]]]) -> None:
@@ -86,6 +87,6 @@ class DerivedDb:
             for statement, rows in changes:
                 self._db.executemany(statement, rows)
             self._db.execute("COMMIT")
-        except sqlite3.DatabaseError:
+        except sqlite.DatabaseError:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")

@@ -6,10 +6,10 @@ Writers hold the project's lock; readers open the database whenever they like (W
 from __future__ import annotations
 
 import os
-import sqlite3
 
 from rewind.errors import FormatTooNew, StoreDamaged, StoreUnavailable
 from rewind.files import PRIVATE_FILE
+from rewind.store import sqlite
 from rewind.store.blobs import Unreadable, is_loose, oid_of, pack, unpack
 
 TYPE_CHECKING = False
@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 FORMAT = 1
+_FULL = 2  # SQLite's number for synchronous=FULL
 _APPLICATION_ID = 0x52574E44  # "RWND"
 _BATCH_BYTES = 8 << 20
+_BULK_BATCH_BYTES = 32 << 20
+_ROWS = 64
 _SCHEMA = (
     "CREATE TABLE objects (n INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, data BLOB NOT NULL)",
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID",
@@ -29,10 +32,10 @@ _SCHEMA = (
 class ObjectStore:
     """Put and get blobs by hash. Nothing is durable before `commit`."""
 
-    def __init__(self, path: str, *, create: bool = False, durable: bool = True) -> None:
+    def __init__(self, path: str, *, create: bool = False) -> None:
         self.path = path
         self._pending = 0
-        self._notes_loose = False
+        self._waiting: list[tuple[bytes, bytes]] = []  # rows not yet handed to SQLite, in bulk only
         self.added = 0  # bytes stored through this connection
         self.in_bulk = False  # compression is put off; `pack_loose` makes up for it
         if not create and not os.path.exists(path):
@@ -42,11 +45,13 @@ class ObjectStore:
             if create and self._pragma("application_id") == 0:
                 self._make_schema()
             self._check_identity()
-            self._run(f"PRAGMA synchronous={'FULL' if durable else 'OFF'}")
-        except sqlite3.DatabaseError as error:
+            # Until the first checkpoint is written nothing here is worth an fsync: `settle` makes up
+            # for it, and an `init` that lost its power begins again.
+            self._run(f"PRAGMA synchronous={'OFF' if create else 'FULL'}")
+        except sqlite.DatabaseError as error:
             raise damage(path, error)
 
-    def _connect(self, create: bool) -> sqlite3.Connection:
+    def _connect(self, create: bool) -> sqlite.Connection:
         if create:
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE))
         elif not os.access(os.path.dirname(self.path), os.W_OK) and not _has_wal(self.path):
@@ -54,8 +59,8 @@ class ObjectStore:
             from urllib.parse import quote
 
             where = f"file:{quote(self.path)}?mode=ro&immutable=1"
-            return sqlite3.connect(where, uri=True, isolation_level=None)
-        return sqlite3.connect(self.path, timeout=10, isolation_level=None)
+            return sqlite.connect(where, uri=True, isolation_level=None)
+        return sqlite.connect(self.path, timeout=10, isolation_level=None)
 
     def _make_schema(self) -> None:
         self._run("PRAGMA auto_vacuum=INCREMENTAL")
@@ -77,8 +82,16 @@ class ObjectStore:
             raise FormatTooNew(what=self.path, found=version, known=FORMAT)
 
     def settle(self, shared_disk: Callable[[], bool]) -> None:
-        """After the first checkpoint: readers and a writer at once, where the disk allows it."""
-        if not self.readable_beside_a_writer() and os.access(self.path, os.W_OK) and not shared_disk():
+        """Before the first record: all that was stored is made durable; from here on every commit is,
+        and readers work beside a writer where the disk allows it."""
+        if self._pragma("synchronous") != _FULL:
+            fd = os.open(self.path, os.O_RDWR)
+            try:
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+            self._run("PRAGMA synchronous=FULL")
+        if not self._is_wal() and os.access(self.path, os.W_OK) and not shared_disk():
             self._run("PRAGMA journal_mode=WAL")
 
     def close(self) -> None:
@@ -88,7 +101,7 @@ class ObjectStore:
         """Every statement goes through here, so that SQLite's troubles come out as ours."""
         try:
             return self._db.execute(statement, values).fetchall()
-        except sqlite3.DatabaseError as error:
+        except sqlite.DatabaseError as error:
             raise damage(self.path, error)
 
     def _pragma(self, name: str) -> Any:
@@ -96,7 +109,7 @@ class ObjectStore:
 
     # reading
 
-    def readable_beside_a_writer(self) -> bool:
+    def _is_wal(self) -> bool:
         return bool(self._pragma("journal_mode") == "wal")
 
     def has(self, oid: bytes) -> bool:
@@ -130,6 +143,9 @@ class ObjectStore:
         return sum(os.path.getsize(self.path + suffix) for suffix in ("", "-wal")
                    if os.path.exists(self.path + suffix))
 
+    def is_sound(self) -> bool:
+        return self._run("PRAGMA quick_check(1)") == [("ok",)]
+
     def check(self) -> list[str]:
         """The integrity of the file as SQLite sees it: its problems, as sentences."""
         try:
@@ -148,28 +164,47 @@ class ObjectStore:
 
     def put_packed(self, oid: bytes, packed: bytes) -> None:
         self._begin()
-        if is_loose(packed) and not self._notes_loose:
-            self._notes_loose = True
-            self._run("INSERT OR IGNORE INTO meta VALUES('loose', ?)", (self.top(),))
-        self._run("INSERT OR IGNORE INTO objects(id, data) VALUES(?, ?)", (oid, packed))
+        self._waiting.append((oid, packed))
         self._pending += len(packed)
         self.added += len(packed)
-        if self._pending > _BATCH_BYTES:
+        if not self.in_bulk or len(self._waiting) >= _ROWS:
+            self._insert()
+        if self._pending > (_BULK_BATCH_BYTES if self.in_bulk else _BATCH_BYTES):
             # In batches, so that a first checkpoint that is killed keeps the work it has done.
             self.commit()
+
+    def _insert(self) -> None:
+        rows, self._waiting = self._waiting, []
+        try:
+            self._db.executemany("INSERT OR IGNORE INTO objects(id, data) VALUES(?, ?)", rows)
+        except sqlite.DatabaseError as error:
+            raise damage(self.path, error)
+
+    def begin_bulk(self) -> None:
+        """Much is coming: it is neither compressed nor looked for first, and goes in many rows at once."""
+        self.in_bulk = True
+        self._run(f"PRAGMA cache_size=-{_BULK_BATCH_BYTES >> 10}")
+        self._begin()
+        self._run("INSERT OR IGNORE INTO meta VALUES('loose', ?)", (self.top(),))
+
+    def end_bulk(self) -> None:
+        self._insert()
+        self.in_bulk = False
 
     def _begin(self) -> None:
         if not self._db.in_transaction:
             self._run("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
+        self._insert()
         self._pending = 0
         if self._db.in_transaction:
             self._run("COMMIT")
 
     def rollback(self) -> None:
+        self._waiting = []
         self._pending = 0
-        self._notes_loose = False
+        self.in_bulk = False
         if self._db.in_transaction:
             self._run("ROLLBACK")
 
@@ -178,6 +213,17 @@ class ObjectStore:
         for oid in oids:
             self._run("DELETE FROM objects WHERE id=?", (oid,))
         self.commit()
+
+    def note_deleted(self, name: str) -> None:
+        """Remember the highest checkpoint name ever deleted, so that it is not given out again."""
+        if name > self.last_deleted():
+            self._begin()
+            self._run("INSERT OR REPLACE INTO meta VALUES('last-deleted', ?)", (name,))
+            self.commit()
+
+    def last_deleted(self) -> str:
+        rows = self._run("SELECT value FROM meta WHERE key='last-deleted'")
+        return str(rows[0][0]) if rows else ""
 
     def has_loose(self) -> bool:
         return bool(self._run("SELECT 1 FROM meta WHERE key='loose'"))
@@ -214,7 +260,7 @@ class ObjectStore:
         try:
             # `execute` would take one step of it, which frees one page; a script runs to the end.
             self._db.executescript("PRAGMA incremental_vacuum")
-        except sqlite3.DatabaseError as error:
+        except sqlite.DatabaseError as error:
             raise damage(self.path, error)
         self._run("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -223,9 +269,18 @@ def _has_wal(path: str) -> bool:
     return os.path.exists(path + "-wal") and os.path.getsize(path + "-wal") > 0
 
 
-def damage(path: str, error: sqlite3.DatabaseError) -> Exception:
+def damage(path: str, error: sqlite.DatabaseError) -> Exception:
     """What SQLite says, as one of ours: a full disk or a lock is not damage."""
     text = str(error)
-    if isinstance(error, sqlite3.OperationalError) and "malformed" not in text:
+    if isinstance(error, sqlite.OperationalError) and "malformed" not in text:
         return StoreUnavailable(reason=text, path=path)
     return StoreDamaged(what=f"{path}: {text}")
+
+
+def remove_database(path: str) -> None:
+    """The file and what SQLite keeps beside it."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        try:
+            os.unlink(path + suffix)
+        except FileNotFoundError:
+            pass
