@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 
 # `checkpoint.restore` is loaded by the methods that go back: saving, which happens all the time,
@@ -26,6 +25,7 @@ from rewind.snapshot.scan import scan
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager, ExitStack
     from typing import Any, BinaryIO
 
     from rewind.checkpoint.plan import RestorePlan
@@ -272,18 +272,23 @@ class Controller:
         state = self.state
         return scan(state.root, state.rules(), state.cache, state.objects, keep=False, progress=progress)
 
-    @contextlib.contextmanager
     def diff(self, old: str, new: str | None = None, *, paths: list[bytes] | None = None,
-             progress: Progress | None = None) -> Iterator[Difference]:
+             progress: Progress | None = None) -> AbstractContextManager[Difference]:
         """What differs between two checkpoints, or between one and the project as it is now."""
-        with contextlib.ExitStack() as stack:
-            before = self._side(old, stack)
-            after = self._side(new, stack) if new else self._now(progress)
-            _check_paths(before, after, paths)
-            yield Difference(before, after, list(differences(
-                before.root, before.tree, after.root, after.tree, Paths(paths))))
+        from contextlib import ExitStack, contextmanager
 
-    def _side(self, name: str, stack: contextlib.ExitStack) -> Side:
+        @contextmanager
+        def compared() -> Iterator[Difference]:
+            with ExitStack() as stack:
+                before = self._side(old, stack)
+                after = self._side(new, stack) if new else self._now(progress)
+                _check_paths(before, after, paths)
+                yield Difference(before, after, list(differences(
+                    before.root, before.tree, after.root, after.tree, Paths(paths))))
+
+        return compared()
+
+    def _side(self, name: str, stack: ExitStack) -> Side:
         record = self.find(name)
         source = stack.enter_context(self.source(record))
         return Side(record.name, record.tree, source, source.blobs)

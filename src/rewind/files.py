@@ -160,18 +160,18 @@ class Lock:
             self._acquire()
             self._sign()
         except BaseException:
-            self.close_inherited()
+            self.close()
             raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
         if self._claim:
             _unlink_quietly(self._claim)
-        self.close_inherited()
-
-    def close_inherited(self) -> None:
-        """Let go of the descriptor; in a forked child this does not release the parent's lock."""
+            self._claim = None
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1

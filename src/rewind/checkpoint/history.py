@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-import json
 import time
 
+from rewind import quickjson
 from rewind.errors import FormatTooNew, RewindError, StoreDamaged
 from rewind.files import read_bounded, write_atomic
 
@@ -29,7 +29,7 @@ class History:
     def _load(self) -> dict[str, Any]:
         empty: dict[str, Any] = {"format": FORMAT, "position": None, "entries": [], "redo": []}
         try:
-            data = json.loads(read_bounded(self.path, _MAX_BYTES))
+            data = quickjson.loads(read_bounded(self.path, _MAX_BYTES))
         except FileNotFoundError:
             return empty
         except (ValueError, RecursionError, RewindError):
@@ -44,7 +44,7 @@ class History:
     def save(self) -> None:
         self.data["entries"] = self.data["entries"][-_MAX_STEPS:]
         self.data["redo"] = self.data["redo"][-_MAX_STEPS:]
-        write_atomic(self.path, json.dumps(self.data, indent=2).encode() + b"\n")
+        write_atomic(self.path, quickjson.dump_file(self.data))
 
     @property
     def position(self) -> int | None:

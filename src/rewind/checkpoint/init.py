@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 
+from rewind import quickjson
 from rewind.checkpoint import known_stores
 from rewind.checkpoint.state import FORMAT, State, read_store_file
 from rewind.errors import RewindError, StoreNotTrusted
@@ -55,9 +55,9 @@ def _create(project: Project) -> None:
     write_atomic(project.path(".gitignore"), b"*\n")
     if project.mode == "global":
         info = {"root": project.root}
-        write_atomic(project.path("project.json"), json.dumps(info, indent=2).encode() + b"\n")
+        write_atomic(project.path("project.json"), quickjson.dump_file(info))
     # Known before it exists: after a crash in between, `init` simply makes another one.
     known_stores.remember(project.home, store_id, project.root)
     data = {"format": FORMAT, "id": store_id, "root": project.root,
             "createdAt": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
-    write_atomic(project.path(STORE_FILE), json.dumps(data, indent=2).encode() + b"\n")
+    write_atomic(project.path(STORE_FILE), quickjson.dump_file(data))

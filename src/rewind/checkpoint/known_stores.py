@@ -5,10 +5,10 @@ A cloned repository may bring a state directory of its own; its id is not in her
 
 from __future__ import annotations
 
-import json
 import os
 import time
 
+from rewind import quickjson
 from rewind.errors import RewindError, StoreDamaged
 from rewind.files import Lock, make_private_dir, read_bounded, write_atomic
 
@@ -29,7 +29,7 @@ def remember(home: str, store_id: str, root: str) -> None:
         data = _load(home)
         added = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         data["stores"][store_id] = {"root": root, "addedAt": added}
-        write_atomic(_file(home), json.dumps(data, indent=2).encode() + b"\n")
+        write_atomic(_file(home), quickjson.dump_file(data))
 
 
 def _file(home: str) -> str:
@@ -38,7 +38,7 @@ def _file(home: str) -> str:
 
 def _load(home: str) -> dict[str, Any]:
     try:
-        data = json.loads(read_bounded(_file(home), _MAX_BYTES))
+        data = quickjson.loads(read_bounded(_file(home), _MAX_BYTES))
     except FileNotFoundError:
         return {"format": 1, "stores": {}}
     except (ValueError, RecursionError, RewindError):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 
+from rewind import quickjson
 from rewind.errors import CheckpointNotFound, FormatTooNew, RewindError, StoreDamaged
 from rewind.files import fsync_dir, read_bounded, write_atomic
 
@@ -75,7 +75,7 @@ class Record:
         return timestamp(self.created_at)
 
     def encode(self) -> bytes:
-        return json.dumps(self.data, indent=2, ensure_ascii=True).encode() + b"\n"
+        return quickjson.dump_file(self.data)
 
 
 def is_name(text: str) -> bool:
@@ -86,7 +86,7 @@ def is_name(text: str) -> bool:
 
 def decode_record(name: str, raw: bytes) -> Record:
     try:
-        data = json.loads(raw)
+        data = quickjson.loads(raw)
     except (ValueError, RecursionError):
         raise StoreDamaged(what=f"the metadata of {name} is not valid JSON",
                            hint=_DAMAGED_HINT.format(name=name))

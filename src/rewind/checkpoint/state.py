@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 import stat
 
+from rewind import quickjson
 from rewind.checkpoint.history import History
 from rewind.checkpoint.known_stores import is_known
 from rewind.checkpoint.record import RecordFiles
@@ -24,7 +23,7 @@ from rewind.store.objects import ObjectStore, remove_database
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from types import TracebackType
     from typing import Any
 
 FORMAT = 1
@@ -109,21 +108,15 @@ class State:
     def staging(self) -> str:
         return self.project.path("staging")
 
-    @contextlib.contextmanager
-    def locked(self, what: str, wait: float = 10.0) -> Iterator[Lock]:
-        """The one writer. What was read before is read again, for it may be old by now."""
-        try:
-            lock = Lock(self.project.path("lock"), what, wait)
-            lock.__enter__()
-        except PermissionError as error:
-            raise StateUnwritable(reason=error.strerror, path=self.project.state)
-        try:
-            self._timeline = None
-            self.lock_now_ns = lock.now_ns()
-            self._sweep()
-            yield lock
-        finally:
-            lock.__exit__(None, None, None)
+    def locked(self, what: str, wait: float = 10.0) -> _Locked:
+        """`with state.locked("save"):` makes this process the one writer."""
+        return _Locked(self, Lock(self.project.path("lock"), what, wait))
+
+    def begin_writing(self, lock: Lock) -> None:
+        """What was read before is read again, for it may be old by now."""
+        self._timeline = None
+        self.lock_now_ns = lock.now_ns()
+        self._sweep()
 
     def is_busy(self) -> bool:
         """Whether another process holds the lock right now."""
@@ -172,7 +165,7 @@ class State:
 
     def pins(self) -> list[bytes]:
         try:
-            pins = json.loads(read_bounded(self.project.path("pins.json"), _MAX_BYTES))["pins"]
+            pins = quickjson.loads(read_bounded(self.project.path("pins.json"), _MAX_BYTES))["pins"]
             return [p.encode("utf-8", "surrogateescape") for p in pins if is_inside(p)]
         except FileNotFoundError:
             return []
@@ -180,6 +173,27 @@ class State:
             raise StoreDamaged(what=f"{self.project.path('pins.json')} is not readable",
                                hint="Move this file away to go on; files that were pinned are pinned"
                                     " again when the agent edits them.")
+
+
+class _Locked:
+    def __init__(self, state: State, lock: Lock) -> None:
+        self._state = state
+        self._lock = lock
+
+    def __enter__(self) -> None:
+        try:
+            self._lock.__enter__()
+        except PermissionError as error:
+            raise StateUnwritable(reason=error.strerror, path=self._state.project.state)
+        try:
+            self._state.begin_writing(self._lock)
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._lock.close()
 
 
 def _is_abandoned(name: str) -> bool:
@@ -222,7 +236,7 @@ def read_store_file(project: Project) -> dict[str, Any]:
                           hint="Remove the link, then run `rewind init`.")
     path = project.path(STORE_FILE)
     try:
-        info = json.loads(read_bounded(path, _MAX_BYTES))
+        info = quickjson.loads(read_bounded(path, _MAX_BYTES))
     except (ValueError, RecursionError, RewindError):
         info = None
     if not isinstance(info, dict) or not isinstance(info.get("id"), str):

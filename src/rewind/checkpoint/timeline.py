@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
+from rewind import quickjson
 from rewind.checkpoint.record import Record, is_name
 from rewind.errors import CheckpointAmbiguous, CheckpointNotFound, RewindError, UsageError
 
@@ -46,7 +45,7 @@ class Timeline:
                                        " ORDER BY sequence DESC LIMIT 1")
             count = self._derived.query("SELECT count(*) FROM records")
             if rows and count[0][0] == self.files.count() and self.files.stamp(rows[0][0]) == rows[0][1]:
-                return Record(json.loads(rows[0][2]))
+                return Record(quickjson.loads(rows[0][2]))
         return self.all()[-1] if self.all() else None
 
     def _load(self) -> list[Record]:
@@ -54,7 +53,7 @@ class Timeline:
         rows = self._derived.query("SELECT name, stamp, summary FROM records")
         fresh = [(name, text) for name, stamp, text in rows if stamps.get(name) == stamp]
         # One call for all of them: with a thousand records this is most of `rewind list`.
-        records = [Record(data) for data in json.loads("[" + ",".join(t for _, t in fresh) + "]")]
+        records = [Record(data) for data in quickjson.loads("[" + ",".join(t for _, t in fresh) + "]")]
         indexed = {name for name, _ in fresh}
         missing = [name for name in stamps if name not in indexed]
         stale: list[tuple[object, ...]] = [(n,) for n, _, _ in rows if n not in indexed]
@@ -108,4 +107,4 @@ class Timeline:
 
 
 def _row(record: Record, stamp: str) -> tuple[object, ...]:
-    return record.name, stamp, json.dumps(record.data), record.sequence
+    return record.name, stamp, quickjson.dumps(record.data), record.sequence

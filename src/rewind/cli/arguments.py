@@ -2,45 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 
 from rewind.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import argparse
     from types import ModuleType
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
     from rewind.paths import Project
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message[:1].upper() + message[1:] + ".", hint=f"Run `{self.prog} --help`.")
-
-
-def _formatter(prog: str) -> argparse.HelpFormatter:
-    # Left to itself argparse imports shutil for the width, also when there is no help to format.
-    try:
-        width = min(os.get_terminal_size(1).columns, 100)
-    except OSError:
-        width = 100
-    return argparse.RawDescriptionHelpFormatter(prog, width=width)
-
-
-def make_parser(module: ModuleType, name: str) -> argparse.ArgumentParser:
-    examples = "\n".join(f"  {line}" for line in module.examples)
-    parser = _Parser(prog=f"rewind {name}", description=module.__doc__,
-                     epilog=f"examples:\n{examples}", allow_abbrev=False,
-                     formatter_class=_formatter)
-    module.arguments(parser)
-    parser.add_argument("-C", "--project", metavar="DIR", help="work on the project in DIR")
-    if getattr(module, "reports", True):
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
-    if getattr(module, "takes_paths", False):
-        parser.usage = parser.format_usage()[len("usage: "):].rstrip() + " [-- PATH ...]"
-    return parser
 
 
 def parse(module: ModuleType, name: str, argv: list[str]) -> argparse.Namespace:
@@ -49,12 +21,107 @@ def parse(module: ModuleType, name: str, argv: list[str]) -> argparse.Namespace:
     if "--" in argv:
         cut = argv.index("--")
         head, tail = argv[:cut], argv[cut + 1:]
-    arguments = make_parser(module, name).parse_args(head)
+    arguments = _parse_plain(module, head) or make_parser(module, name).parse_args(head)
     if tail is not None and not getattr(module, "takes_paths", False):
         raise UsageError(f"`rewind {name}` takes no paths.", hint=f"Run `rewind {name} --help`.")
     arguments.paths = tail
     arguments.command = name
     return arguments
+
+
+def make_parser(module: ModuleType, name: str) -> argparse.ArgumentParser:
+    import argparse
+
+    class Parser(argparse.ArgumentParser):
+        def error(self, message: str) -> NoReturn:
+            raise UsageError(message[:1].upper() + message[1:] + ".", hint=f"Run `{self.prog} --help`.")
+
+    examples = "\n".join(f"  {line}" for line in module.examples)
+    parser = Parser(prog=f"rewind {name}", description=module.__doc__, allow_abbrev=False,
+                    epilog=f"examples:\n{examples}",
+                    formatter_class=argparse.RawDescriptionHelpFormatter)
+    _add_arguments(module, parser)
+    if getattr(module, "takes_paths", False):
+        parser.usage = parser.format_usage()[len("usage: "):].rstrip() + " [-- PATH ...]"
+    return parser
+
+
+def _add_arguments(module: ModuleType, parser: Any) -> None:
+    module.arguments(parser)
+    parser.add_argument("-C", "--project", metavar="DIR", help="work on the project in DIR")
+    if getattr(module, "reports", True):
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+# argparse takes 6 ms to load and to build one parser, a tenth of a checkpoint. The plain command
+# lines that people and scripts type all day need none of it; whatever is not plain goes to argparse.
+
+class _NotPlain(Exception):
+    pass
+
+
+class _Plain:
+    """Understands what is certain to be right: known switches, options with a value, positionals."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self._options: dict[str, dict[str, Any]] = {}
+        self._positionals: list[dict[str, Any]] = []
+
+    def add_argument(self, *names: str, **how: Any) -> None:
+        unknown = set(how) - {"action", "nargs", "default", "type", "choices", "metavar", "help"}
+        if unknown or how.get("action", "store_true") != "store_true":
+            raise _NotPlain
+        how["dest"] = max(names, key=len).lstrip("-").replace("-", "_")
+        self.values[how["dest"]] = False if "action" in how else how.get("default")
+        if names[0].startswith("-"):
+            self._options.update(dict.fromkeys(names, how))
+        else:
+            self._positionals.append(how)
+
+    def parse(self, argv: list[str]) -> dict[str, Any]:
+        words = list(reversed(argv))
+        free = list(reversed(self._positionals))
+        while words:
+            word = words.pop()
+            if word.startswith("-"):
+                how = self._options.get(word)
+                if how is None:
+                    raise _NotPlain
+                if "action" in how:
+                    self.values[how["dest"]] = True
+                    continue
+                if not words or words[-1].startswith("-"):
+                    raise _NotPlain
+                word = words.pop()
+            elif free:
+                how = free.pop()
+            else:
+                raise _NotPlain
+            self.values[how["dest"]] = _converted(word, how)
+        if any(how.get("nargs") != "?" for how in free):
+            raise _NotPlain
+        return self.values
+
+
+def _converted(word: str, how: dict[str, Any]) -> Any:
+    if how.get("nargs", "?") != "?" or (how.get("choices") and word not in how["choices"]):
+        raise _NotPlain
+    try:
+        return how["type"](word) if "type" in how else word
+    except ValueError:
+        raise _NotPlain
+
+
+def _parse_plain(module: ModuleType, argv: list[str]) -> Any:
+    from types import SimpleNamespace
+
+    plain = _Plain()
+    try:
+        _add_arguments(module, plain)
+        return SimpleNamespace(**plain.parse(argv))
+    except (_NotPlain, AttributeError):
+        return None
 
 
 def project_paths(paths: list[str] | None, project: Project) -> list[bytes] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from rewind import __version__
+from rewind import __version__, quickjson
 from rewind.errors import BUG, DONE, FAILED, INTERRUPTED, RewindError, UsageError
 
 TYPE_CHECKING = False
@@ -81,9 +81,8 @@ def load_command(name: str) -> ModuleType:
     module = COMMANDS.get(name)
     if module is None:
         raise _unknown_command(name)
-    import importlib
-
-    return importlib.import_module(f"rewind.cli.{module}")
+    loaded: ModuleType = __import__(f"rewind.cli.{module}", fromlist=["run"])
+    return loaded
 
 
 def _unknown_command(name: str) -> UsageError:
@@ -127,11 +126,9 @@ def _from_os(error: OSError) -> RewindError:
 
 def _report(error: RewindError, as_json: bool) -> None:
     if as_json:
-        import json
-
         body = {"code": error.code, "message": error.message, "hint": error.hint,
                 "exitCode": error.exit_code}
-        print(json.dumps({"error": body}), file=sys.stderr)
+        print(quickjson.dumps({"error": body}), file=sys.stderr)
         return
     from rewind.cli.style import safe, style_for
 

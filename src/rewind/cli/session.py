@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 
+from rewind import quickjson
 from rewind.controller import Controller
 from rewind.errors import RewindError
 
@@ -45,4 +45,9 @@ def note(text: str) -> None:
 
 
 def print_json(value: dict[str, Any]) -> None:
-    print(json.dumps(value, indent=2 if sys.stdout.isatty() else None))
+    if sys.stdout.isatty():
+        import json
+
+        print(json.dumps(value, indent=2))
+    else:
+        print(quickjson.dumps(value))

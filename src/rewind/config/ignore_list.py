@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-import json
 import os
+
+from rewind import quickjson
 
 LIST_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                          "rewind-checkpoint-ignore.json")
@@ -15,5 +16,5 @@ LIST_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)),
 def builtin_ignore_patterns() -> bytes:
     """The list as the text of a gitignore file."""
     with open(LIST_FILE, encoding="utf-8") as file:
-        entries = json.load(file)["patterns"]
+        entries = quickjson.loads(file.read())["patterns"]
     return "".join(entry["pattern"] + "\n" for entry in entries).encode()

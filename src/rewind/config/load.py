@@ -5,9 +5,9 @@ On the path of every hook, so it imports little and reads each file once.
 
 from __future__ import annotations
 
-import json
 import os
 
+from rewind import quickjson
 from rewind.config.settings import BY_KEY, GROUPS, SETTINGS, shown, unknown
 from rewind.config.strictjson import invalid, read_object
 from rewind.errors import ConfigInvalid
@@ -138,7 +138,7 @@ def load_tier(name: str) -> dict[str, Any]:
     if name not in BY_KEY["tier"].choices:
         raise KeyError(name)
     with open(os.path.join(_HERE, "tiers", name + ".json"), encoding="utf-8") as file:
-        tier: dict[str, Any] = json.load(file)
+        tier: dict[str, Any] = quickjson.loads(file.read())
     return tier
 
 

@@ -5,7 +5,7 @@ Pure data and checks on single values. Files are read in load.py and written in 
 
 from __future__ import annotations
 
-import json
+from rewind import quickjson
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Setting:
 
     def expected(self, project: bool = False) -> str:
         if self.kind == "choice":
-            quoted = [json.dumps(choice) for choice in self.choices]
+            quoted = [quickjson.dumps(choice) for choice in self.choices]
             return ", ".join(quoted[:-1]) + " or " + quoted[-1]
         if self.kind == "boolean":
             return "true or false"
@@ -81,7 +81,7 @@ def shown(value: Any) -> str:
     """A value from a file as part of a sentence: bounded, and with control characters escaped."""
     if isinstance(value, (dict, list)):
         return "an object" if isinstance(value, dict) else "a list"
-    text = json.dumps(value)
+    text = quickjson.dumps(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 

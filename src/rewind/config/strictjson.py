@@ -6,7 +6,6 @@ Bounded and strict: whatever is wrong becomes one sentence that names the file.
 from __future__ import annotations
 
 import errno
-import json
 import os
 
 from rewind.config.settings import shown
@@ -54,6 +53,8 @@ def _unreadable(file: str, error: OSError) -> str:
 
 
 def _parse(file: str, data: bytes) -> Any:
+    import json  # costs 8 ms, which those without a file of their own need not pay
+
     try:
         return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_object, parse_int=_integer,
                           parse_float=_float, parse_constant=_constant)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 
+from rewind import quickjson
 from rewind.snapshot.ignore import IgnoreFile, is_ignored
 from rewind.snapshot.quickhash import digest
 
@@ -55,8 +56,6 @@ class Rules:
         return Rules(forced=self.forced | frozenset(paths), **{n: getattr(self, n) for n in names})
 
     def to_json(self, *, with_pins: bool = True) -> bytes:
-        import json
-
         value = {
             "format": 1, "builtin": _text(self.builtin), "excludes": _text(self.excludes),
             "prefix": _text(self.prefix),
@@ -66,13 +65,11 @@ class Rules:
             "hidden": sorted(_text(p) for p in self.hidden),
             "pins": sorted(_text(p) for p in self.pins) if with_pins else [],
         }
-        return json.dumps(value, sort_keys=True).encode()
+        return quickjson.dumps(value, sort_keys=True).encode()
 
     @classmethod
     def from_json(cls, blob: bytes) -> Rules:
-        import json
-
-        v = json.loads(blob)
+        v = quickjson.loads(blob)
         return cls(builtin=_bytes(v["builtin"]), excludes=_bytes(v["excludes"]),
                    prefix=_bytes(v["prefix"]),
                    outer=[(_bytes(p), _bytes(t)) for p, t in v["outer"]], policy=v["ignored"],

@@ -1,0 +1,82 @@
+"""JSON for the hot path: the C part of the standard library's `json`, without the rest.
+
+`import json` brings `re` and `enum` along, 8 ms that a hook pays on every tool call. The C module
+does all the work anyway; where a Python lacks it, `json` itself is used. Invalid text is a
+`ValueError`, as there.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_SPACE = " \t\n\r"
+
+
+class _Strict:
+    """What the C scanner asks its decoder for."""
+
+    strict = True
+    object_hook = None
+    object_pairs_hook = None
+    parse_float = float
+    parse_int = int
+    memo: dict[str, str] = {}
+
+    @staticmethod
+    def parse_constant(name: str) -> None:
+        raise ValueError(f"{name} is not JSON")
+
+
+def loads(data: bytes | str) -> Any:
+    text = (data if isinstance(data, str) else data.decode("utf-8")).strip(_SPACE)
+    try:
+        value, end = _scan(text, 0)
+    except StopIteration:
+        raise ValueError("this is not JSON")
+    if end != len(text):
+        raise ValueError("there is something after the end")
+    return value
+
+
+def dumps(value: Any, *, sort_keys: bool = False) -> str:
+    return "".join(_encoder(sort_keys)(value, 0))
+
+
+def dump_file(value: dict[str, Any]) -> bytes:
+    """An object with one member a line: for files that a person may want to read."""
+    members = ",\n".join(f"  {dumps(key)}: {dumps(member)}" for key, member in value.items())
+    return ("{\n" + members + "\n}\n").encode()
+
+
+def _no_default(value: object) -> None:
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def _make() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[bool], Any]]:
+    try:
+        from _json import encode_basestring_ascii, make_encoder, make_scanner
+
+        scan: Any = make_scanner(_Strict)  # type: ignore[arg-type]
+
+        def encoder(sort_keys: bool) -> Any:
+            return make_encoder(None, _no_default, encode_basestring_ascii, None, ": ", ", ",
+                                sort_keys, False, True)
+
+        if "".join(encoder(True)({"a": [1, None]}, 0)) != '{"a": [1, null]}' or scan("[1]", 0)[0] != [1]:
+            raise ImportError
+    except (ImportError, TypeError, AttributeError):
+        from json import JSONDecoder, JSONEncoder
+
+        decoder: Any = JSONDecoder(parse_constant=_Strict.parse_constant)
+        scan = decoder.scan_once
+
+        def encoder(sort_keys: bool) -> Any:
+            plain = JSONEncoder(sort_keys=sort_keys)
+            return lambda value, level: plain.iterencode(value)
+    return scan, encoder
+
+
+_scan, _encoder = _make()
