@@ -18,8 +18,6 @@ from rewind.checkpoint.create import capture, write_record
 from rewind.checkpoint.state import State
 from rewind.errors import NothingToRedo, NothingToUndo, NotInitialised, PathNotFound, RewindError
 from rewind.paths import Project, find_project, rewind_home
-from rewind.snapshot.change import Paths, differences
-from rewind.snapshot.content import whole
 from rewind.snapshot.scan import scan
 
 TYPE_CHECKING = False
@@ -72,6 +70,8 @@ class Side:
         if entry.size > limit:
             return None
         if self._blobs is not None:
+            from rewind.snapshot.content import whole
+
             return whole(entry, self._blobs)
         from rewind.snapshot.live import read_live
 
@@ -277,6 +277,8 @@ class Controller:
         """What differs between two checkpoints, or between one and the project as it is now."""
         from contextlib import ExitStack, contextmanager
 
+        from rewind.snapshot.change import Paths, differences
+
         @contextmanager
         def compared() -> Iterator[Difference]:
             with ExitStack() as stack:
@@ -393,6 +395,7 @@ def _wanted_mode(home: str) -> str:
 
 def _check_paths(before: Side, after: Side, paths: list[bytes] | None) -> None:
     from rewind.checkpoint.restore import entry_at
+    from rewind.snapshot.change import Paths
 
     for path in Paths(paths).paths or ():
         sides = (before, after)

@@ -115,13 +115,6 @@ class ChangedSincePlan(RewindError):
     hint = "Look at the plan again (`--dry-run`), or repeat with `--force`."
 
 
-class AgentRunning(RewindError):
-    """A turn of the agent is running in this project, and it may be writing files right now."""
-
-    exit_code = CHANGED
-    hint = "Wait for the turn to end, or repeat with `--force`."
-
-
 class StoreDamaged(RewindError):
     """The store is damaged: {what}"""
 

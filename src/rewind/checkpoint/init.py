@@ -52,6 +52,7 @@ def _create(project: Project) -> None:
     store_id = os.urandom(16).hex()
     make_private_dir(project.state)
     os.chmod(project.state, 0o700)
+    make_private_dir(project.path("checkpoints"))
     write_atomic(project.path(".gitignore"), b"*\n")
     if project.mode == "global":
         info = {"root": project.root}

@@ -133,13 +133,13 @@ class _Planner:
             self.plan.kept.append(Kept(path, IN_THE_WAY, conflict=True))
 
     def _add(self, path: bytes, target: Entry, present: Entry | None = None) -> None:
-        check_depth(path)
         if target.kind == UNCOVERED:
             return
         if target.kind != DIR:
             if self.paths.covers(path):
                 self._change("write", path, target, present)
             return
+        check_depth(path)
         below = self.then_trees(target.ref)
         self._change("mkdir", path, target, present)
         for name, entry in below.entries.items():
@@ -154,8 +154,8 @@ class _Planner:
             self.plan.kept.append(Kept(path, present.ref.decode(), conflict=True))
 
     def _ask_for(self, path: bytes, target: Entry) -> None:
-        check_depth(path)
         if target.kind == DIR:
+            check_depth(path)
             for name, entry in self.then_trees(target.ref).entries.items():
                 if self.paths.touches(path + b"/" + name):
                     self._ask_for(path + b"/" + name, entry)

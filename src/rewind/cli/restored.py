@@ -25,6 +25,8 @@ _REASONS = {
     "special": "not a file, link or directory",
     "pins-only": "only pinned files are captured there",
     "not-captured": "could not be captured first",
+    "too-deep": "more directories deep than Rewind looks",
+    "not-empty": "something in it is not captured",
     "in-the-way": "a directory that holds files to be kept is in the way",
 }
 
@@ -77,7 +79,7 @@ def _counts(plan: RestorePlan) -> str:
     return ", ".join(parts)
 
 
-def show_restored(restored: Restored, as_json: bool, said: str = "") -> int:
+def show_restored(restored: Restored, as_json: bool, way_back: str = "undo-restore") -> int:
     """The outcome; exit code 3 when something is not as the checkpoint has it."""
     plan = restored.plan
     if as_json:
@@ -94,12 +96,10 @@ def show_restored(restored: Restored, as_json: bool, said: str = "") -> int:
     for path, reason in restored.remaining:
         note(f"{paint('not restored:', 'yellow')} {shown(path)} ({explain(reason)})")
     name = restored.record.name
-    if said:
-        print(said)
-    elif not plan.changes and restored.complete:
+    if not plan.changes and restored.complete:
         print(f"Already as it was in {name}")
     else:
         print(f"Restored to {name}. Reload your agent session.")
     if restored.backup:
-        note("`rewind undo-restore` takes this back.")
+        note(f"`rewind {way_back}` takes this back.")
     return DONE if restored.complete else PARTIAL

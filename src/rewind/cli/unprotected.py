@@ -27,6 +27,7 @@ _REASONS = (
     (scan.IGNORED, "ignored by git (the setting `ignored` is {ignored})",
      "`rewind config --set ignored=small` captures small ones."),
     (scan.PINS_ONLY, "only files that the agent edited are captured in here", ""),
+    (b"too-deep", "more directories deep than Rewind looks", ""),
     (scan.SPECIAL, "neither a file nor a link nor a directory", ""),
     (scan.SKIP_LIST, "caches and dependency trees (built-in list and .rewindignore)",
      "A line such as `!node_modules/` in .rewindignore captures one of them."),

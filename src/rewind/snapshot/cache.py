@@ -14,6 +14,35 @@ if TYPE_CHECKING:
 
 _STAT = struct.Struct("<QqqQHB")  # size, mtime, ctime, inode, mode, racy
 _COUNT = struct.Struct("<I")
+_COLUMNS = ("path", "env", "sig", "out_env", "tree", "files", "bytes", "uncovered", "marks")
+
+
+class KnownDirs:
+    """What the last scan learned. The walk needs a signature for each directory and little else, so
+    that is all that is loaded at once; whole rows come one by one, for what has changed."""
+
+    def __init__(self, db: DerivedDb | None) -> None:
+        self._db = db
+        self._rows: dict[bytes, Known | None] = {}
+        self.sigs: dict[bytes, bytes] = {}
+        self.special: dict[bytes, tuple[bytes, bytes]] = {}  # those with ignore files or marks
+        if db:
+            self.sigs = dict(db.query("SELECT path, sig FROM dirs"))
+            self.special = {path: (out_env, marks) for path, out_env, marks in db.query(
+                "SELECT path, out_env, marks FROM dirs WHERE special")}
+
+    def get(self, path: bytes) -> Known | None:
+        if path not in self._rows:
+            rows = self._db.query(f"SELECT {', '.join(_COLUMNS)} FROM dirs WHERE path=?", (path,)
+                                  ) if self._db else []
+            self._rows[path] = Known._make(rows[0]) if rows else None
+        return self._rows[path]
+
+    def __getitem__(self, path: bytes) -> Known:
+        known = self.get(path)
+        if known is None:
+            raise KeyError(path)
+        return known
 
 
 class ScanCache:
@@ -22,17 +51,13 @@ class ScanCache:
     def __init__(self, db: DerivedDb | None) -> None:
         self._db = db
 
-    def load(self, top: int) -> dict[bytes, Known]:
+    def load(self, top: int) -> KnownDirs:
         """`top` counts the objects ever stored: a cache that has seen more knows another store."""
-        if not self._db:
-            return {}
-        seen = self._db.query("SELECT value FROM facts WHERE key='top'")
-        if seen and seen[0][0] > top:
-            self.forget_all()
-            return {}
-        rows = self._db.query("SELECT path, env, sig, out_env, tree, files, bytes, uncovered, marks"
-                              " FROM dirs")
-        return {row[0]: Known(*row[1:]) for row in rows}
+        if self._db:
+            seen = self._db.query("SELECT value FROM facts WHERE key='top'")
+            if seen and seen[0][0] > top:
+                self.forget_all()
+        return KnownDirs(self._db)
 
     def stats(self, folder: bytes) -> dict[bytes, tuple[tuple[int, ...], bool]]:
         rows = self._db.query("SELECT rows FROM stats WHERE path=?", (folder,)) if self._db else []
@@ -47,9 +72,8 @@ class ScanCache:
         self._db.write([
             (f"DELETE FROM dirs WHERE {gone}", subtrees),
             (f"DELETE FROM stats WHERE {gone}", subtrees),
-            ("INSERT OR REPLACE INTO dirs VALUES(?,?,?,?,?,?,?,?,?)",
-             [(path, k.env, k.sig, k.out_env, k.tree, k.files, k.bytes, k.uncovered, k.marks)
-              for path, k in known.items()]),
+            ("INSERT OR REPLACE INTO dirs VALUES(?,?,?,?,?,?,?,?,?,?)",
+             [(*k, bool(k.marks) or k.out_env != k.env) for k in known.values()]),
             ("INSERT OR REPLACE INTO stats VALUES(?,?)", list(stats.items())),
             _set_top(top),
         ])

@@ -9,12 +9,14 @@ import os
 import stat
 
 from rewind.snapshot import gitconfig
-from rewind.snapshot.ignore import MAX_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+# A larger file has no effect at all. To read only its start would be worse: a cut pattern or a
+# lost `!` line would ignore more than the author meant, and what is ignored may go unprotected.
+MAX_BYTES = 1 << 20
 _KEY = b"core.excludesfile"
 _INCLUDES = (b"include.path", b"includeif.*.path")
 _GIT_SECONDS = 5

@@ -5,15 +5,12 @@ Plain names, plain paths and `*.ext` are dictionary lookups; only what is left c
 
 from __future__ import annotations
 
+from rewind.snapshot.gitfiles import MAX_BYTES
 from rewind.snapshot.wildmatch import SPECIAL, Glob, Malformed, bracket
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-# A larger file has no effect at all. To read only its start would be worse: a cut pattern or a
-# lost `!` line would ignore more than the author meant, and what is ignored may go unprotected.
-MAX_BYTES = 1 << 20
 
 _BOM = b"\xef\xbb\xbf"
 _MAX_ALTERNATIVES = 16

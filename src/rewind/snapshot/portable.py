@@ -25,7 +25,7 @@ from rewind.snapshot.tree import (
 )
 from rewind.store import archive
 from rewind.store.archive import ArchiveReader, ArchiveWriter, leads_out, shown
-from rewind.store.blobs import CHUNK, MAX_OBJECT, oid_of, pack
+from rewind.store.blobs import CHUNK, oid_of, pack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -267,8 +267,6 @@ class _Builder:
             self._root = tree
 
     def _put(self, data: bytes) -> bytes:
-        if len(data) > MAX_OBJECT:
-            self._refuse("a directory in it has too many entries.")
         oid = oid_of(data)
         if self._sink and not self._sink.has(oid):
             self._sink.put_packed(oid, pack(data))

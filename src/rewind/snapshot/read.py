@@ -114,6 +114,6 @@ def _read_upto(fd: int, size: int) -> bytes:
 
 def _store(data: bytes, sink: BlobSink | None) -> bytes:
     oid = oid_of(data)
-    if sink is not None and (sink.in_bulk or not sink.has(oid)):  # in bulk, asking costs more
+    if sink is not None and not sink.has(oid):
         sink.put_packed(oid, pack(data, sink.in_bulk))
     return oid

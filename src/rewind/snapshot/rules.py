@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 
 from rewind import quickjson
-from rewind.snapshot.ignore import IgnoreFile, is_ignored
 from rewind.snapshot.quickhash import digest
 
 TYPE_CHECKING = False
@@ -92,11 +91,14 @@ class RuleTree:
     def __init__(self, rules: Rules, read: Callable[[bytes, bytes], bytes],
                  nested_exclude: Callable[[bytes], bytes | None]) -> None:
         self.rules = rules
+        from rewind.snapshot import ignore  # only a directory that changed asks for verdicts
+
+        self._engine = ignore
         self._read = read  # (directory, name of an ignore file) -> its text, b"" if there is none
         self._nested_exclude = nested_exclude  # directory -> info/exclude if a repository starts there
-        git: Chain = ((0, IgnoreFile(rules.excludes, rules.prefix)),)
-        git += tuple((0, IgnoreFile(text, prefix)) for prefix, text in rules.outer)
-        self._outside = (((0, IgnoreFile(rules.builtin)),), git)
+        git: Chain = ((0, ignore.IgnoreFile(rules.excludes, rules.prefix)),)
+        git += tuple((0, ignore.IgnoreFile(text, prefix)) for prefix, text in rules.outer)
+        self._outside = (((0, ignore.IgnoreFile(rules.builtin)),), git)
         self._chains: dict[bytes, tuple[Chain, Chain]] = {}
 
     def chains(self, folder: bytes) -> tuple[Chain, Chain]:
@@ -108,13 +110,14 @@ class RuleTree:
 
     def _make_chains(self, folder: bytes) -> tuple[Chain, Chain]:
         never, git = self.chains(os.path.dirname(folder)) if folder else self._outside
+        new = self._engine.IgnoreFile
         base = len(folder) + 1 if folder else 0
         nested = self._nested_exclude(folder) if folder else None
         if nested is not None:
             # Git treats a nested repository as a world of its own: outer patterns end here.
-            git = ((base, IgnoreFile(self.rules.excludes)), (base, IgnoreFile(nested)))
-        own = IgnoreFile(self._read(folder, GITIGNORE))
-        ours = IgnoreFile(self._read(folder, REWINDIGNORE))
+            git = ((base, new(self.rules.excludes)), (base, new(nested)))
+        own = new(self._read(folder, GITIGNORE))
+        ours = new(self._read(folder, REWINDIGNORE))
         if own:
             git += ((base, own),)
         if ours:
@@ -125,13 +128,13 @@ class RuleTree:
         """The verdict on one name, given that its directory itself is not ignored."""
         never, git = self.chains(folder)
         path = folder + b"/" + name if folder else name
-        if is_ignored(never, path, is_dir):
+        if self._engine.is_ignored(never, path, is_dir):
             return NEVER
-        return IGNORED if is_ignored(git, path, is_dir) else NORMAL
+        return IGNORED if self._engine.is_ignored(git, path, is_dir) else NORMAL
 
     def never(self, folder: bytes, name: bytes, is_dir: bool) -> bool:
         path = folder + b"/" + name if folder else name
-        return is_ignored(self.chains(folder)[0], path, is_dir)
+        return self._engine.is_ignored(self.chains(folder)[0], path, is_dir)
 
     def skips(self, path: bytes, is_dir: bool) -> bool:
         """Whether any rule ignores this path or a directory above it."""

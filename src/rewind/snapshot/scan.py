@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from rewind.snapshot.cache import ScanCache
+    from rewind.snapshot.cache import KnownDirs, ScanCache
     from rewind.snapshot.read import Read
     from rewind.snapshot.rules import Rules
     from rewind.store.objects import ObjectStore
@@ -95,7 +95,7 @@ def available_cpus() -> int:
 
 class _Builder:
     def __init__(self, root: bytes, rules: Rules, cache: ScanCache, store: ObjectStore | None,
-                 keep: bool, known: dict[bytes, w.Known], found: w.Walked, racy_from: int) -> None:
+                 keep: bool, known: KnownDirs, found: w.Walked, racy_from: int) -> None:
         self.root = root
         self.rules = rules
         self.cache = cache
@@ -121,7 +121,7 @@ class _Builder:
             self._make_tree(folder)
         top = self.out.known.get(b"") or self.known[b""]
         out = self.out
-        out.root, out.files, out.bytes, out.uncovered = top.tree, top.files, top.bytes, top.uncovered
+        out.root, out.files, out.bytes, out.uncovered = top.tree, top.files, top.size, top.uncovered
         return out
 
     # which files must be read
@@ -323,11 +323,11 @@ class _Builder:
         values = self.entries[folder].values()
         files = [e for e in values if e.kind in FILES or e.kind == LINK]
         count = len(files) + sum(k.files for k in below)
-        size = sum(e.size for e in files) + sum(k.bytes for k in below)
+        size = sum(e.size for e in files) + sum(k.size for k in below)
         uncovered = sum(e.kind == UNCOVERED for e in values) + sum(k.uncovered for k in below)
         if listing is not None:
             settled = folder not in self.unsettled and not self.racy[folder]
-            note = w.Known(listing.env, listing.sig if settled else b"", listing.out_env, oid, count,
+            note = w.Known(folder, listing.env, listing.sig if settled else b"", listing.out_env, oid, count,
                            size, uncovered, listing.marks())
             rows = [self.rows[folder][row[0]] for row in listing.rows]
             self.out.stats[folder] = encode_stats(rows, self.racy[folder])
@@ -335,7 +335,7 @@ class _Builder:
         else:
             assert old is not None
             sig = b"" if folder in self.unsettled else old.sig
-            note = w.Known(old.env, sig, old.out_env, oid, count, size, uncovered, old.marks)
+            note = w.Known(folder, old.env, sig, old.out_env, oid, count, size, uncovered, old.marks)
         self.out.known[folder] = note
 
     def _drop_vanished(self, folder: bytes, old: w.Known | None) -> None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import marshal
 import os
+import sys
+from collections import namedtuple
 
 from rewind.paths import TEMP_PREFIX
 from rewind.snapshot.gitfiles import info_exclude, read_small
@@ -16,9 +18,12 @@ from rewind.snapshot.tree import MAX_DEPTH, is_git_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, NamedTuple
 
+    from rewind.snapshot.cache import KnownDirs
     from rewind.snapshot.rules import Rules
+
+    _Task = tuple[bytes, int, bytes, "list[Any] | None"]  # folder, mode, env, rows if already listed
 
 # How a directory is walked: by the rules, as part of a small ignored directory, or for pins only.
 BY_RULES, INSIDE_IGNORED, PINS_ONLY = 0, 1, 2
@@ -36,21 +41,23 @@ _TEMP = TEMP_PREFIX.encode()
 _ENOUGH_TO_SHARE = 24  # pending directories from which a second process pays
 
 
-class Known:
-    """What the last scan learned about one directory (a row of the scan cache)."""
-
-    __slots__ = ("bytes", "env", "files", "marks", "out_env", "sig", "tree", "uncovered")
-
-    def __init__(self, env: bytes, sig: bytes, out_env: bytes, tree: bytes, files: int, size: int,
-                 uncovered: int, marks: bytes) -> None:
-        self.env = env
-        self.sig = sig
-        self.out_env = out_env
-        self.tree = tree
-        self.files = files
-        self.bytes = size
-        self.uncovered = uncovered
-        self.marks = marks
+# A row of the scan cache as it is read, a thousand at a time: what the last scan learned about one
+# directory. `env` stands for the rules in force for its entries, `out_env` for those it hands down;
+# `sig` is its listing, empty when something in it must be read again; `marks` are the directories
+# in it that are not simply descended into.
+if TYPE_CHECKING:
+    class Known(NamedTuple):
+        path: bytes
+        env: bytes
+        sig: bytes
+        out_env: bytes
+        tree: bytes
+        files: int
+        size: int
+        uncovered: int
+        marks: bytes
+else:
+    Known = namedtuple("Known", "path env sig out_env tree files size uncovered marks")
 
 
 class Listing:
@@ -92,17 +99,39 @@ def is_dir_row(row: tuple[Any, ...]) -> bool:
 
 
 class Walker:
-    def __init__(self, root: bytes, rules: Rules, known: dict[bytes, Known]) -> None:
+    def __init__(self, root: bytes, rules: Rules, known: KnownDirs) -> None:
         self.root = root
         self.rules = rules
         self.known = known
         self.found = Walked()
-        self.tree = RuleTree(rules, self._read_ignore, self._nested_exclude)
+        self._tree: RuleTree | None = None
         self._pins = _pins_by_folder(rules)
-        self._may_chdir = False  # only a forked child moves: the caller's directory is the caller's
-        self._pending: list[tuple[bytes, int, bytes, list[Any] | None]] = []
+        # Short paths are quicker. The current directory is the whole process's, so we only move
+        # where nobody else can notice: in a forked child, or while there is no other thread.
+        self._may_chdir = "threading" not in sys.modules
+        self._pending: list[_Task] = []
+
+    @property
+    def tree(self) -> RuleTree:
+        if self._tree is None:
+            self._tree = RuleTree(self.rules, self._read_ignore, self._nested_exclude)
+        return self._tree
 
     def run(self, processes: int) -> Walked:
+        try:
+            here = os.open(b".", os.O_RDONLY) if self._may_chdir else -1
+        except OSError:
+            here = -1  # a directory that we could not come back to
+        self._may_chdir = here >= 0
+        if not self._may_chdir:
+            return self._walk(processes)
+        try:
+            return self._walk(processes)
+        finally:
+            os.fchdir(here)
+            os.close(here)
+
+    def _walk(self, processes: int) -> Walked:
         self._pending.append((b"", BY_RULES, self.rules.digest, None))
         done = 0
         while done < len(self._pending) and len(self._pending) - done < _ENOUGH_TO_SHARE:
@@ -111,43 +140,45 @@ class Walker:
         tasks = self._pending[done:]
         if len(tasks) >= _ENOUGH_TO_SHARE and processes > 1:
             tasks.sort(key=self._weight, reverse=True)
-            if self._shared(tasks):
+            if self._shared(tasks, processes):
                 return self.found
         for task in tasks:
             self._below(task)
         return self.found
 
-    def _weight(self, task: tuple[bytes, int, bytes, list[Any] | None]) -> int:
+    def _weight(self, task: _Task) -> int:
         known = self.known.get(task[0])
         return known.files if known else 0
 
-    def _below(self, task: tuple[bytes, int, bytes, list[Any] | None]) -> None:
+    def _below(self, task: _Task) -> None:
         pending = self._pending = [task]
         while pending:
             self._visit(*pending.pop())
 
-    # two processes
+    # several processes
 
-    def _shared(self, tasks: list[tuple[bytes, int, bytes, list[Any] | None]]) -> bool:
-        """Both processes draw task numbers from one pipe until it is empty."""
+    def _shared(self, tasks: list[_Task], processes: int) -> bool:
+        """All processes draw task numbers from one pipe until it is empty."""
         take, fill = os.pipe()
-        out, into = os.pipe()
-        tasks = tasks[: (1 << 16) - 1]  # two bytes each; BFS stops long before that
+        tasks = tasks[: (1 << 15) - 1]  # two bytes each, and a pipe holds 64 KB; BFS stops long before
         os.write(fill, b"".join(i.to_bytes(2, "big") for i in range(len(tasks))))
         os.close(fill)
+        mark = (dict(self.found.changed), dict(self.found.failed), list(self.found.temps))
+        children = [self._fork(take, tasks) for _ in range(processes - 1)]
+        self._drain(take, tasks)
+        os.close(take)
+        whole = all([self._merge(child, out) for child, out in children])
+        if not whole:  # a child died: do all of it again, alone
+            self.found.changed, self.found.failed, self.found.temps = mark
+        return whole
+
+    def _fork(self, take: int, tasks: list[_Task]) -> tuple[int, int]:
+        out, into = os.pipe()
         child = os.fork()
         if not child:
             self._child(take, into, tasks)
         os.close(into)
-        mark = (dict(self.found.changed), dict(self.found.failed), list(self.found.temps))
-        self._drain(take, tasks)
-        ok = self._merge(out)
-        os.close(take)
-        os.close(out)
-        os.waitpid(child, 0)
-        if not ok:  # the child died: do all of it again, alone
-            self.found.changed, self.found.failed, self.found.temps = mark
-        return ok
+        return child, out
 
     def _drain(self, take: int, tasks: list[Any]) -> None:
         while True:
@@ -172,13 +203,15 @@ class Walker:
         finally:
             os._exit(status)
 
-    def _merge(self, out: int) -> bool:
+    def _merge(self, child: int, out: int) -> bool:
         parts = []
         while True:
             part = os.read(out, 1 << 20)
             if not part:
                 break
             parts.append(part)
+        os.close(out)
+        os.waitpid(child, 0)
         message = b"".join(parts)
         if not message.startswith(b"ok"):
             return False
@@ -204,21 +237,21 @@ class Walker:
                 self._note_failure(folder, error)
                 return
         pins = self._pins.get(folder)
-        sig = digest(marshal.dumps((mode, pins, rows), 2))
-        known = self.known.get(folder)
-        if known and known.sig == sig and known.env == env:
-            if not known.marks:
+        sig = digest(marshal.dumps((env, mode, pins, rows), 2))
+        same = self.known.sigs.get(folder) == sig
+        if same:
+            special = self.known.special.get(folder)
+            if special is None:
                 for row in rows:
                     if len(row) == 2:
-                        self._pending.append((_join(folder, row[0]), mode, known.out_env, None))
+                        self._pending.append((_join(folder, row[0]), mode, env, None))
                 return
-            verdicts = self._known_verdicts(folder, rows, known.marks)
+            out_env, marks = special
+            verdicts = self._known_verdicts(folder, rows, marks)
         else:
             verdicts = self._verdicts(folder, mode, rows)
         probes, final = self._probe_boundaries(folder, rows, verdicts)
-        if known and known.sig == sig and known.env == env and final == verdicts:
-            out_env = known.out_env
-        else:
+        if not same or final != verdicts:
             out_env = self._env_below(folder, env, rows)
             self.found.changed[folder] = Listing(folder, mode, env, out_env, sig, rows, final)
         for row, verdict in zip(rows, final):
@@ -241,7 +274,7 @@ class Walker:
                          bool(folder))
 
     def _known_verdicts(self, folder: bytes, rows: list[Any], marks: bytes) -> bytes:
-        special = {mark[1:]: mark[0] for mark in marks.split(b"\0")}
+        special = {mark[1:]: mark[0] for mark in marks.split(b"\0") if mark}
         return bytes(special.get(row[0], DESCEND) if is_dir_row(row) else TAKE for row in rows)
 
     def _verdicts(self, folder: bytes, mode: int, rows: list[Any]) -> bytes:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import zlib
-
 CHUNK = 4 << 20  # a larger file is stored in pieces of this size
-MAX_OBJECT = 64 << 20  # nothing we write is larger; a claim to be is damage or an attack
+_MOST_UNPACKED = 64 << 20  # chunks are smaller, and the trees of huge directories hardly shrink, so
+_MOST_SHRUNK = 8  # what is larger than the one and the other is damage or an attack
 _RAW = b"\x00"
 _ZLIB = b"\x01"
 _LOOSE = b"\x02"  # raw for now: compressed later, when nobody waits
@@ -45,6 +44,8 @@ def pack(data: bytes, loose: bool = False) -> bytes:
     if len(data) > _TOO_SMALL_TO_PACK:
         if loose:
             return _LOOSE + data
+        import zlib  # here and below: a checkpoint of an unchanged tree packs nothing
+
         packed = zlib.compress(data, 1)
         if len(packed) < len(data):
             return _ZLIB + packed
@@ -70,9 +71,11 @@ def unpack(oid: bytes, packed: bytes) -> bytes:
 
 
 def _inflate(body: bytes) -> bytes:
+    import zlib
+
     inflater = zlib.decompressobj()
     try:
-        data = inflater.decompress(body, MAX_OBJECT)
+        data = inflater.decompress(body, max(_MOST_UNPACKED, _MOST_SHRUNK * len(body)))
     except zlib.error as error:
         raise Unreadable(f"it does not unpack ({error})")
     if inflater.unconsumed_tail or not inflater.eof:

@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-_VERSION = 2
+_VERSION = 3
 _SCHEMA = (
     # One row per directory of the project; `docs/format.md` explains the columns.
     "CREATE TABLE dirs (path BLOB PRIMARY KEY, env BLOB, sig BLOB, out_env BLOB, tree BLOB,"
-    " files INTEGER, bytes INTEGER, uncovered INTEGER, marks BLOB)",
+    " files INTEGER, bytes INTEGER, uncovered INTEGER, marks BLOB, special INTEGER)",
+    "CREATE INDEX IF NOT EXISTS special ON dirs (path) WHERE special",
     "CREATE TABLE stats (path BLOB PRIMARY KEY, rows BLOB)",
     "CREATE TABLE records (name TEXT PRIMARY KEY, stamp TEXT, summary TEXT, sequence INTEGER)",
     "CREATE INDEX IF NOT EXISTS newest ON records (sequence)",
@@ -48,6 +49,7 @@ class DerivedDb:
             db.close()
             raise sqlite.DatabaseError("made by another version, or for another store")
         db.execute("PRAGMA synchronous=NORMAL")
+        db.execute("PRAGMA wal_autocheckpoint=256")
         return db
 
     def _create(self, db: sqlite.Connection) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from rewind.errors import FormatTooNew, StoreDamaged, StoreUnavailable
-from rewind.files import PRIVATE_FILE
+from rewind.files import PRIVATE_FILE, fsync_dir
 from rewind.store import sqlite
 from rewind.store.blobs import Unreadable, is_loose, oid_of, pack, unpack
 
@@ -38,6 +38,7 @@ class ObjectStore:
         self._waiting: list[tuple[bytes, bytes]] = []  # rows not yet handed to SQLite, in bulk only
         self.added = 0  # bytes stored through this connection
         self.in_bulk = False  # compression is put off; `pack_loose` makes up for it
+        self._filling = False  # in bulk, and nothing was here before
         if not create and not os.path.exists(path):
             raise StoreDamaged(what=f"{path} is missing")
         try:
@@ -90,9 +91,11 @@ class ObjectStore:
                 os.fsync(fd)
             finally:
                 os.close(fd)
+            fsync_dir(os.path.dirname(self.path))
             self._run("PRAGMA synchronous=FULL")
         if not self._is_wal() and os.access(self.path, os.W_OK) and not shared_disk():
             self._run("PRAGMA journal_mode=WAL")
+        self._run("PRAGMA wal_autocheckpoint=256")  # the next process has no more than 1 MB to look through
 
     def close(self) -> None:
         self._db.close()
@@ -113,6 +116,8 @@ class ObjectStore:
         return bool(self._pragma("journal_mode") == "wal")
 
     def has(self, oid: bytes) -> bool:
+        if self._filling:
+            return False  # a fresh store: asking costs more than an insert that is ignored
         return bool(self._run("SELECT 1 FROM objects WHERE id=?", (oid,)))
 
     def get(self, oid: bytes) -> bytes:
@@ -183,13 +188,14 @@ class ObjectStore:
     def begin_bulk(self) -> None:
         """Much is coming: it is neither compressed nor looked for first, and goes in many rows at once."""
         self.in_bulk = True
+        self._filling = self.top() == 0
         self._run(f"PRAGMA cache_size=-{_BULK_BATCH_BYTES >> 10}")
         self._begin()
         self._run("INSERT OR IGNORE INTO meta VALUES('loose', ?)", (self.top(),))
 
     def end_bulk(self) -> None:
         self._insert()
-        self.in_bulk = False
+        self.in_bulk = self._filling = False
 
     def _begin(self) -> None:
         if not self._db.in_transaction:
@@ -204,7 +210,7 @@ class ObjectStore:
     def rollback(self) -> None:
         self._waiting = []
         self._pending = 0
-        self.in_bulk = False
+        self.in_bulk = self._filling = False
         if self._db.in_transaction:
             self._run("ROLLBACK")
 
