@@ -34,8 +34,11 @@ def loads(data: bytes | str) -> Any:
     text = (data if isinstance(data, str) else data.decode("utf-8")).strip(_SPACE)
     try:
         value, end = _scan(text, 0)
-    except StopIteration:
-        raise ValueError("this is not JSON")
+    except (StopIteration, SystemError):
+        # The C part leaves the error to a module that is not loaded: that one may say what is wrong.
+        from json import loads as careful
+
+        return careful(text)
     if end != len(text):
         raise ValueError("there is something after the end")
     return value

@@ -167,10 +167,10 @@ class Walker:
         children = [self._fork(take, tasks) for _ in range(processes - 1)]
         self._drain(take, tasks)
         os.close(take)
-        whole = all([self._merge(child, out) for child, out in children])
-        if not whole:  # a child died: do all of it again, alone
+        merged = [self._merge(child, out) for child, out in children]  # each of them, to reap it
+        if not all(merged):  # a child died: do all of it again, alone
             self.found.changed, self.found.failed, self.found.temps = mark
-        return whole
+        return all(merged)
 
     def _fork(self, take: int, tasks: list[_Task]) -> tuple[int, int]:
         out, into = os.pipe()

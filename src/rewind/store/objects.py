@@ -22,7 +22,8 @@ _FULL = 2  # SQLite's number for synchronous=FULL
 _APPLICATION_ID = 0x52574E44  # "RWND"
 _BATCH_BYTES = 8 << 20
 _BULK_BATCH_BYTES = 32 << 20
-_ROWS = 64
+_ROWS = 64  # in bulk, so many small rows go to SQLite together
+_ROW_BYTES = 64 << 10
 _SCHEMA = (
     "CREATE TABLE objects (n INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, data BLOB NOT NULL)",
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID",
@@ -172,7 +173,7 @@ class ObjectStore:
         self._waiting.append((oid, packed))
         self._pending += len(packed)
         self.added += len(packed)
-        if not self.in_bulk or len(self._waiting) >= _ROWS:
+        if not self.in_bulk or len(self._waiting) >= _ROWS or len(packed) > _ROW_BYTES:
             self._insert()
         if self._pending > (_BULK_BATCH_BYTES if self.in_bulk else _BATCH_BYTES):
             # In batches, so that a first checkpoint that is killed keeps the work it has done.
