@@ -397,7 +397,7 @@ def _check_paths(before: Side, after: Side, paths: list[bytes] | None) -> None:
     from rewind.checkpoint.restore import entry_at
     from rewind.snapshot.change import Paths
 
-    for path in Paths(paths).paths or ():
+    for path in Paths(paths).named or ():
         sides = (before, after)
         if all(entry_at(side.tree, side.root, path) is None for side in sides):
             raise PathNotFound(checkpoint=before.name, path=os.fsdecode(path))

@@ -6,6 +6,7 @@ POSIX-only calls live here, so that another platform means another version of th
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
 import sys
@@ -173,6 +174,7 @@ class Lock:
             _unlink_quietly(self._claim)
             self._claim = None
         if self.fd >= 0:
+            _unlock(self.fd)
             os.close(self.fd)
             self.fd = -1
 
@@ -191,8 +193,6 @@ class Lock:
             pause = min(pause * 2, 0.05)
 
     def _try(self) -> bool:
-        import fcntl
-
         try:
             fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
@@ -206,31 +206,49 @@ class Lock:
     def _try_claim(self) -> bool:
         """For file systems without flock: a claim file that names host, boot and process."""
         claim = self.path + ".claim"
-        text = self._signature().encode()
-        for _ in range(2):
-            try:
-                fd = os.open(claim, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
-            except FileExistsError:
-                if not self._claim_is_dead(claim):
-                    return False
-                _unlink_quietly(claim)
-                continue
-            try:
-                write_all(fd, text)
-            finally:
-                os.close(fd)
-            self._claim = claim
+        if self._put_claim(claim):
             return True
-        return False
+        if not self._claim_is_dead(claim):
+            return False
+        # Moved aside, not deleted: of several who find it dead only one succeeds in that, and a
+        # living claim that came in between is put back by whoever moved it.
+        aside = f"{claim}.{os.getpid()}"
+        try:
+            os.rename(claim, aside)
+        except FileNotFoundError:
+            return False
+        if not self._claim_is_dead(aside):
+            os.rename(aside, claim)
+            return False
+        _unlink_quietly(aside)
+        return self._put_claim(claim)
+
+    def _put_claim(self, claim: str) -> bool:
+        """A link to a finished file: a claim is never seen half written."""
+        draft = f"{claim}.{os.getpid()}.new"
+        fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_FOLLOW, PRIVATE_FILE)
+        try:
+            write_all(fd, self._signature().encode())
+            os.link(draft, claim)
+        except FileExistsError:
+            return False
+        finally:
+            os.close(fd)
+            _unlink_quietly(draft)
+        self._claim = claim
+        return True
 
     def _claim_is_dead(self, claim: str) -> bool:
         try:
             host, boot, pid, start, _ = read_bounded(claim, 4096).decode().split("\n", 4)
+            living = process_start(int(pid))
+        except FileNotFoundError:
+            return True
         except (OSError, ValueError, RewindError):
             return False
         if host != os.uname().nodename:
             return False  # another machine's process cannot be seen from here: wait for it
-        return boot != boot_id() or process_start(int(pid)) != start
+        return boot != boot_id() or living != start
 
     def _signature(self) -> str:
         pid = os.getpid()
@@ -249,6 +267,14 @@ class Lock:
             text = ""
         pid, _, what = text.partition(" ")
         return f"{what or 'rewind'} (process {pid or 'unknown'})"
+
+
+def _unlock(fd: int) -> None:
+    # Closing is not enough: a forked child that still lives has the same lock through its copy.
+    try:
+        fcntl.flock(fd, fcntl.LOCK_UN)
+    except OSError:
+        pass  # a file system without flock; the claim file was what counted
 
 
 def spawn_detached(arguments: list[str]) -> None:

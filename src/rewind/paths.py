@@ -6,7 +6,7 @@ import os
 
 STATE_IN_PROJECT = os.path.join(".agent", "rewind")
 STORE_FILE = "store.json"
-TEMP_PREFIX = ".rewind-tmp-"  # names of ours that may lie in a project for an instant
+TEMP_PREFIX = ".rewind-tmp-"  # then 16 hex digits: a name of ours that may lie in a project for an instant
 
 
 class Project:
@@ -28,6 +28,18 @@ class Project:
 
     def __repr__(self) -> str:
         return f"Project({self.root!r}, {self.mode})"
+
+
+def is_temp_name(name: bytes) -> bool:
+    """Exactly a name that we make: anything else, however alike, is the user's."""
+    prefix = TEMP_PREFIX.encode()
+    digits = name[len(prefix):]
+    return name.startswith(prefix) and len(digits) == 16 and not digits.strip(b"0123456789abcdef")
+
+
+def is_state_path(path: bytes) -> bool:
+    """Whether a path in a project is, or lies in, a state directory: this project's or a nested one's."""
+    return b"/.agent/rewind/" in b"/" + path + b"/"
 
 
 def rewind_home() -> str:

@@ -49,7 +49,17 @@ def capture(state: State, rules: Rules, progress: Progress | None = None) -> Dra
     except BaseException:
         store.rollback()
         raise
+    _sweep_leftovers(state, snapshot)
     return Draft(snapshot, _code(snapshot, "objects", rules_id, store.added - before), None)
+
+
+def _sweep_leftovers(state: State, snapshot: Snapshot) -> None:
+    """Temporary names of an earlier restore that was killed; the lock says that nobody uses them."""
+    for path in snapshot.temps:
+        try:
+            os.unlink(os.path.join(state.root, path))
+        except OSError:
+            pass  # a directory by that name is not ours
 
 
 def _put_rules(state: State, rules: Rules, store: ObjectStore) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rewind.errors import StoreDamaged
+from rewind.paths import is_state_path
 from rewind.snapshot.change import Change, Paths
 from rewind.snapshot.sqlite_files import main_of
 from rewind.snapshot.tree import DIR, EMPTY, FILES, UNCOVERED, Entry, Tree, check_depth
@@ -212,7 +213,7 @@ class _Planner:
                 in_the_way: bool = False) -> None:
         # A store that somebody else made may name our own state, or twenty objects may stand for
         # more files than any disk holds.
-        if path in self.hidden:
+        if is_state_path(path) or any((path + b"/").startswith(h + b"/") for h in self.hidden):
             raise StoreDamaged(what=f"{self.plan.checkpoint} claims to hold Rewind's own state")
         if len(self.plan.changes) >= self.most:
             raise StoreDamaged(what=f"{self.plan.checkpoint} claims to hold more paths than make sense")

@@ -8,7 +8,14 @@ import os
 from rewind.checkpoint.create import capture, write_record
 from rewind.checkpoint.plan import IN_THE_WAY, MAX_CHANGES, NOT_EMPTY, Kept, RestorePlan, plan_restore
 from rewind.checkpoint.source import Source
-from rewind.errors import BackupFailed, ChangedSincePlan, NoRestoreToUndo, PathNotFound, RewindError
+from rewind.errors import (
+    BackupFailed,
+    ChangedSincePlan,
+    NoRestoreToUndo,
+    PathNotFound,
+    RewindError,
+    StoreDamaged,
+)
 from rewind.snapshot.apply import Applier
 from rewind.snapshot.change import Paths, differences
 from rewind.snapshot.rules import RuleTree
@@ -56,6 +63,7 @@ def plan_only(state: State, record: Record, paths: list[bytes] | None,
         source = stack.enter_context(Source(state, record))
         look_back = stack.enter_context(Source(state, leaving)) if leaving else None
         plan, snapshot = _plan(state, source, state.rules(), look, paths, look_back)
+        _check_named(source, snapshot, Paths(paths))
         plan.foreign = _foreign(state, plan, snapshot)
         return plan
 
@@ -73,6 +81,7 @@ def restore(state: State, record: Record, *, action: str = "restore",
         look_back = stack.enter_context(Source(state, leaving)) if leaving else None
         draft, plan = _prepare(state, source, paths, progress, look_back)
         stack.callback(draft.close)
+        _check_named(source, draft.snapshot, Paths(paths))
         if expected is not None and not force:
             _refuse_if_changed(expected, plan)
         return _apply(state, source, draft, plan, action=action, paths=paths, force=force,
@@ -114,7 +123,6 @@ def _plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Sn
         rules = rules.forcing(plan.unknown)
     plan.kept += [Kept(path, "not-captured", conflict=True) for path in plan.unknown]
     _spare_repositories(state.root, plan)
-    _check_named(source, snapshot, wanted)
     return plan, snapshot
 
 
@@ -155,7 +163,7 @@ def _skipped(state: State, source: Source, then: Rules, now: Rules,
     def skipped(path: bytes, present: Entry) -> bool:
         if leaving:
             # Taking a step back: what that step itself had brought goes again, ignored or not.
-            brought = entry_at(leaving.tree, leaving.record.tree, path)
+            brought = _entry_or_none(leaving, path)
             if brought and (brought == present or brought.kind == present.kind == DIR):
                 return False
         return any(tree.skips(path, present.kind == DIR) for tree in trees)
@@ -175,9 +183,16 @@ def entry_at(trees: Trees, root: bytes, path: bytes) -> Entry | None:
     return tree.entries.get(name)
 
 
+def _entry_or_none(source: Source, path: bytes) -> Entry | None:
+    try:
+        return entry_at(source.tree, source.record.tree, path)
+    except StoreDamaged:
+        return None
+
+
 def _check_named(source: Source, snapshot: Snapshot, wanted: Paths) -> None:
     """A path that neither the checkpoint nor the project knows is a typing error."""
-    for path in wanted.paths or ():
+    for path in wanted.named or ():
         if (entry_at(source.tree, source.record.tree, path) is None
                 and entry_at(snapshot.tree, snapshot.root, path) is None):
             raise PathNotFound(checkpoint=source.record.name, path=os.fsdecode(path))
@@ -188,9 +203,12 @@ def _foreign(state: State, plan: RestorePlan, snapshot: Snapshot) -> list[bytes]
     newest = state.timeline.newest()
     if not plan.changes or newest is None:
         return []
-    with Source(state, newest) as last:
-        changed = {path for path, _, _ in differences(
-            last.record.tree, last.tree, snapshot.root, snapshot.tree, Paths())}
+    try:
+        with Source(state, newest) as last:
+            changed = {path for path, _, _ in differences(
+                last.record.tree, last.tree, snapshot.root, snapshot.tree, Paths())}
+    except StoreDamaged:
+        return []  # a remark for the person; a damaged checkpoint must not stand in the way of a sound one
     return sorted(c.path for c in plan.changes if c.path in changed)
 
 
@@ -220,18 +238,17 @@ def _apply(state: State, source: Source, draft: Draft, plan: RestorePlan, *, act
         result.backup = _write_backup(state, draft, source.record)
     names = [os.fsdecode(p) for p in paths] if paths else None
     entry = history.begin(action, source.record.name, result.backup.name if result.backup else None, names)
-    _run(state, source, draft, applier, result, paths, force)
+    _run(state, source, applier, result, paths, force)
     history.finish(entry, position, partial=bool(paths))
     return result
 
 
-def _run(state: State, source: Source, draft: Draft, applier: Applier, result: Restored,
+def _run(state: State, source: Source, applier: Applier, result: Restored,
          paths: list[bytes] | None, force: bool) -> None:
-    """Make the changes, sweep, and look whether the tree is now as the checkpoint has it."""
+    """Make the changes, and look whether the tree is now as the checkpoint has it."""
     applied = applier.run(result.plan.changes, force=force)
     result.remaining += applied.failed
     result.plan.kept += [Kept(path, NOT_EMPTY) for path in applied.not_empty]
-    _sweep_leftovers(state, draft.snapshot)
     explained = {path for path, _ in result.remaining} | {k.path for k in result.plan.kept}
     result.remaining += _compare(state, source, paths, explained)
 
@@ -242,15 +259,6 @@ def _write_backup(state: State, draft: Draft, record: Record) -> Record:
                             {"event": "restore", "checkpoint": record.name})
     except OSError as error:
         raise BackupFailed(reason=error.strerror or str(error))
-
-
-def _sweep_leftovers(state: State, snapshot: Snapshot) -> None:
-    """Temporary names of an earlier restore that was killed; the lock says that nobody uses them."""
-    for path in snapshot.temps:
-        try:
-            os.unlink(os.path.join(state.root, path))
-        except OSError:
-            pass  # a directory by that name is not ours
 
 
 def _compare(state: State, source: Source, paths: list[bytes] | None,
@@ -287,7 +295,11 @@ def last_step(state: State) -> Record | None:
     """The checkpoint that the last step had restored, if it is still there and whole."""
     entries = state.history().entries
     try:
-        return state.timeline.find(entries[-1]["checkpoint"]) if entries else None
+        record = state.timeline.find(entries[-1]["checkpoint"]) if entries else None
+        if record:
+            with Source(state, record) as source:
+                source.tree(record.tree)
+        return record
     except RewindError:
         return None
 
@@ -320,7 +332,7 @@ def _take_back(state: State, source: Source, draft: Draft, plan: RestorePlan,
         applier.prepare(plan.changes, force=force)
         result.backup = _write_backup(state, draft, source.record)
         history.begin_undo_restore(entry)
-        _run(state, source, draft, applier, result, paths, force)
+        _run(state, source, applier, result, paths, force)
     # Until this line the entry is still there: killed before it, undo-restore starts again.
     history.finish_undo_restore(entry, result.backup.name if result.backup else None)
     return result

@@ -9,7 +9,7 @@ from rewind.cli.session import note, print_json
 from rewind.cli.style import plural, size
 from rewind.controller import Controller
 from rewind.errors import RewindError, UsageError
-from rewind.paths import open_project
+from rewind.paths import open_project, rewind_home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,6 +51,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _refuse_unwise(root: str) -> None:
+    home = os.path.realpath(rewind_home())
+    if root == home or root.startswith(home + os.sep):
+        raise UsageError(f"{root} belongs to Rewind itself.",
+                         hint="Run `rewind init` in the directory of a project.")
     if root in ("/", os.path.realpath(os.path.expanduser("~"))):
         raise UsageError(f"{root} is too large to be one project.",
                          hint="Run `rewind init` in the directory of one project.")

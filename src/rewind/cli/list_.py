@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 
 from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.style import age, plural, safe, size, style_for
@@ -52,12 +53,16 @@ def _table(records: list[Record], everything: bool) -> None:
     paint = style_for(sys.stdout)
     few = sys.stdout.isatty() and not everything
     rows = records[:_SHOWN] if few else records
+    now = time.time()
     number = 0
+    lines = []
     for record in rows:
-        number += record.kind != "backup"
-        place = str(number) if record.kind != "backup" else ""
-        print(f"{place:>4}  {paint(record.name, 'cyan')}  {age(record.created):>12}"
-              f"  {record.kind:<7}  {size(record.code.get('newBytes') or 0):>7} new"
-              f"  {safe(record.description)}".rstrip())
+        kind = record.kind
+        number += kind != "backup"
+        place = number if kind != "backup" else ""
+        lines.append(f"{place:>4}  {paint(record.name, 'cyan')}  {age(record.created, now):>12}"
+                     f"  {kind:<7}  {size(record.code.get('newBytes') or 0):>7} new"
+                     f"  {safe(record.description)}".rstrip())
+    print("\n".join(lines))
     if len(rows) < len(records):
         note(f"… and {plural(len(records) - len(rows), 'older checkpoint')}; `rewind list --all` shows all.")

@@ -11,7 +11,7 @@ import time
 
 from rewind.errors import StoreDamaged
 from rewind.snapshot import walk as w
-from rewind.snapshot.cache import encode_stats
+from rewind.snapshot.cache import ScanCache, encode_stats
 from rewind.snapshot.read import GONE, UNREADABLE, read_file
 from rewind.snapshot.sqlite_files import companions
 from rewind.snapshot.tree import DIR, FILES, LINK, UNCOVERED, Entry, Tree
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from rewind.snapshot.cache import KnownDirs, ScanCache
+    from rewind.snapshot.cache import KnownDirs
     from rewind.snapshot.read import Read
     from rewind.snapshot.rules import Rules
     from rewind.store.objects import ObjectStore
@@ -77,10 +77,18 @@ def scan(root: bytes, rules: Rules, cache: ScanCache, store: ObjectStore | None,
     collecting = gc.isenabled()
     gc.disable()  # nothing here makes cycles, and a collection over 100,000 rows costs more than the walk
     try:
-        known = cache.load(store.top() if store else 0)
-        found = w.Walker(root, rules, known).run(processes)
-        builder = _Builder(root, rules, cache, store, keep, known, found, start - RACY_NS)
-        return builder.build(progress or (lambda what, done, total: None))
+        def look(cache: ScanCache) -> Snapshot:
+            known = cache.load(store.top() if store else 0)
+            found = w.Walker(root, rules, known).run(processes)
+            builder = _Builder(root, rules, cache, store, keep, known, found, start - RACY_NS)
+            return builder.build(progress or (lambda what, done, total: None))
+
+        try:
+            return look(cache)
+        except StoreDamaged:
+            # A tree that the cache relies on cannot be read. The project itself can: saving what is
+            # there now must go on, whatever became of an older checkpoint.
+            return look(ScanCache(None))
     finally:
         if collecting:
             gc.enable()
@@ -315,7 +323,8 @@ class _Builder:
 
     def _only_ours(self, folder: bytes, known: w.Known) -> bool:
         """`.agent` with nothing in it but Rewind's state is Rewind's, not the project's."""
-        holds_state = any(os.path.dirname(hidden) == folder for hidden in self.rules.hidden)
+        holds_state = os.path.basename(folder) == b".agent" or any(
+            os.path.dirname(hidden) == folder for hidden in self.rules.hidden)
         return holds_state and not self.out.tree(known.tree).entries
 
     def _note(self, folder: bytes, listing: w.Listing | None, old: w.Known | None, oid: bytes,

@@ -9,6 +9,12 @@ if TYPE_CHECKING:
 _SUFFIXES = (b"-wal", b"-shm", b"-journal")
 
 
+def with_journals(path: bytes) -> list[bytes]:
+    """A path and all that would belong together if it were a database or one of its journals."""
+    main = next((path[: -len(s)] for s in _SUFFIXES if path.endswith(s)), path)
+    return [path, main, *(main + suffix for suffix in _SUFFIXES)]
+
+
 def main_of(name: bytes, names: Container[bytes]) -> bytes | None:
     """The database that `name` is a journal of, if that database is among `names`."""
     for suffix in _SUFFIXES:

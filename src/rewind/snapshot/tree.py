@@ -63,6 +63,8 @@ class Tree:
 
     def encode(self) -> bytes:
         names = sorted(self.entries)
+        if any(map(unsafe_name, names)):
+            raise ValueError("a tree may not hold git's own files")  # it could never be read again
         entries = [self.entries[name] for name in names]
         inline = [e.ref for e in entries if e.kind in (LINK, UNCOVERED)]
         parts = [_MAGIC, self.partial, b"\n", _COUNT.pack(len(names))]

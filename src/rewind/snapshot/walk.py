@@ -10,7 +10,7 @@ import os
 import sys
 from collections import namedtuple
 
-from rewind.paths import TEMP_PREFIX
+from rewind.paths import is_state_path, is_temp_name
 from rewind.snapshot.gitfiles import info_exclude, read_small
 from rewind.snapshot.quickhash import digest
 from rewind.snapshot.rules import IGNORE_NAMES, IGNORED, NEVER, NORMAL, RuleTree
@@ -37,7 +37,6 @@ _CHILD_MODE = {BOUNDARY: INSIDE_IGNORED, WHOLE: INSIDE_IGNORED, TOO_BIG_PINNED: 
 _NOT_WALKED = (TOO_BIG, CLOSED, UNWANTED, HIDDEN)
 
 _TYPE, _IS_DIR, _IS_FILE, _IS_LINK = 0o170000, 0o040000, 0o100000, 0o120000
-_TEMP = TEMP_PREFIX.encode()
 _ENOUGH_TO_SHARE = 24  # pending directories from which a second process pays
 
 
@@ -251,7 +250,12 @@ class Walker:
         else:
             verdicts = self._verdicts(folder, mode, rows)
         probes, final = self._probe_boundaries(folder, rows, verdicts)
-        if not same or final != verdicts:
+        if same and final != verdicts:
+            # An ignored directory in it grew or shrank over the limit. The cache knows no verdicts
+            # on files, and the folder's tree is about to be made anew.
+            probes, final = self._probe_boundaries(folder, rows, self._verdicts(folder, mode, rows))
+            same = False
+        if not same:
             out_env = self._env_below(folder, env, rows)
             self.found.changed[folder] = Listing(folder, mode, env, out_env, sig, rows, final)
         for row, verdict in zip(rows, final):
@@ -284,10 +288,11 @@ class Walker:
     def _verdict(self, folder: bytes, mode: int, row: tuple[Any, ...], pins: dict[bytes, int]) -> int:
         name = row[0]
         is_dir = is_dir_row(row)
-        if is_git_dir(name) or _join(folder, name) in self.rules.hidden:
+        path = _join(folder, name)
+        if is_git_dir(name) or path in self.rules.hidden or (name == b"rewind" and is_state_path(path)):
             return HIDDEN
-        if name.startswith(_TEMP):
-            self.found.temps.append(_join(folder, name))
+        if name.startswith(b".rewind-") and not is_dir and is_temp_name(name):
+            self.found.temps.append(path)
             return HIDDEN
         if is_dir:
             return self._dir_verdict(folder, mode, name, name in pins)

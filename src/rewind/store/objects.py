@@ -237,13 +237,15 @@ class ObjectStore:
 
     def pack_loose(self) -> bool:
         """Compress one batch of what was stored in a hurry; False when there is no more."""
-        marks = self._run("SELECT value FROM meta WHERE key='loose'")
-        if not marks:
+        marks = dict(self._run("SELECT key, value FROM meta WHERE key IN ('loose', 'loose-end')"))
+        if "loose" not in marks:
             return False
         self._begin()
+        end = marks.get("loose-end") or self.top()
+        self._run("INSERT OR REPLACE INTO meta VALUES('loose-end', ?)", (end,))
+        rows = self._run("SELECT n, id, length(data) FROM objects WHERE n>? AND n<=? ORDER BY n LIMIT 4096",
+                         (marks["loose"], end))
         done = 0
-        rows = self._run("SELECT n, id, length(data) FROM objects WHERE n>? ORDER BY n LIMIT 4096",
-                         (marks[0][0],))
         for n, oid, size in rows:
             self._pack_one(n, oid)
             done += size
@@ -252,15 +254,18 @@ class ObjectStore:
         if rows:
             self._run("UPDATE meta SET value=? WHERE key='loose'", (n,))
         else:
-            self._run("DELETE FROM meta WHERE key='loose'")
+            self._run("DELETE FROM meta WHERE key IN ('loose', 'loose-end')")
         self.commit()
         return bool(rows)
 
     def _pack_one(self, n: int, oid: bytes) -> None:
         packed = self._run("SELECT data FROM objects WHERE n=?", (n,))[0][0]
         if is_loose(packed):
-            # Verified before the only copy is replaced: damage must not be packed away.
-            self._run("UPDATE objects SET data=? WHERE n=?", (pack(self._unpack(oid, packed)), n))
+            # Verified before the only copy is replaced: damage must not be packed away. Written as a
+            # new row at the end, because rows that shrink in place leave their pages half empty.
+            data = pack(self._unpack(oid, packed))
+            self._run("DELETE FROM objects WHERE n=?", (n,))
+            self._run("INSERT INTO objects(id, data) VALUES(?, ?)", (oid, data))
 
     def give_back_space(self) -> None:
         """Shrink the file on disk; deleted rows alone only leave free pages inside it."""

@@ -1,0 +1,166 @@
+"""Accidents that a review found in the way back, each kept from coming again."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from rewind_cli import Rewind, tree_state
+
+
+def settle() -> None:
+    """Let the files grow older than the window in which they would be read again anyway."""
+    time.sleep(2.2)
+
+
+def test_a_worktree_survives_an_ignored_directory_that_outgrows_the_limit(rewind: Rewind) -> None:
+    """The folder's own listing is unchanged then, and the cache knows no verdicts on its files."""
+    top = rewind.project
+    (top / ".git").write_text("gitdir: /elsewhere\n")
+    (top / ".gitignore").write_text("build/\n*.big\n")
+    (top / "app.big").write_bytes(b"x" * (2 << 20))
+    (top / "build").mkdir()
+    (top / "build/a").write_text("a")
+    os.mkfifo(top / "pipe")
+    settle()
+    rewind.init()
+    rewind.save("small")
+    for number in range(520):
+        (top / "build" / str(number)).touch()
+    rewind.save("large")
+    reasons = {item["path"]: item["reason"] for item in
+               rewind.json("status", "--unprotected")["unprotected"]}
+    assert reasons == {"app.big": "ignored-large", "build": "ignored-large", "pipe": "special"}
+    rewind.ok("restore", "2")
+    assert rewind.json("validate", "--deep")["ok"] is True
+
+
+def test_restoring_a_path_that_came_later_removes_it_and_ends_well(rewind: Rewind) -> None:
+    (rewind.project / "a").write_text("a")
+    rewind.init()
+    (rewind.project / "new").write_text("n")
+    rewind.ok("restore", "last", "--", "new")
+    assert not (rewind.project / "new").exists()
+    assert "interrupted" not in rewind.ok("status").out
+    rewind.ok("undo-restore")
+    assert (rewind.project / "new").read_text() == "n"
+
+
+def test_a_step_can_be_taken_back_although_its_path_is_gone(rewind: Rewind) -> None:
+    (rewind.project / "old").write_text("old")
+    rewind.init()
+    (rewind.project / "old").unlink()
+    rewind.ok("restore", "last", "--", "old")
+    (rewind.project / "old").unlink()
+    rewind.ok("undo-restore")
+    assert not (rewind.project / "old").exists()
+
+
+def test_a_nested_projects_checkpoints_are_not_the_outer_ones_business(rewind: Rewind) -> None:
+    inner = Rewind(rewind.project / "pkg", rewind.home)
+    inner.project.mkdir()
+    (inner.project / "f").write_text("1")
+    rewind.init()
+    inner.init()
+    rewind.save("both are there")
+    for text in "234":
+        (inner.project / "f").write_text(text)
+        inner.save(text)
+    rewind.ok("restore", "last")
+    assert (inner.project / "f").read_text() == "1"
+    assert inner.json("validate", "--deep")["ok"] is True
+    inner.ok("restore", "1")
+    assert (inner.project / "f").read_text() == "4"
+
+
+def test_a_users_file_that_looks_like_our_temporary_ones_is_theirs(rewind: Rewind) -> None:
+    mine = rewind.project / ".rewind-tmp-notes"
+    mine.write_text("precious")
+    (rewind.project / "a").write_text("1")
+    rewind.init()
+    mine.write_text("more precious")
+    (rewind.project / "a").write_text("2")
+    rewind.ok("restore", "last", "--", "a")
+    assert mine.read_text() == "more precious"
+    rewind.ok("restore", "last")
+    assert mine.read_text() == "precious"
+
+
+def test_a_leftover_of_a_killed_restore_is_swept_by_the_next_checkpoint(rewind: Rewind) -> None:
+    rewind.init()
+    leftover = rewind.project / (".rewind-tmp-" + "0123456789abcdef")
+    leftover.write_text("half a file")
+    rewind.save()
+    assert not leftover.exists()
+
+
+def test_one_damaged_checkpoint_does_not_stand_in_the_way_of_a_sound_one(rewind: Rewind) -> None:
+    (rewind.project / "a").write_text("1")
+    rewind.init()
+    rewind.ok("config", "--set", "storage.format=archive")
+    (rewind.project / "a").write_text("2")
+    broken = rewind.save()
+    (rewind.state / "checkpoints" / broken / "snapshot.tar.gz").unlink()
+    rewind.ok("restore", "2")
+    assert (rewind.project / "a").read_text() == "1"
+    rewind.fails(20, "restore", broken)
+
+
+def test_a_project_with_an_unreadable_tree_can_still_be_saved(rewind: Rewind) -> None:
+    import sqlite3
+
+    (rewind.project / "d").mkdir()
+    (rewind.project / "d/a").write_text("1")
+    settle()
+    rewind.init()
+    rewind.save()
+    tree = rewind.json("show", "last")["code"]["tree"]
+    db = sqlite3.connect(rewind.state / "objects.db")
+    db.execute("UPDATE objects SET data=? WHERE id=?", (b"\x00garbage", bytes.fromhex(tree)))
+    db.commit()
+    db.close()
+    (rewind.project / "d/a").write_text("2")
+    name = rewind.save("after the damage")
+    before = tree_state(rewind.project)
+    (rewind.project / "d/a").unlink()
+    rewind.ok("restore", name)
+    assert tree_state(rewind.project) == before
+
+
+def test_rewinds_own_home_is_no_project(rewind: Rewind, home: Path) -> None:
+    (home / ".rewind").mkdir()
+    inside = Rewind(home / ".rewind", home)
+    inside.fails(2, "init")
+
+
+def test_naming_a_database_names_its_journals(rewind: Rewind) -> None:
+    import sqlite3
+
+    path = rewind.project / "app.db"
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA journal_mode=WAL")
+    db.execute("CREATE TABLE t (n INTEGER PRIMARY KEY, x TEXT)")
+    db.execute("CREATE INDEX i ON t (x)")
+    db.execute("INSERT INTO t (x) VALUES ('first')")
+    db.commit()
+    db.close()
+    rewind.init()
+    db = sqlite3.connect(path)
+    db.executemany("INSERT INTO t (x) VALUES (?)", [(str(n),) for n in range(3000)])
+    db.commit()
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    db.execute("UPDATE t SET x = x || '!'")
+    db.commit()
+    files = {name: (rewind.project / name).read_bytes() for name in ("app.db", "app.db-wal")}
+    db.close()
+    for name, data in files.items():  # as a killed program would have left them
+        (rewind.project / name).write_bytes(data)
+    rewind.ok("restore", "last", "--", "app.db")
+    db = sqlite3.connect(path)
+    assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert db.execute("SELECT x FROM t").fetchall() == [("first",)]
+    db.close()
+    rewind.ok("undo-restore")
+    for name, data in files.items():
+        assert (rewind.project / name).read_bytes() == data

@@ -1,0 +1,581 @@
+"""The scan: what changed is noticed however it was done, and what did not change is not read."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+from rewind.checkpoint.plan import paths_in
+from rewind.snapshot import scan as scanning
+from rewind.snapshot import walk
+from rewind.snapshot.cache import ScanCache
+from rewind.snapshot.content import whole
+from rewind.snapshot.rules import Rules
+from rewind.snapshot.scan import Snapshot, scan
+from rewind.snapshot.tree import DIR, FILE, LINK, UNCOVERED, Entry
+from rewind.store.derived import DerivedDb
+from rewind.store.objects import ObjectStore
+
+# A real `rewind` has one thread; a test runner may have more.
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+BUILTIN = b"node_modules/\n"
+
+
+class Scanner:
+    """A project, a store and a cache; every scan is kept, as a save does."""
+
+    def __init__(self, root: Path, state: Path) -> None:
+        self.root = root
+        self.state = state
+        self.rules = Rules(builtin=BUILTIN)
+        self.store = ObjectStore(str(state / "objects.db"), create=True)
+        self.derived = DerivedDb(str(state / "scan-cache.db"), "owner")
+        self.reads: list[bytes] = []
+
+    def __call__(self, *, processes: int = 1, keep: bool = True) -> Snapshot:
+        self.reads.clear()
+        snapshot = scan(os.fsencode(self.root), self.rules, ScanCache(self.derived), self.store,
+                        keep=keep, processes=processes)
+        if keep:
+            self.store.commit()
+            snapshot.remember(ScanCache(self.derived))
+        return snapshot
+
+    def use(self, **rules: Any) -> None:
+        self.rules = Rules(builtin=BUILTIN, **rules)
+
+    def entries(self, **how: Any) -> dict[bytes, Entry]:
+        snapshot = self(**how)
+        return paths_in(snapshot.tree, snapshot.root)
+
+    def contents(self) -> dict[bytes, bytes]:
+        return {path: whole(entry, self.store) for path, entry in self.entries().items()
+                if entry.kind == FILE}
+
+    def fresh_root(self) -> bytes:
+        """The tree id that a scan without any memory finds."""
+        return scan(os.fsencode(self.root), self.rules, ScanCache(None), None, keep=False,
+                    processes=1).root
+
+    def close(self) -> None:
+        self.store.close()
+        self.derived.close()
+
+
+@pytest.fixture
+def look(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scanner]:
+    (tmp_path / "state").mkdir()
+    scanner = Scanner(project, tmp_path / "state")
+    read = scanning.read_file
+
+    def counted(path: bytes, *args: Any) -> Any:
+        scanner.reads.append(path[len(os.fsencode(project)) + 1:])
+        return read(path, *args)
+
+    monkeypatch.setattr(scanning, "read_file", counted)
+    yield scanner
+    scanner.close()
+
+
+@pytest.fixture
+def settled(look: Scanner, monkeypatch: pytest.MonkeyPatch) -> Scanner:
+    """As if every file had been written long ago; only its `ctime` cannot be set back."""
+    monkeypatch.setattr(scanning, "RACY_NS", -10**15)
+    return look
+
+
+def fill(root: Path) -> None:
+    (root / "src/deep").mkdir(parents=True)
+    (root / "src/app.py").write_text("print(1)\n")
+    (root / "src/deep/lib.py").write_text("x = 1\n")
+    (root / "README").write_text("read me\n")
+    (root / "empty").mkdir()
+    (root / "link").symlink_to("README")
+
+
+def reasons(entries: dict[bytes, Entry]) -> dict[bytes, bytes]:
+    return {path: e.ref for path, e in entries.items() if e.kind == UNCOVERED}
+
+
+# what is read
+
+def test_an_unchanged_tree_is_not_read_again(settled: Scanner) -> None:
+    fill(settled.root)
+    first = settled()
+    assert sorted(settled.reads) == [b"README", b"src/app.py", b"src/deep/lib.py"]
+    again = settled()
+    assert settled.reads == [] and again.root == first.root
+    assert (again.files, again.bytes) == (first.files, first.bytes) == (4, 9 + 6 + 8 + 6)
+
+
+def test_only_the_changed_file_is_read(settled: Scanner) -> None:
+    fill(settled.root)
+    first = settled()
+    (settled.root / "src/app.py").write_text("print(2)\n")
+    assert settled().root == settled.fresh_root() != first.root
+    settled()
+    (settled.root / "src/new.py").write_text("")
+    settled()
+    assert settled.reads == [b"src/new.py"]
+
+
+def test_a_look_without_keeping_stores_nothing(settled: Scanner) -> None:
+    fill(settled.root)
+    seen = settled(keep=False)
+    assert settled.store.ids() == []
+    assert settled().root == seen.root
+
+
+def test_a_file_written_a_moment_ago_is_read_again_although_nothing_seems_changed(look: Scanner) -> None:
+    (look.root / "file").write_text("aaaa")
+    look()
+    look()
+    assert look.reads == [b"file"]
+
+
+def test_an_edit_of_equal_size_with_the_old_time_within_the_same_instant_is_noticed(look: Scanner) -> None:
+    path = look.root / "file"
+    path.write_text("aaaa")
+    info = path.stat()
+    look()
+    with open(path, "r+") as file:
+        file.write("bbbb")
+    os.utime(path, ns=(info.st_atime_ns, info.st_mtime_ns))
+    assert look.contents() == {b"file": b"bbbb"}
+
+
+def test_an_edit_whose_time_was_put_back_is_noticed_by_its_ctime(settled: Scanner) -> None:
+    path = settled.root / "file"
+    path.write_text("aaaa")
+    info = path.stat()
+    settled()
+    while path.stat().st_ctime_ns == info.st_ctime_ns:  # the kernel's clock ticks in milliseconds
+        with open(path, "r+") as file:
+            file.write("bbbb")
+        os.utime(path, ns=(info.st_atime_ns, info.st_mtime_ns))
+    assert path.stat().st_mtime_ns == info.st_mtime_ns
+    assert settled.contents() == {b"file": b"bbbb"}
+
+
+def test_a_file_renamed_over_another_is_noticed(settled: Scanner) -> None:
+    a, b = settled.root / "a", settled.root / "b"
+    a.write_text("aaaa")
+    b.write_text("bbbb")
+    os.utime(a, (1, 1))
+    os.utime(b, (1, 1))
+    settled()
+    os.rename(b, a)
+    assert settled.contents() == {b"a": b"bbbb"}
+
+
+def test_two_files_that_change_places_are_noticed(settled: Scanner) -> None:
+    for name in "ab":
+        (settled.root / name).write_text(name * 4)
+        os.utime(settled.root / name, (1, 1))
+    settled()
+    os.rename(settled.root / "a", settled.root / "c")
+    os.rename(settled.root / "b", settled.root / "a")
+    os.rename(settled.root / "c", settled.root / "b")
+    assert settled.contents() == {b"a": b"bbbb", b"b": b"aaaa"}
+
+
+def test_a_change_of_mode_alone_is_noticed(settled: Scanner) -> None:
+    fill(settled.root)
+    settled()
+    (settled.root / "README").chmod(0o751)
+    (settled.root / "empty").chmod(0o700)
+    entries = settled.entries()
+    assert entries[b"README"].mode == 0o751 and entries[b"empty"].mode == 0o700
+    assert settled().root == settled.fresh_root()
+
+
+@pytest.mark.parametrize("kinds", [("file", "dir"), ("dir", "file"), ("file", "link"), ("link", "dir"),
+                                   ("dir", "link"), ("link", "file"), ("file", "fifo"), ("fifo", "file")],
+                         ids="-to-".join)
+def test_a_path_that_becomes_something_else_is_noticed(settled: Scanner, kinds: tuple[str, str]) -> None:
+    path = settled.root / "it"
+    make: dict[str, Callable[[], object]] = {
+        "file": lambda: path.write_text("x"), "link": lambda: path.symlink_to("x"),
+        "dir": lambda: [path.mkdir(), (path / "in").write_text("x")], "fifo": lambda: os.mkfifo(path)}
+    expected = {"file": FILE, "link": LINK, "dir": DIR, "fifo": UNCOVERED}
+    for kind in kinds:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif os.path.lexists(path):
+            path.unlink()
+        make[kind]()
+        assert settled.entries()[b"it"].kind == expected[kind]
+    assert settled().root == settled.fresh_root()
+
+
+def test_a_deleted_directory_that_comes_back_is_seen_as_it_is_now(settled: Scanner) -> None:
+    fill(settled.root)
+    settled()
+    shutil.rmtree(settled.root / "src")
+    assert b"src" not in settled.entries()
+    (settled.root / "src/deep").mkdir(parents=True)
+    (settled.root / "src/deep/lib.py").write_text("x = 2\n")
+    assert settled.contents()[b"src/deep/lib.py"] == b"x = 2\n"
+    assert settled().root == settled.fresh_root()
+
+
+# rules
+
+def test_a_changed_ignore_file_judges_everything_below_again(settled: Scanner) -> None:
+    settled.use(policy="none")
+    (settled.root / "sub/deep").mkdir(parents=True)
+    for name in ("a.log", "sub/b.log", "sub/deep/c.log", "sub/deep/c.txt"):
+        (settled.root / name).write_text(name)
+    assert reasons(settled.entries()) == {}
+    (settled.root / ".gitignore").write_text("*.log\n")
+    assert reasons(settled.entries()) == dict.fromkeys((b"a.log", b"sub/b.log", b"sub/deep/c.log"), b"ignored")
+    (settled.root / "sub/.gitignore").write_text("!c.log\n")
+    assert reasons(settled.entries()) == dict.fromkeys((b"a.log", b"sub/b.log"), b"ignored")
+    (settled.root / "sub/.gitignore").unlink()
+    (settled.root / ".gitignore").write_text("a.log\n")
+    assert reasons(settled.entries()) == {b"a.log": b"ignored"}
+    assert settled().root == settled.fresh_root()
+
+
+def test_other_settings_judge_everything_again(settled: Scanner) -> None:
+    (settled.root / ".gitignore").write_text("*.log\n")
+    (settled.root / "a.log").write_text("x" * 2000)
+    (settled.root / "big").write_text("x" * 5000)
+    assert reasons(settled.entries()) == {}
+    settled.use(file_bytes=1999)
+    assert reasons(settled.entries()) == {b"a.log": b"ignored-large"}
+    settled.use(file_bytes=1999, policy="all")
+    assert reasons(settled.entries()) == {}
+    settled.use(max_bytes=4999)
+    assert reasons(settled.entries()) == {b"big": b"too-large"}
+    assert settled().root == settled.fresh_root()
+
+
+def test_a_pin_is_captured_inside_a_directory_that_never_is(settled: Scanner) -> None:
+    where = settled.root / "node_modules/pkg/lib"
+    where.mkdir(parents=True)
+    (where / "keep.js").write_text("mine")
+    (where / "other.js").write_text("theirs")
+    assert reasons(settled.entries()) == {b"node_modules": b"skip-list"}
+    settled.use(pins=[b"node_modules/pkg/lib/keep.js"])
+    snapshot = settled()
+    entries = paths_in(snapshot.tree, snapshot.root)
+    assert set(entries) == {b"node_modules", b"node_modules/pkg", b"node_modules/pkg/lib",
+                            b"node_modules/pkg/lib/keep.js"}
+    assert snapshot.tree(entries[b"node_modules/pkg/lib"].ref).partial == b"pins-only"
+    (where / "keep.js").write_text("mine too")
+    assert settled.contents()[b"node_modules/pkg/lib/keep.js"] == b"mine too"
+    settled.use()
+    assert reasons(settled.entries()) == {b"node_modules": b"skip-list"}
+
+
+def test_a_small_ignored_directory_is_captured_until_it_crosses_the_limit(settled: Scanner) -> None:
+    settled.use(dir_files=4, dir_bytes=1000)
+    (settled.root / ".gitignore").write_text("build/\n")
+    deep = settled.root / "build/deep"
+    deep.mkdir(parents=True)
+    for number in range(4):
+        (deep / str(number)).write_text("x")
+    assert b"build/deep/3" in settled.entries()
+    (deep / "one more").write_text("x")
+    assert reasons(settled.entries()) == {b"build": b"ignored-large"}
+    (deep / "one more").unlink()
+    assert b"build/deep/3" in settled.entries()
+    (deep / "3").write_text("x" * 1000)
+    assert reasons(settled.entries()) == {b"build": b"ignored-large"}
+    settled.use(dir_files=4, dir_bytes=1000, pins=[b"build/deep/2"])
+    assert set(settled.entries()) == {b".gitignore", b"build", b"build/deep", b"build/deep/2"}
+    assert settled().root == settled.fresh_root()
+
+
+def test_a_nested_repository_is_captured_with_its_own_rules_and_without_its_git(settled: Scanner) -> None:
+    settled.use(policy="none")
+    (settled.root / ".gitignore").write_text("*.log\n")
+    exclude = settled.root / "nested/.git/info/exclude"
+    exclude.parent.mkdir(parents=True)
+    (settled.root / "nested/.git/HEAD").write_text("ref: refs/heads/main\n")
+    for name in ("nested/a.log", "nested/b.tmp", "outside.log"):
+        (settled.root / name).write_text(name)
+    assert reasons(settled.entries()) == {b"outside.log": b"ignored"}
+    exclude.write_text("*.tmp\n")
+    entries = settled.entries()
+    assert reasons(entries) == {b"outside.log": b"ignored", b"nested/b.tmp": b"ignored"}
+    assert not [path for path in entries if b".git" in path.split(b"/")]
+    shutil.rmtree(settled.root / "nested/.git")
+    assert reasons(settled.entries()) == {b"outside.log": b"ignored", b"nested/a.log": b"ignored"}
+
+
+def test_symbolic_links_are_never_followed(settled: Scanner, tmp_path: Path) -> None:
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret/file").write_text("secret")
+    (settled.root / "sub").mkdir()
+    targets = {"up": "..", "self": "self", "sub/loop": "../sub", "out": str(tmp_path / "secret"),
+               "broken": "nowhere"}
+    for name, target in targets.items():
+        (settled.root / name).symlink_to(target)
+    entries = settled.entries()
+    assert {p: e.ref for p, e in entries.items() if e.kind == LINK} == {
+        os.fsencode(name): os.fsencode(target) for name, target in targets.items()}
+    assert len(entries) == 6
+    (settled.root / "broken").unlink()
+    (settled.root / "broken").symlink_to("nowhile")
+    assert settled.entries()[b"broken"].ref == b"nowhile"
+
+
+@pytest.mark.parametrize("sizes, rules, expected", [
+    ((100, 100), {}, {}),
+    ((600, 600), {"file_bytes": 1000}, b"ignored-large"),
+    ((600, 300), {"file_bytes": 1000}, {}),
+    ((100, 100), {"policy": "none"}, b"ignored"),
+    ((100, 5000), {"max_bytes": 4000}, b"too-large"),
+])
+def test_a_database_and_its_journal_share_one_fate(
+        settled: Scanner, sizes: tuple[int, int], rules: dict[str, Any], expected: Any) -> None:
+    (settled.root / ".gitignore").write_text("app.db\n")  # the journal's name is not ignored
+    settled.use(**rules)
+    for name, size in zip(("app.db", "app.db-wal"), sizes):
+        (settled.root / name).write_bytes(b"x" * size)
+    found = reasons(settled.entries())
+    assert found == (expected and dict.fromkeys((b"app.db", b"app.db-wal"), expected))
+
+
+def test_an_ignored_journal_is_captured_with_its_database(settled: Scanner) -> None:
+    settled.use(policy="none")
+    (settled.root / ".gitignore").write_text("*-wal\n*-shm\n")
+    for name in ("app.db", "app.db-wal", "app.db-shm", "lonely-wal"):
+        (settled.root / name).write_bytes(b"x")
+    assert reasons(settled.entries()) == {b"lonely-wal": b"ignored"}
+
+
+# a tree that does not hold still
+
+def before_reading(monkeypatch: pytest.MonkeyPatch, name: bytes, action: Callable[[bytes], object]) -> None:
+    """Do something to a file once, after it was listed and before it is read."""
+    read = scanning.read_file
+    waiting = [True]
+
+    def meddled(path: bytes, *args: Any) -> Any:
+        if os.path.basename(path) == name and waiting:
+            waiting.pop()
+            action(path)
+        return read(path, *args)
+
+    monkeypatch.setattr(scanning, "read_file", meddled)
+
+
+def test_a_file_that_vanishes_during_the_scan_is_simply_not_there(
+        settled: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(settled.root)
+    before_reading(monkeypatch, b"app.py", os.unlink)
+    assert b"src/app.py" not in settled.entries()
+    assert settled().root == settled.fresh_root()
+
+
+def test_a_file_that_changes_before_it_is_read_is_captured_as_it_is_then(
+        settled: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(settled.root)
+    before_reading(monkeypatch, b"app.py", lambda path: Path(os.fsdecode(path)).write_text("other\n"))
+    assert settled.contents()[b"src/app.py"] == b"other\n"
+    assert settled().root == settled.fresh_root()
+
+
+def test_a_file_that_becomes_a_fifo_is_not_waited_for_and_marked_as_not_captured(
+        settled: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(settled.root)
+
+    def replace(path: bytes) -> None:
+        os.unlink(path)
+        os.mkfifo(path)
+
+    before_reading(monkeypatch, b"app.py", replace)
+    assert reasons(settled.entries()) == {b"src/app.py": b"unreadable"}
+    os.unlink(settled.root / "src/app.py")
+    (settled.root / "src/app.py").write_text("back\n")
+    assert settled.contents()[b"src/app.py"] == b"back\n"
+
+
+def test_a_file_that_keeps_growing_does_not_hold_up_the_scan(
+        settled: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rewind.snapshot import read as reading
+
+    path = settled.root / "log"
+    path.write_text("line\n")
+    once = reading._read_once
+
+    def growing(*args: Any) -> Any:
+        found = once(*args)
+        with open(path, "a") as file:
+            file.write("line\n")
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(reading, "_read_once", growing)
+        assert settled.entries()[b"log"].kind == FILE
+    assert settled.contents()[b"log"] == path.read_bytes()
+
+
+def test_an_unreadable_file_is_marked_and_captured_once_it_can_be_read(
+        settled: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(settled.root)
+    real = os.open
+
+    def refuse(path: Any, *args: Any, **more: Any) -> int:
+        if isinstance(path, bytes) and path.endswith(b"app.py"):
+            raise PermissionError(13, "Permission denied")
+        return real(path, *args, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", refuse)
+        assert reasons(settled.entries()) == {b"src/app.py": b"unreadable"}
+    assert reasons(settled.entries()) == {}
+    assert settled().root == settled.fresh_root()
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("vanishes", [True, False])
+def test_a_directory_that_cannot_be_listed_does_not_cost_the_others(
+        settled: Scanner, monkeypatch: pytest.MonkeyPatch, vanishes: bool, processes: int) -> None:
+    make_many(settled.root)
+    settled()
+    real = walk.list_rows
+
+    def troubled(prefix: bytes, nested: bool) -> Any:
+        here = prefix or os.getcwdb() + b"/"
+        if here.endswith(b"/d7/"):
+            if not vanishes:
+                raise PermissionError(13, "Permission denied")
+            shutil.rmtree(here, ignore_errors=True)
+            raise FileNotFoundError(2, "No such file or directory")
+        return real(prefix, nested)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(walk, "list_rows", troubled)
+        entries = settled.entries(processes=processes)
+    assert reasons(entries) == ({} if vanishes else {b"d7": b"unreadable"})
+    assert b"d8/inner/file" in entries and b"d7/inner/file" not in entries
+    assert settled(processes=processes).root == settled.fresh_root()
+    assert (b"d7/inner/file" in settled.entries()) is not vanishes
+
+
+# several processes, and a memory that fails
+
+def make_many(root: Path) -> None:
+    for number in range(40):
+        (root / f"d{number}/inner").mkdir(parents=True)
+        (root / f"d{number}/inner/file").write_text(f"{number}\n")
+    (root / ".gitignore").write_text("d1/\nd2/inner/\n")
+    (root / "d3/.gitignore").write_text("file\n")
+
+
+@pytest.mark.parametrize("processes", [2, 3])
+def test_several_processes_find_what_one_finds(settled: Scanner, processes: int) -> None:
+    make_many(settled.root)
+    assert settled(processes=processes).root == settled.fresh_root()
+    (settled.root / "d9/inner/file").write_text("changed\n")
+    (settled.root / "d11/new").write_text("new\n")
+    assert settled(processes=processes).root == settled.fresh_root()
+    again = settled(processes=processes)
+    assert settled.reads == [] and again.root == settled.fresh_root()
+
+
+def test_a_walker_that_is_killed_does_not_change_the_result(
+        settled: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_many(settled.root)
+
+    def die(self: walk.Walker, *args: object) -> None:
+        os._exit(9)
+
+    monkeypatch.setattr(walk.Walker, "_child", die)
+    assert settled(processes=2).root == settled.fresh_root()
+    (settled.root / "d9/inner/file").write_text("changed\n")
+    assert settled(processes=2).root == settled.fresh_root()
+
+
+def test_a_walker_that_dies_half_way_through_its_answer_does_not_change_the_result(
+        settled: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_many(settled.root)
+
+    def stammer(self: walk.Walker, take: int, into: int, tasks: list[Any]) -> None:
+        self._drain(take, tasks)
+        os.write(into, b"ok" + walk.marshal.dumps((1, 2, 3))[:-3])
+        os._exit(9)
+
+    monkeypatch.setattr(walk.Walker, "_child", stammer)
+    assert settled(processes=2).root == settled.fresh_root()
+
+
+@pytest.mark.parametrize("damage", ["deleted", "garbage", "cut", "other-owner"])
+def test_without_a_usable_cache_the_same_tree_is_found(settled: Scanner, damage: str) -> None:
+    fill(settled.root)
+    first = settled()
+    settled.derived.close()
+    path = settled.state / "scan-cache.db"
+    if damage == "deleted":
+        path.unlink()
+    elif damage == "garbage":
+        path.write_bytes(os.urandom(20_000))
+    elif damage == "cut":
+        path.write_bytes(path.read_bytes()[:5000])
+    settled.derived = DerivedDb(str(path), "somebody else" if damage == "other-owner" else "owner")
+    assert settled().root == first.root
+    assert len(settled.reads) == 3
+    assert settled().root == first.root and settled.reads == []
+
+
+def test_a_cache_that_knows_another_store_is_not_believed(settled: Scanner) -> None:
+    fill(settled.root)
+    first = settled()
+    settled.store.close()
+    settled.store = ObjectStore(str(settled.state / "other.db"), create=True)
+    assert settled().root == first.root
+    assert settled.contents()[b"src/deep/lib.py"] == b"x = 1\n"
+    assert settled.store.has(first.root)
+
+
+# odd names and places
+
+def test_any_name_is_captured_and_temporary_names_of_ours_are_not(settled: Scanner) -> None:
+    root = os.fsencode(settled.root)
+    for name in (b"\xff\xfe", b"new\nline", b" ", b"-", "ü".encode(), b"a\\b", b"x" * 255):
+        Path(os.fsdecode(root + b"/" + name)).write_bytes(name)
+    (settled.root / ".rewind-tmp-0123456789abcdef").write_text("left by a killed restore")
+    snapshot = settled()
+    assert {p: whole(e, settled.store) for p, e in paths_in(snapshot.tree, snapshot.root).items()} == {
+        name: name for name in (b"\xff\xfe", b"new\nline", b" ", b"-", "ü".encode(), b"a\\b", b"x" * 255)}
+    assert snapshot.temps == [b".rewind-tmp-0123456789abcdef"]
+
+
+def test_special_files_are_marked_and_never_opened(settled: Scanner) -> None:
+    os.mkfifo(settled.root / "fifo")
+    if os.geteuid() == 0:
+        os.mknod(settled.root / "device", stat.S_IFCHR | 0o600, os.makedev(1, 3))
+    assert set(reasons(settled.entries()).values()) == {b"special"}
+    assert settled.reads == []
+
+
+def test_hidden_state_is_not_seen_and_its_empty_place_neither(settled: Scanner) -> None:
+    (settled.root / ".agent/rewind").mkdir(parents=True)
+    (settled.root / ".agent/rewind/objects.db").write_text("ours")
+    settled.use(hidden=[b".agent/rewind"])
+    assert settled.entries() == {}
+    (settled.root / ".agent/notes").write_text("theirs")
+    assert set(settled.entries()) == {b".agent", b".agent/notes"}
+
+
+def test_directories_deeper_than_makes_sense_are_marked(settled: Scanner) -> None:
+    here = os.getcwd()
+    try:
+        os.chdir(settled.root)
+        for _ in range(405):
+            os.mkdir("d")
+            os.chdir("d")
+    finally:
+        os.chdir(here)
+    assert list(reasons(settled.entries()).values()) == [b"too-deep"]
+    assert settled().root == settled.fresh_root()

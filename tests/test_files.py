@@ -1,0 +1,392 @@
+"""Atomic writes, the lock and detached processes, tried with real processes that die at the wrong time."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Callable
+
+import pytest
+
+from rewind import files
+from rewind.errors import Locked, RewindError
+from rewind.files import Lock, boot_id, process_start, read_bounded, write_atomic
+
+SOURCE = str(Path(__file__).resolve().parents[1] / "src")
+_PRELUDE = f"import os, sys, time; sys.path.insert(0, {SOURCE!r}); from rewind import files\n"
+_HOLD = _PRELUDE + """
+with files.Lock(sys.argv[1], "save", wait=5):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+_FORK_AND_RELEASE = _PRELUDE + """
+with files.Lock(sys.argv[1], "save", wait=5):
+    if not os.fork():
+        time.sleep(30)
+        os._exit(0)
+print("released", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def python(code: str, *args: str) -> Iterator[subprocess.Popen[str]]:
+    """A process that has said its first word, and that ends with the block, children included."""
+    process = subprocess.Popen([sys.executable, "-I", "-S", "-c", code, *args], text=True,
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+    assert process.stdin and process.stdout
+    try:
+        assert process.stdout.readline(), "it died before it said anything"
+        yield process
+    finally:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+
+
+def until(true: Callable[[], object], seconds: float = 20) -> bool:
+    deadline = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "lock")
+
+
+# the lock
+
+def test_a_second_process_waits_and_then_gives_up_naming_the_holder(path: str) -> None:
+    with python(_HOLD, path) as holder:
+        with pytest.raises(Locked) as caught, Lock(path, "restore", wait=0.1):
+            pass
+        assert f"rewind save (process {holder.pid})" in caught.value.message
+        assert caught.value.exit_code == 11
+
+
+def test_a_waiting_process_gets_the_lock_when_the_holder_lets_go(path: str) -> None:
+    with python(_HOLD, path) as holder:
+        with pytest.raises(Locked), Lock(path, "restore", wait=0):
+            pass
+        assert holder.stdin
+        holder.stdin.close()
+        with Lock(path, "restore", wait=20):
+            assert Path(path).read_text() == f"{os.getpid()} rewind restore\n"
+
+
+def test_the_lock_of_a_killed_process_is_free_at_once(path: str) -> None:
+    with python(_HOLD, path) as holder:
+        holder.kill()
+        holder.wait()
+        with Lock(path, "restore", wait=0) as lock:
+            assert lock.fd >= 0
+
+
+def test_a_forked_child_does_not_keep_the_lock_that_its_parent_has_released(path: str) -> None:
+    with python(_FORK_AND_RELEASE, path), Lock(path, "restore", wait=0) as lock:
+        assert lock.fd >= 0
+
+
+def test_a_started_program_does_not_inherit_the_lock(path: str) -> None:
+    with Lock(path, "save", wait=0):
+        child = subprocess.Popen(["sleep", "30"], close_fds=False)
+    try:
+        with Lock(path, "restore", wait=0) as lock:
+            assert lock.fd >= 0
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_the_lock_is_released_when_the_work_under_it_fails(path: str) -> None:
+    with pytest.raises(ZeroDivisionError), Lock(path, "save", wait=0):
+        raise ZeroDivisionError
+    with Lock(path, "save", wait=0) as lock:
+        assert lock.fd >= 0
+    assert lock.fd == -1
+
+
+def test_the_lock_does_not_follow_a_planted_link(path: str, tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    os.symlink(victim, path)
+    with pytest.raises(OSError), Lock(path, "save", wait=0):
+        pass
+    assert victim.read_text() == "precious"
+
+
+def test_the_lock_tells_the_time_of_its_file_system(path: str) -> None:
+    with Lock(path, "save", wait=0) as lock:
+        os.utime(path, (1, 1))
+        assert lock.now_ns() == os.stat(path).st_mtime_ns > 10**9
+
+
+# the claim file, where there is no flock
+
+@pytest.fixture
+def no_flock(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(fd: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+
+
+def claim_of(host: str, boot: str, pid: int, start: str) -> str:
+    return f"{host}\n{boot}\n{pid}\n{start}\nsave\n"
+
+
+def mine() -> tuple[str, str, int, str]:
+    return os.uname().nodename, boot_id(), os.getpid(), process_start(os.getpid()) or ""
+
+
+def dead_pid() -> int:
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid
+
+
+def test_without_flock_a_claim_file_keeps_others_out(path: str, no_flock: None) -> None:
+    with Lock(path, "save", wait=0):
+        assert Path(path + ".claim").read_text() == claim_of(*mine())
+        with pytest.raises(Locked), Lock(path, "restore", wait=0.05):
+            pass
+    assert not os.path.exists(path + ".claim")
+    with Lock(path, "restore", wait=0) as lock:
+        assert lock.fd >= 0
+
+
+def test_the_claim_of_a_process_that_is_gone_is_stale(path: str, no_flock: None) -> None:
+    host, boot, _, start = mine()
+    Path(path + ".claim").write_text(claim_of(host, boot, dead_pid(), start))
+    with Lock(path, "save", wait=0):
+        assert Path(path + ".claim").read_text() == claim_of(*mine())
+
+
+def test_a_claim_with_a_pid_that_lives_a_second_life_is_stale(path: str, no_flock: None) -> None:
+    host, boot, pid, _ = mine()
+    Path(path + ".claim").write_text(claim_of(host, boot, pid, "1"))
+    with Lock(path, "save", wait=0) as lock:
+        assert lock.fd >= 0
+
+
+def test_a_claim_from_before_the_reboot_is_stale(path: str, no_flock: None) -> None:
+    host, _, pid, start = mine()
+    Path(path + ".claim").write_text(claim_of(host, "another-boot", pid, start))
+    with Lock(path, "save", wait=0) as lock:
+        assert lock.fd >= 0
+
+
+def test_a_claim_of_another_host_is_respected(path: str, no_flock: None) -> None:
+    _, _, _, start = mine()
+    text = claim_of("another-host", "another-boot", dead_pid(), start)
+    Path(path + ".claim").write_text(text)
+    with pytest.raises(Locked), Lock(path, "save", wait=0.05):
+        pass
+    assert Path(path + ".claim").read_text() == text
+
+
+@pytest.mark.parametrize("text", ["host", "h\nb\nno number\ns\nsave\n", "\xff" * 5000])
+def test_a_claim_that_makes_no_sense_is_never_a_crash(path: str, no_flock: None, text: str) -> None:
+    text = text.replace("h\n", os.uname().nodename + "\n", 1).replace("\nb\n", f"\n{boot_id()}\n", 1)
+    Path(path + ".claim").write_text(text)
+    try:
+        with Lock(path, "save", wait=0.05):
+            pass
+    except Locked:
+        pass
+
+
+def test_any_other_trouble_with_the_lock_is_reported(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(fd: int, operation: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(fcntl, "flock", broken)
+    with pytest.raises(OSError, match="Input/output"), Lock(path, "save", wait=0):
+        pass
+
+
+# atomic writes
+
+def test_a_file_is_replaced_as_a_whole_and_private(tmp_path: Path) -> None:
+    target = tmp_path / "file"
+    write_atomic(str(target), b"one")
+    write_atomic(str(target), b"two" * 100_000, sync=False)
+    assert target.read_bytes() == b"two" * 100_000
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_reader_sees_the_old_or_the_new_content_and_nothing_else(tmp_path: Path) -> None:
+    target = tmp_path / "file"
+    write_atomic(str(target), b"0" * 50_000)
+    code = _PRELUDE + """
+print("ready", flush=True)
+for n in range(100_000):
+    files.write_atomic(sys.argv[1], (b"%d" % (n % 10)) * 50_000, sync=False)
+"""
+    with python(code, str(target)):
+        seen = {target.read_bytes() for _ in range(300)}
+    assert all(len(text) == 50_000 and len(set(text)) == 1 for text in seen)
+
+
+def test_an_error_leaves_the_old_file_and_no_temporary_one(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "file"
+    target.write_bytes(b"old")
+
+    def full(fd: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files.os, "write", full)
+        with pytest.raises(OSError, match="No space"):
+            write_atomic(str(target), b"new")
+    assert target.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_name_that_cannot_be_replaced_leaves_no_temporary_file(tmp_path: Path) -> None:
+    (tmp_path / "file").mkdir()
+    with pytest.raises(OSError):
+        write_atomic(str(tmp_path / "file"), b"new")
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_planted_link_in_place_of_the_temporary_file_is_not_followed(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"precious")
+    os.symlink(victim, tmp_path / f".file.{os.getpid()}.tmp")
+    try:
+        write_atomic(str(tmp_path / "file"), b"new")
+    except OSError:
+        pass
+    assert victim.read_bytes() == b"precious"
+
+
+def test_a_link_in_place_of_the_file_itself_is_replaced_not_followed(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"precious")
+    os.symlink(victim, tmp_path / "file")
+    write_atomic(str(tmp_path / "file"), b"new")
+    assert victim.read_bytes() == b"precious"
+    assert (tmp_path / "file").read_bytes() == b"new" and not (tmp_path / "file").is_symlink()
+
+
+def test_short_writes_are_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = os.write
+    with monkeypatch.context() as patch:
+        patch.setattr(files.os, "write", lambda fd, data: write(fd, bytes(data)[:7]))
+        write_atomic(str(tmp_path / "file"), bytes(range(256)))
+    assert (tmp_path / "file").read_bytes() == bytes(range(256))
+
+
+# bounded reads
+
+def test_a_file_up_to_the_limit_is_read(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"12345")
+    assert read_bounded(str(tmp_path / "file"), 5) == b"12345"
+    (tmp_path / "file").write_bytes(b"")
+    assert read_bounded(str(tmp_path / "file"), 0) == b""
+
+
+def test_a_file_over_the_limit_is_refused_without_reading_it(tmp_path: Path) -> None:
+    with open(tmp_path / "file", "wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(RewindError, match="at most 5"):
+        read_bounded(str(tmp_path / "file"), 5)
+
+
+def test_a_fifo_is_refused_and_nobody_waits_for_a_writer(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(RewindError, match="not a regular file"):
+        read_bounded(str(tmp_path / "fifo"), 5)
+
+
+def test_a_directory_and_a_link_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"12345")
+    os.symlink("file", tmp_path / "link")
+    with pytest.raises((RewindError, OSError)):
+        read_bounded(str(tmp_path), 5)
+    with pytest.raises(OSError):
+        read_bounded(str(tmp_path / "link"), 5)
+
+
+# processes
+
+def test_a_process_has_one_token_for_all_its_life() -> None:
+    assert process_start(os.getpid()) == process_start(os.getpid()) is not None
+
+
+def test_a_process_that_is_gone_has_no_token() -> None:
+    assert process_start(dead_pid()) is None
+
+
+def test_a_process_that_nobody_has_reaped_counts_as_gone() -> None:
+    process = subprocess.Popen(["true"])
+    try:
+        assert until(lambda: process_start(process.pid) is None)
+    finally:
+        process.wait()
+
+
+def test_a_name_with_spaces_and_brackets_does_not_confuse_the_token(tmp_path: Path) -> None:
+    program = tmp_path / "a) Z (b"
+    program.symlink_to("/bin/sleep")
+    process = subprocess.Popen([str(program), "30"])
+    try:
+        token = process_start(process.pid)
+        assert token and token.isdigit()
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_detached_process_is_tied_to_nothing_of_ours(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    code = (f"import os, sys; text = ' '.join(map(str, [os.getpid(), os.getppid(), os.getsid(0),"
+            f" *(os.readlink('/proc/self/fd/%d' % n) for n in (0, 1, 2))]));"
+            f" open({str(told)!r} + '.new', 'w').write(text);"
+            f" os.rename({str(told)!r} + '.new', {str(told)!r})")
+    if not os.path.exists("/proc/self/fd"):
+        pytest.skip("no /proc here")
+    starter = _PRELUDE + "files.spawn_detached(['-I', '-S', '-c', sys.argv[1]]); print(os.getpid())"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", starter, code], check=True,
+                          capture_output=True, text=True, timeout=60)
+    assert until(told.exists), "the detached process never ran"
+    pid, parent, session, *streams = told.read_text().split(" ")
+    assert parent != done.stdout.strip() and session not in (pid, str(os.getsid(0)))
+    assert streams == ["/dev/null"] * 3
+
+
+def test_starting_a_detached_process_does_not_wait_for_it_and_leaves_no_child(tmp_path: Path) -> None:
+    code = _PRELUDE + """
+files.spawn_detached(["-c", "import os, time; open(%r, 'w').write(str(os.getpid())); time.sleep(30)"
+                      % sys.argv[1]])
+try:
+    os.waitpid(-1, os.WNOHANG)
+except ChildProcessError:
+    print("no child")
+"""
+    told = tmp_path / "told"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code, str(told)], timeout=25,
+                          capture_output=True, text=True, check=True)
+    assert done.stdout == "no child\n"
+    assert until(lambda: told.exists() and told.read_text())
+    os.kill(int(told.read_text()), signal.SIGKILL)
