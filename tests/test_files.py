@@ -17,7 +17,6 @@ from typing import Callable
 
 import pytest
 
-from rewind import files
 from rewind.errors import Locked, RewindError
 from rewind.files import Lock, boot_id, process_start, read_bounded, write_atomic
 
@@ -255,7 +254,7 @@ def test_an_error_leaves_the_old_file_and_no_temporary_one(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(files.os, "write", full)
+        patch.setattr(os, "write", full)
         with pytest.raises(OSError, match="No space"):
             write_atomic(str(target), b"new")
     assert target.read_bytes() == b"old"
@@ -292,7 +291,7 @@ def test_a_link_in_place_of_the_file_itself_is_replaced_not_followed(tmp_path: P
 def test_short_writes_are_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write = os.write
     with monkeypatch.context() as patch:
-        patch.setattr(files.os, "write", lambda fd, data: write(fd, bytes(data)[:7]))
+        patch.setattr(os, "write", lambda fd, data: write(fd, bytes(data)[:7]))
         write_atomic(str(tmp_path / "file"), bytes(range(256)))
     assert (tmp_path / "file").read_bytes() == bytes(range(256))
 

@@ -158,12 +158,14 @@ class Controller:
 
     def list_checkpoints(self, *, backups: bool = False, session: str | None = None) -> list[Record]:
         """Newest first."""
+        self.state.look_again()
         records = list(reversed(self.state.timeline.all())) if backups else self.state.timeline.shown()
         if session:
             records = [r for r in records if session_of(r) == session]
         return records
 
     def find(self, name: str) -> Record:
+        self.state.look_again()
         return self.state.timeline.find(name)
 
     def source(self, record: Record) -> Source:
@@ -217,20 +219,20 @@ class Controller:
         from rewind.checkpoint import restore as going_back
 
         position = self.state.history().position
-        for record in self.state.timeline.shown():
-            if position is not None and record.sequence >= position:
-                continue
-            if record.data.get("imported"):
-                continue  # it was never a state of this project: only `restore` leads there
-            if not going_back.plan_only(self.state, record, None).empty:
-                return record
-        raise NothingToUndo()
+        # An imported one was never a state of this project: only `restore` leads there.
+        earlier = [r for r in self.state.timeline.shown() if not r.data.get("imported")
+                   and (position is None or r.sequence < position)]
+        record = going_back.first_that_differs(self.state, earlier)
+        if record is None:
+            raise NothingToUndo()
+        return record
 
     def plan_redo(self) -> RestorePlan:
         from rewind.checkpoint import restore as going_back
 
-        record = self.find(self._redo_target()["checkpoint"])
-        return going_back.plan_only(self.state, record, None, going_back.last_step(self.state))
+        target = self._redo_target()
+        return going_back.plan_only(self.state, self.find(target["checkpoint"]), _paths_of(target),
+                                    going_back.last_step(self.state))
 
     def redo(self, *, force: bool = False, progress: Progress | None = None) -> Restored:
         """Go forward again to the state that the last step back had left."""
@@ -239,8 +241,9 @@ class Controller:
         with self.state.locked("redo"):
             target = self._redo_target()
             return going_back.restore(self.state, self.find(target["checkpoint"]), action="redo",
-                                      leaving=going_back.last_step(self.state), force=force,
-                                      progress=progress, position=target["position"])
+                                      paths=_paths_of(target), force=force, progress=progress,
+                                      leaving=going_back.last_step(self.state),
+                                      position=target["position"])
 
     def _redo_target(self) -> dict[str, Any]:
         redo = self.state.history().redo
@@ -385,6 +388,11 @@ class Controller:
 
     def disk_use(self) -> int:
         return retention.disk_use(self.state)
+
+
+def _paths_of(step: dict[str, Any]) -> list[bytes] | None:
+    """The paths that a step in the history was limited to."""
+    return [os.fsencode(p) for p in step["paths"]] if step.get("paths") else None
 
 
 def _wanted_mode(home: str) -> str:

@@ -256,9 +256,13 @@ class Lock:
         return "\n".join(lines) + "\n"
 
     def _sign(self) -> None:
-        # Only for the message of whoever waits in vain: the kernel's lock is what counts.
-        os.ftruncate(self.fd, 0)
-        os.pwrite(self.fd, f"{os.getpid()} rewind {self.what}\n".encode(), 0)
+        # Only for the message of whoever waits in vain: the kernel's lock is what counts, also on a
+        # full disk, where a collection must still be able to begin.
+        try:
+            os.ftruncate(self.fd, 0)
+            os.pwrite(self.fd, f"{os.getpid()} rewind {self.what}\n".encode(), 0)
+        except OSError:
+            pass
 
     def _holder(self) -> str:
         try:

@@ -37,6 +37,10 @@ def is_temp_name(name: bytes) -> bool:
     return name.startswith(prefix) and len(digits) == 16 and not digits.strip(b"0123456789abcdef")
 
 
+def temp_name() -> str:
+    return TEMP_PREFIX + os.urandom(8).hex()
+
+
 def is_state_path(path: bytes) -> bool:
     """Whether a path in a project is, or lies in, a state directory: this project's or a nested one's."""
     return b"/.agent/rewind/" in b"/" + path + b"/"

@@ -79,7 +79,7 @@ def test_whoever_writes_gives_up_and_names_the_holder(busy: Rewind, monkeypatch:
 
 def for_a_while(action: Callable[[int], Result]) -> list[Result]:
     end = time.monotonic() + SECONDS
-    done = []
+    done: list[Result] = []
     while time.monotonic() < end:
         done.append(action(len(done)))
     return done

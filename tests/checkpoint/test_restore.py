@@ -164,3 +164,181 @@ def test_naming_a_database_names_its_journals(rewind: Rewind) -> None:
     rewind.ok("undo-restore")
     for name, data in files.items():
         assert (rewind.project / name).read_bytes() == data
+
+
+def test_naming_a_path_below_what_was_a_file_leaves_its_neighbours_alone(rewind: Rewind) -> None:
+    place = rewind.project / "d"
+    place.write_text("a file")
+    rewind.init()
+    place.unlink()
+    place.mkdir()
+    (place / "x").write_text("1")
+    (place / "y").write_text("2")
+    rewind.save("now a directory")
+    rewind.ok("restore", "2", "--", "d/x")
+    assert sorted(os.listdir(place)) == ["y"]
+    rewind.ok("undo-restore")
+    assert sorted(os.listdir(place)) == ["x", "y"]
+    rewind.ok("restore", "2")
+    assert place.read_text() == "a file"
+    assert rewind.run("restore", "1", "--", "d/x").code == 3  # the file d would have to go
+    assert place.read_text() == "a file"
+
+
+def test_a_refused_restore_lets_go_of_the_store(rewind: Rewind) -> None:
+    import pytest
+
+    from rewind import Controller
+    from rewind.errors import ChangedSincePlan
+
+    file = rewind.project / "a"
+    file.write_text("1")
+    rewind.init()
+    file.write_text("2")
+    controller = Controller(str(rewind.project))
+    plan = controller.plan_restore("last")
+    file.write_text("3")
+    with pytest.raises(ChangedSincePlan):
+        controller.restore("last", plan=plan)
+    assert file.read_text() == "3"
+    rewind.save("another process writes at once")
+    controller.restore("2", plan=controller.plan_restore("2"))  # which sees that checkpoint, too
+    assert file.read_text() == "1"
+    controller.close()
+
+
+def test_redo_goes_on_when_the_tree_is_there_already(rewind: Rewind) -> None:
+    file = rewind.project / "a"
+    for text in ("one", "two", "three"):
+        file.write_text(text)
+        rewind.init() if text == "one" else rewind.save(text)
+    rewind.ok("undo")
+    rewind.ok("undo")
+    assert file.read_text() == "one"
+    file.write_text("two")
+    rewind.ok("redo")
+    rewind.ok("redo")
+    assert file.read_text() == "three"
+
+
+def test_a_missing_tree_is_not_handed_on_to_the_next_checkpoint(rewind: Rewind) -> None:
+    import sqlite3
+
+    from rewind import Controller
+    from rewind.checkpoint.restore import entry_at
+
+    (rewind.project / "d/e").mkdir(parents=True)
+    (rewind.project / "d/e/a").write_text("1")
+    (rewind.project / "d/b").write_text("1")
+    settle()
+    rewind.init()
+    rewind.save()
+    controller = Controller(str(rewind.project))
+    record = controller.find("last")
+    with controller.source(record) as source:
+        entry = entry_at(source.tree, record.tree, b"d/e")
+    controller.close()
+    assert entry
+    db = sqlite3.connect(rewind.state / "objects.db")
+    db.execute("DELETE FROM objects WHERE id=?", (entry.ref,))
+    db.commit()
+    db.close()
+    (rewind.project / "d/b").write_text("2")
+    name = rewind.save()
+    problems = rewind.run("validate", "--deep", "--json").data["problems"]
+    assert not [p for p in problems if name in p]
+
+
+def test_what_comes_to_lie_beside_our_state_is_captured(rewind: Rewind) -> None:
+    (rewind.project / "a").write_text("1")
+    settle()
+    rewind.init()
+    rewind.save()
+    notes = rewind.project / ".agent/notes"
+    notes.write_text("mine")
+    rewind.save("with notes")
+    notes.unlink()
+    rewind.ok("restore", "last")
+    assert notes.read_text() == "mine"
+
+
+def test_a_file_deleted_from_an_ignored_directory_that_is_large_now_comes_back(rewind: Rewind) -> None:
+    build = rewind.project / "build"
+    (build / "sub").mkdir(parents=True)
+    (rewind.project / ".gitignore").write_text("build/\n")
+    for name in ("a", "b", "sub/c"):
+        (build / name).write_text(name)
+    rewind.init()
+    (build / "a").unlink()
+    (build / "sub/c").unlink()
+    (build / "sub").rmdir()
+    (build / "b").write_text("other")
+    for number in range(520):
+        (build / str(number)).touch()
+    rewind.ok("restore", "last")
+    assert [(build / name).read_text() for name in ("a", "b", "sub/c")] == ["a", "b", "sub/c"]
+    assert (build / "519").exists()
+
+
+def test_redo_of_a_partial_step_is_partial(rewind: Rewind) -> None:
+    one, two = rewind.project / "one", rewind.project / "two"
+    one.write_text("1")
+    two.write_text("1")
+    rewind.init()
+    one.write_text("2")
+    rewind.ok("restore", "last", "--", "one")
+    two.write_text("work")
+    rewind.ok("redo")
+    assert (one.read_text(), two.read_text()) == ("2", "work")
+
+
+def test_a_forced_restore_still_backs_up_what_it_overwrites(rewind: Rewind) -> None:
+    """Somebody writes between the capture and the first change: the capture is made again."""
+    from rewind import Controller
+    from rewind.checkpoint import restore as going_back
+
+    file = rewind.project / "a"
+    file.write_text("1")
+    rewind.init()
+    file.write_text("2")
+    controller = Controller(str(rewind.project))
+    prepare, calls = going_back._prepare, []
+
+    def prepare_then_somebody_writes(*args: object) -> object:
+        result = prepare(*args)  # type: ignore[arg-type]
+        calls.append(1)
+        if len(calls) == 1:
+            file.write_text("unsaved work")
+        return result
+
+    going_back._prepare = prepare_then_somebody_writes  # type: ignore[assignment]
+    try:
+        controller.restore("last", force=True)
+    finally:
+        going_back._prepare = prepare
+    assert (len(calls), file.read_text()) == (2, "1")
+    controller.undo_restore()
+    assert file.read_text() == "unsaved work"
+    controller.close()
+
+
+def test_another_restore_after_an_interrupted_one_keeps_both_ways_back(rewind: Rewind) -> None:
+    import json
+
+    file = rewind.project / "a"
+    for text in ("one", "two", "three"):
+        file.write_text(text)
+        rewind.init() if text == "one" else rewind.save(text)
+    file.write_text("work")
+    rewind.ok("restore", "2")
+    history = rewind.state / "restore-history.json"
+    data = json.loads(history.read_text())
+    data["entries"][-1]["in_progress"] = True  # as a killed process would have left it
+    history.write_text(json.dumps(data))
+    file.write_text("more work")
+    rewind.ok("restore", "3")
+    assert file.read_text() == "one"
+    rewind.ok("undo-restore")
+    assert file.read_text() == "more work"
+    rewind.ok("undo-restore")
+    assert file.read_text() == "work"

@@ -15,9 +15,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
+    from rewind.snapshot.change import Change
     from rewind.snapshot.scan import Progress
 
 _NOTHING = b""
+
+
+def _only_held_our_state(change: Change, source: Source) -> bool:
+    """An empty `.agent` is the place of our state, which stays at home."""
+    return (os.path.basename(change.path) == b".agent" and change.action == "mkdir"
+            and change.target is not None and not source.tree(change.target.ref).entries)
 
 
 def write_elsewhere(state: State, record: Record, target: str, paths: list[bytes] | None,
@@ -34,6 +41,7 @@ def write_elsewhere(state: State, record: Record, target: str, paths: list[bytes
 
         plan = plan_restore(record.name, record.tree, source.tree, _NOTHING, now,
                             lambda path, entry: False, Paths(paths), state.rules().hidden)
+        plan.changes = [c for c in plan.changes if not _only_held_our_state(c, source)]
         if paths and not plan.changes:
             raise PathNotFound(checkpoint=record.name, path=os.fsdecode(paths[0]))
         # Staged inside the target: it may be on another disk than our state.

@@ -74,9 +74,15 @@ class History:
             "checkpoint": checkpoint, "backup_checkpoint": backup, "transcript_backup": None,
             "fork": None, "paths": paths, "position_before": self.position, "in_progress": True,
         }
-        if self.interrupted():
-            # Finishing a half-done step: the way back stays the state before it began.
-            entry["resumes"] = self.entries.pop()
+        half_done = self.interrupted()
+        if half_done and half_done["checkpoint"] == checkpoint and half_done.get("paths") == paths:
+            # Finishing it: the way back stays the state before it first began.
+            popped = self.entries.pop()
+            entry["resumes"] = popped.get("resumes") or popped
+        elif half_done:
+            # Something else is wanted now. It stays a step of its own, with its own way back.
+            half_done["in_progress"] = False
+            half_done["abandoned"] = True
         self.entries.append(entry)
         self.save()
         return entry
@@ -91,14 +97,21 @@ class History:
         if entry["action"] == "redo":
             entry["redone"] = self.redo.pop()
         elif entry["backup_checkpoint"]:
-            self._push_redo(entry["backup_checkpoint"], entry["position_before"])
+            self._push_redo(entry["backup_checkpoint"], entry["position_before"], entry.get("paths"))
         if not partial:
             self.data["position"] = position
         self.save()
 
-    def _push_redo(self, checkpoint: str, position: int | None) -> None:
+    def note_arrival(self, action: str, position: int | None) -> None:
+        """The tree was as wanted already: only the position moves, and a redo is used up."""
+        if action == "redo":
+            self.redo.pop()
+        self.data["position"] = position
+        self.save()
+
+    def _push_redo(self, checkpoint: str, position: int | None, paths: list[str] | None) -> None:
         if not self.redo or self.redo[-1]["checkpoint"] != checkpoint:
-            self.redo.append({"checkpoint": checkpoint, "position": position})
+            self.redo.append({"checkpoint": checkpoint, "position": position, "paths": paths})
 
     def begin_undo_restore(self, entry: dict[str, Any]) -> None:
         if not entry.get("in_progress"):
@@ -111,7 +124,8 @@ class History:
         if self.redo and self.redo[-1]["checkpoint"] == undone["backup_checkpoint"]:
             self.redo.pop()
         if backup and not half_done:
-            self._push_redo(backup, self.position)  # with whatever was done since that step
+            # With whatever was done since that step.
+            self._push_redo(backup, self.position, undone.get("paths"))
         elif undone.get("redone"):
             self.redo.append(undone["redone"])
         self.entries.remove(undone)
@@ -128,7 +142,8 @@ class History:
     def backups_in_use(self) -> set[str]:
         """Checkpoints that the last steps need for their way back or forward."""
         names = [e.get("backup_checkpoint") for e in self.entries[-KEPT_STEPS:]]
-        names += [e["checkpoint"] for e in self.entries[-KEPT_STEPS:] if e.get("action") == "redo"]
+        names += [e["checkpoint"] for e in self.entries[-KEPT_STEPS:]
+                  if e.get("action") == "redo" or e.get("in_progress")]
         names += [r["checkpoint"] for r in self.redo[-KEPT_STEPS:]]
         for entry in self.entries[-KEPT_STEPS:]:
             names += [(entry.get("redone") or {}).get("checkpoint"),

@@ -62,10 +62,12 @@ class RestorePlan:
 
 def plan_restore(checkpoint: str, then: bytes, then_trees: Trees, now: bytes, now_trees: Trees,
                  skipped: Skipped, paths: Paths,
-                 hidden: frozenset[bytes] = frozenset(), most: int = MAX_CHANGES) -> RestorePlan:
+                 hidden: frozenset[bytes] = frozenset(), most: int = MAX_CHANGES,
+                 looked_for: frozenset[bytes] = frozenset()) -> RestorePlan:
     """`skipped` says whether the rules of then or of now ignore a path; `hidden` is Rewind's own;
-    more than `most` changes cannot be right."""
+    more than `most` changes cannot be right; `looked_for` are paths that the look was told to take."""
     planner = _Planner(RestorePlan(checkpoint), then_trees, now_trees, skipped, paths, hidden, most)
+    planner.looked_for = looked_for
     planner.compare(b"", then_trees(then), now_trees(now))
     return planner.plan
 
@@ -80,6 +82,7 @@ class _Planner:
         self.paths = paths
         self.hidden = hidden
         self.most = most
+        self.looked_for: frozenset[bytes] = frozenset()
 
     def compare(self, folder: bytes, then: Tree, now: Tree) -> None:
         check_depth(folder)
@@ -96,7 +99,7 @@ class _Planner:
             elif target.kind == UNCOVERED:
                 pass  # it was there but not captured: whatever it is now stays
             elif present is None:
-                if now.partial:
+                if now.partial and not self._was_looked_for(path, target):
                     self._ask_for(path, target)  # it may be there; only pins were looked at
                 else:
                     self._add(path, target)
@@ -114,6 +117,12 @@ class _Planner:
                 self._change("chmod", path, target, present)
             if target.ref != present.ref:
                 self.compare(path, self.then_trees(target.ref), self.now_trees(present.ref))
+        elif not covered:
+            # Only something below is meant, and then or now this was no directory.
+            if target.kind == DIR:
+                self.plan.kept.append(Kept(path, IN_THE_WAY, conflict=True))
+            elif present.kind == DIR:
+                self.compare(path, EMPTY, self.now_trees(present.ref))
         elif target.kind == DIR:
             self._change("delete", path, None, present, in_the_way=True)
             self._add(path, target, present)
@@ -153,6 +162,14 @@ class _Planner:
             self._ask_for(path, target)
         elif self.paths.covers(path):
             self.plan.kept.append(Kept(path, present.ref.decode(), conflict=True))
+
+    def _was_looked_for(self, path: bytes, target: Entry) -> bool:
+        """Looked for and not found: then it is not there."""
+        if target.kind != DIR:
+            return path in self.looked_for
+        below = self.then_trees(target.ref).entries.items()
+        return any(e.kind != UNCOVERED for _, e in below) and all(
+            e.kind == UNCOVERED or self._was_looked_for(path + b"/" + name, e) for name, e in below)
 
     def _ask_for(self, path: bytes, target: Entry) -> None:
         if target.kind == DIR:

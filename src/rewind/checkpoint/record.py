@@ -199,11 +199,16 @@ class RecordFiles:
             raise CheckpointNotFound(name=name)
         except RewindError as error:
             raise StoreDamaged(what=error.message)
+        except OSError as error:
+            raise StoreDamaged(what=f"the metadata of {name} cannot be read: {error.strerror}")
         return decode_record(name, raw)
 
     def count(self) -> int:
         """How many directories there are; a few may never have become a checkpoint."""
         return len(self._names())
+
+    def last_name(self) -> str | None:
+        return max(self._names(), default=None)
 
     def _names(self) -> list[str]:
         try:

@@ -68,6 +68,20 @@ def plan_only(state: State, record: Record, paths: list[bytes] | None,
         return plan
 
 
+def first_that_differs(state: State, records: list[Record]) -> Record | None:
+    """The first of these checkpoints that going back to would change anything; one look for all."""
+    rules = state.rules()
+    snapshot = scan(state.root, rules, state.cache, state.objects, keep=False)
+    for record in records:
+        if record.tree == snapshot.root:
+            continue
+        with Source(state, record) as source:
+            plan, _ = _plan(state, source, rules, lambda _: snapshot, None)
+            if plan.changes or (plan.kept and plan.conflicts):
+                return record
+    return None
+
+
 def restore(state: State, record: Record, *, action: str = "restore",
             paths: list[bytes] | None = None, expected: RestorePlan | None = None,
             force: bool = False, skip_backup: bool = False, leaving: Record | None = None,
@@ -79,13 +93,42 @@ def restore(state: State, record: Record, *, action: str = "restore",
     with contextlib.ExitStack() as stack:
         source = stack.enter_context(Source(state, record))
         look_back = stack.enter_context(Source(state, leaving)) if leaving else None
-        draft, plan = _prepare(state, source, paths, progress, look_back)
-        stack.callback(draft.close)
-        _check_named(source, draft.snapshot, Paths(paths))
-        if expected is not None and not force:
-            _refuse_if_changed(expected, plan)
-        return _apply(state, source, draft, plan, action=action, paths=paths, force=force,
-                      skip_backup=skip_backup, progress=progress, position=position)
+        ready = _get_ready(state, source, paths, progress, look_back, force,
+                           None if force else expected)
+        stack.callback(ready.draft.close)
+        return _apply(state, source, ready, action=action, paths=paths,
+                      skip_backup=skip_backup, position=position)
+
+
+class _Ready:
+    """Captured, planned and staged: from here on it is one step after the other."""
+
+    def __init__(self, draft: Draft, plan: RestorePlan, applier: Applier) -> None:
+        self.draft = draft
+        self.plan = plan
+        self.applier = applier
+
+
+def _get_ready(state: State, source: Source, paths: list[bytes] | None, progress: Progress | None,
+               leaving: Source | None, force: bool, expected: RestorePlan | None = None) -> _Ready:
+    """`force` accepts that files changed since the plan was shown, never that what is overwritten is
+    in no backup: when something moves after the capture, the capture is made again."""
+    for attempt in range(_PATIENCE):
+        draft, plan = _prepare(state, source, paths, progress, leaving)
+        applier = Applier(state.root, source.blobs, state.staging, state.lock_now_ns or 0, progress)
+        try:
+            if expected is not None:
+                _refuse_if_changed(expected, plan)
+            applier.prepare(plan.changes)
+            return _Ready(draft, plan, applier)
+        except ChangedSincePlan:
+            draft.close()
+            if not force or attempt == _PATIENCE - 1:
+                raise
+        except BaseException:
+            draft.close()
+            raise
+    raise AssertionError("unreachable")
 
 
 def _prepare(state: State, source: Source, paths: list[bytes] | None, progress: Progress | None,
@@ -104,6 +147,8 @@ def _prepare(state: State, source: Source, paths: list[bytes] | None, progress: 
 
     plan, snapshot = _plan(state, source, state.rules(), look, paths, leaving)
     plan.foreign = _foreign(state, plan, snapshot)
+    if leaving is None:
+        _check_named(source, snapshot, Paths(paths))
     return drafts[0], plan
 
 
@@ -117,7 +162,7 @@ def _plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Sn
         snapshot = look(rules)
         plan = plan_restore(record.name, record.tree, source.tree, snapshot.root, snapshot.tree,
                             _skipped(state, source, then_rules, rules, leaving), wanted,
-                            rules.hidden, _most_changes(record, snapshot))
+                            rules.hidden, _most_changes(record, snapshot), rules.forced)
         if not plan.unknown:
             break
         rules = rules.forcing(plan.unknown)
@@ -220,33 +265,29 @@ def _refuse_if_changed(expected: RestorePlan, plan: RestorePlan) -> None:
         raise ChangedSincePlan(paths=", ".join(os.fsdecode(p) for p in moved[:5]))
 
 
-def _apply(state: State, source: Source, draft: Draft, plan: RestorePlan, *, action: str,
-           paths: list[bytes] | None, force: bool, skip_backup: bool, progress: Progress | None,
-           position: int | None) -> Restored:
+def _apply(state: State, source: Source, ready: _Ready, *, action: str, paths: list[bytes] | None,
+           skip_backup: bool, position: int | None) -> Restored:
+    plan = ready.plan
     result = Restored(source.record, plan)
     result.remaining = [(k.path, k.reason) for k in plan.conflicts]
     history = state.history()
     if not plan.changes and not history.interrupted():
-        state.objects.rollback()
         if not paths and not plan.conflicts:
-            history.data["position"] = position
-            history.save()
+            history.note_arrival(action, position)
         return result
-    applier = Applier(state.root, source.blobs, state.staging, state.lock_now_ns or 0, progress)
-    applier.prepare(plan.changes, force=force)
     if not skip_backup:
-        result.backup = _write_backup(state, draft, source.record)
+        result.backup = _write_backup(state, ready.draft, source.record)
     names = [os.fsdecode(p) for p in paths] if paths else None
     entry = history.begin(action, source.record.name, result.backup.name if result.backup else None, names)
-    _run(state, source, applier, result, paths, force)
+    _run(state, source, ready.applier, result, paths)
     history.finish(entry, position, partial=bool(paths))
     return result
 
 
 def _run(state: State, source: Source, applier: Applier, result: Restored,
-         paths: list[bytes] | None, force: bool) -> None:
+         paths: list[bytes] | None) -> None:
     """Make the changes, and look whether the tree is now as the checkpoint has it."""
-    applied = applier.run(result.plan.changes, force=force)
+    applied = applier.run(result.plan.changes)
     result.remaining += applied.failed
     result.plan.kept += [Kept(path, NOT_EMPTY) for path in applied.not_empty]
     explained = {path for path, _ in result.remaining} | {k.path for k in result.plan.kept}
@@ -311,9 +352,9 @@ def undo_restore(state: State, *, force: bool, progress: Progress | None) -> Res
         source = stack.enter_context(Source(state, state.timeline.find(name)))
         left = last_step(state)
         look_back = stack.enter_context(Source(state, left)) if left else None
-        draft, plan = _prepare(state, source, paths, progress, look_back)
-        stack.callback(draft.close)
-        return _take_back(state, source, draft, plan, paths, force, progress)
+        ready = _get_ready(state, source, paths, progress, look_back, force)
+        stack.callback(ready.draft.close)
+        return _take_back(state, source, ready, paths)
 
 
 def _way_back(entry: dict[str, Any]) -> str:
@@ -321,18 +362,16 @@ def _way_back(entry: dict[str, Any]) -> str:
     return first.get("backup_checkpoint") or ""
 
 
-def _take_back(state: State, source: Source, draft: Draft, plan: RestorePlan,
-               paths: list[bytes] | None, force: bool, progress: Progress | None) -> Restored:
+def _take_back(state: State, source: Source, ready: _Ready, paths: list[bytes] | None) -> Restored:
+    plan = ready.plan
     history = state.history()
     entry = history.entries[-1]
     result = Restored(source.record, plan)
     result.remaining = [(k.path, k.reason) for k in plan.conflicts]
     if plan.changes:
-        applier = Applier(state.root, source.blobs, state.staging, state.lock_now_ns or 0, progress)
-        applier.prepare(plan.changes, force=force)
-        result.backup = _write_backup(state, draft, source.record)
+        result.backup = _write_backup(state, ready.draft, source.record)
         history.begin_undo_restore(entry)
-        _run(state, source, applier, result, paths, force)
+        _run(state, source, ready.applier, result, paths)
     # Until this line the entry is still there: killed before it, undo-restore starts again.
     history.finish_undo_restore(entry, result.backup.name if result.backup else None)
     return result

@@ -207,7 +207,8 @@ def is_due(state: State) -> bool:
     if not rows:
         note_collection(state)
         return over
-    return since > _DAY or (over and since > 60)
+    # A negative age means that the clock was ahead then: better once too often than never again.
+    return since < 0 or since > _DAY or (over and since > 60)
 
 
 def note_collection(state: State) -> None:

@@ -101,6 +101,11 @@ class State:
             self._timeline = Timeline(self.files, self.derived)
         return self._timeline
 
+    def look_again(self) -> None:
+        """Other processes make checkpoints too; while we hold the lock they do not."""
+        if self.lock_now_ns is None:
+            self._timeline = None
+
     def history(self) -> History:
         return History(self.project.path("restore-history.json"))
 
@@ -117,6 +122,16 @@ class State:
         self._timeline = None
         self.lock_now_ns = lock.now_ns()
         self._sweep()
+
+    def end_writing(self) -> None:
+        """What was captured and not committed is dropped: a long-lived process must not go on holding
+        the database's own lock."""
+        self.lock_now_ns = None
+        try:
+            if self._objects:
+                self._objects.rollback()
+        except RewindError:
+            self.close()
 
     def is_busy(self) -> bool:
         """Whether another process holds the lock right now."""
@@ -193,6 +208,7 @@ class _Locked:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
+        self._state.end_writing()
         self._lock.close()
 
 

@@ -43,8 +43,9 @@ class Timeline:
         if self._loaded is None:
             rows = self._derived.query("SELECT name, stamp, summary FROM records"
                                        " ORDER BY sequence DESC LIMIT 1")
-            count = self._derived.query("SELECT count(*) FROM records")
-            if rows and count[0][0] == self.files.count() and self.files.stamp(rows[0][0]) == rows[0][1]:
+            seen = self._derived.query("SELECT count(*), max(name) FROM records")
+            if (rows and seen == [(self.files.count(), self.files.last_name())]
+                    and self.files.stamp(rows[0][0]) == rows[0][1]):
                 return Record(quickjson.loads(rows[0][2]))
         return self.all()[-1] if self.all() else None
 
@@ -53,7 +54,11 @@ class Timeline:
         rows = self._derived.query("SELECT name, stamp, summary FROM records")
         fresh = [(name, text) for name, stamp, text in rows if stamps.get(name) == stamp]
         # One call for all of them: with a thousand records this is most of `rewind list`.
-        records = [Record(data) for data in quickjson.loads("[" + ",".join(t for _, t in fresh) + "]")]
+        try:
+            found = quickjson.loads("[" + ",".join(text for _, text in fresh) + "]")
+        except ValueError:
+            found, fresh = [], []  # a rotten index: read the records themselves
+        records = [Record(data) for data in found]
         indexed = {name for name, _ in fresh}
         missing = [name for name in stamps if name not in indexed]
         stale: list[tuple[object, ...]] = [(n,) for n, _, _ in rows if n not in indexed]

@@ -10,7 +10,6 @@ from rewind.checkpoint.record import KINDS, Record, is_name, timestamp
 from rewind.checkpoint.source import Source
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE, fsync_dir
-from rewind.paths import TEMP_PREFIX
 from rewind.snapshot.listing import uncovered
 from rewind.snapshot.portable import links_out, read_snapshot, write_snapshot
 
@@ -57,7 +56,7 @@ def export_to_file(state: State, record: Record, path: str, *, force: bool = Fal
     path = os.path.abspath(path)
     check_target(path, force)
     folder, name = os.path.split(path)
-    temp = os.path.join(folder, f"{TEMP_PREFIX}{os.getpid()}-{name}"[:200])
+    temp = os.path.join(folder, f".{name[:200]}.{os.getpid()}.part")
     fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, PRIVATE_FILE)
     try:
         with os.fdopen(fd, "wb") as file:
@@ -141,6 +140,7 @@ def import_file(state: State, path: str, *, allow_links_out: bool = False,
 def _write_record(state: State, found: Imported, new_bytes: int) -> Record:
     # Not `create.write_record`: the code here is what it was, so undo and redo lead where they did.
     state.objects.commit()
+    state.objects.settle(state.on_shared_disk)
     code = {"format": "objects", "tree": found.root.hex(),
             "rules": found.metadata["code"]["rules"], "fileCount": found.files,
             "totalSize": found.bytes, "newBytes": new_bytes,

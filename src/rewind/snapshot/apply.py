@@ -12,7 +12,7 @@ import stat
 
 from rewind.errors import ChangedSincePlan
 from rewind.files import make_private_dir, write_all
-from rewind.paths import TEMP_PREFIX
+from rewind.paths import temp_name
 from rewind.snapshot.content import pieces_of
 from rewind.snapshot.read import read_file
 from rewind.snapshot.tree import DIR, FILES, LINK
@@ -57,11 +57,11 @@ class Applier:
         self._going: set[bytes] = set()  # paths that must go so that others can take their place
         self._cleared: set[bytes] = set()  # those that are gone by now
 
-    def prepare(self, changes: list[Change], *, force: bool = False) -> None:
+    def prepare(self, changes: list[Change]) -> None:
         """Look at every path once more and stage all content; the tree is not touched yet."""
         self._going = {c.path for c in changes if c.in_the_way}
         try:
-            moved = [c.path for c in changes if not force and not self._as_planned(c)]
+            moved = [c.path for c in changes if not self._as_planned(c)]
             if moved:
                 raise ChangedSincePlan(paths=", ".join(os.fsdecode(p) for p in moved[:5]))
             self._stage([c for c in changes if c.target and c.action == "write"])
@@ -69,12 +69,12 @@ class Applier:
             self.clean_up()
             raise
 
-    def run(self, changes: list[Change], *, force: bool = False) -> Applied:
+    def run(self, changes: list[Change]) -> Applied:
         """Make the changes, in an order in which each finds its place ready."""
         try:
             order = sorted(changes, key=_order)
             for number, change in enumerate(order):
-                self._make(change, force)
+                self._make(change)
                 self.progress("Writing files", number + 1, len(order))
             self._tighten(changes)
         finally:
@@ -114,9 +114,9 @@ class Applier:
 
     # one change
 
-    def _make(self, change: Change, force: bool) -> None:
+    def _make(self, change: Change) -> None:
         try:
-            if not force and not self._as_planned(change):
+            if not self._as_planned(change):
                 self._fail(change, "it changed while the restore was running")
                 return
             getattr(self, "_" + change.action)(change)
@@ -138,7 +138,7 @@ class Applier:
     def _put(self, fd: int, name: bytes, change: Change) -> None:
         assert change.target
         if change.target.kind == LINK:
-            temp = _temp_name()
+            temp = os.fsencode(temp_name())
             os.symlink(change.target.ref, temp, dir_fd=fd)
             self._rename_over(temp, name, fd)
             return
@@ -155,8 +155,13 @@ class Applier:
                 raise
 
     def _put_beside(self, fd: int, name: bytes, entry: Entry) -> None:
-        temp = _temp_name()
-        self._write_new(temp, entry, dir_fd=fd)
+        temp = os.fsencode(temp_name())
+        try:
+            self._write_new(temp, entry, dir_fd=fd)
+            self._keep_owner(temp, fd, name, entry.mode, at=fd)
+        except BaseException:
+            os.unlink(temp, dir_fd=fd)
+            raise
         try:
             self._rename_over(temp, name, fd)
         except OSError as error:
@@ -181,7 +186,8 @@ class Applier:
         finally:
             os.close(file)
 
-    def _keep_owner(self, staged: bytes, fd: int, name: bytes, mode: int) -> None:
+    def _keep_owner(self, staged: bytes, fd: int, name: bytes, mode: int,
+                    at: int | None = None) -> None:
         """As root, a restored file keeps the owner of what it replaces (or of its directory)."""
         if os.geteuid() != 0:
             return
@@ -189,8 +195,8 @@ class Applier:
             info = os.stat(name, dir_fd=fd, follow_symlinks=False)
         except FileNotFoundError:
             info = os.fstat(fd)
-        os.chown(staged, info.st_uid, info.st_gid)
-        os.chmod(staged, mode)  # chown drops the set-id bits
+        os.chown(staged, info.st_uid, info.st_gid, dir_fd=at)
+        os.chmod(staged, mode, dir_fd=at)  # chown drops the set-id bits
 
     def _mkdir(self, change: Change) -> None:
         folder, name = os.path.split(change.path)
@@ -347,10 +353,6 @@ def with_retry(applier: Applier, folder: bytes, action: Callable[[int], None]) -
         if not applier.loosen(folder):
             raise
         action(applier._dir(folder))
-
-
-def _temp_name() -> bytes:
-    return (TEMP_PREFIX + os.urandom(8).hex()).encode()
 
 
 def _order(change: Change) -> tuple[int, int, bytes]:

@@ -84,8 +84,10 @@ class ScanCache:
             return
         dead: list[tuple[object, ...]] = [
             (path,) for path, tree in self._db.query("SELECT path, tree FROM dirs") if tree not in live]
-        self._db.write([("DELETE FROM dirs WHERE path=?", dead),
-                        ("DELETE FROM stats WHERE path=?", dead), _set_top(0)])
+        done = self._db.write([("DELETE FROM dirs WHERE path=?", dead),
+                               ("DELETE FROM stats WHERE path=?", dead), _set_top(0)])
+        if not done:
+            self._db.forget_everything()
 
     def forget_all(self) -> None:
         if self._db:

@@ -76,7 +76,8 @@ def _read_stable(fd: int, sink: BlobSink | None, before: tuple[int, ...]) -> Rea
         if after == before and size == before[0]:
             return Read(kind, size, ref, after, True)
         before = after
-        os.lseek(fd, 0, os.SEEK_SET)
+        if stat.S_ISREG(before[4]):
+            os.lseek(fd, 0, os.SEEK_SET)
     return Read(kind, size, ref, before, False)
 
 

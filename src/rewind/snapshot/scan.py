@@ -127,7 +127,7 @@ class _Builder:
         self._read(progress)
         for folder in self._bottom_up():
             self._make_tree(folder)
-        top = self.out.known.get(b"") or self.known[b""]
+        top = self._known(b"")
         out = self.out
         out.root, out.files, out.bytes, out.uncovered = top.tree, top.files, top.size, top.uncovered
         return out
@@ -314,18 +314,20 @@ class _Builder:
             if reason:
                 entries[name] = Entry(UNCOVERED, 0, 0, reason)
             return None
-        known = self.out.known.get(child) or self.known[child]
-        if not known.files and self._only_ours(child, known):
-            del entries[name]
-            return None
+        known = self._known(child)
         entries[name] = Entry(DIR, entry.mode, 0, known.tree)
         return known
 
-    def _only_ours(self, folder: bytes, known: w.Known) -> bool:
-        """`.agent` with nothing in it but Rewind's state is Rewind's, not the project's."""
-        holds_state = os.path.basename(folder) == b".agent" or any(
-            os.path.dirname(hidden) == folder for hidden in self.rules.hidden)
-        return holds_state and not self.out.tree(known.tree).entries
+    def _known(self, folder: bytes) -> w.Known:
+        """The row of a directory, just made or from the cache; the latter only with its tree at hand.
+        Trees below it are as sure as it is: objects are deleted when nothing points at them."""
+        fresh = self.out.known.get(folder)
+        if fresh is not None:
+            return fresh
+        known = self.known.get(folder)
+        if known is None or (self.store is not None and not self.store.has(known.tree)):
+            raise StoreDamaged(what="a directory that the last scan saw is not in it any more")
+        return known
 
     def _note(self, folder: bytes, listing: w.Listing | None, old: w.Known | None, oid: bytes,
               below: list[w.Known]) -> None:

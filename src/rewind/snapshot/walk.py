@@ -37,6 +37,7 @@ _CHILD_MODE = {BOUNDARY: INSIDE_IGNORED, WHOLE: INSIDE_IGNORED, TOO_BIG_PINNED: 
 _NOT_WALKED = (TOO_BIG, CLOSED, UNWANTED, HIDDEN)
 
 _TYPE, _IS_DIR, _IS_FILE, _IS_LINK = 0o170000, 0o040000, 0o100000, 0o120000
+_SHARES = 256
 _ENOUGH_TO_SHARE = 24  # pending directories from which a second process pays
 
 
@@ -157,41 +158,53 @@ class Walker:
     # several processes
 
     def _shared(self, tasks: list[_Task], processes: int) -> bool:
-        """All processes draw task numbers from one pipe until it is empty."""
+        """All processes draw numbers of shares from one pipe until it is empty."""
         take, fill = os.pipe()
-        tasks = tasks[: (1 << 15) - 1]  # two bytes each, and a pipe holds 64 KB; BFS stops long before
-        os.write(fill, b"".join(i.to_bytes(2, "big") for i in range(len(tasks))))
+        # One byte for each share, so that the pipe holds them all, however small it is.
+        shares = [tasks[i::_SHARES] for i in range(min(_SHARES, len(tasks)))]
+        os.write(fill, bytes(range(len(shares))))
         os.close(fill)
         mark = (dict(self.found.changed), dict(self.found.failed), list(self.found.temps))
-        children = [self._fork(take, tasks) for _ in range(processes - 1)]
-        self._drain(take, tasks)
+        children = []
+        for _ in range(processes - 1):
+            try:
+                children.append(self._fork(take, shares))
+            except OSError:
+                break  # no more processes to be had: those that are there do the work
+        self._drain(take, shares)
         os.close(take)
         merged = [self._merge(child, out) for child, out in children]  # each of them, to reap it
         if not all(merged):  # a child died: do all of it again, alone
             self.found.changed, self.found.failed, self.found.temps = mark
         return all(merged)
 
-    def _fork(self, take: int, tasks: list[_Task]) -> tuple[int, int]:
+    def _fork(self, take: int, shares: list[list[_Task]]) -> tuple[int, int]:
         out, into = os.pipe()
-        child = os.fork()
+        try:
+            child = os.fork()
+        except OSError:
+            os.close(out)
+            os.close(into)
+            raise
         if not child:
-            self._child(take, into, tasks)
+            self._child(take, into, shares)
         os.close(into)
         return child, out
 
-    def _drain(self, take: int, tasks: list[Any]) -> None:
+    def _drain(self, take: int, shares: list[list[_Task]]) -> None:
         while True:
-            number = os.read(take, 2)
+            number = os.read(take, 1)
             if not number:
                 return
-            self._below(tasks[int.from_bytes(number, "big")])
+            for task in shares[number[0]]:
+                self._below(task)
 
-    def _child(self, take: int, into: int, tasks: list[Any]) -> None:
+    def _child(self, take: int, into: int, shares: list[list[_Task]]) -> None:
         status = 1
         try:
             self.found = Walked()
             self._may_chdir = True
-            self._drain(take, tasks)
+            self._drain(take, shares)
             found = self.found
             result = (found.failed, found.temps, [one.plain() for one in found.changed.values()])
             message = b"ok" + marshal.dumps(result)  # between two processes of ours, never on disk

@@ -82,13 +82,19 @@ class DerivedDb:
         except sqlite.DatabaseError:
             return []
 
-    def write(self, changes: Iterable[tuple[str, list[tuple[object, ...]]]]) -> None:
-        """All changes or none. A failure costs time later, never correctness, so it passes."""
+    def write(self, changes: Iterable[tuple[str, list[tuple[object, ...]]]]) -> bool:
+        """All changes or none. What is not remembered costs time later, so a failure passes."""
         try:
             self._db.execute("BEGIN IMMEDIATE")
             for statement, rows in changes:
                 self._db.executemany(statement, rows)
             self._db.execute("COMMIT")
+            return True
         except sqlite.DatabaseError:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
+            return False
+
+    def forget_everything(self) -> None:
+        self._db.close()
+        self._start_over()

@@ -22,6 +22,7 @@ _FULL = 2  # SQLite's number for synchronous=FULL
 _APPLICATION_ID = 0x52574E44  # "RWND"
 _BATCH_BYTES = 8 << 20
 _BULK_BATCH_BYTES = 32 << 20
+_WORTH_SHRINKING = 2 << 20
 _ROWS = 64  # in bulk, so many small rows go to SQLite together
 _ROW_BYTES = 64 << 10
 _SCHEMA = (
@@ -214,6 +215,15 @@ class ObjectStore:
         self.in_bulk = self._filling = False
         if self._db.in_transaction:
             self._run("ROLLBACK")
+            self._shrink_wal()
+
+    def _shrink_wal(self) -> None:
+        """A capture that filled the disk has its pages in the WAL still: give the space back."""
+        if _has_wal(self.path) and os.path.getsize(self.path + "-wal") > _WORTH_SHRINKING:
+            try:
+                self._run("PRAGMA wal_checkpoint(TRUNCATE)")
+            except StoreUnavailable:
+                pass  # readers, or no space even for that; the next one tries again
 
     def delete(self, oids: Iterable[bytes]) -> None:
         self._begin()

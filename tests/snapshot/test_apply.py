@@ -1,0 +1,346 @@
+"""Changes made to a real directory, while somebody swaps, edits and mounts things under them."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import subprocess
+import time
+from pathlib import Path
+from typing import Any, Optional
+
+import pytest
+
+from rewind.errors import ChangedSincePlan, StoreDamaged
+from rewind.snapshot.apply import Applied, Applier
+from rewind.snapshot.change import Change
+from rewind.snapshot.tree import DIR, FILE, LINK, Entry
+from rewind.store.blobs import oid_of
+
+
+class Memory:
+    def __init__(self) -> None:
+        self.blobs: dict[bytes, bytes] = {}
+
+    def add(self, data: bytes) -> bytes:
+        self.blobs[oid_of(data)] = data
+        return oid_of(data)
+
+    def get(self, oid: bytes) -> bytes:
+        if oid not in self.blobs:
+            raise StoreDamaged(what=f"object {oid.hex()} is missing")
+        return self.blobs[oid]
+
+    def has(self, oid: bytes) -> bool:
+        return oid in self.blobs
+
+
+class Bench:
+    def __init__(self, root: Path, staging: Path) -> None:
+        self.root = root
+        self.staging = staging
+        self.blobs = Memory()
+
+    def file(self, text: str, mode: int = 0o644) -> Entry:
+        return Entry(FILE, mode, len(text.encode()), self.blobs.add(text.encode()))
+
+    def applier(self) -> Applier:
+        return Applier(os.fsencode(self.root), self.blobs, str(self.staging), time.time_ns())
+
+    def apply(self, *changes: Change) -> Applied:
+        applier = self.applier()
+        applier.prepare(list(changes))
+        done = applier.run(list(changes))
+        assert not self.staging.exists()
+        assert not [n for _, d, f in os.walk(self.root) for n in (*d, *f) if n.startswith(".rewind-tmp-")]
+        return done
+
+
+def link(target: str) -> Entry:
+    return Entry(LINK, 0, len(target), target.encode())
+
+
+def folder(mode: int = 0o755) -> Entry:
+    return Entry(DIR, mode, 0, b"")
+
+
+def write(path: str, target: Entry, before: Optional[Entry] = None) -> Change:
+    return Change("write", path.encode(), target, before)
+
+
+@pytest.fixture
+def bench(project: Path, tmp_path: Path) -> Bench:
+    return Bench(project, tmp_path / "staging")
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(os.lstat(path).st_mode)
+
+
+# the plain cases
+
+def test_every_kind_of_change_is_made(bench: Bench) -> None:
+    root = bench.root
+    (root / "old").mkdir()
+    (root / "old/file").write_text("gone")
+    (root / "script").write_text("#!")
+    (root / "text").write_text("before")
+    done = bench.apply(
+        write("text", bench.file("after", 0o640), bench.file("before")),
+        write("d/e/new", bench.file("new", 0o600)), write("link", link("text")),
+        Change("mkdir", b"d", folder(0o750), None), Change("mkdir", b"d/e", folder(0o555), None),
+        Change("chmod", b"script", bench.file("#!", 0o755), bench.file("#!")),
+        Change("delete", b"old/file", None, bench.file("gone")), Change("rmdir", b"old", None, folder()))
+    assert done.failed == [] and done.not_empty == []
+    assert (root / "text").read_text() == "after" and mode_of(root / "text") == 0o640
+    assert (root / "d/e/new").read_text() == "new" and mode_of(root / "d/e") == 0o555
+    assert mode_of(root / "d") == 0o750 and mode_of(root / "script") == 0o755
+    assert os.readlink(root / "link") == "text" and not (root / "old").exists()
+
+
+def test_a_file_makes_room_for_a_directory_and_the_other_way_round(bench: Bench) -> None:
+    (bench.root / "x").write_text("file")
+    (bench.root / "y").mkdir()
+    (bench.root / "y/in").write_text("inside")
+    done = bench.apply(
+        Change("delete", b"x", None, bench.file("file"), True),
+        Change("mkdir", b"x", folder(), bench.file("file")),
+        write("x/in", bench.file("1")), Change("delete", b"y/in", None, bench.file("inside"), True),
+        Change("rmdir", b"y", None, folder(), True), write("y", bench.file("2"), folder()))
+    assert done.failed == []
+    assert (bench.root / "x/in").read_text() == "1" and (bench.root / "y").read_text() == "2"
+
+
+def test_a_link_is_replaced_and_never_written_through(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "victim").write_text("precious")
+    (bench.root / "file").symlink_to(tmp_path / "victim")
+    done = bench.apply(write("file", bench.file("new"), link(str(tmp_path / "victim"))))
+    assert done.failed == [] and (tmp_path / "victim").read_text() == "precious"
+    assert not (bench.root / "file").is_symlink() and (bench.root / "file").read_text() == "new"
+
+
+def test_a_hard_linked_file_elsewhere_keeps_its_content(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "twin").write_text("before")
+    os.link(tmp_path / "twin", bench.root / "file")
+    bench.apply(write("file", bench.file("after!"), bench.file("before")))
+    assert (tmp_path / "twin").read_text() == "before" and (bench.root / "file").read_text() == "after!"
+
+
+def test_a_directory_that_is_not_empty_after_all_stays(bench: Bench) -> None:
+    (bench.root / "d").mkdir()
+    (bench.root / "d/unknown").write_text("just came")
+    done = bench.apply(Change("rmdir", b"d", None, folder()))
+    assert done.not_empty == [b"d"] and done.failed == [] and (bench.root / "d/unknown").exists()
+
+
+def test_many_directories_do_not_use_up_the_file_descriptors(bench: Bench) -> None:
+    changes = []
+    for number in range(150):
+        changes += [Change("mkdir", b"d%d" % number, folder(), None), write(f"d{number}/f", bench.file("x"))]
+    before = len(os.listdir("/proc/self/fd")) if os.path.exists("/proc/self/fd") else 0
+    assert bench.apply(*changes).failed == []
+    assert len(list(bench.root.glob("*/f"))) == 150
+    if before:
+        assert len(os.listdir("/proc/self/fd")) == before
+
+
+# as planned, or not at all
+
+@pytest.mark.parametrize("planned, found", [
+    ("file", "other"), ("file", "longer text"), ("file", None), (None, "came"), ("file", "dir"),
+    ("dir", "file"), ("link", "file"), ("file", "link"), ("link", "other-link"), ("file", "fifo")])
+def test_a_path_that_is_not_as_planned_stops_everything_before_the_first_write(
+        bench: Bench, planned: Optional[str], found: Optional[str]) -> None:
+    entries: dict[Optional[str], Optional[Entry]] = {
+        None: None, "file": bench.file("1234 "), "dir": folder(), "link": link("one")}
+    path = bench.root / "it"
+    if found == "dir":
+        path.mkdir()
+    elif found == "fifo":
+        os.mkfifo(path)
+    elif found in ("link", "other-link"):
+        path.symlink_to("another")
+    elif found:
+        path.write_text(found)
+    (bench.root / "first").write_text("untouched")
+    with pytest.raises(ChangedSincePlan, match="it"):
+        bench.apply(Change("delete", b"first", None, bench.file("untouched")),
+                    write("it", bench.file("new"), entries[planned]))
+    assert (bench.root / "first").read_text() == "untouched" and not bench.staging.exists()
+
+
+def test_an_edit_of_equal_size_a_moment_ago_is_noticed(bench: Bench) -> None:
+    (bench.root / "it").write_text("edited")
+    with pytest.raises(ChangedSincePlan):
+        bench.apply(write("it", bench.file("new"), bench.file("before")))
+    assert (bench.root / "it").read_text() == "edited"
+
+
+def test_a_file_edited_after_the_look_is_left_alone_and_reported(bench: Bench) -> None:
+    for name in ("it", "other"):
+        (bench.root / name).write_text("before")
+    changes = [write(name, bench.file("new"), bench.file("before")) for name in ("it", "other")]
+    applier = bench.applier()
+    applier.prepare(changes)
+    (bench.root / "it").write_text("edited")
+    done = applier.run(changes)
+    assert [path for path, _ in done.failed] == [b"it"]
+    assert (bench.root / "it").read_text() == "edited" and (bench.root / "other").read_text() == "new"
+
+
+def test_missing_content_is_found_out_before_the_first_write(bench: Bench) -> None:
+    (bench.root / "a").write_text("before")
+    missing = Entry(FILE, 0o644, 3, b"m" * 32)
+    with pytest.raises(StoreDamaged):
+        bench.apply(write("a", bench.file("new"), bench.file("before")), write("b", missing))
+    assert (bench.root / "a").read_text() == "before" and not (bench.root / "b").exists()
+    assert not bench.staging.exists()
+
+
+# links swapped in
+
+def test_a_directory_that_is_a_link_now_is_refused(bench: Bench, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "victim").write_text("precious")
+    (bench.root / "d").symlink_to(outside)
+    changes = [write("d/new", bench.file("x")), write("d/victim", bench.file("x"), bench.file("precious")),
+               Change("delete", b"d/victim", None, bench.file("precious")),
+               Change("chmod", b"d/victim", bench.file("precious", 0o777), bench.file("precious")),
+               Change("mkdir", b"d/sub", folder(), None)]
+    with pytest.raises(ChangedSincePlan):
+        bench.apply(*changes)
+    applier = bench.applier()
+    applier.prepare([])  # the link came only now, as far as this one knows
+    applier._stage([c for c in changes if c.action == "write"])
+    done = applier.run(changes)
+    assert {path for path, _ in done.failed} == {b"d/new", b"d/victim", b"d/sub"}
+    assert os.listdir(outside) == ["victim"] and (outside / "victim").read_text() == "precious"
+    assert mode_of(outside / "victim") != 0o777
+
+
+def test_a_directory_swapped_for_a_link_after_the_look_is_not_followed(
+        bench: Bench, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    (outside / "e").mkdir(parents=True)
+    (bench.root / "d/e").mkdir(parents=True)
+    changes = [write("d/e/new", bench.file("x"))]
+    applier = bench.applier()
+    applier.prepare(changes)
+    os.rename(bench.root / "d", bench.root / "moved")
+    (bench.root / "d").symlink_to(outside)
+    applier.run(changes)
+    assert os.listdir(outside / "e") == []
+
+
+# where a rename is impossible
+
+def test_staging_on_another_file_system_is_written_beside_and_renamed(
+        bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    rename = os.rename
+
+    def across(source: Any, target: Any, **how: Any) -> None:
+        if "src_dir_fd" not in how and os.fsencode(source).startswith(os.fsencode(bench.staging)):
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        rename(source, target, **how)
+
+    monkeypatch.setattr(os, "rename", across)
+    (bench.root / "file").write_text("before")
+    done = bench.apply(write("file", bench.file("after", 0o751), bench.file("before")),
+                       write("new", bench.file("new")))
+    assert done.failed == [] and (bench.root / "file").read_text() == "after"
+    assert mode_of(bench.root / "file") == 0o751 and (bench.root / "new").read_text() == "new"
+
+
+def test_a_failed_rename_leaves_the_old_file_and_no_temporary_name(
+        bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(source: Any, target: Any, **how: Any) -> None:
+        raise OSError(errno.EXDEV if "src_dir_fd" not in how else errno.EIO, "trouble")
+
+    monkeypatch.setattr(os, "rename", broken)
+    (bench.root / "file").write_text("before")
+    done = bench.apply(write("file", bench.file("after!"), bench.file("before")))
+    assert [path for path, _ in done.failed] == [b"file"]
+    assert (bench.root / "file").read_text() == "before"
+
+
+def test_a_file_that_is_a_mount_point_is_written_in_place(bench: Bench, tmp_path: Path) -> None:
+    source, target = tmp_path / "mounted", bench.root / "file"
+    source.write_text("before, and longer")
+    target.write_text("")
+    mount = ["mount", "--bind", str(source), str(target)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("nothing can be mounted here")
+    try:
+        done = bench.apply(write("file", bench.file("after", 0o640), bench.file("before, and longer")))
+        assert done.failed == [] and target.read_text() == "after" == source.read_text()
+        assert mode_of(target) == 0o640
+    finally:
+        subprocess.run(["umount", target], check=True)
+
+
+def test_a_busy_file_is_written_in_place(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(source: Any, target: Any, **how: Any) -> None:
+        raise OSError(errno.EBUSY, "Device or resource busy")
+
+    (bench.root / "file").write_text("before")
+    inode = (bench.root / "file").stat().st_ino
+    monkeypatch.setattr(os, "rename", busy)
+    assert bench.apply(write("file", bench.file("now"), bench.file("before"))).failed == []
+    assert (bench.root / "file").read_text() == "now" and (bench.root / "file").stat().st_ino == inode
+
+
+# permissions
+
+def test_a_read_only_directory_is_opened_for_a_moment_and_closed_again(
+        bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    where = bench.root / "locked"
+    where.mkdir()
+    (where / "file").write_text("before")
+    (where / "gone").write_text("gone")
+    where.chmod(0o555)
+    refuse_in_read_only_directories(monkeypatch)
+    done = bench.apply(write("locked/file", bench.file("after!"), bench.file("before")),
+                       Change("delete", b"locked/gone", None, bench.file("gone")))
+    assert done.failed == [] and mode_of(where) == 0o555
+    assert (where / "file").read_text() == "after!" and os.listdir(where) == ["file"]
+
+
+def refuse_in_read_only_directories(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For root, whom no permission stops: what an ordinary user would meet."""
+    rename, unlink = os.rename, os.unlink
+
+    def check(fd: Optional[int]) -> None:
+        if fd is not None and not os.fstat(fd).st_mode & 0o200:
+            raise PermissionError(errno.EACCES, "Permission denied")
+
+    def checked_rename(source: Any, target: Any, **how: Any) -> None:
+        check(how.get("dst_dir_fd"))
+        rename(source, target, **how)
+
+    def checked_unlink(path: Any, *, dir_fd: Optional[int] = None) -> None:
+        check(dir_fd)
+        unlink(path, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "rename", checked_rename)
+    monkeypatch.setattr(os, "unlink", checked_unlink)
+
+
+def test_a_directory_with_permissions_that_allow_it_is_not_opened_further(
+        bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(source: Any, target: Any, **how: Any) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    (bench.root / "file").write_text("before")
+    monkeypatch.setattr(os, "rename", refused)
+    mode = mode_of(bench.root)
+    done = bench.apply(write("file", bench.file("after!"), bench.file("before")))
+    assert [path for path, _ in done.failed] == [b"file"] and mode_of(bench.root) == mode
+
+
+def test_special_mode_bits_come_back(bench: Bench) -> None:
+    done = bench.apply(write("tool", bench.file("#!", 0o4755)), write("secret", bench.file("x", 0)),
+                       Change("mkdir", b"shared", folder(0o1777), None))
+    assert done.failed == []
+    assert [mode_of(bench.root / n) for n in ("tool", "secret", "shared")] == [0o4755, 0, 0o1777]

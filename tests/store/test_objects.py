@@ -1,0 +1,278 @@
+"""The object store: what is put comes back whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from rewind.errors import FormatTooNew, RewindError, StoreDamaged
+from rewind.store import blobs
+from rewind.store.blobs import oid_of, pack
+from rewind.store.objects import ObjectStore, remove_database
+
+SOURCE = str(Path(__file__).resolve().parents[2] / "src")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "objects.db")
+
+
+@pytest.fixture
+def store(path: str) -> Iterator[ObjectStore]:
+    store = ObjectStore(path, create=True)
+    yield store
+    store.close()
+
+
+def tamper(path: str, statement: str, *values: object) -> None:
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(statement, values)
+
+
+@pytest.mark.parametrize("data", [b"", b"x", b"a" * 100_000, os.urandom(100_000), b"\0\1\2"])
+def test_what_is_put_comes_back(store: ObjectStore, data: bytes) -> None:
+    oid = store.put(data)
+    assert store.has(oid) and store.get(oid) == data and oid == oid_of(data)
+    store.commit()
+    assert store.get(oid) == data
+
+
+def test_the_same_content_is_stored_once(store: ObjectStore) -> None:
+    assert store.put(b"x" * 1000) == store.put(b"x" * 1000)
+    store.put_packed(oid_of(b"x" * 1000), pack(b"x" * 1000))
+    store.commit()
+    assert len(store.ids()) == 1 and store.top() == 1
+
+
+def test_the_database_is_private(store: ObjectStore, path: str) -> None:
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+
+
+def test_nothing_is_there_for_others_before_the_commit(store: ObjectStore, path: str) -> None:
+    store.commit()
+    store.settle(lambda: False)
+    oid = store.put(b"content")
+    reader = ObjectStore(path)
+    try:
+        assert not reader.has(oid)
+        store.commit()
+        assert reader.get(oid) == b"content"
+    finally:
+        reader.close()
+
+
+def test_readers_work_while_a_writer_is_at_it(store: ObjectStore, path: str) -> None:
+    old = store.put(b"old")
+    store.commit()
+    store.settle(lambda: False)
+    store.put(b"new" * 1000)
+    reader = ObjectStore(path)
+    try:
+        assert reader.get(old) == b"old"
+    finally:
+        reader.close()
+
+
+def test_on_a_shared_disk_there_is_no_write_ahead_log(store: ObjectStore, path: str) -> None:
+    store.put(b"content")
+    store.commit()
+    store.settle(lambda: True)
+    assert not os.path.exists(path + "-wal")
+
+
+def test_a_rollback_forgets_what_was_put(store: ObjectStore) -> None:
+    kept = store.put(b"kept")
+    store.commit()
+    gone = store.put(b"gone")
+    store.rollback()
+    assert store.has(kept) and not store.has(gone)
+
+
+def test_a_missing_object_is_damage_and_named(store: ObjectStore) -> None:
+    with pytest.raises(StoreDamaged, match=oid_of(b"x").hex()):
+        store.get(oid_of(b"x"))
+
+
+@pytest.mark.parametrize("packed", [
+    b"\x00other content", b"\x02other content", b"\x01" + zlib.compress(b"other content"), b"\x01garbage",
+    b"\x01" + zlib.compress(b"content" * 100)[:-3], b"\x07content", b"", "text", 5])
+def test_changed_content_is_never_handed_out(store: ObjectStore, path: str, packed: object) -> None:
+    oid = store.put(b"content" * 100)
+    other = store.put(b"whole")
+    store.commit()
+    tamper(path, "UPDATE objects SET data=? WHERE id=?", packed, oid)
+    with pytest.raises(StoreDamaged, match=oid.hex()):
+        store.get(oid)
+    assert store.get(other) == b"whole"
+
+
+def test_an_object_that_unpacks_to_far_too_much_is_refused(
+        store: ObjectStore, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blobs, "_MOST_UNPACKED", 10_000)
+    oid = store.put(bytes(1_000_000))
+    with pytest.raises(StoreDamaged, match="more than an object may hold"):
+        store.get(oid)
+
+
+def test_a_missing_store_is_not_made_in_passing(path: str) -> None:
+    with pytest.raises(StoreDamaged, match="missing"):
+        ObjectStore(path)
+    assert not os.path.exists(path)
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.parametrize("create", [False, True])
+@pytest.mark.parametrize("content", [b"garbage" * 1000, b"SQLite format 3\0" + b"\xff" * 5000])
+def test_a_file_that_is_no_database_is_damage(path: str, content: bytes, create: bool) -> None:
+    Path(path).write_bytes(content)
+    with pytest.raises(RewindError):
+        ObjectStore(path, create=create)
+    assert Path(path).read_bytes() == content
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_the_database_of_another_program_is_not_touched(path: str) -> None:
+    tamper(path, "CREATE TABLE theirs (x)")
+    tamper(path, "PRAGMA application_id=77")
+    before = Path(path).read_bytes()
+    for create in (False, True):
+        with pytest.raises(StoreDamaged, match="not a store of Rewind"):
+            ObjectStore(path, create=create)
+    assert Path(path).read_bytes() == before
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_newer_format_is_refused(store: ObjectStore, path: str) -> None:
+    store.close()
+    tamper(path, "PRAGMA user_version=2")
+    with pytest.raises(FormatTooNew):
+        ObjectStore(path)
+
+
+def test_a_store_that_is_there_already_is_opened_as_it_is(store: ObjectStore, path: str) -> None:
+    oid = store.put(b"content")
+    store.commit()
+    store.close()
+    again = ObjectStore(path, create=True)
+    try:
+        assert again.get(oid) == b"content"
+    finally:
+        again.close()
+
+
+def test_a_killed_writer_leaves_what_was_committed_and_a_sound_file(store: ObjectStore, path: str) -> None:
+    oid = store.put(b"committed")
+    store.commit()
+    store.settle(lambda: False)
+    store.close()
+    code = f"""
+import sys; sys.path.insert(0, {SOURCE!r})
+from rewind.store.objects import ObjectStore
+store = ObjectStore(sys.argv[1])
+for n in range(2000): store.put(b"%d " % n * 200)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+    writer = subprocess.Popen([sys.executable, "-I", "-S", "-c", code, path], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE)
+    assert writer.stdin and writer.stdout and writer.stdout.readline()
+    writer.send_signal(signal.SIGKILL)
+    writer.wait()
+    writer.stdin.close()
+    writer.stdout.close()
+    again = ObjectStore(path)
+    try:
+        assert again.ids() == [oid] and again.is_sound() and again.check() == []
+        assert again.get(again.put(b"next")) == b"next"
+        again.commit()
+    finally:
+        again.close()
+
+
+def test_deleted_objects_give_their_space_back(store: ObjectStore) -> None:
+    store.settle(lambda: False)
+    kept = store.put(b"kept")
+    gone = [store.put(os.urandom(50_000)) for _ in range(40)]
+    store.commit()
+    store.give_back_space()
+    before = store.size_on_disk()
+    store.delete(gone)
+    store.give_back_space()
+    assert store.size_on_disk() < before - 1_900_000
+    assert store.ids() == [kept] and store.get(kept) == b"kept"
+
+
+def test_the_highest_deleted_name_is_remembered(store: ObjectStore) -> None:
+    assert store.last_deleted() == ""
+    store.note_deleted("20260102_000000_001")
+    store.note_deleted("20260101_000000_001")
+    store.note_deleted("")
+    assert store.last_deleted() == "20260102_000000_001"
+
+
+def test_objects_stored_in_a_hurry_can_be_read_at_once_and_are_packed_later(store: ObjectStore) -> None:
+    before = store.put(b"before " * 1000)
+    store.commit()
+    store.begin_bulk()
+    contents = [b"%d " % n * 1000 for n in range(200)]
+    for data in contents:
+        store.put_packed(oid_of(data), pack(data, store.in_bulk))
+    store.end_bulk()
+    store.commit()
+    assert store.has_loose()
+    assert [store.get(oid_of(data)) for data in contents] == contents
+    large = sum(store.sizes().values())
+    while store.pack_loose():
+        pass
+    assert not store.has_loose() and sum(store.sizes().values()) < large / 10
+    assert [store.get(oid_of(data)) for data in contents] == contents
+    assert store.get(before) == b"before " * 1000
+
+
+def test_damage_is_not_packed_away(store: ObjectStore, path: str) -> None:
+    store.begin_bulk()
+    oid = oid_of(b"content" * 100)
+    store.put_packed(oid, pack(b"content" * 100, True))
+    store.end_bulk()
+    store.commit()
+    tamper(path, "UPDATE objects SET data=? WHERE id=?", b"\x02" + b"CONTENT" * 100, oid)
+    with pytest.raises(StoreDamaged, match=oid.hex()):
+        store.pack_loose()
+    store.rollback()
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("SELECT substr(data, 1, 1) FROM objects").fetchall() == [(b"\x02",)]
+
+
+def test_a_damaged_page_is_found_by_the_check(store: ObjectStore, path: str) -> None:
+    for _ in range(200):
+        store.put(os.urandom(2000))
+    store.commit()
+    store.close()
+    with open(path, "r+b") as file:
+        file.seek(8 * 4096)
+        file.write(os.urandom(40 * 4096))
+    again = ObjectStore(path)
+    try:
+        assert again.check() and all(path in problem for problem in again.check())
+    finally:
+        again.close()
+
+
+def test_removing_a_database_removes_what_lies_beside_it(store: ObjectStore, path: str) -> None:
+    store.close()
+    for suffix in ("-wal", "-shm", "-journal"):
+        Path(path + suffix).write_bytes(b"")
+    remove_database(path)
+    assert os.listdir(os.path.dirname(path)) == []
+    remove_database(path)
