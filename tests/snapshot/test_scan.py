@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import marshal
 import os
 import shutil
 import stat
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Callable
@@ -83,6 +85,9 @@ def look(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     monkeypatch.setattr(scanning, "read_file", counted)
     yield scanner
     scanner.close()
+    with warnings.catch_warnings():  # a refused cache must not trouble whatever test comes next
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 @pytest.fixture
@@ -513,6 +518,7 @@ def test_a_walker_that_dies_half_way_through_its_answer_does_not_change_the_resu
     assert settled(processes=2).root == settled.fresh_root()
 
 
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.parametrize("damage", ["deleted", "garbage", "cut", "other-owner"])
 def test_without_a_usable_cache_the_same_tree_is_found(settled: Scanner, damage: str) -> None:
     fill(settled.root)

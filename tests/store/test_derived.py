@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sqlite3
 import stat
+import warnings
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -18,6 +21,15 @@ ADD = "INSERT OR REPLACE INTO facts VALUES(?, ?)"
 @pytest.fixture
 def path(tmp_path: Path) -> str:
     return str(tmp_path / "scan-cache.db")
+
+
+@pytest.fixture(autouse=True)
+def no_leftovers() -> Iterator[None]:
+    """A connection to a refused file is collected here, not in whatever test comes next."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 def note(path: str, owner: str = "me", value: int = 1) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sqlite3
 import stat
 import subprocess
 import sys
+import warnings
 import zlib
 from collections.abc import Iterator
 from contextlib import closing
@@ -33,6 +35,15 @@ def store(path: str) -> Iterator[ObjectStore]:
     store = ObjectStore(path, create=True)
     yield store
     store.close()
+
+
+@pytest.fixture(autouse=True)
+def no_leftovers() -> Iterator[None]:
+    """A connection to a refused file is collected here, not in whatever test comes next."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 def tamper(path: str, statement: str, *values: object) -> None:

@@ -42,15 +42,21 @@ class DerivedDb:
         if fresh:
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE))
         db = sqlite.connect(self.path, timeout=2, isolation_level=None)
+        try:
+            self._get_ready(db, fresh)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _get_ready(self, db: sqlite.Connection, fresh: bool) -> None:
         if fresh or db.execute("PRAGMA user_version").fetchone()[0] == 0:
             self._create(db)
         owner = db.execute("SELECT value FROM facts WHERE key='owner'").fetchone()
         if db.execute("PRAGMA user_version").fetchone()[0] != _VERSION or owner != (self.owner,):
-            db.close()
             raise sqlite.DatabaseError("made by another version, or for another store")
         db.execute("PRAGMA synchronous=NORMAL")
         db.execute("PRAGMA wal_autocheckpoint=256")
-        return db
 
     def _create(self, db: sqlite.Connection) -> None:
         db.execute(f"PRAGMA journal_mode={'DELETE' if self._shared_disk else 'WAL'}")

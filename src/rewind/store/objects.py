@@ -45,14 +45,18 @@ class ObjectStore:
             raise StoreDamaged(what=f"{path} is missing")
         try:
             self._db = self._connect(create)
+        except sqlite.DatabaseError as error:
+            raise damage(path, error)
+        try:
             if create and self._pragma("application_id") == 0:
                 self._make_schema()
             self._check_identity()
             # Until the first checkpoint is written nothing here is worth an fsync: `settle` makes up
             # for it, and an `init` that lost its power begins again.
             self._run(f"PRAGMA synchronous={'OFF' if create else 'FULL'}")
-        except sqlite.DatabaseError as error:
-            raise damage(path, error)
+        except BaseException:
+            self._db.close()
+            raise
 
     def _connect(self, create: bool) -> sqlite.Connection:
         if create:
