@@ -51,7 +51,8 @@ def tamper(path: str, statement: str, *values: object) -> None:
         db.execute(statement, values)
 
 
-@pytest.mark.parametrize("data", [b"", b"x", b"a" * 100_000, os.urandom(100_000), b"\0\1\2"])
+@pytest.mark.parametrize("data", [b"", b"x", b"a" * 100_000, bytes(range(256)) * 400, b"\0\1\2"],
+                         ids=["empty", "one", "repetitive", "all-bytes", "control"])
 def test_what_is_put_comes_back(store: ObjectStore, data: bytes) -> None:
     oid = store.put(data)
     assert store.has(oid) and store.get(oid) == data and oid == oid_of(data)
