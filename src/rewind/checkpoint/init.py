@@ -12,8 +12,6 @@ from rewind.errors import RewindError, StoreNotTrusted
 from rewind.files import make_private_dir, write_atomic
 from rewind.paths import STORE_FILE, Project, global_state, open_project, project_state
 
-_CONTENT = ("objects.db", "checkpoints")
-
 
 def init_project(root: str, home: str, mode: str, trust: bool) -> tuple[State, bool]:
     """The opened state, and whether it is new."""
@@ -40,11 +38,13 @@ def _reopen(project: Project, mode: str, trust: bool) -> State:
 
 
 def _refuse_planted(project: Project, trust: bool) -> None:
-    """Content without a store file was not left by us: `_create` writes the file first of all."""
+    """Content without a store file was not left by us: `_create` writes that file before any content."""
     if os.path.islink(project.state) or os.path.islink(os.path.dirname(project.state)):
         raise RewindError(f"{project.state} lies behind a symbolic link, and Rewind does not follow it.",
                           hint="Remove the link, then run `rewind init` again.")
-    if not trust and any(os.path.lexists(project.path(name)) for name in _CONTENT):
+    records = project.path("checkpoints")
+    empty = not os.path.lexists(records) or (os.path.isdir(records) and not os.listdir(records))
+    if not trust and (not empty or os.path.lexists(project.path("objects.db"))):
         raise StoreNotTrusted(path=project.state)
 
 

@@ -63,7 +63,7 @@ def show_plan(plan: RestorePlan, as_json: bool) -> int:
         _line(paint("-", "red"), path, "not in any checkpoint yet" if path in foreign else "")
     for kept in plan.kept:
         _line(paint("=", "dim"), kept.path, f"kept: {explain(kept.reason)}")
-    print(f"{_counts(plan)} would be done to go back to {plan.checkpoint}" if not plan.empty
+    print(f"Plan: {_counts(plan)}, to be as in {plan.checkpoint}" if not plan.empty
           else f"Nothing differs from {plan.checkpoint}")
     return DONE
 
