@@ -14,11 +14,11 @@ from typing import Any, Callable
 
 import pytest
 
-from rewind.checkpoint.plan import paths_in
 from rewind.snapshot import scan as scanning
 from rewind.snapshot import walk
 from rewind.snapshot.cache import ScanCache
 from rewind.snapshot.content import whole
+from rewind.snapshot.listing import every_path
 from rewind.snapshot.read import read_file
 from rewind.snapshot.rules import Rules
 from rewind.snapshot.scan import Snapshot, scan
@@ -56,7 +56,7 @@ class Scanner:
 
     def entries(self, **how: Any) -> dict[bytes, Entry]:
         snapshot = self(**how)
-        return paths_in(snapshot.tree, snapshot.root)
+        return dict(every_path(snapshot.root, snapshot.tree))
 
     def contents(self) -> dict[bytes, bytes]:
         return {path: whole(entry, self.store) for path, entry in self.entries().items()
@@ -273,7 +273,7 @@ def test_a_pin_is_captured_inside_a_directory_that_never_is(settled: Scanner) ->
     assert reasons(settled.entries()) == {b"node_modules": b"skip-list"}
     settled.use(pins=[b"node_modules/pkg/lib/keep.js"])
     snapshot = settled()
-    entries = paths_in(snapshot.tree, snapshot.root)
+    entries = dict(every_path(snapshot.root, snapshot.tree))
     assert set(entries) == {b"node_modules", b"node_modules/pkg", b"node_modules/pkg/lib",
                             b"node_modules/pkg/lib/keep.js"}
     assert snapshot.tree(entries[b"node_modules/pkg/lib"].ref).partial == b"pins-only"
@@ -555,7 +555,7 @@ def test_any_name_is_captured_and_temporary_names_of_ours_are_not(settled: Scann
         Path(os.fsdecode(root + b"/" + name)).write_bytes(name)
     (settled.root / ".rewind-tmp-0123456789abcdef").write_text("left by a killed restore")
     snapshot = settled()
-    assert {p: whole(e, settled.store) for p, e in paths_in(snapshot.tree, snapshot.root).items()} == {
+    assert {p: whole(e, settled.store) for p, e in every_path(snapshot.root, snapshot.tree)} == {
         name: name for name in (b"\xff\xfe", b"new\nline", b" ", b"-", "ü".encode(), b"a\\b", b"x" * 255)}
     assert snapshot.temps == [b".rewind-tmp-0123456789abcdef"]
 

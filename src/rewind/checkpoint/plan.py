@@ -235,14 +235,3 @@ class _Planner:
         if len(self.plan.changes) >= self.most:
             raise StoreDamaged(what=f"{self.plan.checkpoint} claims to hold more paths than make sense")
         self.plan.changes.append(Change(action, path, target, before, in_the_way))
-
-
-def paths_in(trees: Trees, root: bytes, folder: bytes = b"") -> dict[bytes, Entry]:
-    """Every path of a tree with its entry; for small trees and tests."""
-    found: dict[bytes, Entry] = {}
-    for name, entry in (trees(root) if root else EMPTY).entries.items():
-        path = folder + b"/" + name if folder else name
-        found[path] = entry
-        if entry.kind == DIR:
-            found.update(paths_in(trees, entry.ref, path))
-    return found

@@ -114,7 +114,7 @@ def _problem(name: str, data: Any) -> str:
     for key, kind in wanted.items():
         if not isinstance(data.get(key), kind):
             return f"lacks a usable {key!r}"
-    if not _is_timestamp(data["createdAt"]):
+    if not is_timestamp(data["createdAt"]):
         return "has an unreadable 'createdAt'"
     if not isinstance(code, dict) or code.get("format") not in ("objects", "archive"):
         return "has no usable 'code'"
@@ -129,7 +129,7 @@ def _is_id(value: object) -> bool:
     return isinstance(value, str) and len(value) == 64 and all(c in "0123456789abcdef" for c in value)
 
 
-def _is_timestamp(text: str) -> bool:
+def is_timestamp(text: str) -> bool:
     try:
         timestamp(text)
     except (ValueError, IndexError):

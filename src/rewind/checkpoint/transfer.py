@@ -6,7 +6,7 @@ import os
 import stat
 
 from rewind.checkpoint.create import new_record
-from rewind.checkpoint.record import KINDS, Record, is_name, timestamp
+from rewind.checkpoint.record import KINDS, Record, is_name, is_timestamp
 from rewind.checkpoint.source import Source
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE, fsync_dir
@@ -166,18 +166,10 @@ def _description(metadata: dict[str, Any]) -> str:
 def _origin(metadata: dict[str, Any]) -> dict[str, Any]:
     """What the record was called at home. A stranger wrote it, so each field is looked at."""
     checks: dict[str, Callable[[str], bool]] = {
-        "name": is_name, "createdAt": _is_timestamp, "kind": KINDS.__contains__}
+        "name": is_name, "createdAt": is_timestamp, "kind": KINDS.__contains__}
     origin: dict[str, Any] = {}
     for key, is_sound in checks.items():
         value = metadata.get(key)
         sound = isinstance(value, str) and len(value) < _LONGEST_FIELD and is_sound(value)
         origin[key] = value if sound else None
     return origin
-
-
-def _is_timestamp(text: str) -> bool:
-    try:
-        timestamp(text)
-    except (ValueError, IndexError):
-        return False
-    return True

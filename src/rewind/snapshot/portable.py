@@ -12,6 +12,7 @@ import stat
 from rewind.errors import ArchiveRefused, StoreDamaged
 from rewind.snapshot import manifest as manifests
 from rewind.snapshot.content import pieces_of
+from rewind.snapshot.listing import every_path
 from rewind.snapshot.tree import (
     CHUNKED,
     DIR,
@@ -54,7 +55,7 @@ def write_snapshot(file: BinaryIO, metadata: dict[str, Any], root: bytes, trees:
     out.add_file(MANIFEST, 0o644, len(raw), [raw])
     out.add_dir(TOP, 0o755)
     done = 0
-    for path, entry in _walk(root, trees):
+    for path, entry in every_path(root, trees):
         name = TOP + b"/" + path
         if entry.kind == DIR:
             out.add_dir(name, entry.mode)
@@ -88,7 +89,7 @@ def _manifest(metadata: dict[str, Any], root: bytes, trees: Trees,
     uncovered: list[tuple[bytes, bytes]] = []
     partial = [(b"", trees(root).partial)]
     files = 0
-    for path, entry in _walk(root, trees):
+    for path, entry in every_path(root, trees):
         if entry.kind == UNCOVERED:
             uncovered.append((path, entry.ref))
         elif entry.kind == DIR:
@@ -99,24 +100,9 @@ def _manifest(metadata: dict[str, Any], root: bytes, trees: Trees,
     return manifests.encode(metadata, rules, uncovered, partial), files
 
 
-def _walk(root: bytes, trees: Trees) -> Iterator[tuple[bytes, Entry]]:
-    """Every path of a snapshot; no recursion, so that no depth is too much."""
-    stack = [(b"", iter(sorted(trees(root).entries.items())))]
-    while stack:
-        prefix, rest = stack[-1]
-        for name, entry in rest:
-            yield prefix + name, entry
-            if entry.kind == DIR:
-                below = trees(entry.ref).entries
-                stack.append((prefix + name + b"/", iter(sorted(below.items()))))
-                break
-        else:
-            stack.pop()
-
-
 def links_out(root: bytes, trees: Trees) -> list[bytes]:
     """The links for which an import refuses the snapshot, unless it is told to allow them."""
-    return [path for path, entry in _walk(root, trees)
+    return [path for path, entry in every_path(root, trees)
             if entry.kind == LINK and leads_out(path, entry.ref)]
 
 
