@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sqlite3
 import stat
-import warnings
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -21,15 +18,6 @@ ADD = "INSERT OR REPLACE INTO facts VALUES(?, ?)"
 @pytest.fixture
 def path(tmp_path: Path) -> str:
     return str(tmp_path / "scan-cache.db")
-
-
-@pytest.fixture(autouse=True)
-def no_leftovers() -> Iterator[None]:
-    """A connection to a refused file is collected here, not in whatever test comes next."""
-    yield
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()
 
 
 def note(path: str, owner: str = "me", value: int = 1) -> None:
@@ -54,7 +42,6 @@ def test_facts_about_another_store_are_forgotten(path: str) -> None:
     assert fact(path, "me") == []
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.parametrize("content", [b"", b"x", b"garbage" * 999, b"SQLite format 3\0" + b"\xff" * 9000])
 def test_a_file_that_is_no_database_is_replaced(path: str, content: bytes) -> None:
     Path(path).write_bytes(content)
@@ -63,7 +50,6 @@ def test_a_file_that_is_no_database_is_replaced(path: str, content: bytes) -> No
     assert fact(path) == [(1,)]
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_a_database_cut_short_anywhere_is_replaced_or_read(path: str) -> None:
     note(path)
     whole = Path(path).read_bytes()
@@ -76,7 +62,6 @@ def test_a_database_cut_short_anywhere_is_replaced_or_read(path: str) -> None:
         assert fact(path) in ([(2,)], [])
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_another_version_starts_over(path: str) -> None:
     note(path)
     with closing(sqlite3.connect(path)) as db:

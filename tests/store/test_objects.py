@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sqlite3
 import stat
 import subprocess
 import sys
-import warnings
 import zlib
 from collections.abc import Iterator
 from contextlib import closing
@@ -35,15 +33,6 @@ def store(path: str) -> Iterator[ObjectStore]:
     store = ObjectStore(path, create=True)
     yield store
     store.close()
-
-
-@pytest.fixture(autouse=True)
-def no_leftovers() -> Iterator[None]:
-    """A connection to a refused file is collected here, not in whatever test comes next."""
-    yield
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()
 
 
 def tamper(path: str, statement: str, *values: object) -> None:
@@ -143,7 +132,6 @@ def test_a_missing_store_is_not_made_in_passing(path: str) -> None:
     assert not os.path.exists(path)
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.parametrize("create", [False, True])
 @pytest.mark.parametrize("content", [b"garbage" * 1000, b"SQLite format 3\0" + b"\xff" * 5000])
 def test_a_file_that_is_no_database_is_damage(path: str, content: bytes, create: bool) -> None:
@@ -153,7 +141,6 @@ def test_a_file_that_is_no_database_is_damage(path: str, content: bytes, create:
     assert Path(path).read_bytes() == content
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_the_database_of_another_program_is_not_touched(path: str) -> None:
     tamper(path, "CREATE TABLE theirs (x)")
     tamper(path, "PRAGMA application_id=77")
@@ -164,7 +151,6 @@ def test_the_database_of_another_program_is_not_touched(path: str) -> None:
     assert Path(path).read_bytes() == before
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_a_newer_format_is_refused(store: ObjectStore, path: str) -> None:
     store.close()
     tamper(path, "PRAGMA user_version=2")
