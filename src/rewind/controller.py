@@ -16,7 +16,7 @@ import os
 from rewind.checkpoint import retention
 from rewind.checkpoint.create import capture, write_record
 from rewind.checkpoint.state import State
-from rewind.errors import NothingToRedo, NothingToUndo, NotInitialised, PathNotFound, RewindError
+from rewind.errors import NothingToRedo, NothingToUndo, NotInitialised, PathNotFound
 from rewind.paths import Project, find_project, rewind_home
 from rewind.snapshot.scan import scan
 
@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager, ExitStack
     from typing import Any, BinaryIO
 
+    from rewind.checkpoint.go_back import Back, BackPlan
     from rewind.checkpoint.plan import RestorePlan
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.restore import Restored
     from rewind.checkpoint.retention import Collected
+    from rewind.checkpoint.session_tree import SessionInfo
     from rewind.checkpoint.source import Source
     from rewind.checkpoint.status import Status
     from rewind.checkpoint.transfer import Exported
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from rewind.snapshot.scan import Progress, Snapshot
     from rewind.snapshot.tree import Entry, Tree
     from rewind.store.blobs import Blobs
+    from rewind.transcript.find import SessionFile
+    from rewind.transcript.index import SessionIndex
 
 
 class Saved:
@@ -137,8 +141,11 @@ class Controller:
     # checkpoints
 
     def save(self, description: str = "", *, kind: str = "manual", if_changed: bool = False,
-             trigger: dict[str, Any] | None = None, wait: float = 10.0,
-             progress: Progress | None = None) -> Saved:
+             trigger: dict[str, Any] | None = None, session: SessionFile | None = None,
+             wait: float = 10.0, progress: Progress | None = None) -> Saved:
+        """A checkpoint of the code and of the conversation: that of `session`, else the current one."""
+        from rewind.checkpoint.conversation import capture_current
+
         state = self.state
         with state.locked("save", wait):
             draft = capture(state, state.rules(), progress)
@@ -148,7 +155,8 @@ class Controller:
                     state.objects.commit()
                     draft.snapshot.remember(state.cache)
                     return Saved(newest, False)
-                saved = Saved(write_record(state, draft, kind, description, trigger), True)
+                chat = capture_current(state, session)
+                saved = Saved(write_record(state, draft, kind, description, trigger, chat), True)
             finally:
                 draft.close()
             chore = "gc" if retention.is_due(state) else "pack" if state.objects.has_loose() else ""
@@ -181,19 +189,36 @@ class Controller:
 
         return going_back.plan_only(self.state, self.find(name), paths)
 
-    def restore(self, name: str = "", *, mode: str = "code", paths: list[bytes] | None = None,
-                plan: RestorePlan | None = None, force: bool = False, skip_backup: bool = False,
-                progress: Progress | None = None) -> Restored:
-        """Bring the code back. With a `plan` that was shown, refuses when files changed since."""
-        from rewind.checkpoint import restore as going_back
+    def restore(self, name: str = "", *, mode: str = "both", paths: list[bytes] | None = None,
+                plan: RestorePlan | None = None, in_place: bool = False, force: bool = False,
+                skip_backup: bool = False, progress: Progress | None = None) -> Restored:
+        """Bring back the code, the conversation or both. With a `plan` that was shown, refuses when files
+        changed since. Some paths alone have no conversation; nor have checkpoints made without an agent."""
+        from rewind.checkpoint.go_back import restore_checkpoint
 
-        if mode != "code":
-            raise RewindError("This version of Rewind restores code only.")
         with self.state.locked("restore"):
             record = self.find(name or (plan.checkpoint if plan else ""))
-            return going_back.restore(self.state, record, paths=paths, expected=plan, force=force,
-                                      skip_backup=skip_backup, progress=progress,
-                                      position=record.sequence)
+            return restore_checkpoint(self.state, record, mode="code" if paths else mode, paths=paths,
+                                      expected=plan, in_place=in_place, force=force,
+                                      skip_backup=skip_backup, progress=progress)
+
+    def plan_back(self, n: int, *, both: bool = False, in_place: bool = False,
+                  session: str | None = None) -> BackPlan:
+        """What `rewind_back` would do; nothing is written."""
+        from rewind.checkpoint.go_back import plan_back
+
+        return plan_back(self.state, n, both=both, in_place=in_place, session=session)
+
+    def rewind_back(self, n: int = 1, *, both: bool = False, in_place: bool = False,
+                    session: str | None = None, force: bool = False,
+                    progress: Progress | None = None) -> Back:
+        """Take back the last `n` prompts: the conversation as a fork (or in its own file), and with
+        `both` the code as it was before the first of them."""
+        from rewind.checkpoint.go_back import plan_back, rewind_back
+
+        with self.state.locked("back"):
+            plan = plan_back(self.state, n, both=both, in_place=in_place, session=session, plan_code=False)
+            return rewind_back(self.state, plan, force=force, progress=progress)
 
     def write_to(self, name: str, target: str, *, paths: list[bytes] | None = None,
                  progress: Progress | None = None) -> list[bytes]:
@@ -227,23 +252,22 @@ class Controller:
             raise NothingToUndo()
         return record
 
-    def plan_redo(self) -> RestorePlan:
+    def plan_redo(self) -> RestorePlan | None:
+        """None when only the conversation would move."""
         from rewind.checkpoint import restore as going_back
 
         target = self._redo_target()
-        return going_back.plan_only(self.state, self.find(target["checkpoint"]), _paths_of(target),
+        if not target["checkpoint"]:
+            return None
+        return going_back.plan_only(self.state, self.find(target["checkpoint"]), going_back.paths_of(target),
                                     going_back.last_step(self.state))
 
     def redo(self, *, force: bool = False, progress: Progress | None = None) -> Restored:
         """Go forward again to the state that the last step back had left."""
-        from rewind.checkpoint import restore as going_back
+        from rewind.checkpoint.go_back import redo
 
         with self.state.locked("redo"):
-            target = self._redo_target()
-            return going_back.restore(self.state, self.find(target["checkpoint"]), action="redo",
-                                      paths=_paths_of(target), force=force, progress=progress,
-                                      leaving=going_back.last_step(self.state),
-                                      position=target["position"])
+            return redo(self.state, self._redo_target(), force=force, progress=progress)
 
     def _redo_target(self) -> dict[str, Any]:
         redo = self.state.history().redo
@@ -251,22 +275,94 @@ class Controller:
             raise NothingToRedo()
         return redo[-1]
 
-    def plan_undo_restore(self) -> RestorePlan:
+    def plan_undo_restore(self) -> RestorePlan | None:
+        """None when only the conversation would move."""
         from rewind.checkpoint import restore as going_back
 
+        if not going_back.has_code(self.state):
+            return None
         name, paths = going_back.last_backup(self.state)
         return going_back.plan_only(self.state, self.find(name), paths, going_back.last_step(self.state))
 
     def undo_restore(self, *, force: bool = False, progress: Progress | None = None) -> Restored:
-        """Take back the last restore, undo or redo."""
-        from rewind.checkpoint import restore as going_back
+        """Take back the last restore, undo, redo or step back: code and conversation."""
+        from rewind.checkpoint.go_back import undo_restore
 
         with self.state.locked("undo-restore"):
-            return going_back.undo_restore(self.state, force=force, progress=progress)
+            return undo_restore(self.state, force=force, progress=progress)
 
     def interrupted(self) -> dict[str, Any] | None:
         """The restore that a killed process left half done, if there is one."""
         return self.state.history().interrupted()
+
+    # conversations
+
+    def sessions(self) -> list[SessionInfo]:
+        """The agents' sessions in this project, latest first, each with its parent."""
+        from rewind.checkpoint.session_tree import session_infos
+
+        return session_infos(self.state)
+
+    def session(self, text: str) -> SessionInfo:
+        """One of them, by its id or the beginning of it."""
+        from rewind.transcript.find import find_session
+
+        infos = self.sessions()
+        found = find_session([info.file for info in infos], text)
+        return next(info for info in infos if info.file is found)
+
+    def session_index(self, text: str | None = None) -> SessionIndex:
+        """The turns of a session: by id, by the path of its transcript, or of the current one."""
+        from rewind.checkpoint.which_session import choose_session
+        from rewind.transcript.index import read_index
+
+        found = choose_session(self.state, text).session
+        return read_index(found.path, found.profile)
+
+    def rename_fork(self, text: str, name: str) -> SessionInfo:
+        from rewind.checkpoint import forks
+
+        with self.state.locked("forks"):
+            info = self.session(text)
+            forks.rename(self.state, info, name)
+            return info
+
+    def promote_fork(self, text: str) -> SessionInfo:
+        from rewind.checkpoint import forks
+
+        with self.state.locked("forks"):
+            info = self.session(text)
+            parents = [other for other in self.sessions() if other.session_id == info.parent]
+            forks.promote(self.state, info, parents[0] if parents else None)
+            return info
+
+    def delete_forks(self, texts: list[str]) -> list[SessionInfo]:
+        """To the trash. All of them are looked at before the first one is moved."""
+        from rewind.checkpoint import forks
+
+        with self.state.locked("forks"):
+            infos = [self.session(text) for text in texts]
+            for info in infos:
+                forks.check_deletable(self.state, info)
+            for info in infos:
+                forks.delete(self.state, info)
+            return infos
+
+    def undelete_fork(self, text: str) -> str:
+        from rewind.checkpoint import forks
+
+        with self.state.locked("forks"):
+            return forks.undelete(self.state, text)
+
+    def deleted_forks(self) -> list[dict[str, Any]]:
+        from rewind.checkpoint import forks
+
+        return forks.trashed(self.state)
+
+    def resume_command(self, info: SessionInfo) -> str:
+        from rewind.checkpoint.chat import resume_command
+
+        return resume_command(self.state, info.file.profile, info.session_id, info.file.path)
 
     # looking
 
@@ -388,11 +484,6 @@ class Controller:
 
     def disk_use(self) -> int:
         return retention.disk_use(self.state)
-
-
-def _paths_of(step: dict[str, Any]) -> list[bytes] | None:
-    """The paths that a step in the history was limited to."""
-    return [os.fsencode(p) for p in step["paths"]] if step.get("paths") else None
 
 
 def _wanted_mode(home: str) -> str:

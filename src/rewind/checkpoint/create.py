@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from rewind.checkpoint.conversation import Captured
     from rewind.checkpoint.state import State
     from rewind.snapshot.rules import Rules
     from rewind.snapshot.scan import Progress, Snapshot
@@ -96,20 +97,24 @@ def _code(snapshot: Snapshot, form: str, rules_id: bytes, new_bytes: int) -> dic
 
 
 def write_record(state: State, draft: Draft, kind: str, description: str,
-                 trigger: dict[str, Any] | None = None,
-                 extra: dict[str, Any] | None = None) -> Record:
-    """Give the draft its name and make it a checkpoint."""
+                 trigger: dict[str, Any] | None = None, chat: Captured | None = None) -> Record:
+    """Give the draft its name and make it a checkpoint, together with the conversation if there is one."""
     if draft.archive is None:
         state.objects.commit()
         state.objects.settle(state.on_shared_disk)
     newest = state.timeline.newest()
     record = new_record(state, newest, kind, description, draft.code,
-                        {"trigger": trigger or {}, **(extra or {})})
+                        {"trigger": trigger or {}, "hasTranscript": chat is not None,
+                         "transcript": chat.data if chat else None})
     if draft.archive is not None:
         _write_archive(state, record, draft)
+    if chat:
+        chat.write_beside(state, record.name)
     state.files.write(record)
     if draft.archive is None:
         draft.snapshot.remember(state.cache)
+    if chat:
+        chat.remember(state)
     _note_position(state, newest, record)
     state.timeline.add(record)
     return record

@@ -69,11 +69,7 @@ class History:
     def begin(self, action: str, checkpoint: str, backup: str | None,
               paths: list[str] | None) -> dict[str, Any]:
         """Written before the first change of the tree, so that a crash is seen afterwards."""
-        entry: dict[str, Any] = {
-            "timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "action": action,
-            "checkpoint": checkpoint, "backup_checkpoint": backup, "transcript_backup": None,
-            "fork": None, "paths": paths, "position_before": self.position, "in_progress": True,
-        }
+        entry = self._entry(action, checkpoint, backup, paths)
         half_done = self.interrupted()
         if half_done and half_done["checkpoint"] == checkpoint and half_done.get("paths") == paths:
             # Finishing it: the way back stays the state before it first began.
@@ -87,6 +83,12 @@ class History:
         self.save()
         return entry
 
+    def _entry(self, action: str, checkpoint: str, backup: str | None,
+               paths: list[str] | None) -> dict[str, Any]:
+        return {"timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "action": action,
+                "checkpoint": checkpoint, "backup_checkpoint": backup, "transcript_backup": None,
+                "fork": None, "paths": paths, "position_before": self.position, "in_progress": True}
+
     def finish(self, entry: dict[str, Any], position: int | None, *, partial: bool) -> None:
         """The step is done: a restore or undo can be redone later, a redo is used up."""
         entry["in_progress"] = False
@@ -94,38 +96,64 @@ class History:
         if first:
             entry["backup_checkpoint"] = first["backup_checkpoint"]
             entry["position_before"] = first["position_before"]
+            entry["transcript_backup"] = first.get("transcript_backup") or entry.get("transcript_backup")
         if entry["action"] == "redo":
             entry["redone"] = self.redo.pop()
-        elif entry["backup_checkpoint"]:
-            self._push_redo(entry["backup_checkpoint"], entry["position_before"], entry.get("paths"))
+        elif entry["backup_checkpoint"] or entry.get("transcript_backup"):
+            self._push_redo(entry["backup_checkpoint"] or "", entry["position_before"], entry.get("paths"),
+                            _way_forward(entry))
         if not partial:
             self.data["position"] = position
         self.save()
 
-    def note_arrival(self, action: str, position: int | None) -> None:
+    def note_arrival(self, action: str, position: int | None, *, redone: bool = True) -> None:
         """The tree was as wanted already: only the position moves, and a redo is used up."""
-        if action == "redo":
+        if action == "redo" and redone:
             self.redo.pop()
         self.data["position"] = position
         self.save()
 
-    def _push_redo(self, checkpoint: str, position: int | None, paths: list[str] | None) -> None:
-        if not self.redo or self.redo[-1]["checkpoint"] != checkpoint:
-            self.redo.append({"checkpoint": checkpoint, "position": position, "paths": paths})
+    def _push_redo(self, checkpoint: str, position: int | None, paths: list[str] | None,
+                   chat: dict[str, Any] | None) -> None:
+        step = {"checkpoint": checkpoint, "position": position, "paths": paths, "chat": chat}
+        if not self.redo or self.redo[-1]["checkpoint"] != checkpoint or self.redo[-1].get("chat") != chat:
+            self.redo.append(step)
+
+    def _leads_out_of(self, redo: dict[str, Any], entry: dict[str, Any]) -> bool:
+        left = entry["backup_checkpoint"] or ""
+        return bool(redo["checkpoint"] == left and redo.get("chat") == _way_forward(entry)
+                    and (left or entry.get("transcript_backup")))
+
+    def add_chat_step(self, action: str, fields: dict[str, Any]) -> None:
+        """A step that leaves the code alone. One that is half done stays the last: it must be told."""
+        entry = {**self._entry(action, "", None, None), **fields, "in_progress": False}
+        at = len(self.entries) - 1 if self.interrupted() else len(self.entries)
+        self.entries.insert(at, entry)
+        if action == "redo":
+            entry["redone"] = self.redo.pop()
+        elif entry["transcript_backup"]:
+            self._push_redo("", self.position, None, _way_forward(entry))
+        self.save()
+
+    def note(self, entry: dict[str, Any], fields: dict[str, Any]) -> None:
+        """What a step is about to do, or has just done, besides the code."""
+        entry.update(fields)
+        self.save()
 
     def begin_undo_restore(self, entry: dict[str, Any]) -> None:
         if not entry.get("in_progress"):
             entry["in_progress"] = entry["undoing"] = True
             self.save()
 
-    def finish_undo_restore(self, undone: dict[str, Any], backup: str | None) -> None:
+    def finish_undo_restore(self, undone: dict[str, Any], backup: str | None,
+                            chat: dict[str, Any] | None) -> None:
         """The last step is taken back and forgotten; going forward again leads to what it had made."""
         half_done = undone.get("in_progress") and not undone.get("undoing")
-        if self.redo and self.redo[-1]["checkpoint"] == undone["backup_checkpoint"]:
+        if self.redo and self._leads_out_of(self.redo[-1], undone):
             self.redo.pop()
-        if backup and not half_done:
+        if (backup or chat) and not half_done:
             # With whatever was done since that step.
-            self._push_redo(backup, self.position, undone.get("paths"))
+            self._push_redo(backup or "", self.position, undone.get("paths"), chat)
         elif undone.get("redone"):
             self.redo.append(undone["redone"])
         self.entries.remove(undone)
@@ -149,6 +177,12 @@ class History:
             names += [(entry.get("redone") or {}).get("checkpoint"),
                       (entry.get("resumes") or {}).get("backup_checkpoint")]
         return {name for name in names if isinstance(name, str)}
+
+
+def _way_forward(entry: dict[str, Any]) -> dict[str, Any] | None:
+    """After a step back in place, forward means the transcript as it was; a fork left it as it was."""
+    rewritten = entry.get("transcript_backup")
+    return {"transcript": rewritten} if rewritten else None
 
 
 def _is_sound(data: Any) -> bool:

@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    # Does the conversation's part, and is given a way to note in the history what it does.
+    ChatStep = Callable[[Callable[[dict[str, Any]], None]], None]
+    # Takes the conversation's part of a step back; returns what would lead forward again.
+    TakeBack = Callable[[dict[str, Any]], "dict[str, Any] | None"]
+
+    from rewind.checkpoint.chat import Done
     from rewind.checkpoint.create import Draft
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
@@ -42,10 +48,12 @@ _PATIENCE = 3  # rounds of "this is not captured yet" before it is left alone
 class Restored:
     """What a restore did. `remaining` is what still differs from the checkpoint, with the reason."""
 
-    def __init__(self, record: Record, plan: RestorePlan) -> None:
+    def __init__(self, record: Record | None, plan: RestorePlan) -> None:
         self.record = record
         self.plan = plan
         self.backup: Record | None = None
+        self.chat: Done | None = None
+        self.notes: list[str] = []
         self.remaining: list[tuple[bytes, str]] = []
 
     @property
@@ -85,10 +93,12 @@ def first_that_differs(state: State, records: list[Record]) -> Record | None:
 def restore(state: State, record: Record, *, action: str = "restore",
             paths: list[bytes] | None = None, expected: RestorePlan | None = None,
             force: bool = False, skip_backup: bool = False, leaving: Record | None = None,
-            progress: Progress | None = None, position: int | None = None) -> Restored:
+            progress: Progress | None = None, position: int | None = None,
+            chat: ChatStep | None = None) -> Restored:
     """Bring the tree (or the given paths) back to the checkpoint. The caller holds the lock.
 
-    `leaving` is the checkpoint that the last step had restored, when this one takes it back.
+    `leaving` is the checkpoint that the last step had restored, when this one takes it back; `chat` does
+    the conversation's part once the code is in place, and tells the history what it does.
     """
     with contextlib.ExitStack() as stack:
         source = stack.enter_context(Source(state, record))
@@ -97,7 +107,7 @@ def restore(state: State, record: Record, *, action: str = "restore",
                            None if force else expected)
         stack.callback(ready.draft.close)
         return _apply(state, source, ready, action=action, paths=paths,
-                      skip_backup=skip_backup, position=position)
+                      skip_backup=skip_backup, position=position, chat=chat)
 
 
 class _Ready:
@@ -266,21 +276,28 @@ def _refuse_if_changed(expected: RestorePlan, plan: RestorePlan) -> None:
 
 
 def _apply(state: State, source: Source, ready: _Ready, *, action: str, paths: list[bytes] | None,
-           skip_backup: bool, position: int | None) -> Restored:
+           skip_backup: bool, position: int | None, chat: ChatStep | None) -> Restored:
     plan = ready.plan
     result = Restored(source.record, plan)
     result.remaining = [(k.path, k.reason) for k in plan.conflicts]
     history = state.history()
     if not plan.changes and not history.interrupted():
+        if chat:
+            chat(lambda fields: history.add_chat_step(action, fields))
         if not paths and not plan.conflicts:
-            history.note_arrival(action, position)
+            history.note_arrival(action, position, redone=chat is None)
         return result
     if not skip_backup:
         result.backup = _write_backup(state, ready.draft, source.record)
     names = [os.fsdecode(p) for p in paths] if paths else None
     entry = history.begin(action, source.record.name, result.backup.name if result.backup else None, names)
     _run(state, source, ready.applier, result, paths)
-    history.finish(entry, position, partial=bool(paths))
+    try:
+        if chat:
+            chat(lambda fields: history.note(entry, fields))
+    finally:
+        # The code is back, whatever became of the conversation: that much can be taken back.
+        history.finish(entry, position, partial=bool(paths))
     return result
 
 
@@ -295,9 +312,11 @@ def _run(state: State, source: Source, applier: Applier, result: Restored,
 
 
 def _write_backup(state: State, draft: Draft, record: Record) -> Record:
+    from rewind.checkpoint.conversation import capture_current
+
     try:
         return write_record(state, draft, "backup", f"Before going back to {record.name}",
-                            {"event": "restore", "checkpoint": record.name})
+                            {"event": "restore", "checkpoint": record.name}, capture_current(state))
     except OSError as error:
         raise BackupFailed(reason=error.strerror or str(error))
 
@@ -328,8 +347,12 @@ def last_backup(state: State) -> tuple[str, list[bytes] | None]:
     name = _way_back(entries[-1]) if entries else ""
     if not name:
         raise NoRestoreToUndo()
-    paths = entries[-1].get("paths")
-    return name, [os.fsencode(p) for p in paths] if paths else None
+    return name, paths_of(entries[-1])
+
+
+def paths_of(step: dict[str, Any]) -> list[bytes] | None:
+    """The paths that a step in the history was limited to."""
+    return [os.fsencode(p) for p in step["paths"]] if step.get("paths") else None
 
 
 def last_step(state: State) -> Record | None:
@@ -345,8 +368,14 @@ def last_step(state: State) -> Record | None:
         return None
 
 
-def undo_restore(state: State, *, force: bool, progress: Progress | None) -> Restored:
-    """Take back the last step, or finish taking back a half-done one."""
+def undo_restore(state: State, *, force: bool, progress: Progress | None,
+                 chat: TakeBack) -> Restored | None:
+    """Take back the last step, or finish taking back a half-done one; None when it left the code alone."""
+    if not has_code(state):
+        history = state.history()
+        entry = history.entries[-1]
+        history.finish_undo_restore(entry, None, chat(entry))
+        return None
     name, paths = last_backup(state)
     with contextlib.ExitStack() as stack:
         source = stack.enter_context(Source(state, state.timeline.find(name)))
@@ -354,7 +383,7 @@ def undo_restore(state: State, *, force: bool, progress: Progress | None) -> Res
         look_back = stack.enter_context(Source(state, left)) if left else None
         ready = _get_ready(state, source, paths, progress, look_back, force)
         stack.callback(ready.draft.close)
-        return _take_back(state, source, ready, paths)
+        return _take_back(state, source, ready, paths, chat)
 
 
 def _way_back(entry: dict[str, Any]) -> str:
@@ -362,7 +391,17 @@ def _way_back(entry: dict[str, Any]) -> str:
     return first.get("backup_checkpoint") or ""
 
 
-def _take_back(state: State, source: Source, ready: _Ready, paths: list[bytes] | None) -> Restored:
+def has_code(state: State) -> bool:
+    """Whether the last step can be taken back by way of a backup of the code, or of the chat alone."""
+    entries = state.history().entries
+    if not entries or not (_way_back(entries[-1]) or entries[-1].get("fork")
+                           or entries[-1].get("transcript_backup")):
+        raise NoRestoreToUndo()
+    return bool(_way_back(entries[-1]))
+
+
+def _take_back(state: State, source: Source, ready: _Ready, paths: list[bytes] | None,
+               chat: TakeBack) -> Restored:
     plan = ready.plan
     history = state.history()
     entry = history.entries[-1]
@@ -373,5 +412,5 @@ def _take_back(state: State, source: Source, ready: _Ready, paths: list[bytes] |
         history.begin_undo_restore(entry)
         _run(state, source, ready.applier, result, paths)
     # Until this line the entry is still there: killed before it, undo-restore starts again.
-    history.finish_undo_restore(entry, result.backup.name if result.backup else None)
+    history.finish_undo_restore(entry, result.backup.name if result.backup else None, chat(entry))
     return result

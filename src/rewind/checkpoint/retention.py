@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 
+from rewind.checkpoint.chat_links import FILE as CHAT
+from rewind.checkpoint.chat_links import body_of, header_of, links_of
 from rewind.checkpoint.history import KEPT_STEPS
 from rewind.checkpoint.record import ARCHIVE
 from rewind.errors import StoreDamaged
@@ -116,7 +118,9 @@ def archive_size(state: State, record: Record) -> int:
     if record.format != "archive":
         return 0
     try:
-        return os.path.getsize(state.files.path(record.name, ARCHIVE))
+        size = os.path.getsize(state.files.path(record.name, ARCHIVE))
+        chat = state.files.path(record.name, CHAT)
+        return size + (os.path.getsize(chat) if os.path.exists(chat) else 0)
     except OSError:
         return 0
 
@@ -161,6 +165,7 @@ def _mark(state: State, records: Iterable[Record], live: set[bytes],
                 live.add(oid)
                 added.append(oid)
         _mark_tree(state.objects, record.tree, live, added)
+        _mark_chat(state.objects, record, live, added)
         if progress:
             progress("Looking at checkpoints", number + 1, len(todo))
     return added
@@ -184,6 +189,20 @@ def _mark_tree(store: ObjectStore, root: bytes, live: set[bytes], added: list[by
                     fresh = [o for _, o in decode_pieces(store.get(entry.ref)) if o not in live]
                     live.update(fresh)
                     added.extend(fresh)
+
+
+def _mark_chat(store: ObjectStore, record: Record, live: set[bytes], added: list[bytes]) -> None:
+    """Later links refer to earlier ones: from the first that is known, all before it are, too."""
+    header, body = header_of(record), body_of(record)
+    if header is None or body is None:
+        return
+    found = [] if header in live else [header]
+    for link in links_of(store, body):
+        if link.oid in live:
+            break
+        found += [link.oid, *(p for p in link.pieces if p not in live)]
+    live.update(found)
+    added.extend(found)
 
 
 def pack(state: State, wait: float) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+
+from rewind.checkpoint.chat_links import body_of, header_of, links_of, snapshot_of
 from rewind.checkpoint.source import Source
 from rewind.config.load import check_settings
 from rewind.errors import RewindError
@@ -44,6 +47,7 @@ def _check_records(state: State, records: list[Record], deep: bool,
                    progress: Progress | None) -> list[str]:
     problems = []
     shared = _Checker(deep)  # most checkpoints share most objects: each is looked at once
+    chats = _ChatChecker(state, deep)
     for number, record in enumerate(records):
         checker = shared if record.format == "objects" else _Checker(deep)
         try:
@@ -53,6 +57,8 @@ def _check_records(state: State, records: list[Record], deep: bool,
         except RewindError as error:
             broken = [(b"", error.message)]
         problems += [f"{record.name}: {_shown(path)} cannot be restored ({why})" for path, why in broken]
+        why = chats.problem(record) if record.data.get("hasTranscript") else ""
+        problems += [f"{record.name}: its conversation cannot be restored ({why})"] if why else []
         if progress:
             progress("Checking checkpoints", number + 1, len(records))
     return problems
@@ -109,6 +115,55 @@ class _Checker:
             except RewindError as error:
                 self._blobs[oid] = error.message
         return self._blobs[oid]
+
+
+class _ChatChecker:
+    """What is wrong with each link of the conversations, remembered by its id."""
+
+    def __init__(self, state: State, deep: bool) -> None:
+        self.state = state
+        self.deep = deep
+        self._links: dict[bytes, str] = {}
+
+    def problem(self, record: Record) -> str:
+        """What keeps this conversation from being restored, or nothing."""
+        try:
+            if (snapshot_of(record) or {}).get("file"):
+                return self._archived(record)
+            header, body = header_of(record), body_of(record)
+            if header is None or body is None:
+                return "its record does not say where it is"
+            return self._object(header) or self._chain(body)
+        except RewindError as error:
+            return error.message
+
+    def _archived(self, record: Record) -> str:
+        from rewind.checkpoint.conversation import write_out
+
+        with open(os.devnull, "wb") as nowhere:
+            write_out(self.state, record, nowhere.fileno())
+        return ""
+
+    def _chain(self, body: bytes) -> str:
+        fresh = []
+        problem = ""
+        for link in links_of(self.state.objects, body):
+            if link.oid in self._links:
+                problem = self._links[link.oid]
+                break
+            fresh.append(link)
+        for link in reversed(fresh):  # a link is as good as what comes before it
+            problem = problem or next(filter(None, map(self._object, link.pieces)), "")
+            self._links[link.oid] = problem
+        return problem
+
+    def _object(self, oid: bytes) -> str:
+        try:
+            if self.deep or not self.state.objects.has(oid):
+                self.state.objects.get(oid)
+        except RewindError as error:
+            return error.message
+        return ""
 
 
 def _shown(path: bytes) -> str:

@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 COMMANDS = {
     "init": "init", "save": "save", "list": "list_", "show": "show", "diff": "diff",
     "restore": "restore", "jump": "restore", "undo": "undo", "redo": "redo",
-    "undo-restore": "undo_restore", "gc": "gc", "export": "export", "import": "import_",
+    "undo-restore": "undo_restore", "back": "back", "rewrite-chat": "rewrite_chat",
+    "sessions": "sessions", "forks": "forks", "gc": "gc", "export": "export", "import": "import_",
     "status": "status", "validate": "validate", "config": "config",
 }
 _GROUPS = (
     ("Protect", ("init", "save", "status", "config")),
-    ("Look", ("list", "show", "diff")),
-    ("Go back", ("restore", "jump", "undo", "redo", "undo-restore")),
+    ("Look", ("list", "show", "diff", "sessions")),
+    ("Go back", ("back", "restore", "jump", "undo", "redo", "undo-restore")),
+    ("Branches of the conversation", ("forks", "rewrite-chat")),
     ("Keep in order", ("gc", "export", "import", "validate")),
 )
 

@@ -1,7 +1,8 @@
-"""Bring the project back to a checkpoint.
+"""Bring the project back to a checkpoint: its code, and its conversation as a fork.
 
-The current state is saved first, so this can be undone. Files that came later are deleted,
-except those that git ignores; what was never captured is left alone.
+The current state is saved first, so this can be undone. Files that came later are deleted, except those
+that git ignores; what was never captured is left alone. The agent's session stays as it is: the
+conversation comes back as a new one beside it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from rewind.cli.progress import ProgressLine
 from rewind.cli.restored import common_arguments, show_plan, show_restored
 from rewind.cli.session import open_controller, print_json
 from rewind.cli.style import path_json, plural
+from rewind.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 summary = "bring the project back to a checkpoint"
 summaries = {"jump": "the same as restore"}
 examples = ("rewind restore last", "rewind restore 3 --dry-run    # look before you leap",
-            "rewind restore prev -- src/app.py",
+            "rewind restore 3 --code-only", "rewind restore prev -- src/app.py",
             "rewind restore 20261115_1015 --to ../old-version")
 takes_paths = True
 
@@ -29,6 +31,9 @@ takes_paths = True
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("checkpoint", help="name, beginning of a name, number, `last` or `prev`")
     parser.add_argument("--code-only", action="store_true", help="restore the code, not the chat")
+    parser.add_argument("--context-only", action="store_true", help="restore the chat, not the code")
+    parser.add_argument("--in-place", action="store_true",
+                        help="cut the session's own transcript instead of making a fork")
     parser.add_argument("--to", metavar="DIR", help="write the files into DIR instead; touch nothing here")
     common_arguments(parser)
 
@@ -36,13 +41,28 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     controller = open_controller(args)
     paths = project_paths(args.paths, controller.project)
+    mode = _mode(args)
     if args.to and not args.dry_run:
         return _write_to(args, controller, paths)
     if args.dry_run:
-        return show_plan(controller.plan_restore(args.checkpoint, paths=paths), args.json)
+        plan = None if mode == "chat" else controller.plan_restore(args.checkpoint, paths=paths)
+        return show_plan(plan, args.json, checkpoint=controller.find(args.checkpoint).name)
     with ProgressLine() as progress:
-        restored = controller.restore(args.checkpoint, paths=paths, force=args.force, progress=progress)
+        restored = controller.restore(args.checkpoint, mode=mode, paths=paths, in_place=args.in_place,
+                                      force=args.force, progress=progress)
     return show_restored(restored, args.json)
+
+
+def _mode(args: argparse.Namespace) -> str:
+    if args.code_only and args.context_only:
+        raise UsageError("--code-only and --context-only exclude each other.",
+                         hint="Without either, code and chat are restored.")
+    if args.context_only and (args.paths or args.to):
+        raise UsageError("--context-only restores no files.", hint="Leave out the paths and --to.")
+    if args.in_place and (args.code_only or args.paths or args.to):
+        raise UsageError("--in-place is about the chat, and the chat is not restored here.",
+                         hint="Leave out --in-place.")
+    return "code" if args.code_only else "chat" if args.context_only else "both"
 
 
 def _write_to(args: argparse.Namespace, controller: Controller, paths: list[bytes] | None) -> int:

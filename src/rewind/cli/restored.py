@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from rewind.checkpoint.plan import RestorePlan
 from rewind.cli.session import note, print_json
 from rewind.cli.style import path_json, plural, shown, style_for
 from rewind.errors import DONE, PARTIAL
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
-    from rewind.checkpoint.plan import RestorePlan
+    from rewind.checkpoint.chat import Done
     from rewind.checkpoint.restore import Restored
 
 _REASONS = {
@@ -49,10 +50,18 @@ def plan_json(plan: RestorePlan, **more: object) -> dict[str, Any]:
         "changedSince": [path_json(p) for p in plan.foreign], "fork": None, **more}
 
 
-def show_plan(plan: RestorePlan, as_json: bool) -> int:
+def show_plan(plan: RestorePlan | None, as_json: bool, **more: object) -> int:
+    """None: the code stays as it is, only the conversation would move."""
     if as_json:
-        print_json(plan_json(plan, dryRun=True, remaining=[]))
-        return DONE
+        print_json({**plan_json(plan or RestorePlan(""), dryRun=True, remaining=[]), **more})
+    elif plan is None:
+        print("The code stays as it is.")
+    else:
+        print_plan(plan)
+    return DONE
+
+
+def print_plan(plan: RestorePlan) -> None:
     paint = style_for(sys.stdout)
     fresh = {c.path for c in plan.changes if c.before is None}
     foreign = set(plan.foreign)
@@ -65,7 +74,6 @@ def show_plan(plan: RestorePlan, as_json: bool) -> int:
         _line(paint("=", "dim"), kept.path, f"kept: {explain(kept.reason)}")
     print(f"Plan: {_counts(plan)}, to be as in {plan.checkpoint}" if not plan.empty
           else f"Nothing differs from {plan.checkpoint}")
-    return DONE
 
 
 def _line(sign: str, path: bytes, remark: str) -> None:
@@ -81,25 +89,59 @@ def _counts(plan: RestorePlan) -> str:
 
 def show_restored(restored: Restored, as_json: bool, way_back: str = "undo-restore") -> int:
     """The outcome; exit code 3 when something is not as the checkpoint has it."""
-    plan = restored.plan
     if as_json:
-        backup = restored.backup.name if restored.backup else None
-        remaining = [path_json(p, reason=reason) for p, reason in restored.remaining]
-        print_json({**plan_json(plan, dryRun=False, remaining=remaining), "backup": backup})
+        print_json(restored_json(restored))
         return DONE if restored.complete else PARTIAL
+    tell_restored(restored)
+    record, chat = restored.record, restored.chat
+    if record is None:
+        print("The conversation was moved; the code is as it was.")
+    elif not restored.plan.changes and restored.complete and chat is None:
+        print(f"Already as it was in {record.name}")
+    else:
+        print(f"Restored to {record.name}. Reload your agent session.")
+    tell_chat(chat)
+    for text in restored.notes:
+        note(text)
+    if restored.backup or chat:
+        note(f"`rewind {way_back}` takes this back.")
+    return DONE if restored.complete else PARTIAL
+
+
+def restored_json(restored: Restored) -> dict[str, Any]:
+    remaining = [path_json(p, reason=reason) for p, reason in restored.remaining]
+    return {**plan_json(restored.plan, dryRun=False, remaining=remaining),
+            "checkpoint": restored.record.name if restored.record else None,
+            "backup": restored.backup.name if restored.backup else None,
+            **chat_json(restored.chat), "notes": restored.notes}
+
+
+def chat_json(chat: Done | None) -> dict[str, Any]:
+    return {"fork": chat.fork if chat else None,
+            "in_place": {"backup": chat.backup} if chat and not chat.fork else None}
+
+
+def tell_restored(restored: Restored) -> None:
+    """What happened to the files."""
     paint = style_for(sys.stderr)
-    if plan.changes:
-        note(_counts(plan) + ".")
-    for kept in plan.kept:
+    if restored.plan.changes:
+        note(_counts(restored.plan) + ".")
+    for kept in restored.plan.kept:
         if not kept.conflict:
             note(f"  kept {shown(kept.path)} ({explain(kept.reason)})")
     for path, reason in restored.remaining:
         note(f"{paint('not restored:', 'yellow')} {shown(path)} ({explain(reason)})")
-    name = restored.record.name
-    if not plan.changes and restored.complete:
-        print(f"Already as it was in {name}")
+
+
+def tell_chat(chat: Done | None) -> None:
+    """What happened to the conversation, and how to go on with it."""
+    if chat is None:
+        return
+    if chat.fork:
+        print(f"Fork created: {chat.fork['session_id']}")
+        if chat.fork["resume"]:
+            note("Go on with:")
+            note(f"  {chat.fork['resume']}")
     else:
-        print(f"Restored to {name}. Reload your agent session.")
-    if restored.backup:
-        note(f"`rewind {way_back}` takes this back.")
-    return DONE if restored.complete else PARTIAL
+        print("Chat rewritten in-place")
+        note(f"The whole conversation is kept in {chat.backup}")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-_VERSION = 3
+_VERSION = 4
 _SCHEMA = (
     # One row per directory of the project; `docs/format.md` explains the columns.
     "CREATE TABLE dirs (path BLOB PRIMARY KEY, env BLOB, sig BLOB, out_env BLOB, tree BLOB,"
@@ -21,6 +21,7 @@ _SCHEMA = (
     "CREATE TABLE stats (path BLOB PRIMARY KEY, rows BLOB)",
     "CREATE TABLE records (name TEXT PRIMARY KEY, stamp TEXT, summary TEXT, sequence INTEGER)",
     "CREATE INDEX IF NOT EXISTS newest ON records (sequence)",
+    "CREATE TABLE transcripts (path TEXT PRIMARY KEY, stamp TEXT, summary TEXT)",
     "CREATE TABLE facts (key TEXT PRIMARY KEY, value) WITHOUT ROWID",
 )
 

@@ -1,0 +1,1 @@
+"""All that is special about one agent, as data: a JSON profile each."""

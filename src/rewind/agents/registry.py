@@ -1,0 +1,150 @@
+"""Which agents there are, and which one made a file or runs this process."""
+
+from __future__ import annotations
+
+import os
+
+from rewind import quickjson
+from rewind.agents.profile import Profile, ProfileInvalid, holds, make_profile
+from rewind.errors import RewindError
+from rewind.files import read_bounded
+from rewind.paths import rewind_home
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+UNKNOWN = "unknown"
+_BUILTIN = ("claude", "droid", UNKNOWN)
+_MAX_BYTES = 1 << 20
+_SCHEMAS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "schemas")
+_loaded: dict[str, list[Profile]] = {}
+
+
+def profiles(home: str | None = None) -> list[Profile]:
+    """The agents that can be recognised: the user's own first, then those that come with Rewind."""
+    return [p for p in _all(home) if p.name != UNKNOWN]
+
+
+def profile_named(name: str, home: str | None = None) -> Profile:
+    """The profile with that name; for a name that nobody knows, that of the unknown agent."""
+    found = [p for p in _all(home) if p.name == name]
+    return found[0] if found else profile_named(UNKNOWN)
+
+
+def _all(home: str | None) -> list[Profile]:
+    home = home or rewind_home()
+    if home not in _loaded:
+        own = _own_profiles(os.path.join(home, "agents"))
+        names = {p.name for p in own}
+        builtin = [_load(os.path.join(_SCHEMAS, name + ".json")) for name in _BUILTIN]
+        _loaded[home] = own + [p for p in builtin if p.name not in names]
+    return _loaded[home]
+
+
+def _own_profiles(folder: str) -> list[Profile]:
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    return [_load(os.path.join(folder, name)) for name in names if name.endswith(".json")]
+
+
+def _load(path: str) -> Profile:
+    try:
+        data = quickjson.loads(read_bounded(path, _MAX_BYTES))
+    except (ValueError, RecursionError) as error:
+        raise ProfileInvalid(file=path, problem=f"it is not valid JSON ({error})")
+    except RewindError as error:
+        raise ProfileInvalid(file=path, problem=error.message)
+    except OSError as error:
+        raise ProfileInvalid(file=path, problem=error.strerror or str(error))
+    return make_profile(data, path)
+
+
+# where sessions live
+
+def session_home(profile: Profile, environ: Mapping[str, str] | None = None) -> str | None:
+    """The agent's own directory (`~/.claude`), wherever the environment has moved it."""
+    where = profile.sessions
+    if where is None:
+        return None
+    environ = os.environ if environ is None else environ
+    moved = environ.get(where["homeVariable"] or "")
+    if moved:
+        return os.path.join(os.path.abspath(moved), str(where["homeBelow"])).rstrip(os.sep)
+    return os.path.expanduser(str(where["home"]))
+
+
+def session_root(profile: Profile, environ: Mapping[str, str] | None = None) -> str | None:
+    """The directory below which all transcripts of this agent are."""
+    home = session_home(profile, environ)
+    return os.path.join(home, profile.sessions["root"]) if home and profile.sessions else None
+
+
+def is_under_root(profile: Profile, path: str, environ: Mapping[str, str] | None = None) -> bool:
+    """Whether a transcript really lies where this agent keeps its sessions, links resolved."""
+    root = session_root(profile, environ)
+    if root is None:
+        return False
+    real = os.path.realpath(path)
+    return real.startswith(os.path.realpath(root) + os.sep)
+
+
+# which agent
+
+def profile_of_environment(environ: Mapping[str, str], home: str | None = None) -> Profile | None:
+    """The agent that this process runs under. Droid also sets variables of Claude Code's, and never
+    the other way round, so the profile with the most marks of its own wins."""
+    named = environ.get("REWIND_AGENT")
+    if named:
+        found = profile_named(named, home)
+        if found.name == named:
+            return found
+    scored = [(sum(mark in environ for mark in p.environment["marks"]), p) for p in profiles(home)]
+    best = max((score for score, _ in scored), default=0)
+    # Of equals the last: an agent that imitates another one is listed after it.
+    return [p for score, p in scored if score == best][-1] if best else None
+
+
+def profile_for(path: str, environ: Mapping[str, str] | None = None, home: str | None = None) -> Profile:
+    """The agent whose transcript this is: by where it lies, else by what its first lines look like."""
+    for profile in profiles(home):
+        if is_under_root(profile, path, environ):
+            return profile
+    return _by_first_lines(path, home)
+
+
+def _by_first_lines(path: str, home: str | None) -> Profile:
+    for number, data in enumerate(_first_objects(path)):
+        for profile in profiles(home):
+            if profile.recognise and number < profile.recognise["within"] and _looks_like(profile, data):
+                return profile
+    return profile_named(UNKNOWN, home)
+
+
+def _looks_like(profile: Profile, data: dict[str, Any]) -> bool:
+    assert profile.recognise is not None
+    keys = profile.recognise.get("keys") or []
+    equals = profile.recognise.get("equals")
+    return bool(keys or equals) and all(k in data for k in keys) and (not equals or holds(equals, data))
+
+
+def _first_objects(path: str, most: int = 50) -> list[dict[str, Any]]:
+    found = []
+    try:
+        with open(path, "rb") as file:
+            for _ in range(most):
+                raw = file.readline(1 << 20)
+                if not raw:
+                    break
+                try:
+                    data = quickjson.loads(raw.lstrip(b"\xef\xbb\xbf"))
+                except (ValueError, RecursionError):
+                    continue
+                if isinstance(data, dict):
+                    found.append(data)
+    except OSError:
+        return []
+    return found

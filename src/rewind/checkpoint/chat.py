@@ -1,0 +1,286 @@
+"""Bringing a conversation back: as a fork beside it, or in its own file; and taking that back again."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from rewind.agents.registry import is_under_root, profile_named
+from rewind.checkpoint.branches import Branches, new_branch
+from rewind.checkpoint.chat_links import body_of, links_of, snapshot_of
+from rewind.checkpoint.conversation import write_out
+from rewind.checkpoint.which_session import recorded_session
+from rewind.errors import RewindError
+from rewind.files import PRIVATE_FILE, make_private_dir
+from rewind.transcript.cursor import place_in
+from rewind.transcript.cut import Cut, resolve_cut
+from rewind.transcript.find import SessionFile, began_in
+from rewind.transcript.fork import check_resumable, write_fork
+from rewind.transcript.in_place import back_up, rewrite
+from rewind.transcript.lines import TranscriptNotFound, open_transcript
+from rewind.transcript.liveness import SessionInUse, why_open
+from rewind.transcript.names import is_session_id, session_id_of
+from rewind.transcript.sidecars import add_to_index, update_index
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Any
+
+    from rewind.agents.profile import Profile
+    from rewind.checkpoint.record import Record
+    from rewind.checkpoint.state import State
+    from rewind.transcript.fork import Fork
+
+    Note = Callable[[dict[str, Any]], None]
+
+BACKUPS = "transcript-backup"
+_WORTH_COUNTING = 64 << 20  # turns of a longer conversation are counted when somebody looks at it
+
+
+class NoConversation(RewindError):
+    """{checkpoint} holds no conversation."""
+
+    hint = "Restore its code alone with --code-only."
+
+
+class NotOurs(RewindError):
+    """{path} does not lie where {agent} keeps its sessions, so it is not written."""
+
+    hint = "Only sessions under {root} are."
+
+
+class ChatPlan:
+    """A session and where to cut it. `source` is its file, or what the store has of it."""
+
+    def __init__(self, profile: Profile, original: str, source: str, cut: Cut) -> None:
+        self.profile = profile
+        self.original = original
+        self.source = source
+        self.cut = cut
+        self.notes: list[str] = []
+
+    @property
+    def session_id(self) -> str:
+        return session_id_of(self.original)
+
+    def check(self) -> None:
+        """Whether the agent could go on from there; better said before anything is restored."""
+        with open_transcript(self.source) as file:
+            check_resumable(file, self.profile, self.cut)
+
+    @property
+    def is_from_store(self) -> bool:
+        return self.source != self.original
+
+    def close(self) -> None:
+        if self.is_from_store:
+            os.unlink(self.source)
+
+    def __enter__(self) -> ChatPlan:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+
+def plan_of_record(state: State, record: Record) -> ChatPlan:
+    """Where a checkpoint cuts its conversation. To be closed, for it may hold a temporary file."""
+    data = record.data.get("transcript")
+    if not record.data.get("hasTranscript") or not isinstance(data, dict):
+        raise NoConversation(checkpoint=record.name)
+    profile = profile_named(str(data.get("agent")), state.project.home)
+    original = checked_path(profile, data)
+    source, offset = _source(state, record, data, original)
+    plan = ChatPlan(profile, original, source, Cut(0))
+    try:
+        with open_transcript(source) as file:
+            plan.cut = resolve_cut(file, profile, offset, record.trigger,
+                                   by_text=_is_queued(state, record))
+    except BaseException:
+        plan.close()
+        raise
+    if plan.is_from_store:
+        plan.notes.append("The transcript is gone or was rewritten; the store had it still.")
+    return plan
+
+
+def checked_path(profile: Profile, data: dict[str, Any]) -> str:
+    """A path out of a record is used only where the agent itself would write."""
+    path, session_id = data.get("original_path"), data.get("sessionId")
+    if (not isinstance(path, str) or not isinstance(session_id, str) or not is_session_id(session_id)
+            or session_id_of(path) != session_id):
+        raise RewindError("The checkpoint does not say which session it belongs to.",
+                          hint="Restore its code alone with --code-only.")
+    check_ours(profile, path)
+    return path
+
+
+def check_ours(profile: Profile, path: str) -> None:
+    from rewind.agents.registry import session_root
+
+    if not is_under_root(profile, path):
+        raise NotOurs(path=path, agent=profile.title, root=session_root(profile) or "an agent's home")
+
+
+def _source(state: State, record: Record, data: dict[str, Any], original: str) -> tuple[str, int]:
+    """The file to read and where the checkpoint ends in it."""
+    cursor = data.get("cursor")
+    if isinstance(cursor, dict):
+        try:
+            with open_transcript(original) as file:
+                place = place_in(file, cursor)
+        except RewindError:
+            place = None
+        if place is not None:
+            return original, place
+    return _from_store(state, record, original)
+
+
+def _from_store(state: State, record: Record, original: str) -> tuple[str, int]:
+    """The longest stored version that this checkpoint is a part of: it has the lines that came late."""
+    if snapshot_of(record) is None:
+        raise TranscriptNotFound(path=original)
+    best = _longest_with(state, record)
+    path = state.project.path(f"temporary-{os.getpid()}-{record.name}.jsonl")
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)
+    try:
+        write_out(state, best, fd)
+    except BaseException:
+        os.unlink(path)
+        raise
+    finally:
+        os.close(fd)
+    with open_transcript(path) as file:
+        place = place_in(file, record.data["transcript"].get("cursor") or {})
+        return path, place if place is not None else os.fstat(file.fileno()).st_size
+
+
+def _longest_with(state: State, record: Record) -> Record:
+    own = body_of(record)
+    session = record.data["transcript"].get("sessionId")
+    best, longest = record, 0
+    for other in state.timeline.all():
+        body = body_of(other)
+        if not own or not body or (other.data.get("transcript") or {}).get("sessionId") != session:
+            continue
+        size = (snapshot_of(other) or {}).get("bytes")
+        if isinstance(size, int) and size > longest and _contains(state, body, own):
+            best, longest = other, size
+    return best
+
+
+def _contains(state: State, body: bytes, wanted: bytes) -> bool:
+    try:
+        return any(link.oid == wanted for link in links_of(state.objects, body))
+    except RewindError:
+        return False
+
+
+def _is_queued(state: State, record: Record) -> bool:
+    """A prompt typed while a turn ran carries that turn's id; of several with one id, the first is it."""
+    prompt = record.trigger.get("promptId")
+    if record.trigger.get("event") != "UserPromptSubmit" or not prompt:
+        return False
+    same = [r for r in state.timeline.all() if r.trigger.get("promptId") == prompt
+            and r.trigger.get("event") == "UserPromptSubmit"]
+    return bool(same) and same[0].name != record.name
+
+
+# doing it
+
+class Done:
+    """What happened to the conversation."""
+
+    def __init__(self) -> None:
+        self.fork: dict[str, Any] | None = None  # session_id, path, resume
+        self.backup: str | None = None
+        self.notes: list[str] = []
+
+
+def make_fork(state: State, plan: ChatPlan, note: Note) -> Done:
+    done = Done()
+    folder = os.path.dirname(plan.original)
+    if not os.path.isdir(folder):
+        make_private_dir(folder)  # the agent's own directory of this project, deleted since
+    fork = write_fork(plan.source, plan.profile, plan.cut, original=plan.original)
+    branch = new_branch(fork, plan.session_id, plan.profile.name, turns_before(plan), plan.cut.offset)
+    Branches(state).add(branch)
+    note({"fork": {key: branch[key] for key in ("sessionId", "path", "agent", "size", "header")}})
+    _note_in_index(folder, plan, fork, branch)
+    done.fork = {"session_id": fork.session_id, "path": fork.path, "title": fork.title,
+                 "resume": resume_command(state, plan.profile, fork.session_id, fork.path)}
+    done.notes = plan.notes
+    return done
+
+
+def turns_before(plan: ChatPlan) -> int | None:
+    """How many turns are kept; not found out now where that would take longer than the fork itself."""
+    from rewind.transcript.index import read_index
+
+    if os.path.getsize(plan.source) > _WORTH_COUNTING:
+        return None
+    index = read_index(plan.source, plan.profile)
+    return sum(1 for turn in index.active_turns if turn.offset < plan.cut.offset)
+
+
+def _note_in_index(folder: str, plan: ChatPlan, fork: Fork, branch: dict[str, Any]) -> None:
+    from rewind.transcript.sidecars import INDEX
+
+    if os.path.exists(os.path.join(folder, INDEX)):
+        from rewind.transcript.index import read_index
+
+        index = read_index(fork.path, plan.profile)
+        first = index.turns[0].prompt if index.turns else ""
+        add_to_index(folder, {"sessionId": fork.session_id, "created": branch["rewindedAt"],
+                              "modified": branch["rewindedAt"], "messageCount": len(index.chain),
+                              "firstPrompt": first, "parentSessionId": plan.session_id,
+                              "rewindFromTurn": branch["rewindFromTurn"],
+                              "rewindedAt": branch["rewindedAt"]})
+
+
+def resume_command(state: State, profile: Profile, session_id: str, path: str) -> str:
+    """What to type to go on: from the directory where the session began."""
+    from shlex import quote
+
+    command = profile.commands["resume"].format(session=session_id)
+    if not command:
+        return ""
+    began = began_in(SessionFile(path, profile, os.stat(path)))
+    where = began if began and os.path.isdir(began) else state.project.root
+    return f"cd {quote(where)} && {command}"
+
+
+def refuse_if_open(state: State, plan: ChatPlan, force: bool) -> None:
+    reason = why_open(plan.profile, plan.session_id, plan.original,
+                      recorded_session(state, plan.session_id))
+    if reason and not force:
+        raise SessionInUse(reason=reason)
+
+
+def rewrite_in_place(state: State, plan: ChatPlan, note: Note, *, force: bool) -> Done:
+    """The caller has shown that nobody has it open; the backup is noted before the file is touched."""
+    check_ours(plan.profile, plan.original)
+    refuse_if_open(state, plan, force)
+    done = Done()
+    if os.path.lexists(plan.original):
+        done.backup = back_up_transcript(state, plan.original)
+    note({"transcript_backup": {"backup": done.backup, "path": plan.original, "agent": plan.profile.name}})
+    rewrite(plan.original, plan.source, plan.profile, plan.cut)
+    update_index(os.path.dirname(plan.original), plan.session_id,
+                 {"modified": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
+    done.notes = plan.notes
+    return done
+
+
+def back_up_transcript(state: State, path: str) -> str:
+    stamp = time.strftime("%Y%m%d_%H%M%S", time.gmtime())
+    name = session_id_of(path)
+    for number in range(1000):
+        target = state.project.path(BACKUPS, f"{stamp}{f'_{number}' if number else ''}-{name}.jsonl")
+        if not os.path.lexists(target):
+            back_up(path, target)
+            return target
+    raise RewindError("There is no free name for a backup of the transcript.")

@@ -1,0 +1,79 @@
+"""What people do with branches of a conversation: name, promote, delete, and bring back."""
+
+from __future__ import annotations
+
+from rewind.checkpoint.branches import Branches
+from rewind.checkpoint.take_back import bring_from_trash, move_to_trash
+from rewind.checkpoint.which_session import recorded_session
+from rewind.errors import RewindError
+from rewind.transcript.find import SessionNotFound
+from rewind.transcript.liveness import SessionInUse, is_open
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.session_tree import SessionInfo
+    from rewind.checkpoint.state import State
+
+_LONGEST_NAME = 200
+
+
+class NotMadeByRewind(RewindError):
+    """Rewind did not make {session}, so it does not delete it."""
+
+    hint = "Use the agent itself to delete a session of its own."
+
+
+def rename(state: State, info: SessionInfo, name: str) -> None:
+    """Rewind's own name for it; the transcript is not touched."""
+    name = " ".join(name.split())
+    if not name or len(name) > _LONGEST_NAME:
+        raise RewindError(f"A name has 1 to {_LONGEST_NAME} characters.", hint="Choose another one.")
+    Branches(state).change(info.session_id, _about(info, {"name": name}))
+
+
+def promote(state: State, info: SessionInfo, parent: SessionInfo | None) -> None:
+    """Mark this one as the one to go on with; its parent is folded away. Transcripts stay as they are."""
+    branches = Branches(state)
+    branches.change(info.session_id, _about(info, {"promoted": True, "archived": False}))
+    if parent:
+        branches.change(parent.session_id, _about(parent, {"archived": True, "promoted": False}))
+
+
+def _about(info: SessionInfo, changes: dict[str, Any]) -> dict[str, Any]:
+    if info.branch:
+        return changes
+    return {"parentSessionId": info.parent, "agent": info.file.profile.name, "path": info.file.path,
+            **changes}
+
+
+def delete(state: State, info: SessionInfo) -> None:
+    """To the trash, from where `undelete` brings it back."""
+    check_deletable(state, info)
+    assert info.branch is not None
+    move_to_trash(state, {**info.branch, "path": info.file.path})
+
+
+def check_deletable(state: State, info: SessionInfo) -> None:
+    if not info.made_by_rewind:
+        raise NotMadeByRewind(session=info.session_id)
+    if is_open(info.file.profile, info.session_id, recorded_session(state, info.session_id)):
+        raise SessionInUse(reason=f"{info.file.profile.title} is running {info.session_id}",
+                           hint="Close it first.")
+
+
+def trashed(state: State) -> list[dict[str, Any]]:
+    return [b for b in Branches(state).all if b.get("trashed")]
+
+
+def undelete(state: State, session_id: str) -> str:
+    """Bring a deleted fork back to where it was; returns its id."""
+    found = [b for b in trashed(state) if b["sessionId"] == session_id
+             or (len(session_id) >= 6 and b["sessionId"].startswith(session_id))]
+    if len(found) != 1:
+        raise SessionNotFound(name=session_id, hint="`rewind forks list` shows what is in the trash.")
+    if not bring_from_trash(state, found[0]):
+        raise RewindError(f"The trash does not hold it any more: {session_id}", hint="It cannot be had back.")
+    return str(found[0]["sessionId"])
+

@@ -1,0 +1,234 @@
+"""Code and conversation together: restore a checkpoint, take back prompts, and undo or redo that."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+from rewind.checkpoint import restore as going_back
+from rewind.checkpoint.chat import (
+    ChatPlan,
+    Done,
+    NoConversation,
+    make_fork,
+    plan_of_record,
+    refuse_if_open,
+    rewrite_in_place,
+)
+from rewind.checkpoint.code_for import code_at_prompt
+from rewind.checkpoint.plan import RestorePlan
+from rewind.checkpoint.restore import Restored
+from rewind.checkpoint.take_back import check_take_back, go_forward, take_back
+from rewind.checkpoint.which_session import choose_session
+from rewind.errors import UsageError
+from rewind.transcript.boundary import find_boundary_by_user_prompts
+from rewind.transcript.cut import Cut
+from rewind.transcript.fork import NothingBeforeCut
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from rewind.checkpoint.code_for import CodeAt
+    from rewind.checkpoint.record import Record
+    from rewind.checkpoint.state import State
+    from rewind.snapshot.scan import Progress
+    from rewind.transcript.boundary import BoundaryResult
+
+    Note = Callable[[dict[str, Any]], None]
+
+
+# a checkpoint
+
+def restore_checkpoint(state: State, record: Record, *, mode: str, paths: list[bytes] | None,
+                       expected: RestorePlan | None, in_place: bool, force: bool, skip_backup: bool,
+                       progress: Progress | None) -> Restored:
+    if mode not in ("both", "code", "chat"):
+        raise UsageError(f"There is no mode {mode}.", hint="It is `both`, `code` or `chat`.")
+    with contextlib.ExitStack() as stack:
+        plan: ChatPlan | None = None
+        notes: list[str] = []
+        if mode != "code":
+            plan, notes = _chat_plan(state, record, stack, needed=mode == "chat" or in_place)
+        step = _ChatStep(state, plan, in_place, force) if plan else None
+        if step:
+            step.check()
+        if mode == "chat":
+            assert step is not None
+            result = Restored(record, RestorePlan(record.name))
+            step.alone("restore")
+        else:
+            result = going_back.restore(state, record, paths=paths, expected=expected, force=force,
+                                        skip_backup=skip_backup, progress=progress,
+                                        position=record.sequence, chat=step)
+        result.chat = step.done if step else None
+        result.notes = notes + (result.chat.notes if result.chat else [])
+        return result
+
+
+def _chat_plan(state: State, record: Record, stack: contextlib.ExitStack, *,
+               needed: bool) -> tuple[ChatPlan | None, list[str]]:
+    """The conversation's part; where it cannot be had, the code alone is better than nothing."""
+    try:
+        plan = stack.enter_context(plan_of_record(state, record))
+        plan.check()
+        return plan, []
+    except NoConversation:
+        if needed:
+            raise
+        return None, []
+    except NothingBeforeCut as error:
+        if needed:
+            raise
+        return None, [f"{error.message} {error.hint}"]
+
+
+class _ChatStep:
+    """What is done to the conversation, when its turn comes."""
+
+    def __init__(self, state: State, plan: ChatPlan, in_place: bool, force: bool) -> None:
+        self.state = state
+        self.plan = plan
+        self.in_place = in_place
+        self.force = force
+        self.done: Done | None = None
+
+    def check(self) -> None:
+        """Refuse before anything is touched."""
+        if self.in_place:
+            refuse_if_open(self.state, self.plan, self.force)
+
+    def __call__(self, note: Note) -> None:
+        if self.in_place:
+            self.done = rewrite_in_place(self.state, self.plan, note, force=self.force)
+        else:
+            self.done = make_fork(self.state, self.plan, note)
+
+    def alone(self, action: str) -> None:
+        history = self.state.history()
+        self(lambda fields: history.add_chat_step(action, fields))
+
+
+# prompts
+
+class BackPlan:
+    """What taking back some prompts means: where the conversation is cut, and whose code comes back."""
+
+    def __init__(self, boundary: BoundaryResult, chat: ChatPlan, in_place: bool) -> None:
+        self.boundary = boundary
+        self.chat = chat
+        self.in_place = in_place
+        self.code: CodeAt | None = None
+        self.code_plan: RestorePlan | None = None
+        self.notes: list[str] = []
+
+    @property
+    def start_anew(self) -> NothingBeforeCut | None:
+        """Why there is no conversation to go on from, and what to do instead."""
+        profile = self.chat.profile
+        if self.boundary.resumable or profile.fork["emptyResumes"]:
+            return None
+        return NothingBeforeCut(agent=profile.title, start=profile.commands["start"])
+
+
+class Back:
+    def __init__(self, plan: BackPlan) -> None:
+        self.plan = plan
+        self.chat: Done | None = None
+        self.code: Restored | None = None
+        self.notes = list(plan.notes)
+
+
+def plan_back(state: State, n: int, *, both: bool, in_place: bool, session: str | None,
+              plan_code: bool = True) -> BackPlan:
+    if n <= 0:
+        raise UsageError(f"Cannot go back by {n} prompts.", hint="Give a number from 1 on.")
+    chosen = choose_session(state, session)
+    found = chosen.session
+    boundary = find_boundary_by_user_prompts(found.path, n, found.profile)
+    chat = ChatPlan(found.profile, found.path, found.path, Cut(boundary.boundary, boundary.leaf))
+    plan = BackPlan(boundary, chat, in_place)
+    plan.notes += [chosen.note] if chosen.note else []
+    if both:
+        plan.code = code_at_prompt(state, found, boundary.boundary)
+        plan.notes.append(_about_code(plan.code))
+        if plan.code and plan_code:
+            plan.code_plan = going_back.plan_only(state, plan.code.record, None)
+    if plan.start_anew and not plan.code:
+        raise plan.start_anew
+    plan.notes = [note for note in plan.notes if note]
+    return plan
+
+
+def _about_code(code: CodeAt | None) -> str:
+    if code is None:
+        return "No checkpoint is from before that prompt, so the code stays as it is."
+    if code.exact:
+        return ""
+    minutes = max(0, round((time.time() - code.record.created) / 60))
+    return (f"The code is approximate: the last checkpoint before that prompt, made {minutes} min ago:"
+            f" {code.record.name}")
+
+
+def rewind_back(state: State, plan: BackPlan, *, force: bool, progress: Progress | None) -> Back:
+    result = Back(plan)
+    step: _ChatStep | None = _ChatStep(state, plan.chat, plan.in_place, force)
+    if plan.start_anew:
+        result.notes.append(f"{plan.start_anew.message} {plan.start_anew.hint}")
+        step = None
+    if step:
+        step.check()
+    if plan.code:
+        record = plan.code.record
+        result.code = going_back.restore(state, record, action="back", force=force, progress=progress,
+                                         position=record.sequence, chat=step)
+    elif step:
+        step.alone("back")
+    result.chat = step.done if step else None
+    result.notes += result.chat.notes if result.chat else []
+    return result
+
+
+# back from there
+
+def undo_restore(state: State, *, force: bool, progress: Progress | None) -> Restored:
+    notes: list[str] = []
+
+    def chat(entry: dict[str, Any]) -> dict[str, Any] | None:
+        taken = take_back(state, entry)
+        notes.extend(taken.notes)
+        return taken.forward or None
+
+    entries = state.history().entries
+    if entries:
+        check_take_back(state, entries[-1], force)
+    result = going_back.undo_restore(state, force=force, progress=progress, chat=chat)
+    result = result or Restored(None, RestorePlan(""))
+    result.notes = notes
+    return result
+
+
+def redo(state: State, target: dict[str, Any], *, force: bool, progress: Progress | None) -> Restored:
+    forward = target.get("chat")
+    forward = forward if isinstance(forward, dict) else None
+    notes: list[str] = []
+
+    def chat(note: Note) -> None:
+        fields, said = go_forward(state, forward or {})
+        notes.extend(said)
+        note(fields)
+
+    if forward:
+        check_take_back(state, forward, force)
+    if target["checkpoint"]:
+        result = going_back.restore(state, state.timeline.find(target["checkpoint"]), action="redo",
+                                    paths=going_back.paths_of(target), force=force, progress=progress,
+                                    leaving=going_back.last_step(state), position=target["position"],
+                                    chat=chat if forward else None)
+    else:
+        history = state.history()
+        chat(lambda fields: history.add_chat_step("redo", fields))
+        result = Restored(None, RestorePlan(""))
+    result.notes = notes
+    return result

@@ -1,0 +1,163 @@
+"""The sessions of a project as a tree: which is a fork of which, by Rewind's word or by the agents' own."""
+
+from __future__ import annotations
+
+import os
+
+from rewind import quickjson
+from rewind.checkpoint.branches import Branches
+from rewind.checkpoint.which_session import recorded_session
+from rewind.errors import RewindError
+from rewind.transcript.find import project_sessions
+from rewind.transcript.index import read_index
+from rewind.transcript.liveness import is_open
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.state import State
+    from rewind.transcript.find import SessionFile
+
+_INSERT = "INSERT OR REPLACE INTO transcripts VALUES(?, ?, ?)"
+
+
+class SessionInfo:
+    """One session: what it is called, how long it is, where it came from."""
+
+    def __init__(self, file: SessionFile, summary: dict[str, Any]) -> None:
+        self.file = file
+        self.title: str = summary["title"]
+        self.turns: list[list[str]] = summary["turns"]  # [id, timestamp] of each turn on the active chain
+        self.native_parent: str | None = summary["parent"]
+        self.parent: str | None = None
+        self.rewind_from_turn: int | None = None
+        self.branch: dict[str, Any] | None = None  # what `branches.json` has of it
+        self.running = False
+
+    @property
+    def session_id(self) -> str:
+        return self.file.session_id
+
+    @property
+    def name(self) -> str:
+        return (self.branch or {}).get("name") or self.title
+
+    @property
+    def made_by_rewind(self) -> bool:
+        return bool(self.branch) and (self.branch or {}).get("made", True)
+
+    @property
+    def archived(self) -> bool:
+        return bool((self.branch or {}).get("archived"))
+
+
+def session_infos(state: State) -> list[SessionInfo]:
+    """All sessions of the project, latest first, each with its parent."""
+    infos = []
+    for file in project_sessions(state.project.root, home=state.project.home):
+        try:
+            infos.append(SessionInfo(file, _summary(state, file)))
+        except RewindError:
+            continue  # deleted since it was found, or not readable
+    branches = Branches(state)
+    for info in infos:
+        info.branch = branches.find(info.session_id)
+        info.running = bool(is_open(info.file.profile, info.session_id,
+                                    recorded_session(state, info.session_id)))
+    _set_parents(infos)
+    return infos
+
+
+def _summary(state: State, file: SessionFile) -> dict[str, Any]:
+    """From the index where the file is as it was, else by reading it."""
+    info = os.stat(file.path)
+    stamp = f"{info.st_size} {info.st_mtime_ns} {info.st_ino}"
+    rows = state.derived.query("SELECT stamp, summary FROM transcripts WHERE path=?", (file.path,))
+    if rows and rows[0][0] == stamp:
+        try:
+            found: dict[str, Any] = quickjson.loads(rows[0][1])
+            return found
+        except ValueError:
+            pass  # a rotten index: read the transcript itself
+    index = read_index(file.path, file.profile)
+    summary = {"title": index.title, "parent": index.parent_session,
+               "turns": [[turn.uuid, turn.timestamp or ""] for turn in index.active_turns]}
+    state.derived.write([(_INSERT, [(file.path, stamp, quickjson.dumps(summary))])])
+    return summary
+
+
+def _set_parents(infos: list[SessionInfo]) -> None:
+    by_id = {info.session_id: info for info in infos}
+    relatives: dict[str, list[SessionInfo]] = {}
+    for info in infos:
+        if info.turns:
+            relatives.setdefault(info.turns[0][0], []).append(info)
+    for info in infos:
+        branch = info.branch or {}
+        info.parent = branch.get("parentSessionId") or info.native_parent
+        info.rewind_from_turn = branch.get("rewindFromTurn")
+        if info.parent is None and info.turns:
+            info.parent = _parent_among(info, relatives[info.turns[0][0]])
+        if info.parent and info.rewind_from_turn is None and info.parent in by_id:
+            info.rewind_from_turn = shared_turns(info, by_id[info.parent])
+    _break_rings(by_id)
+
+
+def shared_turns(one: SessionInfo, other: SessionInfo) -> int:
+    count = 0
+    for mine, theirs in zip(one.turns, other.turns):
+        if mine[0] != theirs[0]:
+            break
+        count += 1
+    return count
+
+
+def _parent_among(info: SessionInfo, family: list[SessionInfo]) -> str | None:
+    """A fork by the client that says nothing of it has its parent's ids. The parent went on first, or not
+    at all."""
+    best: SessionInfo | None = None
+    for other in family:
+        if other is info or not _went_on_earlier(other, info):
+            continue
+        if best is None or shared_turns(info, other) > shared_turns(info, best):
+            best = other
+    return best.session_id if best else None
+
+
+def _went_on_earlier(one: SessionInfo, other: SessionInfo) -> bool:
+    shared = shared_turns(one, other)
+    mine, theirs = one.turns[shared:], other.turns[shared:]
+    if not mine or not theirs:
+        if bool(mine) != bool(theirs):
+            return not mine
+        return (one.file.modified, one.session_id) < (other.file.modified, other.session_id)
+    return (mine[0][1], one.session_id) < (theirs[0][1], other.session_id)
+
+
+def _break_rings(by_id: dict[str, SessionInfo]) -> None:
+    """Files say who their parent is; nothing keeps two of them from naming each other."""
+    for info in by_id.values():
+        seen = {info.session_id}
+        at = info
+        while at.parent in by_id:
+            if at.parent in seen:
+                at.parent = at.rewind_from_turn = None
+                break
+            seen.add(str(at.parent))
+            at = by_id[str(at.parent)]
+
+
+def as_tree(infos: list[SessionInfo]) -> list[tuple[int, SessionInfo]]:
+    """(depth, session), children after their parent; those whose parent is gone stand at the top."""
+    known = {info.session_id for info in infos}
+    children: dict[str | None, list[SessionInfo]] = {}
+    for info in infos:
+        children.setdefault(info.parent if info.parent in known else None, []).append(info)
+    rows: list[tuple[int, SessionInfo]] = []
+    pending = [(0, info) for info in reversed(children.get(None, []))]
+    while pending:
+        depth, info = pending.pop()
+        rows.append((depth, info))
+        pending += [(depth + 1, child) for child in reversed(children.get(info.session_id, []))]
+    return rows

@@ -1,0 +1,131 @@
+"""Which conversation is meant: the one that was named, the one this process runs in, or the latest."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from rewind import quickjson
+from rewind.agents.registry import is_under_root, profile_for, profile_named, profile_of_environment
+from rewind.errors import RewindError
+from rewind.files import read_bounded
+from rewind.transcript.find import (
+    SessionFile,
+    SessionNotFound,
+    find_session,
+    latest_sessions,
+    project_sessions,
+)
+from rewind.transcript.lines import TranscriptNotFound
+from rewind.transcript.names import SUFFIX
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from rewind.checkpoint.state import State
+
+_RECENT = 600.0
+_MAX_BYTES = 4 << 20
+
+
+class NoSession(SessionNotFound):
+    """No conversation of this project was found."""
+
+    hint = "Name one with --session ID, or a transcript with --session FILE.jsonl."
+
+
+class Chosen:
+    """The session, and what a person should know about the choice."""
+
+    def __init__(self, session: SessionFile, note: str = "") -> None:
+        self.session = session
+        self.note = note
+
+
+def choose_session(state: State, named: str | None = None,
+                   environ: Mapping[str, str] | None = None) -> Chosen:
+    """By name, else by the environment, else the latest that the hooks recorded, else the latest there is."""
+    environ = os.environ if environ is None else environ
+    if named:
+        return Chosen(_named(state, named, environ))
+    here = _of_environment(state, environ)
+    if here:
+        return Chosen(here)
+    latest = latest_sessions(state.project.root, environ, state.project.home)
+    taken = _recorded(state, environ) or next(latest, None)
+    if taken is None:
+        raise NoSession()
+    # Latest first: the first one that is not the one taken tells whether there is another in use.
+    other = next((s for s in latest if s.path != taken.path), None)
+    if other is None or time.time() - other.modified > _RECENT:
+        return Chosen(taken)
+    return Chosen(taken, f"Took session {taken.session_id}; {other.session_id} was also active in the last"
+                         " minutes (choose with --session).")
+
+
+def session_to_save(state: State, environ: Mapping[str, str] | None = None) -> SessionFile | None:
+    """For a checkpoint: as above, without a word when there is none."""
+    try:
+        return choose_session(state, None, environ).session
+    except (SessionNotFound, TranscriptNotFound):
+        return None
+
+
+def session_at(path: str, home: str, environ: Mapping[str, str] | None = None) -> SessionFile:
+    """A transcript that a person names by its path."""
+    path = os.path.abspath(path)
+    try:
+        info = os.stat(path)
+    except (OSError, ValueError):
+        raise TranscriptNotFound(path=path)
+    return SessionFile(path, profile_for(path, environ, home), info)
+
+
+def _named(state: State, named: str, environ: Mapping[str, str]) -> SessionFile:
+    if os.sep in named or named.endswith(SUFFIX):
+        return session_at(named, state.project.home, environ)
+    return find_session(project_sessions(state.project.root, environ, state.project.home), named)
+
+
+def _of_environment(state: State, environ: Mapping[str, str]) -> SessionFile | None:
+    path = environ.get("REWIND_TRANSCRIPT_PATH")
+    if path:
+        return session_at(path, state.project.home, environ)
+    profile = profile_of_environment(environ, state.project.home)
+    variable = profile.environment["session"] if profile else None
+    wanted = environ.get("REWIND_SESSION_ID") or (environ.get(variable) if variable else None)
+    if not wanted:
+        return None
+    try:
+        return find_session(project_sessions(state.project.root, environ, state.project.home), wanted)
+    except RewindError:
+        return None  # the agent works on another project, or has not written anything yet
+
+
+def recorded_sessions(state: State) -> list[dict[str, Any]]:
+    """What the hooks wrote to `session.json`, the latest first."""
+    try:
+        data = quickjson.loads(read_bounded(state.project.path("session.json"), _MAX_BYTES))
+    except (OSError, ValueError, RecursionError, RewindError):
+        return []
+    if not isinstance(data, dict):
+        return []
+    recent = data.get("recent")
+    found = [data, *(recent if isinstance(recent, list) else [])]
+    return [s for s in found if isinstance(s, dict) and isinstance(s.get("transcript_path"), str)]
+
+
+def recorded_session(state: State, session_id: str) -> dict[str, Any] | None:
+    return next((s for s in recorded_sessions(state) if s.get("session_id") == session_id), None)
+
+
+def _recorded(state: State, environ: Mapping[str, str]) -> SessionFile | None:
+    for entry in recorded_sessions(state):
+        path = entry["transcript_path"]
+        profile = profile_named(str(entry.get("agent")), state.project.home)
+        # The file came from a payload: only what lies where this agent keeps its sessions is used.
+        if is_under_root(profile, path, environ) and os.path.isfile(path):
+            return SessionFile(path, profile, os.stat(path))
+    return None

@@ -1,0 +1,137 @@
+"""Branches of the conversation: the forks that Rewind and the agents made.
+
+`promote` marks a fork as the one to go on with and folds its parent away. `delete` moves forks that Rewind
+made to the trash, from where `undelete` brings them back. Transcripts themselves are not changed.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from rewind.cli.session import note, open_controller, print_json
+from rewind.cli.sessions import print_tree, session_json
+from rewind.cli.style import plural, safe, style_for
+from rewind.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from rewind.checkpoint.session_tree import SessionInfo
+    from rewind.controller import Controller
+
+summary = "branches of the conversation: list, show, rename, promote, delete"
+examples = ("rewind forks list", "rewind forks show 3f2a9c11",
+            'rewind forks rename 3f2a9c11 "try with SQLite"',
+            "rewind forks promote 3f2a9c11", "rewind forks delete 3f2a9c11 77b0d2e4",
+            "rewind forks undelete 3f2a9c11")
+_ACTIONS = ("list", "show", "rename", "promote", "delete", "undelete")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", nargs="?", default="list", choices=_ACTIONS, help="what to do")
+    parser.add_argument("names", nargs="*", metavar="ID", help="a session's id, or the beginning of one")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
+
+
+def run(args: argparse.Namespace) -> int:
+    controller = open_controller(args)
+    wanted = {"list": (0, 0), "show": (1, 1), "rename": (2, 2), "promote": (1, 1), "delete": (1, 1000),
+              "undelete": (1, 1)}[args.action]
+    if not wanted[0] <= len(args.names) <= wanted[1]:
+        raise UsageError(f"`rewind forks {args.action}` takes {_takes(args.action)}.",
+                         hint="Run `rewind forks --help` for examples.")
+    return {"list": _list, "show": _show, "rename": _rename, "promote": _promote, "delete": _delete,
+            "undelete": _undelete}[args.action](args, controller)
+
+
+def _takes(action: str) -> str:
+    return {"list": "no name", "rename": "the id of a session and its new name",
+            "delete": "one or more ids"}.get(action, "the id of one session")
+
+
+def _list(args: argparse.Namespace, controller: Controller) -> int:
+    infos = controller.sessions()
+    forks = [info for info in infos if info.parent]
+    trashed = controller.deleted_forks()
+    if args.json:
+        print_json({"forks": [session_json(info) for info in forks],
+                    "trash": [branch["sessionId"] for branch in trashed]})
+        return 0
+    if not forks:
+        print("There are no forks in this project.")
+    else:
+        parents = {info.parent for info in forks}
+        print_tree([info for info in infos if info.parent or info.session_id in parents])
+    if trashed:
+        note(f"{plural(len(trashed), 'fork')} in the trash; bring one back with `rewind forks undelete ID`:")
+        for branch in trashed:
+            note(f"  {branch['sessionId']}")
+    return 0
+
+
+def _show(args: argparse.Namespace, controller: Controller) -> int:
+    info = controller.session(args.names[0])
+    resume = controller.resume_command(info)
+    if args.json:
+        print_json({**session_json(info), "resume": resume})
+        return 0
+    paint = style_for(sys.stdout)
+    print(paint(info.session_id, "cyan"))
+    for title, text in _facts(info, resume):
+        print(f"  {paint(f'{title:<10}', 'dim')}{safe(text)}")
+    return 0
+
+
+def _facts(info: SessionInfo, resume: str) -> list[tuple[str, str]]:
+    branch = info.branch or {}
+    facts = [("title", info.title)]
+    facts += [("name", branch["name"])] if branch.get("name") else []
+    facts += [("agent", info.file.profile.title), ("turns", str(len(info.turns)))]
+    if info.parent:
+        turn = "" if info.rewind_from_turn is None else f", after turn {info.rewind_from_turn}"
+        facts.append(("fork of", info.parent + turn))
+        facts.append(("made by", "Rewind" if info.made_by_rewind else info.file.profile.title))
+    facts += [("go on", resume)] if resume else []
+    return [*facts, ("file", info.file.path)]
+
+
+def _rename(args: argparse.Namespace, controller: Controller) -> int:
+    text, name = args.names
+    info = controller.session(text) if args.dry_run else controller.rename_fork(text, name)
+    return _said(args, [info], f"{'Would rename' if args.dry_run else 'Renamed'} {info.session_id}")
+
+
+def _promote(args: argparse.Namespace, controller: Controller) -> int:
+    text = args.names[0]
+    info = controller.session(text) if args.dry_run else controller.promote_fork(text)
+    return _said(args, [info], f"{'Would promote' if args.dry_run else 'Promoted'} {info.session_id}")
+
+
+def _delete(args: argparse.Namespace, controller: Controller) -> int:
+    if args.dry_run:
+        infos = [controller.session(text) for text in args.names]
+    else:
+        infos = controller.delete_forks(args.names)
+    what = f"{'Would move' if args.dry_run else 'Moved'} {plural(len(infos), 'fork')} to the trash:"
+    code = _said(args, infos, what + "\n" + "\n".join(f"  {info.session_id}" for info in infos))
+    if not args.json and not args.dry_run:
+        note("`rewind forks undelete ID` brings one back.")
+    return code
+
+
+def _undelete(args: argparse.Namespace, controller: Controller) -> int:
+    if args.dry_run:
+        raise UsageError("`rewind forks undelete` has no --dry-run.",
+                         hint="`rewind forks list` shows the trash.")
+    session = controller.undelete_fork(args.names[0])
+    return _said(args, [controller.session(session)], f"Brought back {session}")
+
+
+def _said(args: argparse.Namespace, infos: list[SessionInfo], text: str) -> int:
+    if args.json:
+        print_json({"action": args.action, "dryRun": args.dry_run,
+                    "sessions": [info.session_id for info in infos]})
+    else:
+        print(text)
+    return 0

@@ -1,0 +1,43 @@
+"""Deprecated: cut a session's own transcript back to a checkpoint. `rewind back --in-place` does this better.
+
+A backup is made first. Type REWRITE to confirm.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from rewind.cli.restored import show_restored
+from rewind.cli.session import note, open_controller, print_json
+from rewind.errors import DONE, RewindError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+summary = "deprecated: cut the chat in place; see `rewind back --in-place`"
+examples = ("rewind rewrite-chat last", "echo REWRITE | rewind rewrite-chat 3")
+_WORD = "REWRITE"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("checkpoint", help="name, beginning of a name, number, `last` or `prev`")
+    parser.add_argument("--force", action="store_true", help="go ahead although the session is open")
+    parser.add_argument("--dry-run", action="store_true", help="show what would happen, touch nothing")
+
+
+def run(args: argparse.Namespace) -> int:
+    controller = open_controller(args)
+    record = controller.find(args.checkpoint)
+    note("This command is deprecated; `rewind back --in-place` and `rewind restore --in-place` do the same.")
+    if args.dry_run:
+        if args.json:
+            print_json({"checkpoint": record.name, "dryRun": True})
+        else:
+            print(f"Would cut the transcript back to {record.name}")
+        return DONE
+    note(f"The transcript will be cut back to {record.name}. Type {_WORD} to go on:")
+    if sys.stdin.readline().strip() != _WORD:
+        raise RewindError("Not confirmed, so nothing was changed.", hint=f"Type {_WORD}, in capitals.")
+    restored = controller.restore(record.name, mode="chat", in_place=True, force=args.force)
+    return show_restored(restored, args.json)

@@ -1,0 +1,116 @@
+"""Show the agents' conversations in this project, as a tree; or the turns of one of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from rewind.cli.session import open_controller, print_json
+from rewind.cli.style import age, plural, safe, style_for
+from rewind.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from rewind.checkpoint.session_tree import SessionInfo
+    from rewind.transcript.index import SessionIndex, Turn
+
+summary = "the agents' conversations in this project, and their turns"
+examples = ("rewind sessions list", "rewind sessions show          # the current one",
+            "rewind sessions show 3f2a9c11", "rewind sessions show path/to/transcript.jsonl --json")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", nargs="?", default="list", choices=("list", "show"),
+                        help="`list` them all, or `show` the turns of one")
+    parser.add_argument("session", nargs="?", help="an id, the beginning of one, or a transcript's path")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.action == "show":
+        return _show(args)
+    if args.session:
+        raise UsageError("`rewind sessions list` takes no session.", hint="Did you mean `sessions show`?")
+    infos = open_controller(args).sessions()
+    if args.json:
+        print_json({"sessions": [session_json(info) for info in infos]})
+    else:
+        print_tree(infos)
+    return 0
+
+
+def session_json(info: SessionInfo) -> dict[str, Any]:
+    branch = info.branch or {}
+    return {"session_id": info.session_id, "agent": info.file.profile.name, "title": info.title,
+            "name": branch.get("name"), "parentSessionId": info.parent,
+            "rewindFromTurn": info.rewind_from_turn, "rewindedAt": branch.get("rewindedAt"),
+            "madeByRewind": info.made_by_rewind, "archived": info.archived,
+            "promoted": bool(branch.get("promoted")), "turns": len(info.turns),
+            "modified": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(info.file.modified)),
+            "running": info.running, "path": info.file.path}
+
+
+def print_tree(infos: list[SessionInfo]) -> None:
+    from rewind.checkpoint.session_tree import as_tree
+
+    if not infos:
+        print("There are no conversations in this project yet.")
+        return
+    paint = style_for(sys.stdout)
+    now = time.time()
+    for depth, info in as_tree(infos):
+        mark = paint("●", "green") if info.running else " "
+        branch = f"{'  ' * (depth - 1)}└ " if depth else ""
+        remark = _remark(info)
+        print(f"{mark} {paint(info.session_id[:8], 'cyan')}  {age(info.file.modified, now):>12}"
+              f"  {plural(len(info.turns), 'turn'):>9}  {branch}{_cut(safe(info.name))}"
+              + (paint(f"  ({remark})", "dim") if remark else ""))
+
+
+def _cut(text: str, most: int = 70) -> str:
+    return text if len(text) <= most else text[:most - 1] + "…"
+
+
+def _remark(info: SessionInfo) -> str:
+    parts = [info.file.profile.name]
+    if info.parent and info.rewind_from_turn is not None:
+        parts.append(f"from turn {info.rewind_from_turn}")
+    parts += ["archived"] if info.archived else []
+    parts += ["promoted"] if (info.branch or {}).get("promoted") else []
+    return ", ".join(parts)
+
+
+def _show(args: argparse.Namespace) -> int:
+    index = _index(args)
+    if args.json:
+        print_json({"session_id": index.session_id, "agent": index.profile.name, "title": index.title,
+                    "path": index.path, "turns": [_turn_json(t) for t in index.turns],
+                    "compactions": index.compactions, "parentSessionId": index.parent_session})
+        return 0
+    paint = style_for(sys.stdout)
+    print(f"{paint(index.session_id, 'cyan')}  {safe(index.title)}  {paint(index.profile.title, 'dim')}")
+    for turn in index.turns:
+        number = f"{turn.turn:>4}" if turn.turn else "   ·"
+        text = _cut(safe(" ".join(turn.prompt.split())), 90)
+        remark = "" if turn.active else paint("  (abandoned by the agent's own rewind)", "dim")
+        print(f"{number}  {text}{remark}")
+    if not index.turns:
+        print("Nothing was asked in it yet.")
+    return 0
+
+
+def _index(args: argparse.Namespace) -> SessionIndex:
+    """A transcript that a person names may lie anywhere, and needs no project."""
+    if args.session and (os.sep in args.session or args.session.endswith(".jsonl")):
+        from rewind.transcript.index import read_index
+
+        return read_index(os.path.abspath(args.session))
+    return open_controller(args).session_index(args.session)
+
+
+def _turn_json(turn: Turn) -> dict[str, Any]:
+    return {"turn": turn.turn, "offset": turn.offset, "prompt": turn.prompt, "uuid": turn.uuid,
+            "active": turn.active, "timestamp": turn.timestamp}

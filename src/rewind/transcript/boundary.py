@@ -1,0 +1,82 @@
+"""Where the Nth-latest prompt begins: `back N` keeps what is strictly before it."""
+
+from __future__ import annotations
+
+from rewind.agents.registry import profile_for
+from rewind.errors import NOT_FOUND, RewindError, UsageError
+from rewind.transcript.chain import Tail
+from rewind.transcript.entries import OTHER
+from rewind.transcript.lines import open_transcript, parse, read_at
+from rewind.transcript.prompts import prompt_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+    from rewind.agents.profile import Profile
+    from rewind.transcript.entries import Entry
+
+
+class NotEnoughPrompts(RewindError):
+    """Cannot go back by {wanted}: the number of prompts in this conversation is {found}."""
+
+    exit_code = NOT_FOUND
+    hint = "Run `rewind sessions show` to see its turns."
+
+
+class Prompt:
+    __slots__ = ("offset", "text", "uuid")
+
+    def __init__(self, text: str, offset: int, uuid: str) -> None:
+        self.text = text
+        self.offset = offset
+        self.uuid = uuid
+
+
+class BoundaryResult:
+    """`prompts` are those that a cut at `boundary` takes back, newest last."""
+
+    def __init__(self, boundary: int, prompts: list[Prompt], leaf: Entry | None, resumable: bool) -> None:
+        self.boundary = boundary
+        self.prompts = prompts
+        self.leaf_entry = leaf
+        self.resumable = resumable  # something was said before: the agent can go on from there
+
+    @property
+    def leaf(self) -> str | None:
+        """The entry that the first prompt taken back answers to."""
+        return self.leaf_entry.id if self.leaf_entry else None
+
+
+def find_boundary_by_user_prompts(transcript: str, n: int, profile: Profile | None = None) -> BoundaryResult:
+    """Reads from the end, so the cost is that of the tail, whatever the length of the file."""
+    if n <= 0:
+        raise UsageError(f"Cannot go back by {n} prompts.", hint="Give a number from 1 on.")
+    profile = profile or profile_for(transcript)
+    with open_transcript(transcript) as file:
+        return _find(file, n, profile)
+
+
+def _find(file: BinaryIO, n: int, profile: Profile) -> BoundaryResult:
+    chain = Tail(file, profile).chain()
+    taken: list[Entry] = []
+    for entry in chain:
+        if entry.is_prompt:
+            taken.append(entry)
+            if len(taken) == n:
+                break
+    if len(taken) < n:
+        raise NotEnoughPrompts(found=len(taken), wanted=n)
+    leaf = next(chain, None)
+    return BoundaryResult(taken[-1].offset, [read_prompt(file, e, profile) for e in reversed(taken)], leaf,
+                          _was_anything_said(leaf, chain))
+
+
+def _was_anything_said(leaf: Entry | None, chain: Iterator[Entry]) -> bool:
+    return leaf is not None and (leaf.role != OTHER or any(e.role != OTHER for e in chain))
+
+
+def read_prompt(file: BinaryIO, entry: Entry, profile: Profile) -> Prompt:
+    events = parse(entry.offset, read_at(file, entry.offset, entry.end - entry.offset))
+    return Prompt(prompt_text(events[0].data, profile) if events else "", entry.offset, entry.id)

@@ -1,0 +1,125 @@
+"""The active chain: the line of entries that the agent goes on from, out of all that the file holds.
+
+A transcript is a tree. What the agent's own rewind left behind stays in the file and does not count.
+"""
+
+from __future__ import annotations
+
+import mmap
+
+from rewind.transcript.entries import entry_of, named_leaf
+from rewind.transcript.lines import events_backward, size_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import BinaryIO
+
+    from rewind.agents.profile import Profile
+    from rewind.transcript.entries import Entry
+
+_FAR = 4 << 20  # an ancestor is looked for by parsing so far back, then by its bytes
+
+
+class Tail:
+    """The entries of a file, read from its end, and only as far as somebody asks."""
+
+    def __init__(self, file: BinaryIO, profile: Profile, end: int | None = None) -> None:
+        self.file = file
+        self.profile = profile
+        self.entries: list[Entry] = []  # latest first
+        self.named_leaf = ""  # by the agent's own word, later than any main-line entry
+        self._by_id: dict[str, Entry] = {}
+        self._events = events_backward(file, end)
+        self._read_to = size_of(file) if end is None else end
+        self._next_tells = ""
+        self._has_main = False
+
+    def more(self) -> Entry | None:
+        """Read one entry further back; None when the beginning is reached."""
+        for event in self._events:
+            self._read_to = event.offset
+            entry = entry_of(event, self.profile)
+            if entry is None:
+                if not self._has_main and not self.named_leaf:
+                    self.named_leaf = named_leaf(event, self.profile)
+                continue
+            entry.settle(self._next_tells)
+            self._next_tells = entry.tells or self._next_tells
+            self._has_main = self._has_main or entry.is_main
+            self.entries.append(entry)
+            # An id is unique in a file, or else the latest line with it is the one that counts.
+            return self._by_id.setdefault(entry.id, entry) and entry
+        return None
+
+    def find(self, id: str) -> Entry | None:
+        """The entry with this id, however far back."""
+        searched = False
+        start = self._read_to
+        while id not in self._by_id:
+            if not searched and start - self._read_to > _FAR:
+                searched = True
+                if not self._is_in_the_rest(id):
+                    return None
+            if self.more() is None:
+                return None
+        return self._by_id[id]
+
+    def _is_in_the_rest(self, id: str) -> bool:
+        """Whether the bytes of this id occur before what was read; a gigabyte takes a second."""
+        if not self._read_to:
+            return False
+        with mmap.mmap(self.file.fileno(), self._read_to, access=mmap.ACCESS_READ) as view:
+            return view.rfind(id.encode("utf-8", "replace")) >= 0
+
+    def last_main(self, before: int | None = None) -> Entry | None:
+        """The latest main-line entry, or the latest that lies before an offset."""
+        for entry in self.entries:
+            if entry.is_main and (before is None or entry.offset < before):
+                return entry
+        while True:
+            found = self.more()
+            if found is None or (found.is_main and (before is None or found.offset < before)):
+                return found
+
+    def leaf(self) -> Entry | None:
+        """Where the agent goes on: its own last word on it if that can be found, else the last entry."""
+        last = self.last_main()
+        if self.named_leaf:
+            named = self.find(self.named_leaf)
+            if named is not None:
+                return named
+        return last
+
+    def chain(self) -> Iterator[Entry]:
+        """The active chain, newest first."""
+        if self.profile.links == "file-order":
+            return self._in_file_order()
+        return follow(self.leaf(), self.find, self.last_main)
+
+    def _in_file_order(self) -> Iterator[Entry]:
+        at = self.last_main()
+        while at is not None:
+            yield at
+            at = self.last_main(at.offset)
+
+
+def follow(leaf: Entry | None, find: Callable[[str], Entry | None],
+           main_before: Callable[[int], Entry | None]) -> Iterator[Entry]:
+    """From a leaf to its root. Parents may be missing, or form a ring."""
+    visited: set[str] = set()
+    at = leaf
+    while at is not None and at.id not in visited:
+        visited.add(at.id)
+        yield at
+        at = find(at.parent) if at.parent else _across_compaction(at, find, main_before)
+
+
+def _across_compaction(at: Entry, find: Callable[[str], Entry | None],
+                       main_before: Callable[[int], Entry | None]) -> Entry | None:
+    """A compaction has no parent but a logical one, which may be missing or even come later: then what
+    precedes it is what it summed up."""
+    before = find(at.logical) if at.logical else None
+    if before is not None and before.offset < at.offset:
+        return before
+    return main_before(at.offset) if at.is_compaction else None

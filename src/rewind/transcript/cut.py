@@ -1,0 +1,127 @@
+"""Where exactly a checkpoint cuts the conversation, found out when it is needed.
+
+Claude Code 2.1 appends lines up to 100 ms after a hook has run, and a prompt's own line never is there yet
+when its hook runs. So the offset taken then is only where to begin looking.
+"""
+
+from __future__ import annotations
+
+from rewind.agents.profile import pick
+from rewind.transcript.chain import Tail
+from rewind.transcript.entries import entry_of
+from rewind.transcript.lines import end_of_lines, events_forward
+from rewind.transcript.prompts import content_of, prompt_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, BinaryIO
+
+    from rewind.agents.profile import Profile
+    from rewind.transcript.entries import Entry
+    from rewind.transcript.lines import Event
+
+_LOOK_BACK = 1 << 20  # an event may be in the file already when its hook runs, but not long ago
+
+
+class Cut:
+    """Keep what is before `offset`. `leaf` is the entry to go on from where the last one is not it;
+    `exact` is false when the place had to be guessed."""
+
+    __slots__ = ("exact", "leaf", "offset")
+
+    def __init__(self, offset: int, leaf: str | None = None, exact: bool = True) -> None:
+        self.offset = offset
+        self.leaf = leaf
+        self.exact = exact
+
+
+def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any],
+                *, by_text: bool = False) -> Cut:
+    """The cut that a checkpoint stands for, `offset` being where the file ended at the time.
+
+    `by_text`: the prompt's id is that of a turn that was running (a queued prompt), so its text decides.
+    """
+    finders = {"UserPromptSubmit": _before_prompt, "Stop": _after_turn, "PreToolUse": _before_tool,
+               "PostToolUse": _after_tool}
+    finder = finders.get(str(trigger.get("event")))
+    cut = finder(file, profile, offset, trigger, by_text) if finder else None
+    if cut is None:
+        # Without keys, or where they lead nowhere.
+        cut = Cut(min(offset, end_of_lines(file)), None, finder is None)
+    return _out_of_compaction(file, profile, cut)
+
+
+def _around(file: BinaryIO, offset: int) -> Iterator[Event]:
+    """From a little before the offset on, beginning with a whole line."""
+    start = end_of_lines(file, max(0, offset - _LOOK_BACK))
+    return events_forward(file, start)
+
+
+def _before_prompt(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any],
+                   by_text: bool) -> Cut | None:
+    found = _prompt(file, profile, offset, trigger, by_text)
+    return Cut(found.offset, found.parent or None) if found else None
+
+
+def _prompt(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any],
+            by_text: bool) -> Entry | None:
+    key, wanted = profile.prompt["joinKey"], trigger.get("promptId")
+    text = str(trigger.get("promptText") or "")
+    for event in _around(file, offset):
+        entry = entry_of(event, profile)
+        if entry is None or not entry.prompt:
+            continue
+        if wanted and key and not by_text:
+            if pick(event.data, key) == wanted:
+                return entry
+        elif text and event.offset >= offset and prompt_text(event.data, profile).startswith(text.strip()):
+            return entry
+    return None
+
+
+def _after_turn(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any],
+                by_text: bool) -> Cut | None:
+    """Where the next prompt begins, or the end. The turn's own prompt may have been late in the file."""
+    own = {trigger.get("promptId"), trigger.get("messageId")} - {None}
+    key = profile.prompt["joinKey"]
+    for event in events_forward(file, offset):
+        entry = entry_of(event, profile)
+        if entry and entry.prompt and (not key or pick(event.data, key) not in own):
+            return Cut(event.offset, entry.parent or None)
+    return Cut(end_of_lines(file))
+
+
+def _before_tool(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any],
+                 by_text: bool) -> Cut | None:
+    wanted = trigger.get("toolUseId")
+    for event in _around(file, offset) if wanted else ():
+        if _has_block(event, profile, "tool_use", "id", wanted):
+            entry = entry_of(event, profile)
+            return Cut(event.offset, entry.parent or None if entry else None)
+    return None
+
+
+def _after_tool(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any],
+                by_text: bool) -> Cut | None:
+    wanted = trigger.get("toolUseId")
+    for event in _around(file, offset) if wanted else ():
+        if _has_block(event, profile, "tool_result", "tool_use_id", wanted):
+            return Cut(event.end)
+    return None
+
+
+def _has_block(event: Event, profile: Profile, kind: str, key: str, wanted: object) -> bool:
+    content = content_of(event.data, profile)
+    return isinstance(content, list) and any(
+        isinstance(b, dict) and b.get("type") == kind and b.get(key) == wanted for b in content)
+
+
+def _out_of_compaction(file: BinaryIO, profile: Profile, cut: Cut) -> Cut:
+    """Between a compaction and its summary the history is lost: cut before the compaction instead."""
+    if profile.compaction is None or not profile.compaction["summary"] or cut.leaf:
+        return cut
+    last = Tail(file, profile, cut.offset).last_main()
+    if last is not None and last.is_compaction:
+        return Cut(last.offset, None, cut.exact)
+    return cut

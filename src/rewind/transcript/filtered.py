@@ -1,0 +1,68 @@
+"""A cut without the abandoned branches, for clients that cannot be told which branch to resume."""
+
+from __future__ import annotations
+
+from rewind.transcript.chain import follow
+from rewind.transcript.entries import entry_of, named_leaf
+from rewind.transcript.lines import events_forward
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from rewind.agents.profile import Profile
+    from rewind.transcript.cut import Cut
+    from rewind.transcript.entries import Entry
+
+
+def kept_ranges(file: BinaryIO, profile: Profile, cut: Cut) -> list[tuple[int, int]]:
+    """Everything before the cut but the subtrees that begin at a prompt which is no ancestor of its leaf.
+
+    Keeping only the ancestors would lose results of parallel tool calls and the summary of a compaction:
+    those are side leaves.
+    """
+    entries: list[Entry] = []
+    leaves: list[tuple[int, int]] = []
+    next_tells = ""
+    for event in events_forward(file, 0, cut.offset):
+        entry = entry_of(event, profile)
+        if entry:
+            entries.append(entry)
+        elif named_leaf(event, profile):
+            leaves.append((event.offset, event.end))  # says where the original stood: not so here
+    for entry in reversed(entries):
+        entry.settle(next_tells)
+        next_tells = entry.tells or next_tells
+    dropped = _dropped(entries, cut.leaf or "")
+    gone = [(e.offset, e.end) for e in entries if e.id in dropped]
+    return _without(cut.offset, sorted(gone + leaves))
+
+
+def _dropped(entries: list[Entry], leaf: str) -> set[str]:
+    by_id = {entry.id: entry for entry in entries}
+    main = [entry for entry in entries if entry.is_main]
+
+    def main_before(offset: int) -> Entry | None:
+        return next((e for e in reversed(main) if e.offset < offset), None)
+
+    ancestors = {entry.id for entry in follow(by_id.get(leaf), by_id.get, main_before)}
+    dropped: set[str] = set()
+    for entry in entries:
+        if entry.id in ancestors:
+            continue
+        # Parents nearly always precede their children; one that does not is settled by its own turn.
+        if entry.is_prompt or entry.parent in dropped or (not entry.parent and entry.logical in dropped):
+            dropped.add(entry.id)
+    return dropped
+
+
+def _without(end: int, gone: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    kept = []
+    at = 0
+    for start, stop in gone:
+        if start > at:
+            kept.append((at, start))
+        at = max(at, stop)
+    if at < end:
+        kept.append((at, end))
+    return kept

@@ -1,0 +1,142 @@
+"""The sessions of a project: where each agent keeps them, and which of those belong here."""
+
+from __future__ import annotations
+
+import os
+
+from rewind.agents.profile import pick
+from rewind.agents.registry import profiles, session_root
+from rewind.errors import NOT_FOUND, RewindError, UsageError
+from rewind.transcript.lines import events_forward, open_transcript, size_of
+from rewind.transcript.names import SUFFIX, is_session_id, session_id_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from rewind.agents.profile import Profile
+
+_LONGEST_FOLDER = 200  # of Claude Code; a longer name is cut there and gets a hash
+_HEAD = 256 << 10
+_SHORTEST_PREFIX = 6
+
+
+class SessionNotFound(RewindError):
+    """No session of this project matches {name}"""
+
+    exit_code = NOT_FOUND
+    hint = "Run `rewind sessions list` to see them."
+
+
+class SessionAmbiguous(RewindError):
+    """{count} sessions begin with {name}"""
+
+    exit_code = NOT_FOUND
+    hint = "Give more of the id; `rewind sessions list` shows them."
+
+
+class SessionFile:
+    """A transcript that belongs to the project."""
+
+    __slots__ = ("modified", "path", "profile", "session_id", "size")
+
+    def __init__(self, path: str, profile: Profile, info: os.stat_result) -> None:
+        self.path = path
+        self.profile = profile
+        self.session_id = session_id_of(path)
+        self.modified = info.st_mtime
+        self.size = info.st_size
+
+
+def project_sessions(root: str, environ: Mapping[str, str] | None = None,
+                     home: str | None = None) -> list[SessionFile]:
+    """Every session that began in the project, of every agent, latest first."""
+    return list(latest_sessions(root, environ, home))
+
+
+def latest_sessions(root: str, environ: Mapping[str, str] | None = None,
+                    home: str | None = None) -> Iterator[SessionFile]:
+    """The same one by one: a session is opened only when somebody gets so far."""
+    found = [(s, sure) for profile in profiles(home)
+             for folder, sure in _folders(profile, root, environ) for s in _in_folder(profile, folder)]
+    found.sort(key=lambda one: (one[0].modified, one[0].session_id), reverse=True)
+    return (session for session, sure in found if _belongs(session, root, sure))
+
+
+def _folders(profile: Profile, root: str, environ: Mapping[str, str] | None) -> Iterator[tuple[str, bool]]:
+    """(directory, whether its name is just the project's): names are not reversible and may collide."""
+    top = session_root(profile, environ)
+    if top is None or profile.sessions is None:
+        return
+    wanted = folder_name(profile, root)
+    try:
+        names = os.listdir(top)
+    except OSError:
+        return
+    for name in names:
+        if name == wanted:
+            yield os.path.join(top, name), True
+        elif name.startswith(wanted + "-") or (len(wanted) > _LONGEST_FOLDER
+                                               and name.startswith(wanted[:_LONGEST_FOLDER])):
+            yield os.path.join(top, name), False
+    if profile.sessions["flat"]:
+        yield top, False
+
+
+def folder_name(profile: Profile, root: str) -> str:
+    """The directory in which the agent keeps the sessions that begin in `root`."""
+    assert profile.sessions is not None
+    real = os.path.realpath(root)
+    if profile.sessions["folders"] == "slashes":
+        return "-" + real.lstrip("/").replace("/", "-")
+    # One dash for each UTF-16 unit that is no ASCII letter or digit.
+    return "".join(c if c.isascii() and c.isalnum() else "-" * (2 if ord(c) > 0xFFFF else 1) for c in real)
+
+
+def _in_folder(profile: Profile, folder: str) -> Iterator[SessionFile]:
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return
+    for entry in entries:
+        if entry.name.endswith(SUFFIX) and not entry.name.startswith("."):
+            try:
+                if entry.is_file(follow_symlinks=False):
+                    yield SessionFile(entry.path, profile, entry.stat(follow_symlinks=False))
+            except OSError:
+                continue
+
+
+def _belongs(session: SessionFile, root: str, sure: bool) -> bool:
+    """By the directory that the session itself says it began in."""
+    cwd = began_in(session)
+    if cwd is None:
+        return sure
+    real = os.path.realpath(root)
+    return cwd == real or cwd.startswith(real.rstrip("/") + "/")
+
+
+def began_in(session: SessionFile) -> str | None:
+    field = session.profile.lines["cwd"]
+    try:
+        with open_transcript(session.path) as file:
+            for event in events_forward(file, 0, min(_HEAD, size_of(file))):
+                cwd = pick(event.data, field)
+                if isinstance(cwd, str):
+                    return os.path.realpath(cwd) if os.path.isabs(cwd) else None
+    except RewindError:
+        pass
+    return None
+
+
+def find_session(sessions: list[SessionFile], text: str) -> SessionFile:
+    """By full id, or by the beginning of one."""
+    if not is_session_id(text):
+        raise UsageError(f"{text!r} is not the id of a session.", hint="`rewind sessions list` shows them.")
+    exact = [s for s in sessions if s.session_id == text]
+    near = exact or [s for s in sessions if len(text) >= _SHORTEST_PREFIX and s.session_id.startswith(text)]
+    if not near:
+        raise SessionNotFound(name=text)
+    if len(near) > 1 and not exact:
+        raise SessionAmbiguous(name=text, count=len(near))
+    return near[0]

@@ -1,0 +1,237 @@
+"""A new session made from a part of another, beside it, such that the agent resumes exactly that part.
+
+The original is only ever read. What differs between agents stands in the profile's `fork` section.
+"""
+
+from __future__ import annotations
+
+import os
+
+from rewind.agents.profile import holds, pick
+from rewind.errors import RewindError
+from rewind.files import PRIVATE_FILE, write_all
+from rewind.transcript.chain import Tail
+from rewind.transcript.copying import copy_range
+from rewind.transcript.cursor import header_length
+from rewind.transcript.entries import OTHER
+from rewind.transcript.filtered import kept_ranges
+from rewind.transcript.lines import events_backward, open_transcript, parse, read_at
+from rewind.transcript.names import session_id_of
+from rewind.transcript.sidecars import copy_sidecars
+from rewind.transcript.titles import FORK_PREFIX, read_title
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO
+
+    from rewind.agents.profile import Profile
+    from rewind.transcript.cut import Cut
+
+
+class NothingBeforeCut(RewindError):
+    """There is nothing before this prompt that {agent} could go on from."""
+
+    hint = "Start a new session instead: {start}"
+
+
+class Fork:
+    def __init__(self, session_id: str, path: str, size: int, header: int, title: str) -> None:
+        self.session_id = session_id
+        self.path = path
+        self.size = size
+        self.header = header  # of these bytes, so many are line 1
+        self.title = title
+
+
+class Content:
+    """What a session cut at some place consists of: ranges of the source, and lines to add."""
+
+    def __init__(self, ranges: list[tuple[int, int]], leaf: str | None) -> None:
+        self.ranges = ranges
+        self.leaf = leaf  # to be named by a line at the end, because it is not the last entry
+
+
+def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
+    """Decide how to make the agent resume the right branch. Reads a tail, or everything if it must filter."""
+    check_resumable(file, profile, cut)
+    whole = [(0, cut.offset)] if cut.offset else []
+    if profile.links == "file-order" or not cut.leaf:
+        return Content(whole, None)
+    tail = Tail(file, profile, cut.offset)
+    resumed = tail.leaf()
+    if resumed is None or resumed.id == cut.leaf or tail.find(cut.leaf) is None:
+        return Content(whole, None)
+    if _honours_leaf(profile, tail):
+        return Content(whole, cut.leaf)
+    return Content(kept_ranges(file, profile, cut), None)
+
+
+def check_resumable(file: BinaryIO, profile: Profile, cut: Cut) -> None:
+    if profile.fork["emptyResumes"]:
+        return
+    if not any(e.role != OTHER and e.is_main for e in _entries(Tail(file, profile, cut.offset))):
+        raise NothingBeforeCut(agent=profile.title, start=profile.commands["start"])
+
+
+def _entries(tail: Tail) -> Any:
+    return iter(tail.more, None)
+
+
+def _honours_leaf(profile: Profile, tail: Tail) -> bool:
+    """By the version that wrote the latest lines: older clients ignore the line that names a leaf."""
+    since = profile.leaf and profile.leaf["since"]
+    if not profile.leaf:
+        return False
+    written = next((e.version for e in tail.entries if e.version), "")
+    return not since or _version(written) >= _version(since)
+
+
+def _version(text: str) -> list[int]:
+    return [int(part) if part.isascii() and part.isdigit() else 0 for part in text.split("-")[0].split(".")]
+
+
+def new_session_id() -> str:
+    raw = bytearray(os.urandom(16))
+    raw[6] = raw[6] & 0x0F | 0x40
+    raw[8] = raw[8] & 0x3F | 0x80
+    text = raw.hex()
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+
+
+def write_fork(source: str, profile: Profile, cut: Cut, *, original: str) -> Fork:
+    """Make a fork beside `original`, out of `source`: the same file, or what the store has of it.
+    It appears there complete, or not at all."""
+    folder, parent = os.path.dirname(original), session_id_of(original)
+    session_id = new_session_id()
+    path = os.path.join(folder, session_id + ".jsonl")
+    with open_transcript(source) as file:
+        content = plan_content(file, profile, cut)
+        title = FORK_PREFIX + (read_title(file, profile) or parent)
+        temp = os.path.join(folder, f".{session_id}.rewind-tmp")
+        fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), PRIVATE_FILE)
+        try:
+            _write(fd, file, profile, content, session_id, parent, title)
+            size = os.fstat(fd).st_size
+            _appear(temp, path)
+        finally:
+            os.close(fd)
+            _remove(temp)
+    with open_transcript(path) as made:
+        header = header_length(made)
+    copy_sidecars(original, path, profile)
+    return Fork(session_id, path, size, header, title)
+
+
+def _write(fd: int, file: BinaryIO, profile: Profile, content: Content, session_id: str, parent: str,
+           title: str) -> None:
+    values = {"session": session_id, "parent": parent, "title": title, "leaf": content.leaf or ""}
+    ranges = content.ranges
+    if profile.fork["header"]:
+        ranges = _write_header(fd, file, profile, ranges, values)
+    elif profile.fork["titleField"]:
+        ranges = _write_titled_head(fd, file, profile, ranges, title)
+    write_content(fd, file, ranges)
+    write_leaf(fd, profile, content.leaf, session_id)
+    for line in profile.fork["append"]:
+        write_all(fd, _line(_filled(line, values)))
+
+
+def write_content(fd: int, file: BinaryIO, ranges: list[tuple[int, int]]) -> None:
+    """The source's own bytes, ending in a newline: the agent appends to what it finds."""
+    for start, end in ranges:
+        copy_range(file, start, end, fd)
+        if end > start and os.pread(fd, 1, os.fstat(fd).st_size - 1) != b"\n":
+            write_all(fd, b"\n")
+
+
+def write_leaf(fd: int, profile: Profile, leaf: str | None, session_id: str) -> None:
+    if leaf and profile.leaf:
+        write_all(fd, _line(_filled(profile.leaf["append"], {"leaf": leaf, "session": session_id})))
+
+
+def _line(data: dict[str, Any]) -> bytes:
+    """As the agents write it: no blanks, and text as it is. (A lone surrogate has no bytes: escaped.)"""
+    from json import dumps
+
+    try:
+        return dumps(data, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    except UnicodeEncodeError:
+        return dumps(data, separators=(",", ":")).encode() + b"\n"
+
+
+def _filled(template: dict[str, Any], values: dict[str, str]) -> dict[str, Any]:
+    return {key: _fill(value, values) for key, value in template.items()}
+
+
+def _fill(value: Any, values: dict[str, str]) -> Any:
+    """`{title}` stands for a value as a whole, so that nothing in a title is taken for a place to fill."""
+    if isinstance(value, str) and value[:1] == "{" and value[-1:] == "}":
+        return values.get(value[1:-1], value)
+    return value
+
+
+def _write_header(fd: int, file: BinaryIO, profile: Profile, ranges: list[tuple[int, int]],
+                  values: dict[str, str]) -> list[tuple[int, int]]:
+    """Line 1 tells who the session is; returns the ranges without it."""
+    rule, length = profile.fork["header"], header_length(file)
+    events = parse(0, read_at(file, 0, length))
+    if not events or not ranges:
+        return ranges
+    data = dict(events[0].data)
+    values = {**values, "lastMessage": _last_message(file, profile, rule, ranges[-1][1])}
+    for key in rule["drop"]:
+        data.pop(key, None)
+    data.update(_filled(rule["set"], values))
+    data.update(_filled({k: v for k, v in rule["setIfPresent"].items() if k in data}, values))
+    if not values["lastMessage"]:
+        data = {k: v for k, v in data.items() if rule["set"].get(k) != "{lastMessage}"}
+    write_all(fd, _line(data))
+    return [(max(start, length), end) for start, end in ranges if end > length]
+
+
+def _last_message(file: BinaryIO, profile: Profile, rule: dict[str, Any], end: int) -> str:
+    for event in events_backward(file, end):
+        id = pick(event.data, profile.lines["id"])
+        if (isinstance(id, str) and holds(profile.lines["entry"], event.data)
+                and not holds(rule["lastMessage"]["refuse"], event.data)):
+            return id
+    return ""
+
+
+def _write_titled_head(fd: int, file: BinaryIO, profile: Profile, ranges: list[tuple[int, int]],
+                       title: str) -> list[tuple[int, int]]:
+    """The first line near the top with a title gets it prefixed; all else stays byte for byte."""
+    from rewind.transcript.lines import lines_forward
+
+    rule = profile.fork["titleField"]
+    end = ranges[-1][1] if ranges else 0
+    for number, (offset, raw) in enumerate(lines_forward(file, 0, end)):
+        if number >= rule["within"]:
+            break
+        events = parse(offset, raw)
+        old = events[0].data.get(rule["field"]) if len(events) == 1 else None
+        if isinstance(old, str):
+            copy_range(file, 0, offset, fd)
+            write_all(fd, _line({**events[0].data, rule["field"]: FORK_PREFIX + old}))
+            return [(offset + len(raw), end)] if offset + len(raw) < end else []
+    return ranges
+
+
+def _appear(temp: str, path: str) -> None:
+    """Under its name in one step, and never over a file that is there."""
+    try:
+        os.link(temp, path)
+    except FileExistsError:
+        raise RewindError(f"There is a session of that name already: {path}")
+    except OSError:
+        # A file system without hard links. The name holds 122 random bits.
+        if os.path.lexists(path):
+            raise RewindError(f"There is a session of that name already: {path}")
+        os.rename(temp, path)
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass

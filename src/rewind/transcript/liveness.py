@@ -1,0 +1,88 @@
+"""Whether a client has a session open: then its file must not be rewritten.
+
+A running client goes on from memory, and what it appends to a rewritten file has no history any more.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from rewind import quickjson
+from rewind.agents.profile import pick
+from rewind.agents.registry import session_home
+from rewind.errors import CHANGED, RewindError
+from rewind.files import process_start, read_bounded
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from rewind.agents.profile import Profile
+
+_RECENT = 600.0  # seconds
+_MAX_BYTES = 1 << 20
+
+
+class SessionInUse(RewindError):
+    """The session is open, so nothing was written: {reason}"""
+
+    exit_code = CHANGED
+    hint = ("Close it first, or leave out --in-place to get a fork. With --force its whole history may be"
+            " lost when that client goes on.")
+
+
+def is_open(profile: Profile, session_id: str, recorded: dict[str, Any] | None = None,
+            environ: Mapping[str, str] | None = None) -> bool | None:
+    """By the client's own word, else by the process that SessionStart recorded; None when there is none."""
+    register = _register(profile, environ)
+    if register is not None:
+        return any(pick(entry, profile.liveness["session"] if profile.liveness else "") == session_id
+                   and _lives(pid, pick(entry, profile.liveness["start"] if profile.liveness else ""))
+                   for pid, entry in _entries(register))
+    client = (recorded or {}).get("client")
+    if isinstance(client, dict) and isinstance(client.get("pid"), int):
+        return _lives(client["pid"], client.get("start"))
+    return None
+
+
+def why_open(profile: Profile, session_id: str, path: str, recorded: dict[str, Any] | None = None,
+             environ: Mapping[str, str] | None = None) -> str:
+    """A reason not to touch this session, or nothing."""
+    known = is_open(profile, session_id, recorded, environ)
+    if known is None:
+        try:
+            age = time.time() - os.stat(path).st_mtime
+        except OSError:
+            return ""
+        return "its transcript was written in the last minutes" if age < _RECENT else ""
+    return f"{profile.title} is running it" if known else ""
+
+
+def _register(profile: Profile, environ: Mapping[str, str] | None) -> str | None:
+    home = session_home(profile, environ)
+    if profile.liveness is None or home is None:
+        return None
+    folder = os.path.join(home, profile.liveness["folder"])
+    return folder if os.path.isdir(folder) else None
+
+
+def _entries(folder: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """`<pid>.json` of each client. Claude Code 2.1 leaves the file behind when it is killed."""
+    for name in os.listdir(folder):
+        pid = name[: -len(".json")]
+        if not name.endswith(".json") or not (pid.isascii() and pid.isdigit()):
+            continue
+        try:
+            entry = quickjson.loads(read_bounded(os.path.join(folder, name), _MAX_BYTES))
+        except (OSError, ValueError, RecursionError, RewindError):
+            continue
+        if isinstance(entry, dict):
+            yield int(pid), entry
+
+
+def _lives(pid: int, start: object) -> bool:
+    """The same process, not another one that got its number."""
+    now = process_start(pid)
+    return now is not None and (not isinstance(start, str) or not start or start == now)

@@ -1,0 +1,116 @@
+"""What a genuine prompt is: a message that a person wrote, as the agent's profile tells it."""
+
+from __future__ import annotations
+
+from rewind.agents.profile import holds, pick
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.agents.profile import Profile
+
+NO, YES, IF_ANSWERED = 0, 1, 2
+SHORT = 200
+
+
+def content_of(data: dict[str, Any], profile: Profile) -> Any:
+    """What was said: a text, or a list of blocks."""
+    for path in profile.lines["content"]:
+        found = pick(data, path)
+        if isinstance(found, (str, list)):
+            return found
+    return None
+
+
+def kind_of_prompt(data: dict[str, Any], profile: Profile) -> int:
+    """NO, YES, or IF_ANSWERED: a slash command that is a prompt only if the agent answers it."""
+    rule = profile.prompt
+    if not holds(rule["require"], data) or _is_refused(data, rule):
+        return NO
+    content = content_of(data, profile)
+    if not isinstance(content, (str, list)) or _has_block(content, rule["refuseBlocks"]):
+        return NO
+    text = _genuine_text(content, rule)
+    if not text:
+        return YES if _has_block(content, rule["imageBlocks"]) else NO
+    if text.startswith(tuple(rule["refuseStarts"])) or text.strip() in rule["refuseTexts"]:
+        return NO
+    commands = rule["commands"]
+    if commands and text.startswith(tuple(commands["starts"])) and not holds(commands["genuine"], data):
+        return IF_ANSWERED
+    return YES
+
+
+def _is_refused(data: dict[str, Any], rule: dict[str, Any]) -> bool:
+    absent_or = rule["absentOr"].items()
+    return (any(holds({path: values}, data) for path, values in rule["refuse"].items())
+            or any(pick(data, key) is not None for key in rule["refuseKeys"])
+            or any(pick(data, path) is not None and not holds({path: values}, data)
+                   for path, values in absent_or))
+
+
+def _has_block(content: str | list[Any], kinds: list[str]) -> bool:
+    return isinstance(content, list) and any(
+        isinstance(block, dict) and block.get("type") in kinds for block in content)
+
+
+def _genuine_text(content: str | list[Any], rule: dict[str, Any]) -> str:
+    """What is left of the text when what the client put in front of it is taken away."""
+    skipped = tuple(rule.get("skipBlocks") or ())
+    texts = [t for t in _texts(content) if not (skipped and t.startswith(skipped))]
+    if rule["text"] == "first":
+        return texts[0].strip() if texts else ""
+    return _without_envelopes("\n".join(texts), rule["envelopes"])
+
+
+def _texts(content: str | list[Any]) -> list[str]:
+    if isinstance(content, str):
+        return [content]
+    found = (b.get("text") if isinstance(b, dict) and b.get("type") == "text" else
+             b if isinstance(b, str) else None for b in content)
+    return [text for text in found if isinstance(text, str)]
+
+
+def _without_envelopes(text: str, envelopes: list[str]) -> str:
+    """Leading `<system-reminder>…</system-reminder>` and the like; `ide_` stands for all that begin so."""
+    while True:
+        text = text.strip()
+        name = _tag(text)
+        if not name or not any(name == e or (e.endswith("_") and name.startswith(e)) for e in envelopes):
+            return text
+        end = text.find(f"</{name}>")
+        if end < 0:
+            return text
+        text = text[end + len(name) + 3:]
+
+
+def _tag(text: str) -> str:
+    if not text.startswith("<"):
+        return ""
+    name = text[1:text.find(">")] if ">" in text[:80] else ""
+    return name if name.replace("_", "").replace("-", "").isalnum() else ""
+
+
+def prompt_text(data: dict[str, Any], profile: Profile) -> str:
+    """The prompt as its writer would recognise it; of an odd shape an empty text, never an error."""
+    content = content_of(data, profile)
+    if not isinstance(content, (str, list)):
+        return ""
+    text = _genuine_text(content, profile.prompt)
+    return _as_typed(text) if profile.prompt["commands"] else text
+
+
+def _as_typed(text: str) -> str:
+    """`<command-name>/x</command-name>…<command-args>y</command-args>` is `/x y`."""
+    name = _between(text, "<command-name>", "</command-name>")
+    if not name or not text.startswith(("<command-name>", "<command-message>")):
+        return text
+    arguments = _between(text, "<command-args>", "</command-args>")
+    return f"{name} {arguments}".strip()
+
+
+def _between(text: str, start: str, end: str) -> str:
+    at = text.find(start)
+    stop = text.find(end, at)
+    return text[at + len(start):stop].strip() if 0 <= at < stop else ""

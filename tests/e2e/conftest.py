@@ -1,0 +1,174 @@
+"""The real clients, and conversations recorded with them once for all tests of a file.
+
+`scripts/e2e` brings the clients and names them in the environment; without it nothing here is collected.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Callable, NamedTuple
+
+import pytest
+
+pytest.register_assert_rewrite("claude_client", "conversation", "droid_client", "screen")
+
+from claude_client import Claude  # noqa: E402
+from conversation import Conversation, Recording  # noqa: E402
+from droid_client import Droid  # noqa: E402
+from mock_api import MockApi  # noqa: E402
+from scripted import PLAIN, claude_script, droid_script, prompt  # noqa: E402
+from stage import Stage, copy_stage, make_repository, make_stage  # noqa: E402
+
+from rewind_cli import Rewind  # noqa: E402
+
+# Read now, for every test runs in an environment without them.
+CLAUDE = os.environ.get("REWIND_E2E_CLAUDE", "")
+DROID = os.environ.get("REWIND_E2E_DROID", "")
+collect_ignore_glob = [] if CLAUDE or DROID else ["test_*.py"]
+
+PlayClaude = Callable[[Recording], Conversation[Claude]]
+PlayDroid = Callable[[Recording], Conversation[Droid]]
+
+
+@pytest.fixture(scope="session")
+def claude_program() -> Path:
+    if not CLAUDE:
+        pytest.skip("no Claude Code here")
+    return Path(CLAUDE).resolve()
+
+
+@pytest.fixture(scope="session")
+def droid_program() -> Path:
+    if not DROID:
+        pytest.skip("no Droid here")
+    return Path(DROID).resolve()
+
+
+@pytest.fixture(scope="session")
+def tmux() -> None:
+    if not shutil.which("tmux"):
+        pytest.skip("no tmux here")
+
+
+@pytest.fixture
+def stage(home: Path, project: Path) -> Stage:
+    return Stage(home, project)
+
+
+# Claude Code
+
+@pytest.fixture
+def claude_api(project: Path) -> Iterator[MockApi]:
+    with MockApi(claude_script(project)) as api:
+        yield api
+
+
+@pytest.fixture
+def claude(claude_program: Path, stage: Stage, claude_api: MockApi) -> Claude:
+    """The client in a new repository, with nothing said yet."""
+    make_repository(stage)
+    return Claude(claude_program, stage, claude_api)
+
+
+@pytest.fixture
+def play_claude(claude_program: Path, stage: Stage, claude_api: MockApi, rewind: Rewind) -> PlayClaude:
+    """Puts a recorded conversation into this test's home, and Rewind into its project."""
+    def play(recording: Recording) -> Conversation[Claude]:
+        copy_stage(recording.stage, stage)
+        rewind.init()
+        return Conversation(Claude(claude_program, stage, claude_api), rewind, recording.session)
+    return play
+
+
+@pytest.fixture(scope="session")
+def plain(claude_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    """Four prompts in print mode."""
+    stage = make_stage(tmp_path_factory.mktemp("plain"))
+    with MockApi(claude_script(stage.project)) as api:
+        client, session, told = Claude(claude_program, stage, api), "", []
+        for name in PLAIN:
+            session = client.ask(prompt(name), session)
+            told.append(client.heard(prompt(name)))
+    return Recording(stage, session, told)
+
+
+class OnScreen(NamedTuple):
+    rewound: Recording
+    compacted: Recording
+
+
+@pytest.fixture(scope="session")
+def on_screen(claude_program: Path, tmux: None, tmp_path_factory: pytest.TempPathFactory) -> OnScreen:
+    """One interactive session: prompts taken back by the client's own /rewind, later a /compact."""
+    stage = make_stage(tmp_path_factory.mktemp("screen"))
+    then = make_stage(tmp_path_factory.mktemp("rewound"))
+    with MockApi(claude_script(stage.project)) as api, Claude(claude_program, stage, api).open() as screen:
+        told = [screen.ask(prompt("PAIR"))]
+        screen.ask(prompt("WRONG"))
+        screen.ask(prompt("WORSE"))
+        screen.rewind_before(prompt("WRONG"))
+        told += [screen.ask(prompt("AFTER")), screen.ask(prompt("MORE"))]
+        session = screen.session
+        copy_stage(stage, then)
+        rewound = Recording(then, session, list(told))
+        screen.compact()
+        told += [screen.ask(prompt("LATER")), screen.ask(prompt("LAST"))]
+    return OnScreen(rewound, Recording(stage, session, told))
+
+
+@pytest.fixture(scope="session")
+def rewound(on_screen: OnScreen) -> Recording:
+    """PAIR, then WRONG and WORSE, which were taken back, then AFTER and MORE."""
+    return on_screen.rewound
+
+
+@pytest.fixture(scope="session")
+def compacted(on_screen: OnScreen) -> Recording:
+    """The same, then a compaction, then LATER and LAST."""
+    return on_screen.compacted
+
+
+# Droid
+
+@pytest.fixture
+def droid_api(project: Path) -> Iterator[MockApi]:
+    with MockApi(droid_script(project)) as api:
+        yield api
+
+
+@pytest.fixture
+def droid(droid_program: Path, stage: Stage, droid_api: MockApi) -> Droid:
+    """The client in a new repository, with nothing said yet."""
+    make_repository(stage)
+    return Droid(droid_program, stage, droid_api)
+
+
+@pytest.fixture
+def play_droid(droid_program: Path, stage: Stage, droid_api: MockApi, rewind: Rewind) -> PlayDroid:
+    def play(recording: Recording) -> Conversation[Droid]:
+        copy_stage(recording.stage, stage)
+        rewind.init()
+        return Conversation(Droid(droid_program, stage, droid_api), rewind, recording.session)
+    return play
+
+
+@pytest.fixture(scope="session")
+def plain_droid(droid_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    """Four prompts."""
+    return record_droid(droid_program, make_stage(tmp_path_factory.mktemp("droid")), PLAIN)
+
+
+@pytest.fixture(scope="session")
+def compacted_droid(droid_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    """Droid compacts by itself at the end of the second turn, in the same file."""
+    stage = make_stage(tmp_path_factory.mktemp("compacted"))
+    return record_droid(droid_program, stage, ["PAIR", "LONG", "LATER", "LAST"])
+
+
+def record_droid(program: Path, stage: Stage, names: list[str]) -> Recording:
+    with MockApi(droid_script(stage.project)) as api, Droid(program, stage, api).open() as opened:
+        told = [opened.ask(prompt(name)) for name in names]
+        return Recording(stage, opened.session, told)

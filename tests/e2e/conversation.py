@@ -1,0 +1,72 @@
+"""A recorded conversation and its copy in a test: what was said, and Rewind beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar, Union
+
+from claude_client import Claude
+from droid_client import Droid
+from scripted import prompt
+from stage import Stage
+
+from rewind_cli import Rewind
+
+NEXT = f"user: {prompt('NEXT')}"
+Client = TypeVar("Client", bound=Union[Claude, Droid])
+
+
+class Recording(NamedTuple):
+    """A session as the client left it, and what the model was told at each prompt of it, oldest first.
+
+    Prompts that were taken back inside the client are not among them.
+    """
+
+    stage: Stage
+    session: str
+    told: list[list[str]]
+
+    def before(self, n: int) -> list[str]:
+        """What the model knew when it got the Nth-latest prompt."""
+        return self.told[-n][:-1]
+
+
+class Conversation(Generic[Client]):
+    """A session in this test's home. When Rewind forks it, its bytes must stay as they are."""
+
+    def __init__(self, client: Client, rewind: Rewind, session: str) -> None:
+        self.client = client
+        self.rewind = rewind
+        self.session = session
+        self.path = client.transcript(session)
+        self.bytes = self.path.read_bytes()
+
+    def back(self, n: int, *options: str) -> Conversation[Client]:
+        """`rewind back` on this session; the fork that it makes."""
+        before = set(self.path.parent.glob("*.jsonl"))
+        done = self.rewind.ok("back", str(n), *options, "--session", self.session)
+        fork = done.out.split()[-1]
+        assert done.out == f"Fork created: {fork}\n", done
+        assert set(self.path.parent.glob("*.jsonl")) - before == {self.path.with_name(f"{fork}.jsonl")}
+        self.check_untouched()
+        return self.other(fork)
+
+    def back_json(self, n: int, *options: str) -> dict[str, Any]:
+        found = self.rewind.json("back", str(n), *options, "--session", self.session)
+        self.check_untouched()
+        return found
+
+    def other(self, session: str) -> Conversation[Client]:
+        return Conversation(self.client, self.rewind, session)
+
+    def hear(self, name: str = "NEXT") -> list[str]:
+        """What the model is told when this session is resumed with one more prompt."""
+        return self.client.hear(self.session, prompt(name))
+
+    def check_untouched(self) -> None:
+        assert self.path.read_bytes() == self.bytes
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Everything in a directory of sessions, to see that nothing was written."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

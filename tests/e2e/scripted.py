@@ -1,0 +1,53 @@
+"""What the scripted model does at which prompt. Any other prompt gets a plain answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mock_api import Reply, Script, call, say
+
+PLAIN = ["WRITE", "SHELL", "PAIR", "EDIT"]
+
+
+def prompt(name: str) -> str:
+    return f"PROMPT-{name} please"
+
+
+def claude_script(project: Path) -> Script:
+    note = str(project / "note.txt")
+    return {
+        "PROMPT-WRITE": [_does(call("Write", file_path=note, content="first\n")), say("Written.")],
+        "PROMPT-SHELL": [_does(_bash("echo by-shell > made.txt; echo made-by-shell")), say("Made.")],
+        "PROMPT-PAIR": [_does(_bash("echo left-result"), _bash("echo right-result")), say("Both done.")],
+        "PROMPT-EDIT": [_does(call("Edit", file_path=note, old_string="first", new_string="second")),
+                        say("Edited.")],
+        "PROMPT-HELD": [say("At last.")._replace(held=True)],
+    }
+
+
+def droid_script(project: Path) -> Script:
+    note = str(project / "note.txt")
+    return {
+        "PROMPT-WRITE": [_does(call("Create", file_path=note, content="first\n")), say("Written.")],
+        "PROMPT-SHELL": [_does(_execute("echo by-shell >> note.txt; echo by-shell > made.txt")),
+                         say("Made.")],
+        "PROMPT-PAIR": [_does(_execute("echo left-result"), _execute("echo right-result")),
+                        say("Both done.")],
+        "PROMPT-EDIT": [_does(call("Read", file_path=note)),
+                        _does(call("Edit", file_path=note, old_str="first", new_str="second")),
+                        say("Edited.")],
+        # Droid compacts by itself when an answer says that the conversation has grown too long.
+        "PROMPT-LONG": [say("Long.", input_tokens=900_000)],
+    }
+
+
+def _does(*calls: dict[str, object]) -> Reply:
+    return Reply(list(calls))
+
+
+def _bash(command: str) -> dict[str, object]:
+    return call("Bash", command=command, description="try")
+
+
+def _execute(command: str) -> dict[str, object]:
+    return call("Execute", summary="try", command=command, riskLevelReason="harmless", riskLevel="low")

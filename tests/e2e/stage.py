@@ -1,0 +1,71 @@
+"""A home and a project in which a client runs, and how a conversation recorded in one gets to another."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+from rewind_cli import git
+
+
+class Stage(NamedTuple):
+    home: Path
+    project: Path
+
+
+def make_stage(top: Path) -> Stage:
+    stage = Stage(top / "home", top / "project")
+    stage.home.mkdir()
+    stage.project.mkdir()
+    make_repository(stage)
+    return stage
+
+
+def make_repository(stage: Stage) -> None:
+    (stage.project / "README").write_text("A project.\n")
+    git(stage.project, "init", "-q", "-b", "main", home=stage.home)
+    git(stage.project, "add", "README", home=stage.home)
+    git(stage.project, "commit", "-q", "-m", "begin", home=stage.home)
+
+
+def copy_stage(recorded: Stage, to: Stage) -> None:
+    """Everything the client and its tools have left, as if it had been recorded in the other place."""
+    # Not what a client that may be running keeps about itself: its settings are made anew.
+    shutil.copytree(recorded.home, to.home, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".claude.json*"))
+    shutil.copytree(recorded.project, to.project, dirs_exist_ok=True)
+    moved = dict(zip(_slugs(recorded.project), _slugs(to.project)))
+    for at, folders, files in os.walk(to.home, topdown=False):
+        for name in files:
+            if name.endswith((".json", ".jsonl")):
+                _name_other_place(Path(at, name), recorded, to)
+        for name in moved.keys() & set(folders):
+            os.rename(Path(at, name), Path(at, moved[name]))
+    _close_clients(to)
+
+
+def _close_clients(stage: Stage) -> None:
+    """A copy that was taken while the client ran must not say that it runs."""
+    for path in (stage.home / ".claude" / "sessions").glob("*"):
+        path.unlink()
+
+
+def _name_other_place(path: Path, recorded: Stage, to: Stage) -> None:
+    info = path.stat()
+    data = path.read_bytes()
+    for was, now in zip(names(recorded), names(to)):
+        data = data.replace(was.encode(), now.encode())
+    path.write_bytes(data)
+    os.utime(path, ns=(info.st_atime_ns, info.st_mtime_ns))
+
+
+def names(stage: Stage) -> list[str]:
+    """By which texts a client may name the place."""
+    return [str(stage.home), str(stage.project), *_slugs(stage.project)]
+
+
+def _slugs(project: Path) -> list[str]:
+    """What Claude Code and Droid call the directory with the sessions of a project."""
+    return [re.sub("[^A-Za-z0-9]", "-", str(project)), str(project).replace("/", "-")]

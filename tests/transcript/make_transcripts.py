@@ -1,0 +1,228 @@
+"""Synthetic Claude Code and Droid transcripts, and what a client resumes of a transcript."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any, Optional
+
+Line = dict[str, Any]
+NO_EVENT = "00000000-0000-0000-0000-000000000000"
+
+
+def event_id(number: int) -> str:
+    """Ids that are the same in every run, and readable in a failure."""
+    return f"{number:08x}-1111-4222-8333-444444444444"
+
+
+def compact(line: Line) -> bytes:
+    """As both clients write: no spaces, text as it is."""
+    return json.dumps(line, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+class Talk:
+    """Lines in the order of the file; `here` is the event that the next one hangs off."""
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        self.lines: list[bytes] = []
+        self.here: Optional[str] = None
+        self._count = 0
+
+    def add(self, line: Line) -> None:
+        self.raw(compact(line))
+
+    def raw(self, line: bytes) -> None:
+        self.lines.append(line)
+
+    def back_to(self, event: Optional[str]) -> None:
+        """The client's own rewind: it writes nothing, the next line just has an older parent."""
+        self.here = event
+
+    def bytes(self, newline: bytes = b"\n") -> bytes:
+        return b"".join(line + newline for line in self.lines)
+
+    def offset(self, index: int) -> int:
+        """Where the line of that index starts; from the end when negative."""
+        return sum(len(line) + 1 for line in self.lines[:index])
+
+    def _next(self) -> str:
+        self._count += 1
+        return event_id(self._count)
+
+    def _time(self) -> str:
+        return f"2026-03-01T10:{self._count // 60:02d}:{self._count % 60:02d}.000Z"
+
+
+class ClaudeTalk(Talk):
+    def __init__(self, session: str = event_id(0xC1A0DE), version: str = "2.1.325") -> None:
+        super().__init__(session)
+        self.version = version
+
+    def entry(self, kind: str, **more: Any) -> str:
+        """A line of the tree: it has a uuid and a parent."""
+        uuid = self._next()
+        self.add({"parentUuid": self.here, "isSidechain": False, "type": kind, "uuid": uuid,
+                  "timestamp": self._time(), "userType": "external", "cwd": "/home/dev/proj",
+                  "sessionId": self.session, "version": self.version, **more})
+        self.here = uuid
+        return uuid
+
+    def user(self, content: Any, **more: Any) -> str:
+        return self.entry("user", message={"role": "user", "content": content}, **more)
+
+    def prompt(self, text: Any, **more: Any) -> str:
+        return self.user(text, **{"origin": {"kind": "human"}, "promptSource": "typed", **more})
+
+    def answer(self, text: str) -> str:
+        return self._assistant({"type": "text", "text": text})
+
+    def tool(self, name: str, result: str) -> str:
+        """A call and its result; returns the event of the result."""
+        call = f"toolu_{self._count}"
+        self._assistant({"type": "tool_use", "id": call, "name": name, "input": {}})
+        return self.user([{"type": "tool_result", "tool_use_id": call, "content": result}],
+                         toolUseResult={"stdout": result})
+
+    def parallel(self, *results: str) -> str:
+        """Calls chained one after the other, each result hanging off its own call: all but the last
+        are side leaves."""
+        block = {"type": "tool_use", "name": "Bash", "input": {}}
+        calls = [self._assistant({**block, "id": f"toolu_{number}"}) for number in range(len(results))]
+        for number, (call, result) in enumerate(zip(calls, results)):
+            self.here = call
+            self.user([{"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": result}],
+                      toolUseResult={"stdout": result})
+        assert self.here is not None
+        return self.here
+
+    def turn(self, text: str) -> str:
+        prompt = self.prompt(text)
+        self.answer(f"Answer to {text}")
+        self.entry("system", subtype="turn_duration", durationMs=5, isMeta=False)
+        return prompt
+
+    def compaction(self, parent: Optional[str] = "here") -> str:
+        """The boundary and its summary; returns the boundary's event. `parent` None: no logical parent."""
+        logical = {"logicalParentUuid": self.here if parent == "here" else parent} if parent else {}
+        self.here = None
+        boundary = self.entry("system", subtype="compact_boundary", content="Compacted", **logical)
+        self.user("This session is being continued from a previous conversation that ran out of context.",
+                  isCompactSummary=True, isVisibleInTranscriptOnly=True)
+        return boundary
+
+    def sidechain(self, text: str) -> str:
+        """A subagent's line, as old clients wrote them into the same file."""
+        here = self.here
+        uuid = self.user(text, isSidechain=True)
+        self.here = here
+        return uuid
+
+    def last_prompt(self, leaf: str, *, explicit: bool) -> None:
+        self.add({"type": "last-prompt", "leafUuid": leaf, "sessionId": self.session,
+                  **({"explicit": True} if explicit else {"lastPrompt": "as shown in the picker"})})
+
+    def title(self, text: str, kind: str = "custom-title") -> None:
+        field = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}[kind]
+        self.add({"type": kind, field: text, "sessionId": self.session})
+
+    def _assistant(self, block: Line) -> str:
+        return self.entry("assistant", message={"role": "assistant", "content": [block], "type": "message",
+                                                "id": f"msg_{self._count}", "model": "a-model"})
+
+
+class DroidTalk(Talk):
+    def __init__(self, title: str = "A talk", session: str = event_id(0xD201D), **header: Any) -> None:
+        super().__init__(session)
+        self.add({"type": "session_start", "id": session, "title": title, "owner": "unknown", "version": 2,
+                  "cwd": "/home/dev/proj", "isSessionTitleManuallySet": False, **header})
+
+    def message(self, role: str, content: Any, *, event: Optional[str] = None, aside: bool = False,
+                **more: Any) -> str:
+        """A message; `aside` leaves the place in the conversation where it was."""
+        found = event or self._next()
+        parent = {} if self.here is None else {"parentId": self.here}
+        self.add({"type": "message", "id": found, "timestamp": self._time(),
+                  "message": {"role": role, "content": content, **more}, **parent})
+        if not aside:
+            self.here = found
+        return found
+
+    def prompt(self, text: str) -> str:
+        return self.message("user", [{"type": "text", "text": text}], interactionMode="auto")
+
+    def answer(self, text: str) -> str:
+        return self.message("assistant", [{"type": "text", "text": text}], modelId="a-model")
+
+    def hook(self, name: str) -> str:
+        return self.message("user", [], aside=True, visibility="user_only", hookEventName=name,
+                            hookStatus="completed")
+
+    def context(self, text: str) -> str:
+        return self.message("user", [{"type": "text", "text": f"<system-reminder>{text}</system-reminder>"}],
+                            event=f"context-{event_id(self._count + 1)}", visibility="llm_only")
+
+    def turn(self, text: str) -> str:
+        self.hook("UserPromptSubmit")
+        prompt = self.prompt(text)
+        self.answer(f"Answer to {text}")
+        self.hook("Stop")
+        self.add({"type": "agent_turn_outcome", "turnId": prompt, "reason": "completed"})
+        return prompt
+
+    def compaction(self) -> None:
+        self.add({"type": "compaction_state", "id": self._next(), "timestamp": self._time(),
+                  "summaryText": "What was said.", "summaryKind": "llm_summary",
+                  "anchorMessage": {"id": self.here, "index": 1}, "removedCount": 1})
+
+
+def session_folder(home: Path, agent: str, project: Path) -> Path:
+    """The directory in which that agent keeps the sessions of a project."""
+    real = os.path.realpath(project)
+    if agent == "claude":
+        return home / ".claude" / "projects" / re.sub(r"[^A-Za-z0-9]", "-", real)
+    return home / ".factory" / "sessions" / ("-" + real.lstrip("/").replace("/", "-"))
+
+
+def place(home: Path, agent: str, project: Path, data: bytes, session: str) -> Path:
+    """A transcript where the client would have written it, with the client's modes."""
+    folder = session_folder(home, agent, project)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = folder / f"{session}.jsonl"
+    path.write_bytes(data)
+    path.chmod(0o600)
+    return path
+
+
+# What a client resumes: written from what was seen of the clients, on purpose without Rewind's reader.
+
+def resumed(agent: str, data: bytes, *, explicit: bool = True) -> list[str]:
+    """The event ids that the client goes on from, oldest first."""
+    lines = [json.loads(line) for line in data.splitlines() if line.strip()]
+    return _resumed_by_claude(lines, explicit) if agent == "claude" else _resumed_by_droid(lines)
+
+
+def _resumed_by_claude(lines: list[dict[str, Any]], explicit: bool) -> list[str]:
+    at = {line["uuid"]: number for number, line in enumerate(lines) if "uuid" in line}
+    main = [number for number, line in enumerate(lines) if "uuid" in line and not line.get("isSidechain")]
+    leaf = lines[main[-1]]["uuid"] if main else None
+    for line in lines[main[-1]:] if main and explicit else []:
+        if line["type"] == "last-prompt" and line.get("explicit") and line["leafUuid"] in at:
+            leaf = line["leafUuid"]
+    found: list[str] = []
+    while leaf in at and leaf not in found:
+        found.append(leaf)
+        line = lines[at[leaf]]
+        leaf = line["parentUuid"]
+        if line.get("subtype") == "compact_boundary":
+            leaf = line.get("logicalParentUuid")
+            if at.get(leaf, len(lines)) > at[line["uuid"]]:
+                leaf = next((lines[n]["uuid"] for n in reversed(main) if n < at[line["uuid"]]), None)
+    return found[::-1]
+
+
+def _resumed_by_droid(lines: list[dict[str, Any]]) -> list[str]:
+    """By file order: Droid 0.225.2 does not care what `parentId` says."""
+    return [line["id"] for line in lines if line["type"] == "message"]
