@@ -115,7 +115,8 @@ class History:
 
     def _push_redo(self, checkpoint: str, position: int | None, paths: list[str] | None,
                    chat: dict[str, Any] | None) -> None:
-        step = {"checkpoint": checkpoint, "position": position, "paths": paths, "chat": chat}
+        step: dict[str, Any] = {"checkpoint": checkpoint, "position": position, "paths": paths}
+        step.update({"chat": chat} if chat else {})
         if not self.redo or self.redo[-1]["checkpoint"] != checkpoint or self.redo[-1].get("chat") != chat:
             self.redo.append(step)
 
@@ -146,7 +147,7 @@ class History:
             self.save()
 
     def finish_undo_restore(self, undone: dict[str, Any], backup: str | None,
-                            chat: dict[str, Any] | None) -> None:
+                            chat: dict[str, Any] | None = None) -> None:
         """The last step is taken back and forgotten; going forward again leads to what it had made."""
         half_done = undone.get("in_progress") and not undone.get("undoing")
         if self.redo and self._leads_out_of(self.redo[-1], undone):

@@ -21,4 +21,6 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         return show_plan(controller.plan_redo(), args.json)
     with ProgressLine() as progress:
-        return show_restored(controller.redo(force=args.force, progress=progress), args.json)
+        restored = controller.redo(force=args.force, progress=progress)
+    return show_restored(restored, args.json,
+                         alone="The step is done again; it was about the conversation only.")

@@ -87,15 +87,17 @@ def _counts(plan: RestorePlan) -> str:
     return ", ".join(parts)
 
 
-def show_restored(restored: Restored, as_json: bool, way_back: str = "undo-restore") -> int:
-    """The outcome; exit code 3 when something is not as the checkpoint has it."""
+def show_restored(restored: Restored, as_json: bool, way_back: str = "undo-restore",
+                  alone: str = "") -> int:
+    """The outcome; exit code 3 when something is not as the checkpoint has it. `alone` is what to say when
+    the step was about the conversation only."""
     if as_json:
         print_json(restored_json(restored))
         return DONE if restored.complete else PARTIAL
     tell_restored(restored)
     record, chat = restored.record, restored.chat
     if record is None:
-        print("The conversation was moved; the code is as it was.")
+        print(alone)
     elif not restored.plan.changes and restored.complete and chat is None:
         print(f"Already as it was in {record.name}")
     else:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import argparse
 
 summary = "deprecated: cut the chat in place; see `rewind back --in-place`"
-examples = ("rewind rewrite-chat last", "echo REWRITE | rewind rewrite-chat 3")
+examples = ("rewind rewrite-chat last", "rewind rewrite-chat 3 --dry-run")
 _WORD = "REWRITE"
 
 

@@ -25,4 +25,5 @@ def run(args: argparse.Namespace) -> int:
         return show_plan(controller.plan_undo_restore(), args.json)
     with ProgressLine() as progress:
         restored = controller.undo_restore(force=args.force, progress=progress)
-    return show_restored(restored, args.json, way_back="redo")
+    return show_restored(restored, args.json, way_back="redo",
+                         alone="The last step is taken back; it was about the conversation only.")
