@@ -44,6 +44,9 @@ class Rewind:
             self._restore_options = ["--code-only"] if b"--code-only" in text else []
         return self._restore_options
 
+    def back(self, transcript: str) -> None:
+        self._run("back", "1", "--session", transcript)
+
     def list(self) -> None:
         self._run("list")
 

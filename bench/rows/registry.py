@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.rows import checkpoint, disk, first, listing, pending, restore, scale
+from bench.rows import checkpoint, conversation, disk, first, listing, pending, restore, scale
 from bench.rows.row import Row
 
 ROWS: list[Row] = [
@@ -12,5 +12,6 @@ ROWS: list[Row] = [
     *scale.ROWS,
     *disk.ROWS,
     *listing.ROWS,
+    *conversation.ROWS,
     *pending.ROWS,
 ]

@@ -144,7 +144,7 @@ class Controller:
              trigger: dict[str, Any] | None = None, session: SessionFile | None = None,
              wait: float = 10.0, progress: Progress | None = None) -> Saved:
         """A checkpoint of the code and of the conversation: that of `session`, else the current one."""
-        from rewind.checkpoint.conversation import capture_current
+        from rewind.checkpoint.which_session import capture_current
 
         state = self.state
         with state.locked("save", wait):

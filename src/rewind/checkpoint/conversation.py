@@ -14,14 +14,7 @@ from rewind.errors import StoreDamaged
 from rewind.files import PRIVATE_FILE, write_all
 from rewind.store.blobs import CHUNK
 from rewind.transcript.cursor import head_of, header_length, make_cursor, tail_of
-from rewind.transcript.lines import (
-    TranscriptNotFound,
-    TranscriptUnreadable,
-    end_of_lines,
-    open_transcript,
-    read_at,
-    size_of,
-)
+from rewind.transcript.lines import end_of_lines, open_transcript, read_at, size_of
 from rewind.transcript.names import session_id_of
 
 TYPE_CHECKING = False
@@ -33,7 +26,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
     from rewind.store.objects import ObjectStore
-    from rewind.transcript.find import SessionFile
 
 class Captured:
     """A conversation that is in the store and waits for its checkpoint's record."""
@@ -53,17 +45,6 @@ class Captured:
         if body:
             state.derived.write([("INSERT OR REPLACE INTO facts VALUES(?, ?)",
                                   [(f"chat {self.data['sessionId']}", bytes.fromhex(body))])])
-
-
-def capture_current(state: State, session: SessionFile | None = None) -> Captured | None:
-    """The conversation of this session, else of the one that is going on, if there is any."""
-    from rewind.checkpoint.which_session import session_to_save
-
-    session = session or session_to_save(state)
-    try:
-        return capture(state, session.path, session.profile) if session else None
-    except (TranscriptNotFound, TranscriptUnreadable):
-        return None  # gone since it was found, or another user's: the code is saved all the same
 
 
 def capture(state: State, path: str, profile: Profile) -> Captured | None:

@@ -312,7 +312,7 @@ def _run(state: State, source: Source, applier: Applier, result: Restored,
 
 
 def _write_backup(state: State, draft: Draft, record: Record) -> Record:
-    from rewind.checkpoint.conversation import capture_current
+    from rewind.checkpoint.which_session import capture_current
 
     try:
         return write_record(state, draft, "backup", f"Before going back to {record.name}",

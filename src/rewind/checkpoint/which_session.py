@@ -16,7 +16,7 @@ from rewind.transcript.find import (
     latest_sessions,
     project_sessions,
 )
-from rewind.transcript.lines import TranscriptNotFound
+from rewind.transcript.lines import TranscriptNotFound, TranscriptUnreadable
 from rewind.transcript.names import SUFFIX
 
 TYPE_CHECKING = False
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from rewind.checkpoint.conversation import Captured
     from rewind.checkpoint.state import State
 
 _RECENT = 600.0
@@ -65,12 +66,15 @@ def choose_session(state: State, named: str | None = None,
                          " minutes (choose with --session).")
 
 
-def session_to_save(state: State, environ: Mapping[str, str] | None = None) -> SessionFile | None:
-    """For a checkpoint: as above, without a word when there is none."""
+def capture_current(state: State, session: SessionFile | None = None) -> Captured | None:
+    """For a checkpoint: the conversation of this session, else of the one that is going on, if any."""
     try:
-        return choose_session(state, None, environ).session
-    except (SessionNotFound, TranscriptNotFound):
-        return None
+        session = session or choose_session(state).session
+        from rewind.checkpoint.conversation import capture  # not before there is something to capture
+
+        return capture(state, session.path, session.profile)
+    except (SessionNotFound, TranscriptNotFound, TranscriptUnreadable):
+        return None  # none, gone since it was found, or another user's: the code is saved all the same
 
 
 def session_at(path: str, home: str, environ: Mapping[str, str] | None = None) -> SessionFile:
