@@ -46,9 +46,10 @@ if TYPE_CHECKING:
 class Saved:
     """The checkpoint, and whether it is new (an unchanged tree may return the last one)."""
 
-    def __init__(self, record: Record, created: bool) -> None:
+    def __init__(self, record: Record, created: bool, note: str = "") -> None:
         self.record = record
         self.created = created
+        self.note = note  # why the conversation is not part of it, if it should have been
 
 
 class Side:
@@ -155,8 +156,8 @@ class Controller:
                     state.objects.commit()
                     draft.snapshot.remember(state.cache)
                     return Saved(newest, False)
-                chat = capture_current(state, session)
-                saved = Saved(write_record(state, draft, kind, description, trigger, chat), True)
+                chat, note = capture_current(state, session)
+                saved = Saved(write_record(state, draft, kind, description, trigger, chat), True, note)
             finally:
                 draft.close()
             chore = "gc" if retention.is_due(state) else "pack" if state.objects.has_loose() else ""
@@ -341,7 +342,7 @@ class Controller:
         from rewind.checkpoint import forks
 
         with self.state.locked("forks"):
-            infos = [self.session(text) for text in texts]
+            infos = list({info.session_id: info for info in map(self.session, texts)}.values())
             for info in infos:
                 forks.check_deletable(self.state, info)
             for info in infos:

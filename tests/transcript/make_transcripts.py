@@ -212,7 +212,7 @@ def _resumed_by_claude(lines: list[dict[str, Any]], explicit: bool) -> list[str]
         if line["type"] == "last-prompt" and line.get("explicit") and line["leafUuid"] in at:
             leaf = line["leafUuid"]
     found: list[str] = []
-    while leaf in at and leaf not in found:
+    while leaf is not None and leaf in at and leaf not in found:
         found.append(leaf)
         line = lines[at[leaf]]
         leaf = line["parentUuid"]

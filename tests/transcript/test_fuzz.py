@@ -135,6 +135,7 @@ def _pieces() -> list[bytes]:
 
 
 PIECES = _pieces()
+DROID_PROMPT = next(piece for piece in PIECES if b'"interactionMode"' in piece and piece.startswith(b"{"))
 soup = st.lists(st.one_of(st.sampled_from(PIECES), st.binary(max_size=12)), max_size=24).map(b"".join)
 
 
@@ -150,6 +151,9 @@ def test_arbitrary_bytes_are_a_transcript_without_prompts(harness: Harness, agen
 
 @examples(80)
 @given(data=soup, agent=st.sampled_from(["claude", "droid"]))
+@example(data=PIECES[-1] + b"\n", agent="claude")
+@example(data=DROID_PROMPT, agent="droid")  # a prompt, and no first line before it
+@example(data=DROID_PROMPT + b"\n" + DROID_PROMPT + b"\n", agent="droid")
 def test_pieces_of_lines_in_any_order_do_no_harm(harness: Harness, agent: str, data: bytes) -> None:
     harness.survives(agent, data)
 
@@ -245,16 +249,16 @@ class Story:
 
     def _aside(self, choice: int) -> None:
         talk = self.talk
-        asides: list[Callable[[], Any]] = [
+        asides: list[Callable[[], object]] = [
             lambda: talk.sidechain("a subagent's task"),
             lambda: talk.user("<command-name>/model</command-name>"),
             lambda: talk.user("<bash-input>ls</bash-input>"),
             lambda: talk.user("reminder", isMeta=True),
             lambda: talk.title(f"title {choice}"),
             lambda: talk.last_prompt(talk.here or NO_EVENT, explicit=False),
-            lambda: self.explicit and talk.last_prompt(NO_EVENT, explicit=True),
-            lambda: self.explicit and self.prompts and talk.last_prompt(
-                self.prompts[choice % len(self.prompts)], explicit=True),
+            lambda: talk.last_prompt(NO_EVENT, explicit=self.explicit),
+            lambda: talk.last_prompt([*self.prompts, NO_EVENT][choice % (len(self.prompts) + 1)],
+                                     explicit=self.explicit),
         ]
         asides[choice % len(asides)]()
         if choice % len(asides) == 1:  # a local command is no prompt: its output follows, not an answer
@@ -267,6 +271,10 @@ steps = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 1000)), min_si
 
 @examples(80)
 @given(version=st.sampled_from(["2.1.30", "2.1.162", "2.1.325"]), taken=steps)
+@example(version="2.1.30", taken=[("turn", 0), ("turn", 0), ("compaction", 1), ("rewind", 1)])
+@example(version="2.1.325", taken=[("turn", 0), ("turn", 0), ("compaction", 1), ("rewind", 1)])
+@example(version="2.1.30", taken=[("turn", 0), ("turn", 0), ("compaction", 3), ("turn", 0), ("rewind", 1)])
+@example(version="2.1.325", taken=[("turn", 0), ("turn", 0), ("rewind", 0), ("rewind", 1)])
 def test_a_fork_resumes_the_ancestors_of_its_prompt_and_nothing_else(
         harness: Harness, version: str, taken: list[tuple[str, int]]) -> None:
     story = Story(version)

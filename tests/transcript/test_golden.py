@@ -233,6 +233,27 @@ def _assert_lines_of_source(sample: Sample, fork: bytes, boundary: int) -> None:
             assert json.loads(line)["type"] in APPENDED, line
 
 
+# In place
+
+@every_sample
+def test_rewriting_in_place_leaves_what_a_fork_would_hold(cli: InProcess, sample: Sample) -> None:
+    cli.init()
+    for n, prompt in enumerate(reversed(sample.active), start=1):
+        kept = sample.golden["kept"][prompt["uuid"]]
+        if sample.agent == "claude" and not kept:
+            continue
+        path = sample.place(cli)
+        result = cli.run("back", str(n), "--in-place", "--force", "--session", str(path), "--json")
+        assert result.code == 0 and result.data["fork"] is None, result
+        assert Path(result.data["in_place"]["backup"]).read_bytes() == sample.data
+        data = path.read_bytes()
+        assert data.endswith(b"\n") and all(json.loads(line) for line in data.splitlines())
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert resumed(sample.agent, data) == kept, f"back {n}"
+        assert {*kept, *sample.golden["beside"][prompt["uuid"]]} <= ids_in(data), f"back {n}"
+        assert list(path.parent.iterdir()) == [path]
+
+
 # Titles
 
 @pytest.mark.parametrize("sample", [s for s in SAMPLES if s.agent == "claude" and len(s.active) > 1],

@@ -30,9 +30,9 @@ class ProfileInvalid(RewindError):
 class Profile:
     """One agent, as data. Sections stay dictionaries: whoever needs one knows its fields."""
 
-    __slots__ = ("commands", "compaction", "data", "environment", "fork", "leaf", "lines", "links",
-                 "liveness", "name", "native", "prompt", "recognise", "sessions", "title", "titles",
-                 "tools")
+    __slots__ = ("commands", "compaction", "data", "environment", "fork", "leaf", "lines",
+                 "links", "liveness", "name", "native", "payload", "prompt", "recognise",
+                 "registration", "sessions", "title", "titles", "tools")
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
@@ -50,6 +50,8 @@ class Profile:
         self.fork: dict[str, Any] = data["fork"]
         self.native: dict[str, Any] | None = data["native"]
         self.liveness: dict[str, Any] | None = data["liveness"]
+        self.payload: dict[str, list[str]] | None = data["payload"]
+        self.registration: dict[str, Any] | None = data.get("registration")
         self.commands: dict[str, str] = data["commands"]
         self.tools: dict[str, list[str]] = data["tools"]
 
@@ -119,6 +121,15 @@ def _is_where(value: object) -> bool:
     return isinstance(value, dict) and all(isinstance(values, list) for values in value.values())
 
 
+def _is_one_where(value: object) -> bool:
+    return isinstance(value, dict) and _is_where(value)
+
+
+def _is_command(value: object) -> bool:
+    rest = value.replace("{session}", "") if isinstance(value, str) else "{"
+    return "{" not in rest and "}" not in rest
+
+
 def _one_of(choices: tuple[str, ...]) -> Callable[[object], bool]:
     def check(value: object) -> bool:
         return value in choices
@@ -129,7 +140,8 @@ def _one_of(choices: tuple[str, ...]) -> Callable[[object], bool]:
 
 _WHAT = {_is_text: "a text", _is_name: "letters, digits and dashes", _is_bool: "true or false",
          _is_count: "a number from 1 to 10000", _is_texts: "a list of texts", _is_object: "an object",
-         _is_where: "a condition"}
+         _is_where: "a condition", _is_one_where: "one condition, not a list",
+         _is_command: "a command in which only {session} is filled in"}
 _TITLE = {"line": _is_where, "field": _is_text}
 _SHAPE: dict[str, Any] = {
     "format": lambda value: value == FORMAT,
@@ -144,8 +156,8 @@ _SHAPE: dict[str, Any] = {
     "lines": {"id": _is_text, "parent?": _is_text, "logicalParent?": _is_text, "timestamp?": _is_text,
               "cwd?": _is_text, "version?": _is_text, "entry": _is_where, "sideline": _is_where,
               "user": _is_where, "assistant": _is_where, "passing": _is_where, "content": _is_texts},
-    "prompt": {"bytes": _is_text, "notBytes": _is_texts, "require": _is_where, "absentOr": _is_where,
-               "refuse": _is_where, "refuseKeys": _is_texts, "refuseBlocks": _is_texts,
+    "prompt": {"bytes": _is_text, "notBytes": _is_texts, "require": _is_where, "absentOr": _is_one_where,
+               "refuse": _is_one_where, "refuseKeys": _is_texts, "refuseBlocks": _is_texts,
                "imageBlocks": _is_texts, "text": _one_of(("all", "first")), "envelopes": _is_texts,
                "refuseStarts": _is_texts, "refuseTexts": _is_texts, "*skipBlocks": _is_texts,
                "commands?": {"starts": _is_texts, "genuine": _is_where}, "joinKey?": _is_text},
@@ -159,7 +171,12 @@ _SHAPE: dict[str, Any] = {
              "sidecars": [{"suffix": _is_text, "drop": _is_texts}]},
     "native?": {"within": _is_count, "session": _is_text, "event": _is_text},
     "liveness?": {"folder": _is_text, "session": _is_text, "start?": _is_text},
-    "commands": {"resume": _is_text, "start": _is_text},
+    "payload?": dict.fromkeys(("event", "session", "transcript", "cwd", "tool", "input", "prompt", "promptId",
+                               "messageId", "toolUseId", "source", "subagent", "envFile", "files",
+                               "patch", "command"), _is_texts),
+    # May be absent: a profile without hooks is one whose sessions can be rewound all the same.
+    "*registration?": {"settings": _is_text, "flat?": _is_text, "project": _is_text, "disabled?": _is_text},
+    "commands": {"resume": _is_command, "start": _is_text},
     "tools": {"edit": _is_texts, "shell": _is_texts},
 }
 
@@ -170,6 +187,7 @@ def _problem(data: Any, shape: Any = None, where: str = "") -> str:
     if callable(shape):
         if shape(data):
             return ""
+        shape = _is_text if shape is _is_command and not isinstance(data, str) else shape
         return f"{where} must be {_WHAT.get(shape) or shape.__doc__ or FORMAT}"
     if isinstance(shape, list):
         if not isinstance(data, list):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from rewind import quickjson
 from rewind.agents.profile import Profile, ProfileInvalid, holds, make_profile
@@ -30,7 +31,7 @@ def profiles(home: str | None = None) -> list[Profile]:
 def profile_named(name: str, home: str | None = None) -> Profile:
     """The profile with that name; for a name that nobody knows, that of the unknown agent."""
     found = [p for p in _all(home) if p.name == name]
-    return found[0] if found else profile_named(UNKNOWN)
+    return found[0] if found else profile_named(UNKNOWN, home)
 
 
 def _all(home: str | None) -> list[Profile]:
@@ -86,7 +87,7 @@ def session_root(profile: Profile, environ: Mapping[str, str] | None = None) -> 
 def is_under_root(profile: Profile, path: str, environ: Mapping[str, str] | None = None) -> bool:
     """Whether a transcript really lies where this agent keeps its sessions, links resolved."""
     root = session_root(profile, environ)
-    if root is None:
+    if root is None or "\0" in path:
         return False
     real = os.path.realpath(path)
     return real.startswith(os.path.realpath(root) + os.sep)
@@ -134,7 +135,10 @@ def _looks_like(profile: Profile, data: dict[str, Any]) -> bool:
 def _first_objects(path: str, most: int = 50) -> list[dict[str, Any]]:
     found = []
     try:
-        with open(path, "rb") as file:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a FIFO in its place must not hold us up
+        with os.fdopen(fd, "rb") as file:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                return []
             for _ in range(most):
                 raw = file.readline(1 << 20)
                 if not raw:
@@ -145,6 +149,6 @@ def _first_objects(path: str, most: int = 50) -> list[dict[str, Any]]:
                     continue
                 if isinstance(data, dict):
                     found.append(data)
-    except OSError:
+    except (OSError, ValueError):
         return []
     return found

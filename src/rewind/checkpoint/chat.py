@@ -16,7 +16,7 @@ from rewind.transcript.cursor import place_in
 from rewind.transcript.cut import Cut, resolve_cut
 from rewind.transcript.find import SessionFile, began_in
 from rewind.transcript.fork import check_resumable, write_fork
-from rewind.transcript.in_place import back_up, rewrite
+from rewind.transcript.in_place import rewrite
 from rewind.transcript.lines import TranscriptNotFound, open_transcript
 from rewind.transcript.liveness import SessionInUse, why_open
 from rewind.transcript.names import is_session_id, session_id_of
@@ -245,7 +245,7 @@ def resume_command(state: State, profile: Profile, session_id: str, path: str) -
     """What to type to go on: from the directory where the session began."""
     from shlex import quote
 
-    command = profile.commands["resume"].format(session=session_id)
+    command = profile.commands["resume"].replace("{session}", session_id)
     if not command:
         return ""
     began = began_in(SessionFile(path, profile, os.stat(path)))
@@ -261,26 +261,25 @@ def refuse_if_open(state: State, plan: ChatPlan, force: bool) -> None:
 
 
 def rewrite_in_place(state: State, plan: ChatPlan, note: Note, *, force: bool) -> Done:
-    """The caller has shown that nobody has it open; the backup is noted before the file is touched."""
+    """The history knows of it before the file is touched."""
     check_ours(plan.profile, plan.original)
     refuse_if_open(state, plan, force)
     done = Done()
-    if os.path.lexists(plan.original):
-        done.backup = back_up_transcript(state, plan.original)
-    note({"transcript_backup": {"backup": done.backup, "path": plan.original, "agent": plan.profile.name}})
-    rewrite(plan.original, plan.source, plan.profile, plan.cut)
+    done.backup = free_backup_name(state, plan.original) if os.path.lexists(plan.original) else None
+    fields = {"backup": done.backup, "path": plan.original, "agent": plan.profile.name}
+    rewrite(plan.original, plan.source, plan.profile, plan.cut, done.backup,
+            lambda: note({"transcript_backup": fields}))
     update_index(os.path.dirname(plan.original), plan.session_id,
                  {"modified": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
     done.notes = plan.notes
     return done
 
 
-def back_up_transcript(state: State, path: str) -> str:
+def free_backup_name(state: State, path: str) -> str:
     stamp = time.strftime("%Y%m%d_%H%M%S", time.gmtime())
     name = session_id_of(path)
     for number in range(1000):
         target = state.project.path(BACKUPS, f"{stamp}{f'_{number}' if number else ''}-{name}.jsonl")
         if not os.path.lexists(target):
-            back_up(path, target)
             return target
     raise RewindError("There is no free name for a backup of the transcript.")

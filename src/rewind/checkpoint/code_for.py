@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rewind.agents.profile import pick
 from rewind.checkpoint.branches import Branches
-from rewind.transcript.cursor import header_length
+from rewind.transcript.chain import Tail
+from rewind.transcript.cursor import place_in
 from rewind.transcript.entries import entry_of
 from rewind.transcript.lines import events_forward, open_transcript
 from rewind.transcript.prompts import content_of
@@ -30,17 +31,28 @@ class CodeAt:
 def code_at_prompt(state: State, session: SessionFile, boundary: int) -> CodeAt | None:
     """The prompt's own checkpoint; that before its turn's first tool call; else the last one before it."""
     records = [r for r in state.timeline.all() if r.kind != "backup"]
-    mine = [r for r in records if _session(r) == session.session_id]
     with open_transcript(session.path) as file:
         # By id over all sessions: a fork has its parent's lines, and ids are unique.
         found = _of_prompt(file, session.profile, boundary, records) or _of_first_tool(
             file, session.profile, boundary, records)
         if found:
             return CodeAt(found, True)
-        near = _last_before(mine, boundary - header_length(file))
-        if near is None:
-            near = _of_ancestors(state, session, records, boundary - header_length(file))
-    return CodeAt(near, False) if near else None
+        for id in _family(state, session.session_id):
+            near = _last_before(file, session.profile, boundary, [r for r in records if _session(r) == id])
+            if near:
+                return CodeAt(near, False)
+    return None
+
+
+def _family(state: State, session_id: str) -> list[str]:
+    """The session and those it was forked from: a fork begins with its parent's bytes."""
+    branches = Branches(state)
+    found: list[str] = []
+    at: str | None = session_id
+    while at and at not in found:
+        found.append(at)
+        at = branches.parent_of(at)
+    return found
 
 
 def _session(record: Record) -> Any:
@@ -76,31 +88,28 @@ def _of_first_tool(file: BinaryIO, profile: Profile, boundary: int, records: lis
     return None
 
 
-def _last_before(records: list[Record], body_offset: int) -> Record | None:
-    """The newest whose place in the conversation is not after the prompt, line 1 apart."""
+def _last_before(file: BinaryIO, profile: Profile, boundary: int, records: list[Record]) -> Record | None:
+    """The newest whose place in this very conversation is before the prompt, and on its branch."""
     for record in reversed(records):
         cursor = (record.data.get("transcript") or {}).get("cursor")
-        if isinstance(cursor, dict):
-            end, header = cursor.get("byte_offset_end"), cursor.get("header_bytes")
-            if isinstance(end, int) and isinstance(header, int) and end - header <= body_offset:
-                return record
+        place = place_in(file, cursor) if isinstance(cursor, dict) else None
+        if place is not None and place <= boundary and _is_on_branch(file, profile, boundary, place):
+            return record
     return None
 
 
-def _of_ancestors(state: State, session: SessionFile, records: list[Record],
-                  body_offset: int) -> Record | None:
-    """A fork begins with its parent's bytes, so up to where it was cut the parent's checkpoints count."""
-    branches = Branches(state)
-    seen = {session.session_id}
-    at = branches.find(session.session_id)
-    while at and at.get("parentSessionId") and at["parentSessionId"] not in seen:
-        parent = at["parentSessionId"]
-        seen.add(parent)
-        cut, header = at.get("cutAt"), at.get("header")
-        if isinstance(cut, int) and isinstance(header, int):
-            body_offset = min(body_offset, cut - header)
-        found = _last_before([r for r in records if _session(r) == parent], body_offset)
-        if found:
-            return found
-        at = branches.find(parent)
-    return None
+def _is_on_branch(file: BinaryIO, profile: Profile, boundary: int, place: int) -> bool:
+    """Whether the turn that was going on at `place` leads to the prompt at `boundary`."""
+    if profile.links == "file-order":
+        return True
+    before = Tail(file, profile, place)
+    turn = next((e for e in iter(before.more, None) if e.is_main and e.is_prompt), None)
+    event = next(events_forward(file, boundary), None)
+    prompt = entry_of(event, profile) if event else None
+    if turn is None or prompt is None or not prompt.parent:
+        return turn is None
+    tail = Tail(file, profile, boundary)
+    for entry in tail.chain_of(tail.find(prompt.parent)):
+        if entry.offset <= turn.offset:
+            return entry.id == turn.id
+    return False

@@ -10,7 +10,7 @@ import os
 
 from rewind import quickjson
 from rewind.checkpoint.chat_links import FILE, Link, body_of, header_of, links_of, snapshot_of
-from rewind.errors import StoreDamaged
+from rewind.errors import RewindError, StoreDamaged
 from rewind.files import PRIVATE_FILE, write_all
 from rewind.store.blobs import CHUNK
 from rewind.transcript.cursor import head_of, header_length, make_cursor, tail_of
@@ -95,7 +95,10 @@ def _continues(state: State, file: BinaryIO, session_id: str, header: int, end: 
     known = _latest_link(state, session_id)
     if known is None:
         # A fork begins with the bytes of its parent.
-        parent = Branches(state).parent_of(session_id)
+        try:
+            parent = Branches(state).parent_of(session_id)
+        except RewindError:
+            parent = None  # then it is stored whole
         known = _latest_link(state, parent) if parent else None
     if known is None:
         return None

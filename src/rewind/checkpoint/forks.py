@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewind.checkpoint.branches import Branches
-from rewind.checkpoint.take_back import bring_from_trash, move_to_trash
+from rewind.checkpoint.take_back import bring_from_trash, is_in_trash, move_to_trash
 from rewind.checkpoint.which_session import recorded_session
 from rewind.errors import RewindError
 from rewind.transcript.find import SessionNotFound
@@ -51,8 +51,8 @@ def _about(info: SessionInfo, changes: dict[str, Any]) -> dict[str, Any]:
 def delete(state: State, info: SessionInfo) -> None:
     """To the trash, from where `undelete` brings it back."""
     check_deletable(state, info)
-    assert info.branch is not None
-    move_to_trash(state, {**info.branch, "path": info.file.path})
+    branch = {"sessionId": info.session_id, "agent": info.file.profile.name, "path": info.file.path}
+    move_to_trash(state, branch, lambda: None)
 
 
 def check_deletable(state: State, info: SessionInfo) -> None:
@@ -64,7 +64,7 @@ def check_deletable(state: State, info: SessionInfo) -> None:
 
 
 def trashed(state: State) -> list[dict[str, Any]]:
-    return [b for b in Branches(state).all if b.get("trashed")]
+    return [b for b in Branches(state).all if is_in_trash(state, b)]
 
 
 def undelete(state: State, session_id: str) -> str:
@@ -73,7 +73,5 @@ def undelete(state: State, session_id: str) -> str:
              or (len(session_id) >= 6 and b["sessionId"].startswith(session_id))]
     if len(found) != 1:
         raise SessionNotFound(name=session_id, hint="`rewind forks list` shows what is in the trash.")
-    if not bring_from_trash(state, found[0]):
-        raise RewindError(f"The trash does not hold it any more: {session_id}", hint="It cannot be had back.")
+    bring_from_trash(state, {**found[0], "trash": found[0]["trashed"]})
     return str(found[0]["sessionId"])
-

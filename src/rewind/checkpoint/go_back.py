@@ -21,7 +21,7 @@ from rewind.checkpoint.restore import Restored
 from rewind.checkpoint.take_back import check_take_back, go_forward, take_back
 from rewind.checkpoint.which_session import choose_session
 from rewind.errors import UsageError
-from rewind.transcript.boundary import find_boundary_by_user_prompts
+from rewind.transcript.boundary import NotEnoughPrompts, find_boundary_by_user_prompts
 from rewind.transcript.cut import Cut
 from rewind.transcript.fork import NothingBeforeCut
 
@@ -146,8 +146,12 @@ def plan_back(state: State, n: int, *, both: bool, in_place: bool, session: str 
         raise UsageError(f"Cannot go back by {n} prompts.", hint="Give a number from 1 on.")
     chosen = choose_session(state, session)
     found = chosen.session
-    boundary = find_boundary_by_user_prompts(found.path, n, found.profile)
-    chat = ChatPlan(found.profile, found.path, found.path, Cut(boundary.boundary, boundary.leaf))
+    try:
+        boundary = find_boundary_by_user_prompts(found.path, n, found.profile)
+    except NotEnoughPrompts as error:
+        error.hint = f"`rewind sessions show {found.session_id}` shows its turns."
+        raise
+    chat = ChatPlan(found.profile, found.path, found.path, Cut(boundary.boundary, boundary.leaf or ""))
     plan = BackPlan(boundary, chat, in_place)
     plan.notes += [chosen.note] if chosen.note else []
     if both:
@@ -195,8 +199,8 @@ def rewind_back(state: State, plan: BackPlan, *, force: bool, progress: Progress
 def undo_restore(state: State, *, force: bool, progress: Progress | None) -> Restored:
     notes: list[str] = []
 
-    def chat(entry: dict[str, Any]) -> dict[str, Any] | None:
-        taken = take_back(state, entry)
+    def chat(entry: dict[str, Any], save: Callable[[], None]) -> dict[str, Any] | None:
+        taken = take_back(state, entry, save)
         notes.extend(taken.notes)
         return taken.forward or None
 
@@ -215,7 +219,9 @@ def redo(state: State, target: dict[str, Any], *, force: bool, progress: Progres
     notes: list[str] = []
 
     def chat(note: Note) -> None:
-        fields, said = go_forward(state, forward or {})
+        history = state.history()
+        own = history.redo[-1].get("chat") or {}
+        fields, said = go_forward(state, own, history.save)
         notes.extend(said)
         note(fields)
 

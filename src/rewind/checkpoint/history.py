@@ -141,15 +141,18 @@ class History:
         entry.update(fields)
         self.save()
 
-    def begin_undo_restore(self, entry: dict[str, Any]) -> None:
+    def begin_undo_restore(self, entry: dict[str, Any], backup: str | None = None) -> None:
+        """`backup` leads forward again; when it was killed and is finished, the first one does."""
+        entry.setdefault("undo_backup", backup)
         if not entry.get("in_progress"):
             entry["in_progress"] = entry["undoing"] = True
-            self.save()
+        self.save()
 
     def finish_undo_restore(self, undone: dict[str, Any], backup: str | None,
                             chat: dict[str, Any] | None = None) -> None:
         """The last step is taken back and forgotten; going forward again leads to what it had made."""
         half_done = undone.get("in_progress") and not undone.get("undoing")
+        backup = undone.get("undo_backup") or backup
         if self.redo and self._leads_out_of(self.redo[-1], undone):
             self.redo.pop()
         if (backup or chat) and not half_done:
@@ -175,7 +178,7 @@ class History:
                   if e.get("action") == "redo" or e.get("in_progress")]
         names += [r["checkpoint"] for r in self.redo[-KEPT_STEPS:]]
         for entry in self.entries[-KEPT_STEPS:]:
-            names += [(entry.get("redone") or {}).get("checkpoint"),
+            names += [(entry.get("redone") or {}).get("checkpoint"), entry.get("undo_backup"),
                       (entry.get("resumes") or {}).get("backup_checkpoint")]
         return {name for name in names if isinstance(name, str)}
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     # Does the conversation's part, and is given a way to note in the history what it does.
     ChatStep = Callable[[Callable[[dict[str, Any]], None]], None]
     # Takes the conversation's part of a step back; returns what would lead forward again.
-    TakeBack = Callable[[dict[str, Any]], "dict[str, Any] | None"]
+    TakeBack = Callable[[dict[str, Any], Callable[[], None]], "dict[str, Any] | None"]
 
     from rewind.checkpoint.chat import Done
     from rewind.checkpoint.create import Draft
@@ -315,8 +315,9 @@ def _write_backup(state: State, draft: Draft, record: Record) -> Record:
     from rewind.checkpoint.which_session import capture_current
 
     try:
+        chat, _ = capture_current(state)
         return write_record(state, draft, "backup", f"Before going back to {record.name}",
-                            {"event": "restore", "checkpoint": record.name}, capture_current(state))
+                            {"event": "restore", "checkpoint": record.name}, chat)
     except OSError as error:
         raise BackupFailed(reason=error.strerror or str(error))
 
@@ -374,7 +375,7 @@ def undo_restore(state: State, *, force: bool, progress: Progress | None,
     if not has_code(state):
         history = state.history()
         entry = history.entries[-1]
-        history.finish_undo_restore(entry, None, chat(entry))
+        history.finish_undo_restore(entry, None, chat(entry, history.save))
         return None
     name, paths = last_backup(state)
     with contextlib.ExitStack() as stack:
@@ -409,8 +410,9 @@ def _take_back(state: State, source: Source, ready: _Ready, paths: list[bytes] |
     result.remaining = [(k.path, k.reason) for k in plan.conflicts]
     if plan.changes:
         result.backup = _write_backup(state, ready.draft, source.record)
-        history.begin_undo_restore(entry)
+        history.begin_undo_restore(entry, result.backup.name)
         _run(state, source, ready.applier, result, paths)
     # Until this line the entry is still there: killed before it, undo-restore starts again.
-    history.finish_undo_restore(entry, result.backup.name if result.backup else None, chat(entry))
+    history.finish_undo_restore(entry, result.backup.name if result.backup else None,
+                                chat(entry, history.save))
     return result

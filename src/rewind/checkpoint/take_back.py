@@ -6,25 +6,29 @@ from __future__ import annotations
 import errno
 import os
 
-from rewind.agents.registry import profile_named
+from rewind.agents.registry import is_under_root, profile_named
 from rewind.checkpoint.branches import Branches
-from rewind.checkpoint.chat import back_up_transcript, check_ours
+from rewind.checkpoint.chat import BACKUPS, check_ours, free_backup_name
 from rewind.checkpoint.which_session import recorded_session
 from rewind.errors import RewindError
 from rewind.files import make_private_dir
 from rewind.transcript.cursor import header_length
 from rewind.transcript.entries import entry_of
-from rewind.transcript.in_place import back_up, put_back, same_bytes
+from rewind.transcript.in_place import copy_whole, put_back, same_bytes
 from rewind.transcript.lines import events_forward, open_transcript, size_of
 from rewind.transcript.liveness import SessionInUse, is_open, why_open
-from rewind.transcript.names import is_session_id, session_id_of
+from rewind.transcript.names import SUFFIX, is_session_id, session_id_of
 from rewind.transcript.sidecars import remove_from_index, sidecar_paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
+    from rewind.agents.profile import Profile
     from rewind.checkpoint.state import State
+
+    Save = Callable[[], None]
 
 TRASH = "trash"
 
@@ -37,27 +41,29 @@ class TakenBack:
         self.forward: dict[str, Any] = {}
 
 
-def take_back(state: State, entry: dict[str, Any]) -> TakenBack:
-    """Undo the conversation's part of a step."""
+def take_back(state: State, entry: dict[str, Any], save: Save) -> TakenBack:
+    """Undo the conversation's part of a step. `save` writes the history that the entry is part of."""
     result = TakenBack()
     fork, rewritten = entry.get("fork"), entry.get("transcript_backup")
     if isinstance(fork, dict):
-        _fork_to_trash(state, fork, result)
+        _fork_to_trash(state, fork, result, save)
     if isinstance(rewritten, dict) and rewritten.get("backup"):
-        result.forward["transcript"] = _change_places(state, rewritten, result)
+        result.forward["transcript"] = _change_places(state, rewritten, result, save)
     return result
 
 
-def go_forward(state: State, forward: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def go_forward(state: State, forward: dict[str, Any], save: Save) -> tuple[dict[str, Any], list[str]]:
     """Do it again: the fields for the new step in the history, and what to say."""
     fields: dict[str, Any] = {}
     result = TakenBack()
     fork, rewritten = forward.get("fork"), forward.get("transcript")
-    if isinstance(fork, dict) and bring_from_trash(state, fork):
+    if isinstance(fork, dict):
+        if not os.path.lexists(str(fork.get("path"))):  # else killed after this was done
+            bring_from_trash(state, fork)
         fields["fork"] = fork
-        result.notes.append(f"The fork is back: {fork['sessionId']}")
+        result.notes.append(f"The fork is back: {fork.get('sessionId')}")
     if isinstance(rewritten, dict) and rewritten.get("backup"):
-        fields["transcript_backup"] = _change_places(state, rewritten, result)
+        fields["transcript_backup"] = _change_places(state, rewritten, result, save)
     return fields, result.notes
 
 
@@ -74,31 +80,61 @@ def check_take_back(state: State, entry: dict[str, Any], force: bool) -> None:
             raise SessionInUse(reason=why_open(profile, session, path))
 
 
-def _change_places(state: State, rewritten: dict[str, Any], result: TakenBack) -> dict[str, Any]:
+def _change_places(state: State, rewritten: dict[str, Any], result: TakenBack,
+                   save: Save) -> dict[str, Any]:
     """Put the backup in the transcript's place, and what was there into a backup of its own."""
     path, backup = str(rewritten["path"]), str(rewritten["backup"])
     profile = profile_named(str(rewritten.get("agent")), state.project.home)
     check_ours(profile, path)
-    if same_bytes(path, backup):
-        return dict(rewritten)  # killed after this was done
-    kept = back_up_transcript(state, path) if os.path.lexists(path) else None
-    put_back(backup, path)
-    result.notes.append(f"The transcript is as it was before; what it had become is in {kept}")
-    return {**rewritten, "backup": kept}
+    if os.path.dirname(backup) != state.project.path(BACKUPS) or os.path.islink(backup):
+        raise NotAFork(session=session_id_of(path))
+    if same_bytes(path, backup):  # killed after this was done
+        return {"backup": rewritten.get("other") or backup, "path": path, "agent": profile.name}
+    kept = free_backup_name(state, path) if os.path.lexists(path) else None
+
+    def note() -> None:
+        rewritten["other"] = kept
+        save()
+
+    put_back(backup, path, kept, note)
+    result.notes.append("The transcript is as it was before" + (
+        f"; what it had become is in {kept}" if kept else "."))
+    return {"backup": kept, "path": path, "agent": profile.name}
 
 
 # trash
 
-def _fork_to_trash(state: State, fork: dict[str, Any], result: TakenBack) -> None:
-    session = str(fork.get("sessionId"))
-    if not os.path.lexists(str(fork.get("path"))):
-        if _in_trash(state, session):
+class NotAFork(RewindError):
+    """What is noted of the fork {session} does not fit, so nothing is moved."""
+
+    hint = "It is left where it is; `rewind sessions list` shows it."
+
+
+def _checked(state: State, fork: dict[str, Any]) -> tuple[Profile, str, str]:
+    """(profile, path, session) of a fork. Its path comes from a file in the project, and a repository may
+    bring such a file along: only what lies where the agent keeps its sessions is ever moved."""
+    path, session = fork.get("path"), fork.get("sessionId")
+    profile = profile_named(str(fork.get("agent")), state.project.home)
+    if (not isinstance(path, str) or not isinstance(session, str) or not is_session_id(session)
+            or os.path.basename(path) != session + SUFFIX or not is_under_root(profile, path)):
+        raise NotAFork(session=session)
+    return profile, path, session
+
+
+def _fork_to_trash(state: State, fork: dict[str, Any], result: TakenBack, save: Save) -> None:
+    try:
+        _, path, session = _checked(state, fork)
+    except NotAFork as error:
+        result.notes.append(f"{error.message} {error.hint}")
+        return
+    if not os.path.lexists(path):
+        if fork.get("trash"):
             result.forward["fork"] = fork  # killed after this was done
         return
     if was_continued(state, fork):
         result.notes.append(f"The fork was continued, so it is kept: {session}")
         return
-    move_to_trash(state, fork)
+    move_to_trash(state, fork, save)
     result.forward["fork"] = fork
     result.notes.append(f"The fork that was made is in the trash now: {session}")
 
@@ -118,35 +154,51 @@ def was_continued(state: State, fork: dict[str, Any]) -> bool:
         return size_of(file) < made_up_to or any(entry and entry.prompt for entry in entries)
 
 
-def _trash_folder(state: State, session: str) -> str:
-    if not is_session_id(session):
-        raise RewindError(f"{session!r} is not the id of a session.")
-    return state.project.path(TRASH, session)
-
-
-def _in_trash(state: State, session: str) -> bool:
-    return is_session_id(session) and os.path.isdir(_trash_folder(state, session))
-
-
-def move_to_trash(state: State, fork: dict[str, Any]) -> None:
-    """The transcript and what lies beside it, out of the agent's sight."""
-    profile = profile_named(str(fork.get("agent")), state.project.home)
-    path, session = str(fork["path"]), str(fork["sessionId"])
-    folder = _trash_folder(state, session)
+def move_to_trash(state: State, fork: dict[str, Any], save: Save) -> None:
+    """The transcript and what lies beside it, out of the agent's sight. Each deletion has a directory of
+    its own, so nothing that is there is ever written over; `fork["trash"]` names it, noted first."""
+    profile, path, session = _checked(state, fork)
+    fork["trash"] = _free_name(state, session)
+    save()
+    folder = state.project.path(TRASH, fork["trash"])
     make_private_dir(folder)
-    for one in (*sidecar_paths(path, profile), path):  # the transcript last: until then it is a session
+    Branches(state).change(session, {"trashed": fork["trash"], "path": path, "agent": profile.name})
+    for one in (path, *sidecar_paths(path, profile)):  # what is left beside it does no harm
         if os.path.lexists(one):
             move_file(one, os.path.join(folder, os.path.basename(one)))
-    Branches(state).change(session, {"trashed": True})
     remove_from_index(os.path.dirname(path), session)
 
 
-def bring_from_trash(state: State, fork: dict[str, Any]) -> bool:
-    profile = profile_named(str(fork.get("agent")), state.project.home)
-    path, session = str(fork["path"]), str(fork["sessionId"])
-    if not _in_trash(state, session):
-        return os.path.lexists(path)
-    folder = _trash_folder(state, session)
+def is_in_trash(state: State, branch: dict[str, Any]) -> bool:
+    """Whether the trash has the transcript itself: a deletion may have been killed before that."""
+    name, session = branch.get("trashed"), branch.get("sessionId")
+    return (isinstance(name, str) and isinstance(session, str) and is_session_id(name)
+            and is_session_id(session)
+            and os.path.lexists(state.project.path(TRASH, name, session + SUFFIX)))
+
+
+def _free_name(state: State, session: str) -> str:
+    for number in range(10_000):
+        name = f"{session}.{number}" if number else session
+        if not os.path.lexists(state.project.path(TRASH, name)):
+            return name
+    raise RewindError("There is no free name in the trash.", hint="Empty it.")
+
+
+class PlaceTaken(RewindError):
+    """There is a session in its place, so the deleted one stays in the trash: {session}"""
+
+    hint = "Move that session away first: {path}"
+
+
+def bring_from_trash(state: State, fork: dict[str, Any]) -> None:
+    profile, path, session = _checked(state, fork)
+    name = fork.get("trash")
+    folder = state.project.path(TRASH, str(name))
+    if not is_in_trash(state, {"trashed": name, "sessionId": session}):
+        raise RewindError(f"The trash does not hold it any more: {session}", hint="It cannot be had back.")
+    if os.path.lexists(path):
+        raise PlaceTaken(session=session, path=path)
     make_private_dir(os.path.dirname(path))
     for one in (*sidecar_paths(path, profile), path):
         kept = os.path.join(folder, os.path.basename(one))
@@ -154,19 +206,15 @@ def bring_from_trash(state: State, fork: dict[str, Any]) -> bool:
             move_file(kept, one)
     if not os.listdir(folder):
         os.rmdir(folder)
-    Branches(state).change(session, {"trashed": False})
-    return os.path.lexists(path)
+    Branches(state).change(session, {"trashed": None})
 
 
 def move_file(source: str, target: str) -> None:
     """Rename, or copy and delete where the two lie on different disks."""
     try:
         os.rename(source, target)
-        return
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-    if os.path.lexists(target):
-        os.unlink(target)
-    back_up(source, target)
-    os.unlink(source)
+        copy_whole(source, target)
+        os.unlink(source)

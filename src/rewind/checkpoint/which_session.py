@@ -7,7 +7,8 @@ import time
 
 from rewind import quickjson
 from rewind.agents.registry import is_under_root, profile_for, profile_named, profile_of_environment
-from rewind.errors import RewindError
+from rewind.checkpoint.branches import Branches
+from rewind.errors import RewindError, StoreUnavailable
 from rewind.files import read_bounded
 from rewind.transcript.find import (
     SessionFile,
@@ -16,7 +17,7 @@ from rewind.transcript.find import (
     latest_sessions,
     project_sessions,
 )
-from rewind.transcript.lines import TranscriptNotFound, TranscriptUnreadable
+from rewind.transcript.lines import TranscriptNotFound
 from rewind.transcript.names import SUFFIX
 
 TYPE_CHECKING = False
@@ -54,7 +55,8 @@ def choose_session(state: State, named: str | None = None,
     here = _of_environment(state, environ)
     if here:
         return Chosen(here)
-    latest = latest_sessions(state.project.root, environ, state.project.home)
+    latest = (s for s in latest_sessions(state.project.root, environ, state.project.home)
+              if not _is_untouched_fork(state, s))
     taken = _recorded(state, environ) or next(latest, None)
     if taken is None:
         raise NoSession()
@@ -66,15 +68,29 @@ def choose_session(state: State, named: str | None = None,
                          " minutes (choose with --session).")
 
 
-def capture_current(state: State, session: SessionFile | None = None) -> Captured | None:
-    """For a checkpoint: the conversation of this session, else of the one that is going on, if any."""
+def _is_untouched_fork(state: State, session: SessionFile) -> bool:
+    """A fork is new, but nobody works in it before something is said there."""
+    try:
+        branch = Branches(state).find(session.session_id)
+    except RewindError:
+        return False
+    return branch is not None and branch.get("size") == session.size
+
+
+def capture_current(state: State, session: SessionFile | None = None) -> tuple[Captured | None, str]:
+    """For a checkpoint: the conversation of this session, else of the one that is going on, if any; and
+    why it is left out. Whatever is wrong with it, the code is saved."""
     try:
         session = session or choose_session(state).session
         from rewind.checkpoint.conversation import capture  # not before there is something to capture
 
-        return capture(state, session.path, session.profile)
-    except (SessionNotFound, TranscriptNotFound, TranscriptUnreadable):
-        return None  # none, gone since it was found, or another user's: the code is saved all the same
+        return capture(state, session.path, session.profile), ""
+    except (SessionNotFound, TranscriptNotFound):
+        return None, ""
+    except StoreUnavailable:
+        raise  # a full disk, say: the code could not be saved either
+    except (RewindError, OSError) as error:
+        return None, f"The conversation is left out: {error}"
 
 
 def session_at(path: str, home: str, environ: Mapping[str, str] | None = None) -> SessionFile:

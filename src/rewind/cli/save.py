@@ -37,6 +37,8 @@ def run(args: argparse.Namespace) -> int:
     elif saved.created:
         print(f"Saved {saved.record.name}")
         note(f"{plural(code['fileCount'], 'file')}, {size(code['totalSize'])}; {size(code['newBytes'])} new")
+        if saved.note:
+            note(saved.note)
     else:
         print(f"Nothing changed since {saved.record.name}")
     return 0

@@ -95,7 +95,11 @@ class Tail:
         """The active chain, newest first."""
         if self.profile.links == "file-order":
             return self._in_file_order()
-        return follow(self.leaf(), self.find, self.last_main)
+        return self.chain_of(self.leaf())
+
+    def chain_of(self, leaf: Entry | None) -> Iterator[Entry]:
+        """From an entry to its root, newest first."""
+        return follow(leaf, self.find, self.last_main)
 
     def _in_file_order(self) -> Iterator[Entry]:
         at = self.last_main()
@@ -112,13 +116,15 @@ def follow(leaf: Entry | None, find: Callable[[str], Entry | None],
     while at is not None and at.id not in visited:
         visited.add(at.id)
         yield at
-        at = find(at.parent) if at.parent else _across_compaction(at, find, main_before)
+        at = parent_of(at, find, main_before)
 
 
-def _across_compaction(at: Entry, find: Callable[[str], Entry | None],
-                       main_before: Callable[[int], Entry | None]) -> Entry | None:
+def parent_of(at: Entry, find: Callable[[str], Entry | None],
+              main_before: Callable[[int], Entry | None]) -> Entry | None:
     """A compaction has no parent but a logical one, which may be missing or even come later: then what
     precedes it is what it summed up."""
+    if at.parent:
+        return find(at.parent)
     before = find(at.logical) if at.logical else None
     if before is not None and before.offset < at.offset:
         return before

@@ -25,8 +25,9 @@ _LOOK_BACK = 1 << 20  # an event may be in the file already when its hook runs, 
 
 
 class Cut:
-    """Keep what is before `offset`. `leaf` is the entry to go on from where the last one is not it;
-    `exact` is false when the place had to be guessed."""
+    """Keep what is before `offset`. `leaf` is the entry to go on from; None: the last one that is kept;
+    an empty text: nothing, for what was cut off was the beginning of its branch. `exact` is false when the
+    place had to be guessed."""
 
     __slots__ = ("exact", "leaf", "offset")
 
@@ -61,7 +62,7 @@ def _around(file: BinaryIO, offset: int) -> Iterator[Event]:
 def _before_prompt(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any],
                    by_text: bool) -> Cut | None:
     found = _prompt(file, profile, offset, trigger, by_text)
-    return Cut(found.offset, found.parent or None) if found else None
+    return Cut(found.offset, found.parent) if found else None
 
 
 def _prompt(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any],
@@ -88,7 +89,8 @@ def _after_turn(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str
     for event in events_forward(file, offset):
         entry = entry_of(event, profile)
         if entry and entry.prompt and (not key or pick(event.data, key) not in own):
-            return Cut(event.offset, entry.parent or None)
+            # Not that prompt's parent: the agent may have been rewound before it was given.
+            return Cut(event.offset)
     return Cut(end_of_lines(file))
 
 
@@ -98,7 +100,7 @@ def _before_tool(file: BinaryIO, profile: Profile, offset: int, trigger: dict[st
     for event in _around(file, offset) if wanted else ():
         if _has_block(event, profile, "tool_use", "id", wanted):
             entry = entry_of(event, profile)
-            return Cut(event.offset, entry.parent or None if entry else None)
+            return Cut(event.offset, entry.parent if entry else None)
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.transcript.chain import follow
+from rewind.transcript.chain import follow, parent_of
 from rewind.transcript.entries import entry_of, named_leaf
 from rewind.transcript.lines import events_forward
 
@@ -47,11 +47,11 @@ def _dropped(entries: list[Entry], leaf: str) -> set[str]:
 
     ancestors = {entry.id for entry in follow(by_id.get(leaf), by_id.get, main_before)}
     dropped: set[str] = set()
-    for entry in entries:
+    for entry in entries:  # parents precede their children
         if entry.id in ancestors:
             continue
-        # Parents nearly always precede their children; one that does not is settled by its own turn.
-        if entry.is_prompt or entry.parent in dropped or (not entry.parent and entry.logical in dropped):
+        parent = parent_of(entry, by_id.get, main_before)
+        if entry.is_prompt or (parent and parent.id in dropped):
             dropped.add(entry.id)
     return dropped
 

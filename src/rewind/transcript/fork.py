@@ -6,6 +6,7 @@ The original is only ever read. What differs between agents stands in the profil
 from __future__ import annotations
 
 import os
+import time
 
 from rewind.agents.profile import holds, pick
 from rewind.errors import RewindError
@@ -16,7 +17,7 @@ from rewind.transcript.cursor import header_length
 from rewind.transcript.entries import OTHER
 from rewind.transcript.filtered import kept_ranges
 from rewind.transcript.lines import events_backward, open_transcript, parse, read_at
-from rewind.transcript.names import session_id_of
+from rewind.transcript.names import is_session_id, session_id_of
 from rewind.transcript.sidecars import copy_sidecars
 from rewind.transcript.titles import FORK_PREFIX, read_title
 
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
     from rewind.agents.profile import Profile
     from rewind.transcript.cut import Cut
+
+
+TEMP_SUFFIX = ".rewind-tmp"
+_ABANDONED = 600.0  # seconds: whoever writes such a file writes all the time
 
 
 class NothingBeforeCut(RewindError):
@@ -59,7 +64,7 @@ def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
         return Content(whole, None)
     tail = Tail(file, profile, cut.offset)
     resumed = tail.leaf()
-    if resumed is None or resumed.id == cut.leaf or tail.find(cut.leaf) is None:
+    if resumed is not None and resumed.id == cut.leaf:
         return Content(whole, None)
     if _honours_leaf(profile, tail):
         return Content(whole, cut.leaf)
@@ -67,14 +72,27 @@ def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
 
 
 def check_resumable(file: BinaryIO, profile: Profile, cut: Cut) -> None:
-    if profile.fork["emptyResumes"]:
-        return
-    if not any(e.role != OTHER and e.is_main for e in _entries(Tail(file, profile, cut.offset))):
+    """Whether something was said before the cut, on the branch that it goes on from."""
+    if not _is_resumable(file, profile, cut):
         raise NothingBeforeCut(agent=profile.title, start=profile.commands["start"])
 
 
-def _entries(tail: Tail) -> Any:
-    return iter(tail.more, None)
+def _is_resumable(file: BinaryIO, profile: Profile, cut: Cut) -> bool:
+    if profile.fork["header"] and not _has_header(file, profile, cut):
+        return False
+    if profile.fork["emptyResumes"]:
+        return True
+    tail = Tail(file, profile, cut.offset)
+    chain = tail.chain() if cut.leaf is None else tail.chain_of(tail.find(cut.leaf) if cut.leaf else None)
+    return any(entry.role != OTHER for entry in chain)
+
+
+def _has_header(file: BinaryIO, profile: Profile, cut: Cut) -> bool:
+    """Without its first line Droid refuses to load a session."""
+    length = header_length(file)
+    events = parse(0, read_at(file, 0, length))
+    wanted = (profile.recognise or {}).get("equals") or {}
+    return cut.offset >= length > 0 and bool(events) and holds(wanted, events[0].data)
 
 
 def _honours_leaf(profile: Profile, tail: Tail) -> bool:
@@ -104,10 +122,11 @@ def write_fork(source: str, profile: Profile, cut: Cut, *, original: str) -> For
     folder, parent = os.path.dirname(original), session_id_of(original)
     session_id = new_session_id()
     path = os.path.join(folder, session_id + ".jsonl")
+    sweep(folder)
     with open_transcript(source) as file:
         content = plan_content(file, profile, cut)
         title = FORK_PREFIX + (read_title(file, profile) or parent)
-        temp = os.path.join(folder, f".{session_id}.rewind-tmp")
+        temp = os.path.join(folder, f".{session_id}{TEMP_SUFFIX}")
         fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), PRIVATE_FILE)
         try:
             _write(fd, file, profile, content, session_id, parent, title)
@@ -120,6 +139,15 @@ def write_fork(source: str, profile: Profile, cut: Cut, *, original: str) -> For
         header = header_length(made)
     copy_sidecars(original, path, profile)
     return Fork(session_id, path, size, header, title)
+
+
+def sweep(folder: str) -> None:
+    """What killed processes left in the agent's directory. It may be as long as a conversation."""
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        if (name.endswith(TEMP_SUFFIX) and is_session_id(name[1:-len(TEMP_SUFFIX)])
+                and time.time() - os.lstat(path).st_mtime > _ABANDONED):
+            _remove(path)
 
 
 def _write(fd: int, file: BinaryIO, profile: Profile, content: Content, session_id: str, parent: str,
@@ -175,8 +203,6 @@ def _write_header(fd: int, file: BinaryIO, profile: Profile, ranges: list[tuple[
     """Line 1 tells who the session is; returns the ranges without it."""
     rule, length = profile.fork["header"], header_length(file)
     events = parse(0, read_at(file, 0, length))
-    if not events or not ranges:
-        return ranges
     data = dict(events[0].data)
     values = {**values, "lastMessage": _last_message(file, profile, rule, ranges[-1][1])}
     for key in rule["drop"]:

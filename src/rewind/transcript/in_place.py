@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from rewind.errors import RewindError
-from rewind.files import PRIVATE_FILE, fsync_dir, make_private_dir
+from rewind.files import PRIVATE_FILE, fsync_dir, make_private_dir, write_all
 from rewind.transcript.copying import copy_range
-from rewind.transcript.fork import plan_content, write_content, write_leaf
-from rewind.transcript.lines import open_transcript, size_of
+from rewind.transcript.fork import TEMP_SUFFIX, plan_content, sweep, write_content, write_leaf
+from rewind.transcript.lines import open_transcript, read_at, size_of
 from rewind.transcript.liveness import SessionInUse
 from rewind.transcript.names import session_id_of
 
@@ -23,24 +23,15 @@ if TYPE_CHECKING:
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 
-def back_up(path: str, target: str) -> None:
+def copy_whole(path: str, target: str) -> None:
     """A copy of the transcript, durable when this returns, and never over another one."""
-    make_private_dir(os.path.dirname(target))
     with open_transcript(path) as file:
-        fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, PRIVATE_FILE)
-        try:
-            copy_range(file, 0, size_of(file), fd)
-            os.fsync(fd)
-        except BaseException:
-            os.unlink(target)
-            raise
-        finally:
-            os.close(fd)
-    fsync_dir(os.path.dirname(target))
+        _copy_all(file, target)
 
 
-def rewrite(path: str, source: str, profile: Profile, cut: Cut) -> None:
-    """Give `path` what a fork of `source` at this cut would hold."""
+def rewrite(path: str, source: str, profile: Profile, cut: Cut, backup: str | None,
+            note: Callable[[], None]) -> None:
+    """Give `path` what a fork of `source` at this cut would hold; what it held goes to `backup`."""
     with open_transcript(source) as file:
         content = plan_content(file, profile, cut)
 
@@ -48,13 +39,13 @@ def rewrite(path: str, source: str, profile: Profile, cut: Cut) -> None:
             write_content(fd, file, content.ranges)
             write_leaf(fd, profile, content.leaf, session_id_of(path))
 
-        _replace(path, fill, expected=_stamp(file) if source == path else None)
+        exchange(path, fill, backup, note)
 
 
-def put_back(backup: str, path: str) -> None:
-    """Give `path` the bytes of a backup."""
-    with open_transcript(backup) as file:
-        _replace(path, lambda fd: copy_range(file, 0, size_of(file), fd), expected=None)
+def put_back(kept: str, path: str, backup: str | None, note: Callable[[], None]) -> None:
+    """Give `path` the bytes of an earlier backup; what it held goes to a backup of its own."""
+    with open_transcript(kept) as file:
+        exchange(path, lambda fd: copy_range(file, 0, size_of(file), fd), backup, note)
 
 
 def same_bytes(one: str, other: str) -> bool:
@@ -72,14 +63,68 @@ def same_bytes(one: str, other: str) -> bool:
         return False
 
 
-def _stamp(file: BinaryIO) -> tuple[int, int, int]:
-    info = os.fstat(file.fileno())
+def exchange(path: str, fill: Callable[[int], None], backup: str | None, note: Callable[[], None]) -> None:
+    """Replace a transcript. `note` is called when all is ready, right before the file is replaced; until
+    then nothing is changed, and a failure leaves nothing behind. `backup` is None when there is no file."""
+    if backup is None:
+        _replace(path, fill, note)
+        return
+    with open_transcript(path) as old:
+        stamp = _copy_all(old, backup)
+
+        def ready() -> None:
+            # While the new content was made somebody may have written: then they are at work here.
+            if _stamp_of(os.lstat(path)) != stamp:
+                raise SessionInUse(reason="its transcript was written just now")
+            note()
+
+        try:
+            _replace(path, fill, ready)
+        except BaseException:
+            if _stamp_of(os.lstat(path))[0] == stamp[0]:
+                os.unlink(backup)  # nothing was replaced, so there is nothing to come back to
+            raise
+        _catch_up(old, backup, stamp[1])
+
+
+def _copy_all(file: BinaryIO, target: str) -> tuple[int, int, int]:
+    """Copy to the end, durably; returns what identifies the state that was copied."""
+    make_private_dir(os.path.dirname(target))
+    fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, PRIVATE_FILE)
+    try:
+        try:
+            info = os.fstat(file.fileno())
+            copy_range(file, 0, info.st_size, fd)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+    except BaseException:
+        os.unlink(target)
+        raise
+    fsync_dir(os.path.dirname(target))
+    return _stamp_of(info)
+
+
+def _catch_up(old: BinaryIO, backup: str, size: int) -> None:
+    """What was appended in the last instant went to a file that has no name any more: keep it, too."""
+    if size_of(old) > size:
+        fd = os.open(backup, os.O_WRONLY | os.O_APPEND | _NO_FOLLOW)
+        try:
+            write_all(fd, read_at(old, size, size_of(old) - size))
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def _stamp_of(info: os.stat_result) -> tuple[int, int, int]:
     return info.st_ino, info.st_size, info.st_mtime_ns
 
 
-def _replace(path: str, fill: Callable[[int], None], *, expected: tuple[int, int, int] | None) -> None:
+def _replace(path: str, fill: Callable[[int], None], ready: Callable[[], None]) -> None:
     folder = os.path.dirname(path)
-    temp = os.path.join(folder, f".{session_id_of(path)}.rewind-tmp")
+    make_private_dir(folder)
+    sweep(folder)
+    temp = os.path.join(folder, f".{session_id_of(path)}{TEMP_SUFFIX}")
     if os.path.lexists(temp):
         os.unlink(temp)  # of a process that was killed; the project's lock says that nobody else is here
     fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, PRIVATE_FILE)
@@ -89,11 +134,7 @@ def _replace(path: str, fill: Callable[[int], None], *, expected: tuple[int, int
             os.fsync(fd)
         finally:
             os.close(fd)
-        # Between the backup and this line somebody may have written: then the backup is not whole.
-        if expected is not None:
-            now = os.lstat(path)
-            if (now.st_ino, now.st_size, now.st_mtime_ns) != expected:
-                raise SessionInUse(reason="its transcript was written just now")
+        ready()
         os.replace(temp, path)
     except BaseException:
         if os.path.lexists(temp):

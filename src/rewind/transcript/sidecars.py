@@ -29,11 +29,11 @@ def copy_sidecars(source: str, target: str, profile: Profile) -> None:
     for rule in profile.fork["sidecars"]:
         try:
             data = _read(stem(source) + rule["suffix"])
+            if isinstance(data, dict):
+                kept = {key: value for key, value in data.items() if key not in rule["drop"]}
+                _write(stem(target) + rule["suffix"], kept)
         except (OSError, ValueError, RecursionError, RewindError):
             continue
-        if isinstance(data, dict):
-            kept = {key: value for key, value in data.items() if key not in rule["drop"]}
-            _write(stem(target) + rule["suffix"], kept)
 
 
 def _read(path: str) -> Any:
@@ -70,12 +70,11 @@ def _change_index(folder: str, change: Callable[[list[Any]], list[Any]]) -> None
     path = os.path.join(folder, INDEX)
     try:
         data = _read(path)
+        key = next((k for k in ("entries", "sessions") if isinstance(data, dict)
+                    and isinstance(data.get(k), list)), None)
+        if isinstance(data, list):
+            _write(path, change(data))
+        elif key:
+            _write(path, {**data, key: change(data[key])})
     except (OSError, ValueError, RecursionError, RewindError):
-        return
-    if isinstance(data, list):
-        _write(path, change(data))
-        return
-    key = next((k for k in ("entries", "sessions") if isinstance(data, dict)
-                and isinstance(data.get(k), list)), None)
-    if key:
-        _write(path, {**data, key: change(data[key])})
+        return  # the sessions themselves are what counts

@@ -1,0 +1,1 @@
+"""What the agents call while they work: stdin to exit code."""

@@ -1,0 +1,91 @@
+"""Whether an event is worth a checkpoint. Pure: everything it needs is given."""
+
+from __future__ import annotations
+
+from rewind.hooks.event import EDIT, SHELL
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.config.load import Settings
+    from rewind.hooks.event import HookEvent
+    from rewind.hooks.state import HookState
+
+_ALWAYS = ("UserPromptSubmit", "Stop")  # they make `back --both` exact
+_SHORT = 72
+
+
+class Decision:
+    """`held` is why not; `even_so` means that an edit of an unprotected file goes ahead anyway."""
+
+    __slots__ = ("checkpoint", "description", "even_so", "held")
+
+    def __init__(self, checkpoint: bool, held: str = "", *, even_so: bool = False,
+                 description: str = "") -> None:
+        self.checkpoint = checkpoint
+        self.held = held
+        self.even_so = even_so
+        self.description = description
+
+
+def decide(event: HookEvent, state: HookState, settings: Settings, tier: dict[str, Any],
+           now: float, *, known_session: bool) -> Decision:
+    """`known_session`: this conversation has a checkpoint already; `tier` is the tier's file."""
+    if event.key() and event.key() in state.seen:
+        return Decision(False, "this event was seen before")
+    if event.name == "UserPromptSubmit" and event.is_machine_prompt:
+        return Decision(False, "a machine's prompt")
+    if not is_registered(event, tier):
+        return Decision(False, "this tier makes no checkpoint here")
+    if event.name == "SessionStart" and event.source in ("resume", "clear", "compact") and known_session:
+        return Decision(False, "this conversation has a checkpoint already")
+    if event.name not in _ALWAYS:
+        held = _held_back(event, state, settings, now)
+        if held:
+            return Decision(False, held, even_so=event.name == "PreToolUse" and event.tool_kind == EDIT,
+                            description=describe(event, state))
+    return Decision(True, description=describe(event, state))
+
+
+def is_registered(event: HookEvent, tier: dict[str, Any]) -> bool:
+    """Whether the tier wants a checkpoint for this event, and for this kind of tool."""
+    for entry in tier["hooks"].get(event.name, ()):
+        if entry["checkpoint"] and entry.get("tools") in (None, event.tool_kind):
+            return True
+    return False
+
+
+def _held_back(event: HookEvent, state: HookState, settings: Settings, now: float) -> str:
+    if event.name == "SessionStart":
+        return ""
+    if (event.tool_kind == EDIT and settings.get("runtime.significance.enabled")
+            and event.change_size() < settings.get("runtime.significance.minChangeSize")):
+        return "a small edit"
+    distance = now - state.last_checkpoint
+    # A clock that was set back must not hold everything up until it has caught up.
+    if (settings.get("runtime.antiSpam.enabled")
+            and 0 <= distance < settings.get("runtime.antiSpam.minIntervalSeconds")):
+        return "the last checkpoint was a moment ago"
+    return ""
+
+
+def describe(event: HookEvent, state: HookState) -> str:
+    """A few words for the list of checkpoints."""
+    when = "After" if event.name in ("PostToolUse", "Stop") else "Before"
+    if event.name == "SessionStart":
+        return "Session began" if event.source in ("", "startup") else f"Session ({event.source})"
+    if event.name == "UserPromptSubmit":
+        return _short(f"{when}: {event.prompt}")
+    if event.name == "Stop":
+        return _short(f"{when}: {state.prompt}" if state.prompt else "Turn ended")
+    if event.tool_kind == SHELL:
+        return _short(f"{when} running {event.command}")
+    files = event.files()
+    where = f" of {files[0].rpartition('/')[2]}" if files else ""
+    return _short(f"{when} {event.tool}{where}")
+
+
+def _short(text: str) -> str:
+    text = " ".join(text[:_SHORT * 4].split())
+    return text if len(text) <= _SHORT else text[:_SHORT - 1] + "…"

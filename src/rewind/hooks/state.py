@@ -1,0 +1,66 @@
+"""`hook-state.json`: when the last checkpoint was, which events were seen, what went wrong."""
+
+from __future__ import annotations
+
+from rewind import quickjson
+from rewind.errors import RewindError
+from rewind.files import read_bounded, write_atomic
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FORMAT = 1
+_MAX_BYTES = 1 << 20
+_MOST_SEEN = 64
+_MOST_FILES = 500
+_MOST_ERRORS = 10
+
+
+class HookState:
+    """Small, and never worth an error: what cannot be read begins anew, what cannot be written is lost."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.last_checkpoint = 0.0
+        self.seen: list[str] = []
+        self.protected: list[str] = []  # files whose bytes a checkpoint is known to hold
+        self.failures = 0  # in a row
+        self.errors: list[dict[str, Any]] = []
+        self.warned: list[str] = []  # sessions that were told that nothing is protected
+        self.prompt = ""  # of the turn that runs
+        self._load()
+
+    def _load(self) -> None:
+        try:
+            data = quickjson.loads(read_bounded(self.path, _MAX_BYTES))
+        except (OSError, ValueError, RecursionError, RewindError):
+            return
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            return
+        last, failures, prompt = (data.get(key) for key in ("lastCheckpoint", "failures", "prompt"))
+        self.last_checkpoint = float(last) if isinstance(last, (int, float)) else 0.0
+        self.failures = failures if isinstance(failures, int) else 0
+        self.prompt = prompt if isinstance(prompt, str) else ""
+        self.seen, self.protected = _texts(data.get("seen")), _texts(data.get("protected"))
+        self.warned = _texts(data.get("warned"))
+        errors = data.get("errors")
+        self.errors = [e for e in errors if isinstance(e, dict)] if isinstance(errors, list) else []
+
+    def save(self) -> None:
+        data = {"format": FORMAT, "lastCheckpoint": self.last_checkpoint, "failures": self.failures,
+                "prompt": self.prompt, "seen": self.seen[-_MOST_SEEN:],
+                "protected": self.protected[-_MOST_FILES:], "warned": self.warned[-_MOST_SEEN:],
+                "errors": self.errors[-_MOST_ERRORS:]}
+        try:
+            write_atomic(self.path, quickjson.dump_file(data), sync=False)
+        except OSError:
+            pass  # a full disk is reported by what matters, the checkpoint itself
+
+    def note_error(self, at: str, action: str, message: str) -> None:
+        self.failures += 1
+        self.errors.append({"at": at, "action": action, "message": message[:500]})
+
+
+def _texts(value: Any) -> list[str]:
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

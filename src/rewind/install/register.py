@@ -1,0 +1,277 @@
+"""Which files an agent reads its hooks from, and ours in them: put in, taken out, looked up."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import NamedTuple
+
+from rewind.agents.registry import session_home
+from rewind.errors import RewindError
+from rewind.files import make_private_dir, read_bounded, write_atomic
+from rewind.install.merger import EVENTS, MARK, entries_for, merge, our_hooks, unmerge
+from rewind.install.settings_text import BOM, SettingsUnreadable, read_root, without_comments
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Optional
+
+    from rewind.agents.profile import Profile
+    from rewind.install.merger import Hooks
+
+    Change = Callable[[Optional[str]], Optional[str]]  # None: no such file
+
+SIZE_LIMIT = 16 << 20
+_TRIES = 3
+
+
+class SettingsUnwritable(RewindError):
+    """{file} cannot be written: {reason}."""
+
+    hint = "Make it writable. If another tool manages it, let that one add the hooks."
+
+
+class SettingsBusy(RewindError):
+    """{file} is being changed by another program again and again."""
+
+    hint = "Nothing of it was overwritten. Try again when the agent is idle."
+
+
+class AgentMissing(RewindError):
+    """{title} has never been used here: there is no {folder}"""
+
+    hint = "Start it once, or name it explicitly to have the directory made."
+
+
+class NoHooks(RewindError):
+    """{title} has no hooks that Rewind could be registered with."""
+
+    hint = "Its profile has no section `registration`; see docs/agents.md."
+
+
+class Found(NamedTuple):
+    """One hook of ours in a file."""
+
+    file: str
+    event: str
+    command: str
+    matcher: str
+
+
+class _Places(NamedTuple):
+    """The files of one scope: a person's own, or a project's."""
+
+    folder: str
+    settings: str
+    flat: str | None
+
+    def all(self) -> list[tuple[str, bool]]:
+        """The files, each with whether the hooks in it are wrapped."""
+        flat = [(self.flat, False)] if self.flat else []
+        return [*flat, (self.settings, True)]
+
+
+def register(profile: Profile, tier: dict[str, Any], shim: str, *, project: str | None = None,
+             create: bool = False) -> list[str]:
+    """Put the tier's hooks in place of any others of ours; the files that were changed."""
+    places = _places(profile, project)
+    if places is None:
+        raise NoHooks(title=profile.title)
+    _make_folder(profile, places, project, create)
+    hooks = entries_for(tier, profile, shim)
+    # Droid 0.225 reads an event from hooks.json alone when it is there, and drops no duplicates: so each
+    # event goes into one file.
+    above = _shadowing(places) & set(hooks)
+    changes = [(file, _merging({event: groups for event, groups in hooks.items()
+                                if (event in above) != wrapped}, wrapped, file))
+               for file, wrapped in places.all()]
+    for file, change in changes:
+        change(_read(file))  # what is wrong with the second file must show before the first is written
+    return [file for file, change in changes if _change(file, change)]
+
+
+def unregister(profile: Profile, *, project: str | None = None) -> list[str]:
+    """Take our hooks out of every file of the agent; the files that were changed."""
+    places = _places(profile, project)
+    changed, errors = [], []
+    for file, wrapped in places.all() if places else ():
+        try:
+            if _change(file, _merging({}, wrapped, file)):
+                changed.append(file)
+        except RewindError as error:
+            errors.append(error)
+    if errors:  # only now: a file that cannot be read must not keep ours in the other one
+        raise errors[0]
+    return changed
+
+
+def registered(profile: Profile, *, project: str | None = None) -> list[Found]:
+    """Our hooks as they stand in the agent's files."""
+    places = _places(profile, project)
+    return [Found(file, hook.event, hook.command, hook.matcher)
+            for file, wrapped in (places.all() if places else ())
+            for text in [_read(file)] if text is not None and MARK in text
+            for hook in our_hooks(without_comments(text), wrapped=wrapped, file=file)]
+
+
+def shadowed(profile: Profile, *, project: str | None = None) -> list[Found]:
+    """Those of our hooks that never run, because another file of the agent speaks for their event."""
+    places = _places(profile, project)
+    if places is None or places.flat is None:
+        return []
+    above = _flat_events(places.flat)
+    return [found for found in registered(profile, project=project)
+            if found.file == places.settings and found.event in above]
+
+
+def is_disabled(profile: Profile, *, project: str | None = None) -> str | None:
+    """The file in which all hooks are turned off, or None."""
+    places = _places(profile, project)
+    key = profile.registration["disabled"] if profile.registration else None
+    if places is None or key is None:
+        return None
+    text = _read(places.settings)
+    if text is None:
+        return None
+    found = read_root(without_comments(text), places.settings).find(key)
+    return places.settings if found and found.value is True else None
+
+
+# which files
+
+def _places(profile: Profile, project: str | None) -> _Places | None:
+    where = profile.registration
+    home = session_home(profile)
+    if where is None or home is None:
+        return None
+    folder = home if project is None else os.path.join(project, where["project"])
+    flat = os.path.join(folder, where["flat"]) if where["flat"] else None
+    return _Places(folder, os.path.join(folder, where["settings"]), flat)
+
+
+def _make_folder(profile: Profile, places: _Places, project: str | None, create: bool) -> None:
+    if os.path.isdir(places.folder):
+        return
+    home = session_home(profile) or ""
+    if not create and not (project is not None and os.path.isdir(home)):
+        raise AgentMissing(title=profile.title, folder=home)
+    try:
+        if project is None:
+            make_private_dir(places.folder)
+        else:
+            os.mkdir(places.folder)
+    except OSError as error:
+        raise SettingsUnwritable(file=places.folder, reason=error.strerror) from None
+
+
+def _shadowing(places: _Places) -> set[str]:
+    """The events that the flat file speaks for, whatever there is of ours in it."""
+    if places.flat is None:
+        return set()
+    text = _read(places.flat)
+    if text is not None and MARK in text:
+        text = unmerge(text, wrapped=False, file=places.flat)
+    return _events_in(text, places.flat)
+
+
+def _flat_events(file: str) -> set[str]:
+    return _events_in(_read(file), file)
+
+
+def _events_in(text: str | None, file: str) -> set[str]:
+    """Seen with Droid 0.225.2: comments are read over and an empty list counts; a file with a byte order
+    mark, with any other error or with an event that is no list is ignored as a whole."""
+    if text is None or text.startswith(BOM):
+        return set()
+    try:
+        members = read_root(without_comments(text), file).elements
+    except SettingsUnreadable:
+        return set()
+    events = [member for member in members if member.key in EVENTS]
+    valid = all(isinstance(event.value, list) for event in events)
+    return {str(event.key) for event in events} if valid else set()
+
+
+# reading and writing
+
+def _merging(hooks: Hooks, wrapped: bool, file: str) -> Change:
+    def change(text: str | None) -> str | None:
+        if hooks:
+            return merge(text, hooks, wrapped=wrapped, file=file)
+        # A file that has nothing of ours may be as broken as it likes.
+        return unmerge(text, wrapped=wrapped, file=file) if text is not None and MARK in text else text
+    return change
+
+
+def _change(file: str, change: Change) -> bool:
+    """Read, change and write a file, again when another program was faster; whether it is another now."""
+    target = os.path.realpath(file)
+    for _ in range(_TRIES):
+        before = _status(target)
+        text = _read(file)
+        new = change(text)
+        if new == text:
+            return False
+        if _signature(_status(target)) == _signature(before):
+            _write(file, target, new, before)
+            return True
+    raise SettingsBusy(file=file)
+
+
+def _status(target: str) -> os.stat_result | None:
+    try:
+        return os.stat(target)
+    except OSError:
+        return None
+
+
+def _signature(status: os.stat_result | None) -> tuple[int, int, int] | None:
+    return (status.st_mtime_ns, status.st_size, status.st_ino) if status else None
+
+
+def _read(file: str) -> str | None:
+    try:
+        return read_bounded(os.path.realpath(file), SIZE_LIMIT).decode("utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except UnicodeDecodeError as error:
+        problem = f"it is not UTF-8 text (byte {error.start})"
+    except OSError as error:
+        problem = f"it cannot be read ({error.strerror})"
+    except RewindError as error:
+        problem = error.message.rstrip(".")
+    raise SettingsUnreadable(file=file, problem=problem)
+
+
+def _write(file: str, target: str, text: str | None, before: os.stat_result | None) -> None:
+    # Replacing needs only a writable directory; who has made the file read-only means the content.
+    if before and (not before.st_mode & 0o222 or not os.access(target, os.W_OK)):
+        raise SettingsUnwritable(file=file, reason="it is read-only")
+    try:
+        if text is None:
+            _remove(file, target)
+        else:
+            write_atomic(target, text.encode("utf-8"))
+            if before:
+                _keep_owner_and_mode(target, before)
+    except OSError as error:
+        raise SettingsUnwritable(file=file, reason=error.strerror) from None
+
+
+def _keep_owner_and_mode(target: str, before: os.stat_result) -> None:
+    now = os.stat(target)
+    if (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
+        try:
+            os.chown(target, before.st_uid, before.st_gid)
+        except OSError:
+            pass  # only root can give a file away; a group of one's own is as good as another
+    os.chmod(target, stat.S_IMODE(before.st_mode))
+
+
+def _remove(file: str, target: str) -> None:
+    os.unlink(target)
+    if target == os.path.realpath(os.path.dirname(file)) + os.sep + os.path.basename(file):
+        try:
+            os.rmdir(os.path.dirname(file))
+        except OSError:
+            pass  # there is more in it than the file that registering had made
