@@ -170,7 +170,7 @@ class Controller:
         self.state.look_again()
         records = list(reversed(self.state.timeline.all())) if backups else self.state.timeline.shown()
         if session:
-            records = [r for r in records if session_of(r) == session]
+            records = [r for r in records if (session_of(r) or "").startswith(session)]
         return records
 
     def find(self, name: str) -> Record:
@@ -306,11 +306,16 @@ class Controller:
 
     def session(self, text: str) -> SessionInfo:
         """One of them, by its id or the beginning of it."""
+        return self._sessions_named([text])[0]
+
+    def _sessions_named(self, texts: list[str]) -> list[SessionInfo]:
+        """In the order of the names, each once. It may read every transcript, so never under the lock."""
         from rewind.transcript.find import find_session
 
         infos = self.sessions()
-        found = find_session([info.file for info in infos], text)
-        return next(info for info in infos if info.file is found)
+        files = {id(info.file): info for info in infos}
+        found = [files[id(find_session([info.file for info in infos], text))] for text in texts]
+        return list({info.session_id: info for info in found}.values())
 
     def session_index(self, text: str | None = None) -> SessionIndex:
         """The turns of a session: by id, by the path of its transcript, or of the current one."""
@@ -323,31 +328,31 @@ class Controller:
     def rename_fork(self, text: str, name: str) -> SessionInfo:
         from rewind.checkpoint import forks
 
+        info = self.session(text)
         with self.state.locked("forks"):
-            info = self.session(text)
             forks.rename(self.state, info, name)
-            return info
+        return info
 
     def promote_fork(self, text: str) -> SessionInfo:
         from rewind.checkpoint import forks
 
+        info = self.session(text)
+        parents = [other for other in self.sessions() if other.session_id == info.parent]
         with self.state.locked("forks"):
-            info = self.session(text)
-            parents = [other for other in self.sessions() if other.session_id == info.parent]
             forks.promote(self.state, info, parents[0] if parents else None)
-            return info
+        return info
 
     def delete_forks(self, texts: list[str]) -> list[SessionInfo]:
         """To the trash. All of them are looked at before the first one is moved."""
         from rewind.checkpoint import forks
 
+        infos = self._sessions_named(texts)
         with self.state.locked("forks"):
-            infos = list({info.session_id: info for info in map(self.session, texts)}.values())
             for info in infos:
                 forks.check_deletable(self.state, info)
             for info in infos:
                 forks.delete(self.state, info)
-            return infos
+        return infos
 
     def undelete_fork(self, text: str) -> str:
         from rewind.checkpoint import forks

@@ -98,7 +98,7 @@ class NothingToRedo(RewindError):
     """There is nothing to redo."""
 
     exit_code = NOT_FOUND
-    hint = "`rewind redo` goes forward again after `undo`, `restore` or `undo-restore`."
+    hint = "`rewind redo` goes forward again after `back`, `undo`, `restore` or `undo-restore`."
 
 
 class NoRestoreToUndo(RewindError):

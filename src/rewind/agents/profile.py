@@ -156,7 +156,7 @@ _SHAPE: dict[str, Any] = {
     "lines": {"id": _is_text, "parent?": _is_text, "logicalParent?": _is_text, "timestamp?": _is_text,
               "cwd?": _is_text, "version?": _is_text, "entry": _is_where, "sideline": _is_where,
               "user": _is_where, "assistant": _is_where, "passing": _is_where, "content": _is_texts},
-    "prompt": {"bytes": _is_text, "notBytes": _is_texts, "require": _is_where, "absentOr": _is_one_where,
+    "prompt": {"require": _is_where, "absentOr": _is_one_where,
                "refuse": _is_one_where, "refuseKeys": _is_texts, "refuseBlocks": _is_texts,
                "imageBlocks": _is_texts, "text": _one_of(("all", "first")), "envelopes": _is_texts,
                "refuseStarts": _is_texts, "refuseTexts": _is_texts, "*skipBlocks": _is_texts,
@@ -175,7 +175,8 @@ _SHAPE: dict[str, Any] = {
                                "messageId", "toolUseId", "source", "subagent", "envFile", "files",
                                "patch", "command"), _is_texts),
     # May be absent: a profile without hooks is one whose sessions can be rewound all the same.
-    "*registration?": {"settings": _is_text, "flat?": _is_text, "project": _is_text, "disabled?": _is_text},
+    "*registration?": {"settings": _is_text, "local?": _is_text, "flat?": _is_text, "project": _is_text,
+                       "disabled?": _is_text},
     "commands": {"resume": _is_command, "start": _is_text},
     "tools": {"edit": _is_texts, "shell": _is_texts},
 }

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Note = Callable[[dict[str, Any]], None]
 
 BACKUPS = "transcript-backup"
-_WORTH_COUNTING = 64 << 20  # turns of a longer conversation are counted when somebody looks at it
+_WORTH_COUNTING = 8 << 20  # turns of a longer conversation are counted when somebody looks at it
 
 
 class NoConversation(RewindError):
@@ -143,38 +143,50 @@ def _from_store(state: State, record: Record, original: str) -> tuple[str, int]:
     """The longest stored version that this checkpoint is a part of: it has the lines that came late."""
     if snapshot_of(record) is None:
         raise TranscriptNotFound(path=original)
-    best = _longest_with(state, record)
+    cursor = record.data["transcript"].get("cursor")
     path = state.project.path(f"temporary-{os.getpid()}-{record.name}.jsonl")
+    try:
+        for version in (_longest_with(state, record), record):
+            _write_version(state, version, path)
+            with open_transcript(path) as file:
+                place = place_in(file, cursor) if isinstance(cursor, dict) else None
+            if place is not None:
+                return path, place
+        # The cursor fits nowhere: what the checkpoint itself holds is what it stands for.
+        return path, os.path.getsize(path)
+    except BaseException:
+        if os.path.lexists(path):
+            os.unlink(path)
+        raise
+
+
+def _write_version(state: State, record: Record, path: str) -> None:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)
     try:
-        write_out(state, best, fd)
-    except BaseException:
-        os.unlink(path)
-        raise
+        write_out(state, record, fd)
     finally:
         os.close(fd)
-    with open_transcript(path) as file:
-        place = place_in(file, record.data["transcript"].get("cursor") or {})
-        return path, place if place is not None else os.fstat(file.fileno()).st_size
 
 
 def _longest_with(state: State, record: Record) -> Record:
     own = body_of(record)
     session = record.data["transcript"].get("sessionId")
-    best, longest = record, 0
+    versions = []
     for other in state.timeline.all():
-        body = body_of(other)
-        if not own or not body or (other.data.get("transcript") or {}).get("sessionId") != session:
-            continue
         size = (snapshot_of(other) or {}).get("bytes")
-        if isinstance(size, int) and size > longest and _contains(state, body, own):
-            best, longest = other, size
-    return best
+        if (isinstance(size, int) and body_of(other)
+                and (other.data.get("transcript") or {}).get("sessionId") == session):
+            versions.append((size, other.sequence, other))
+    # Nearly always it is the longest there is; the store is walked through once.
+    for _, _, other in sorted(versions, reverse=True):
+        if own and _contains(state, body_of(other), own):
+            return other
+    return record
 
 
-def _contains(state: State, body: bytes, wanted: bytes) -> bool:
+def _contains(state: State, body: bytes | None, wanted: bytes) -> bool:
     try:
-        return any(link.oid == wanted for link in links_of(state.objects, body))
+        return body is not None and any(link.oid == wanted for link in links_of(state.objects, body))
     except RewindError:
         return False
 

@@ -187,3 +187,5 @@ def _write_out_gz(state: State, record: Record, fd: int) -> None:
         raise StoreDamaged(what=f"{path} does not unpack ({error})")
     except FileNotFoundError:
         raise StoreDamaged(what=f"{path} is missing")
+    if left:
+        raise StoreDamaged(what=f"{path} is shorter than its record says")

@@ -44,7 +44,7 @@ def promote(state: State, info: SessionInfo, parent: SessionInfo | None) -> None
 def _about(info: SessionInfo, changes: dict[str, Any]) -> dict[str, Any]:
     if info.branch:
         return changes
-    return {"parentSessionId": info.parent, "agent": info.file.profile.name, "path": info.file.path,
+    return {"parentSessionId": info.native_parent, "agent": info.file.profile.name, "path": info.file.path,
             **changes}
 
 

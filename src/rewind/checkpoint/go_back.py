@@ -19,11 +19,12 @@ from rewind.checkpoint.code_for import code_at_prompt
 from rewind.checkpoint.plan import RestorePlan
 from rewind.checkpoint.restore import Restored
 from rewind.checkpoint.take_back import check_take_back, go_forward, take_back
-from rewind.checkpoint.which_session import choose_session
-from rewind.errors import UsageError
+from rewind.checkpoint.which_session import choose_session, recorded_session
+from rewind.errors import RewindError, UsageError
 from rewind.transcript.boundary import NotEnoughPrompts, find_boundary_by_user_prompts
 from rewind.transcript.cut import Cut
 from rewind.transcript.fork import NothingBeforeCut
+from rewind.transcript.liveness import why_open
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,6 +83,10 @@ def _chat_plan(state: State, record: Record, stack: contextlib.ExitStack, *,
         if needed:
             raise
         return None, [f"{error.message} {error.hint}"]
+    except RewindError as error:
+        if needed:
+            raise
+        return None, [f"The conversation is left out: {error.message}"]
 
 
 class _ChatStep:
@@ -159,6 +164,10 @@ def plan_back(state: State, n: int, *, both: bool, in_place: bool, session: str 
         plan.notes.append(_about_code(plan.code))
         if plan.code and plan_code:
             plan.code_plan = going_back.plan_only(state, plan.code.record, None)
+    if in_place:
+        reason = why_open(found.profile, found.session_id, found.path,
+                          recorded_session(state, found.session_id))
+        plan.notes.append(f"It is refused without --force: {reason}" if reason else "")
     if plan.start_anew and not plan.code:
         raise plan.start_anew
     plan.notes = [note for note in plan.notes if note]

@@ -9,6 +9,7 @@ from rewind.checkpoint.create import capture, write_record
 from rewind.checkpoint.plan import IN_THE_WAY, MAX_CHANGES, NOT_EMPTY, Kept, RestorePlan, plan_restore
 from rewind.checkpoint.source import Source
 from rewind.errors import (
+    PARTIAL,
     BackupFailed,
     ChangedSincePlan,
     NoRestoreToUndo,
@@ -43,6 +44,13 @@ if TYPE_CHECKING:
 
 NOT_AS_IT_WAS = "it is not as the checkpoint has it"
 _PATIENCE = 3  # rounds of "this is not captured yet" before it is left alone
+
+
+class ChatNotRestored(RewindError):
+    """The code is back, but not the conversation: {reason}"""
+
+    exit_code = PARTIAL
+    hint = "`rewind undo-restore` takes the code back again; mend what the message names to have both."
 
 
 class Restored:
@@ -295,9 +303,10 @@ def _apply(state: State, source: Source, ready: _Ready, *, action: str, paths: l
     try:
         if chat:
             chat(lambda fields: history.note(entry, fields))
-    finally:
-        # The code is back, whatever became of the conversation: that much can be taken back.
+    except (RewindError, OSError) as error:
         history.finish(entry, position, partial=bool(paths))
+        raise ChatNotRestored(reason=getattr(error, "strerror", None) or error)
+    history.finish(entry, position, partial=bool(paths))
     return result
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from rewind import quickjson
 from rewind.checkpoint.chat_links import FILE as CHAT
 from rewind.checkpoint.chat_links import body_of, header_of, links_of
 from rewind.checkpoint.history import KEPT_STEPS
@@ -146,12 +147,30 @@ def collect(state: State, records: list[Record], progress: Progress | None = Non
         state.files.delete(record.name)
         result.deleted.append(record.name)
     state.files.sweep()
+    sweep_kept_chats(state)
     state.cache.forget_trees_not_in(live)
     state.objects.delete(oid for oid in state.objects.ids() if oid not in live)
     state.objects.give_back_space()
     state.close()
     result.freed = max(0, before - disk_use(state))
     return result
+
+
+def sweep_kept_chats(state: State) -> None:
+    """Deleted forks and backups of rewritten transcripts, once they are old and no step leads to them."""
+    import shutil
+
+    in_use = quickjson.dumps(state.history().data)
+    oldest = time.time() - state.settings.get("retention.dailyDays") * _DAY
+    for folder in (state.project.path("trash"), state.project.path("transcript-backup")):
+        for name in os.listdir(folder) if os.path.isdir(folder) else ():
+            path = os.path.join(folder, name)
+            if name in in_use or os.lstat(path).st_mtime > oldest:
+                continue
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                os.unlink(path)
 
 
 def _mark(state: State, records: Iterable[Record], live: set[bytes],

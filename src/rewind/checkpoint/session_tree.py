@@ -89,19 +89,30 @@ def _summary(state: State, file: SessionFile) -> dict[str, Any]:
 
 def _set_parents(infos: list[SessionInfo]) -> None:
     by_id = {info.session_id: info for info in infos}
-    relatives: dict[str, list[SessionInfo]] = {}
+    holders: dict[str, list[SessionInfo]] = {}  # turn -> the sessions that have it
     for info in infos:
-        if info.turns:
-            relatives.setdefault(info.turns[0][0], []).append(info)
+        for turn, _ in info.turns:
+            holders.setdefault(turn, []).append(info)
     for info in infos:
         branch = info.branch or {}
         info.parent = branch.get("parentSessionId") or info.native_parent
         info.rewind_from_turn = branch.get("rewindFromTurn")
+    told = {info.session_id: info.parent for info in infos}
+    for info in infos:
         if info.parent is None and info.turns:
-            info.parent = _parent_among(info, relatives[info.turns[0][0]])
+            info.parent = _parent_among(info, holders, told)
         if info.parent and info.rewind_from_turn is None and info.parent in by_id:
             info.rewind_from_turn = shared_turns(info, by_id[info.parent])
     _break_rings(by_id)
+
+
+def _ancestors(session_id: str, parents: dict[str, str | None]) -> list[str]:
+    found: list[str] = []
+    at = parents.get(session_id)
+    while at and at not in found:
+        found.append(at)
+        at = parents.get(at)
+    return found
 
 
 def shared_turns(one: SessionInfo, other: SessionInfo) -> int:
@@ -113,16 +124,16 @@ def shared_turns(one: SessionInfo, other: SessionInfo) -> int:
     return count
 
 
-def _parent_among(info: SessionInfo, family: list[SessionInfo]) -> str | None:
-    """A fork by the client that says nothing of it has its parent's ids. The parent went on first, or not
-    at all."""
-    best: SessionInfo | None = None
-    for other in family:
-        if other is info or not _went_on_earlier(other, info):
-            continue
-        if best is None or shared_turns(info, other) > shared_turns(info, best):
-            best = other
-    return best.session_id if best else None
+def _parent_among(info: SessionInfo, holders: dict[str, list[SessionInfo]],
+                  told: dict[str, str | None]) -> str | None:
+    """A fork by the client that says nothing of it has its parent's ids. The parent shares most with it,
+    went on first or not at all, and is not known to descend from it."""
+    for turn, _ in reversed(info.turns):
+        for other in holders[turn]:
+            if (other is not info and _went_on_earlier(other, info)
+                    and info.session_id not in _ancestors(other.session_id, told)):
+                return other.session_id
+    return None
 
 
 def _went_on_earlier(one: SessionInfo, other: SessionInfo) -> bool:

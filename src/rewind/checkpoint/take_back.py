@@ -47,7 +47,7 @@ def take_back(state: State, entry: dict[str, Any], save: Save) -> TakenBack:
     fork, rewritten = entry.get("fork"), entry.get("transcript_backup")
     if isinstance(fork, dict):
         _fork_to_trash(state, fork, result, save)
-    if isinstance(rewritten, dict) and rewritten.get("backup"):
+    if isinstance(rewritten, dict) and rewritten.get("path"):
         result.forward["transcript"] = _change_places(state, rewritten, result, save)
     return result
 
@@ -62,7 +62,7 @@ def go_forward(state: State, forward: dict[str, Any], save: Save) -> tuple[dict[
             bring_from_trash(state, fork)
         fields["fork"] = fork
         result.notes.append(f"The fork is back: {fork.get('sessionId')}")
-    if isinstance(rewritten, dict) and rewritten.get("backup"):
+    if isinstance(rewritten, dict) and rewritten.get("path"):
         fields["transcript_backup"] = _change_places(state, rewritten, result, save)
     return fields, result.notes
 
@@ -70,25 +70,25 @@ def go_forward(state: State, forward: dict[str, Any], save: Save) -> tuple[dict[
 def check_take_back(state: State, entry: dict[str, Any], force: bool) -> None:
     """Refuse before anything is touched: a rewritten session that a client has open stays as it is."""
     rewritten = entry.get("transcript_backup") or entry.get("transcript")
-    if isinstance(rewritten, dict) and rewritten.get("backup") and not force:
+    if isinstance(rewritten, dict) and rewritten.get("path") and not force:
         profile = profile_named(str(rewritten.get("agent")), state.project.home)
         path = str(rewritten["path"])
         session = session_id_of(path)
-        open_for = is_open(profile, session, recorded_session(state, session))
+        recorded = recorded_session(state, session)
         # Not by its age alone: we wrote it ourselves just now.
-        if open_for:
-            raise SessionInUse(reason=why_open(profile, session, path))
+        if is_open(profile, session, recorded):
+            raise SessionInUse(reason=why_open(profile, session, path, recorded))
 
 
 def _change_places(state: State, rewritten: dict[str, Any], result: TakenBack,
                    save: Save) -> dict[str, Any]:
     """Put the backup in the transcript's place, and what was there into a backup of its own."""
-    path, backup = str(rewritten["path"]), str(rewritten["backup"])
+    path, backup = str(rewritten["path"]), rewritten.get("backup")
     profile = profile_named(str(rewritten.get("agent")), state.project.home)
     check_ours(profile, path)
-    if os.path.dirname(backup) != state.project.path(BACKUPS) or os.path.islink(backup):
-        raise NotAFork(session=session_id_of(path))
-    if same_bytes(path, backup):  # killed after this was done
+    if backup and (os.path.dirname(backup) != state.project.path(BACKUPS) or os.path.islink(backup)):
+        raise NotAFork(path=backup)
+    if same_bytes(path, backup) if backup else not os.path.lexists(path):  # killed after this was done
         return {"backup": rewritten.get("other") or backup, "path": path, "agent": profile.name}
     kept = free_backup_name(state, path) if os.path.lexists(path) else None
 
@@ -96,18 +96,23 @@ def _change_places(state: State, rewritten: dict[str, Any], result: TakenBack,
         rewritten["other"] = kept
         save()
 
-    put_back(backup, path, kept, note)
-    result.notes.append("The transcript is as it was before" + (
-        f"; what it had become is in {kept}" if kept else "."))
+    if backup:
+        put_back(backup, path, kept, note)
+    else:  # there was no such file before
+        make_private_dir(state.project.path(BACKUPS))
+        note()
+        move_file(path, str(kept))
+    result.notes.append("The transcript has changed places with its backup" + (
+        f"; what it was until now is in {kept}" if kept else "."))
     return {"backup": kept, "path": path, "agent": profile.name}
 
 
 # trash
 
 class NotAFork(RewindError):
-    """What is noted of the fork {session} does not fit, so nothing is moved."""
+    """It does not lie where its agent keeps sessions, so it is left alone: {path}"""
 
-    hint = "It is left where it is; `rewind sessions list` shows it."
+    hint = "Move or delete it yourself."
 
 
 def _checked(state: State, fork: dict[str, Any]) -> tuple[Profile, str, str]:
@@ -117,7 +122,7 @@ def _checked(state: State, fork: dict[str, Any]) -> tuple[Profile, str, str]:
     profile = profile_named(str(fork.get("agent")), state.project.home)
     if (not isinstance(path, str) or not isinstance(session, str) or not is_session_id(session)
             or os.path.basename(path) != session + SUFFIX or not is_under_root(profile, path)):
-        raise NotAFork(session=session)
+        raise NotAFork(path=path)
     return profile, path, session
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def validate(state: State, *, deep: bool, progress: Progress | None = None) -> list[str]:
     """The problems found, each a sentence; an empty list when all is well."""
     problems = check_settings(state.project.home, state.project.state)
-    problems += _check_history(state)
+    problems += _check_profiles(state) + _check_history(state)
     records = state.timeline.all()
     problems += [f"{error.message}. It cannot be restored; the others can."
                  for error in state.timeline.damaged.values()]
@@ -30,6 +30,16 @@ def validate(state: State, *, deep: bool, progress: Progress | None = None) -> l
         return problems + _check_records(state, records, deep, progress)
     except RewindError as error:
         return [*problems, error.message]
+
+
+def _check_profiles(state: State) -> list[str]:
+    from rewind.agents.registry import profiles
+
+    try:
+        profiles(state.project.home)
+    except RewindError as error:
+        return [f"{error.message}. Until it is mended, conversations are left out of checkpoints."]
+    return []
 
 
 def _check_history(state: State) -> list[str]:

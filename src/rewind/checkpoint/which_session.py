@@ -55,14 +55,18 @@ def choose_session(state: State, named: str | None = None,
     here = _of_environment(state, environ)
     if here:
         return Chosen(here)
-    latest = (s for s in latest_sessions(state.project.root, environ, state.project.home)
-              if not _is_untouched_fork(state, s))
-    taken = _recorded(state, environ) or next(latest, None)
+    lost = environ.get("REWIND_SESSION_ID")
+    root, home = state.project.root, state.project.home
+    taken = _recorded(state, environ) or next(
+        (s for s in latest_sessions(root, environ, home) if not _is_untouched_fork(state, s)), None)
     if taken is None:
         raise NoSession()
-    # Latest first: the first one that is not the one taken tells whether there is another in use.
-    other = next((s for s in latest if s.path != taken.path), None)
-    if other is None or time.time() - other.modified > _RECENT:
+    recent = latest_sessions(root, environ, home, time.time() - _RECENT)
+    other = next((s for s in recent if s.path != taken.path and not _is_untouched_fork(state, s)), None)
+    if lost and lost != taken.session_id:
+        return Chosen(taken, f"Took session {taken.session_id}, for this project has none with the id that"
+                             f" REWIND_SESSION_ID names: {lost}")
+    if other is None:
         return Chosen(taken)
     return Chosen(taken, f"Took session {taken.session_id}; {other.session_id} was also active in the last"
                          " minutes (choose with --session).")
@@ -111,7 +115,7 @@ def _named(state: State, named: str, environ: Mapping[str, str]) -> SessionFile:
 
 def _of_environment(state: State, environ: Mapping[str, str]) -> SessionFile | None:
     path = environ.get("REWIND_TRANSCRIPT_PATH")
-    if path:
+    if path and path.endswith(SUFFIX):
         return session_at(path, state.project.home, environ)
     profile = profile_of_environment(environ, state.project.home)
     variable = profile.environment["session"] if profile else None

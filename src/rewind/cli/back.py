@@ -85,7 +85,7 @@ def _show_plan(plan: BackPlan, args: argparse.Namespace) -> int:
             found["code"].update({key: listed[key] for key in keys})
         print_json(found)
         return DONE
-    _tell_prompts(plan)
+    _tell_prompts(plan, "to take back")
     if plan.code_plan:
         print_plan(plan.code_plan)
     if not plan.start_anew:
@@ -99,10 +99,11 @@ def _tell(back: Back) -> None:
     _tell_prompts(back.plan)
     if back.code:
         tell_restored(back.code)
-        record = back.plan.code.record if back.plan.code else None
-        name = record.name if record else ""
-        note(f"The code is as it was in {name}" if back.code.complete else
-             f"Some of the code could not be brought back from {name}")
+        code = back.plan.code
+        if code and not back.code.complete:
+            note(f"Some of the code could not be brought back from {code.record.name}")
+        elif code and code.exact:
+            note(f"The code is as it was in {code.record.name}")
     for text in back.notes:
         note(text)
     tell_chat(back.chat)
@@ -111,10 +112,10 @@ def _tell(back: Back) -> None:
     note("`rewind undo-restore` takes this back.")
 
 
-def _tell_prompts(plan: BackPlan) -> None:
+def _tell_prompts(plan: BackPlan, said: str = "taken back") -> None:
     paint = style_for(sys.stderr)
     prompts = plan.boundary.prompts
-    note(f"{plural(len(prompts), 'prompt')} taken back:")
+    note(f"{plural(len(prompts), 'prompt')} {said}:")
     for prompt in prompts:
         text = safe(" ".join(prompt.text.split()))
         note(f"  {paint('>', 'cyan')} {text if len(text) <= _LONGEST else text[:_LONGEST - 1] + '…'}")

@@ -60,8 +60,9 @@ def _table(records: list[Record], everything: bool) -> None:
         kind = record.kind
         number += kind != "backup"
         place = number if kind != "backup" else ""
+        chat = "chat" if record.data.get("hasTranscript") else ""
         lines.append(f"{place:>4}  {paint(record.name, 'cyan')}  {age(record.created, now):>12}"
-                     f"  {kind:<7}  {size(record.code.get('newBytes') or 0):>7} new"
+                     f"  {kind:<7}  {chat:<4}  {size(record.code.get('newBytes') or 0):>7} new"
                      f"  {safe(record.description)}".rstrip())
     print("\n".join(lines))
     if len(rows) < len(records):

@@ -7,11 +7,13 @@ conversation comes back as a new one beside it.
 
 from __future__ import annotations
 
+from rewind.checkpoint.chat import NoConversation
 from rewind.cli.arguments import project_paths
 from rewind.cli.progress import ProgressLine
 from rewind.cli.restored import common_arguments, show_plan, show_restored
 from rewind.cli.session import open_controller, print_json
 from rewind.cli.style import path_json, plural
+from rewind.controller import session_of
 from rewind.errors import UsageError
 
 TYPE_CHECKING = False
@@ -45,12 +47,25 @@ def run(args: argparse.Namespace) -> int:
     if args.to and not args.dry_run:
         return _write_to(args, controller, paths)
     if args.dry_run:
-        plan = None if mode == "chat" else controller.plan_restore(args.checkpoint, paths=paths)
-        return show_plan(plan, args.json, checkpoint=controller.find(args.checkpoint).name)
+        return _dry_run(args, controller, mode, paths)
     with ProgressLine() as progress:
         restored = controller.restore(args.checkpoint, mode=mode, paths=paths, in_place=args.in_place,
                                       force=args.force, progress=progress)
     return show_restored(restored, args.json)
+
+
+def _dry_run(args: argparse.Namespace, controller: Controller, mode: str,
+             paths: list[bytes] | None) -> int:
+    record = controller.find(args.checkpoint)
+    plan = None if mode == "chat" else controller.plan_restore(record.name, paths=paths)
+    session = None if mode == "code" or paths or args.to else session_of(record)
+    has_chat = bool(record.data.get("hasTranscript"))
+    if mode == "chat" and not has_chat:
+        raise NoConversation(checkpoint=record.name)
+    show_plan(plan, args.json, checkpoint=record.name, session=session if has_chat else None)
+    if session and has_chat and not args.json:
+        print(f"Would {'cut' if args.in_place else 'fork'} session {session}")
+    return 0
 
 
 def _mode(args: argparse.Namespace) -> str:

@@ -55,7 +55,7 @@ def show_plan(plan: RestorePlan | None, as_json: bool, **more: object) -> int:
     if as_json:
         print_json({**plan_json(plan or RestorePlan(""), dryRun=True, remaining=[]), **more})
     elif plan is None:
-        print("The code stays as it is.")
+        print("The code stays as it is; only the conversation would move.")
     else:
         print_plan(plan)
     return DONE
@@ -105,7 +105,7 @@ def show_restored(restored: Restored, as_json: bool, way_back: str = "undo-resto
     tell_chat(chat)
     for text in restored.notes:
         note(text)
-    if restored.backup or chat:
+    if restored.backup or chat or record is None:
         note(f"`rewind {way_back}` takes this back.")
     return DONE if restored.complete else PARTIAL
 
@@ -146,4 +146,5 @@ def tell_chat(chat: Done | None) -> None:
             note(f"  {chat.fork['resume']}")
     else:
         print("Chat rewritten in-place")
-        note(f"The whole conversation is kept in {chat.backup}")
+        if chat.backup:
+            note(f"The whole conversation is kept in {chat.backup}")

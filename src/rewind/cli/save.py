@@ -33,7 +33,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         counts = {key: code[key] for key in ("fileCount", "totalSize", "newBytes", "uncovered")}
         print_json({"checkpoint": saved.record.name, "created": saved.created, "code": counts,
-                    "hasTranscript": saved.record.data["hasTranscript"], "dryRun": False})
+                    "hasTranscript": saved.record.data["hasTranscript"], "dryRun": False,
+                    "notes": [saved.note] if saved.note else []})
     elif saved.created:
         print(f"Saved {saved.record.name}")
         note(f"{plural(code['fileCount'], 'file')}, {size(code['totalSize'])}; {size(code['newBytes'])} new")

@@ -102,10 +102,12 @@ class Tail:
         return follow(leaf, self.find, self.last_main)
 
     def _in_file_order(self) -> Iterator[Entry]:
-        at = self.last_main()
-        while at is not None:
-            yield at
-            at = self.last_main(at.offset)
+        number = 0
+        while number < len(self.entries) or self.more() is not None:
+            entry = self.entries[number]
+            number += 1
+            if entry.is_main:
+                yield entry
 
 
 def follow(leaf: Entry | None, find: Callable[[str], Entry | None],

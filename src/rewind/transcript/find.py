@@ -54,13 +54,15 @@ def project_sessions(root: str, environ: Mapping[str, str] | None = None,
     return list(latest_sessions(root, environ, home))
 
 
-def latest_sessions(root: str, environ: Mapping[str, str] | None = None,
-                    home: str | None = None) -> Iterator[SessionFile]:
-    """The same one by one: a session is opened only when somebody gets so far."""
+def latest_sessions(root: str, environ: Mapping[str, str] | None = None, home: str | None = None,
+                    since: float = 0.0) -> Iterator[SessionFile]:
+    """The same one by one: a session is opened only when somebody gets so far, and never an older one
+    than `since`."""
     found = [(s, sure) for profile in profiles(home)
              for folder, sure in _folders(profile, root, environ) for s in _in_folder(profile, folder)]
     found.sort(key=lambda one: (one[0].modified, one[0].session_id), reverse=True)
-    return (session for session, sure in found if _belongs(session, root, sure))
+    return (session for session, sure in found if session.modified >= since
+            and _belongs(session, root, sure))
 
 
 def _folders(profile: Profile, root: str, environ: Mapping[str, str] | None) -> Iterator[tuple[str, bool]]:
@@ -134,7 +136,10 @@ def find_session(sessions: list[SessionFile], text: str) -> SessionFile:
     if not is_session_id(text):
         raise UsageError(f"{text!r} is not the id of a session.", hint="`rewind sessions list` shows them.")
     exact = [s for s in sessions if s.session_id == text]
-    near = exact or [s for s in sessions if len(text) >= _SHORTEST_PREFIX and s.session_id.startswith(text)]
+    near = exact or [s for s in sessions if s.session_id.startswith(text)]
+    if near and not exact and len(text) < _SHORTEST_PREFIX:
+        raise UsageError(f"{text} is too short to name a session.",
+                         hint=f"Give at least {_SHORTEST_PREFIX} characters of its id.")
     if not near:
         raise SessionNotFound(name=text)
     if len(near) > 1 and not exact:

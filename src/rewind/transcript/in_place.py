@@ -67,7 +67,7 @@ def exchange(path: str, fill: Callable[[int], None], backup: str | None, note: C
     """Replace a transcript. `note` is called when all is ready, right before the file is replaced; until
     then nothing is changed, and a failure leaves nothing behind. `backup` is None when there is no file."""
     if backup is None:
-        _replace(path, fill, note)
+        _replace(path, fill, note, None)
         return
     with open_transcript(path) as old:
         stamp = _copy_all(old, backup)
@@ -79,7 +79,7 @@ def exchange(path: str, fill: Callable[[int], None], backup: str | None, note: C
             note()
 
         try:
-            _replace(path, fill, ready)
+            _replace(path, fill, ready, stamp[2])
         except BaseException:
             if _stamp_of(os.lstat(path))[0] == stamp[0]:
                 os.unlink(backup)  # nothing was replaced, so there is nothing to come back to
@@ -120,7 +120,8 @@ def _stamp_of(info: os.stat_result) -> tuple[int, int, int]:
     return info.st_ino, info.st_size, info.st_mtime_ns
 
 
-def _replace(path: str, fill: Callable[[int], None], ready: Callable[[], None]) -> None:
+def _replace(path: str, fill: Callable[[int], None], ready: Callable[[], None], mtime: int | None) -> None:
+    """`mtime`: the file keeps it, for nobody has said anything; its age tells whether it is in use."""
     folder = os.path.dirname(path)
     make_private_dir(folder)
     sweep(folder)
@@ -131,6 +132,8 @@ def _replace(path: str, fill: Callable[[int], None], ready: Callable[[], None]) 
     try:
         try:
             fill(fd)
+            if mtime is not None:
+                os.utime(fd, ns=(mtime, mtime))
             os.fsync(fd)
         finally:
             os.close(fd)

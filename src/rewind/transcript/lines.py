@@ -147,15 +147,18 @@ def _glued(offset: int, raw: bytes, end: int) -> list[Event]:
     text = raw.decode("utf-8", "surrogateescape")
     decoder = JSONDecoder()
     found: list[Event] = []
-    at = 0
+    at, place = 0, offset  # in characters, and in bytes of the file
     while text[at:at + 1] == "{":
         try:
             data, stop = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             break
-        start = offset + _bytes_in(text[:at])
-        found.append(Event(start, offset + _bytes_in(text[:stop]), data))
-        at = stop + len(text[stop:]) - len(text[stop:].lstrip())
+        size = _bytes_in(text[at:stop])
+        found.append(Event(place, place + size, data))
+        at, place = stop, place + size
+        while text[at:at + 1].isspace():
+            place += _bytes_in(text[at])
+            at += 1
     if found and at >= len(text):
         found[-1].end = end
     return found
