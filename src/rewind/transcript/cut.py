@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rewind.agents.profile import pick
 from rewind.transcript.chain import Tail
-from rewind.transcript.entries import entry_of
+from rewind.transcript.entries import USER, entry_of, is_compaction
 from rewind.transcript.lines import end_of_lines, events_forward
 from rewind.transcript.prompts import content_of, prompt_text
 
@@ -83,15 +83,23 @@ def _prompt(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, An
 
 def _after_turn(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any],
                 by_text: bool) -> Cut | None:
-    """Where the next prompt begins, or the end. The turn's own prompt may have been late in the file."""
+    """Where something else begins, a prompt or a compaction or what a person ran, or the end. What was said
+    last may have come late into the file, and even the turn's own prompt."""
     own = {trigger.get("promptId"), trigger.get("messageId")} - {None}
     key = profile.prompt["joinKey"]
     for event in events_forward(file, offset):
         entry = entry_of(event, profile)
-        if entry and entry.prompt and (not key or pick(event.data, key) not in own):
+        begins = entry and entry.tells == USER and not _is_result(event, profile)
+        if is_compaction(event.data, profile) or (begins and (not key or pick(event.data, key) not in own)):
             # Not that prompt's parent: the agent may have been rewound before it was given.
             return Cut(event.offset)
     return Cut(end_of_lines(file))
+
+
+def _is_result(event: Event, profile: Profile) -> bool:
+    content = content_of(event.data, profile)
+    return isinstance(content, list) and any(
+        isinstance(b, dict) and b.get("type") in profile.prompt["refuseBlocks"] for b in content)
 
 
 def _before_tool(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any],

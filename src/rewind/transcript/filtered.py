@@ -53,6 +53,15 @@ def _dropped(entries: list[Entry], leaf: str) -> set[str]:
         parent = parent_of(entry, by_id.get, main_before)
         if entry.is_prompt or (parent and parent.id in dropped):
             dropped.add(entry.id)
+    for entry in reversed(main):
+        # The last entry is where the client goes on: a branch that ends there and does not lead through
+        # the leaf goes, too, though no prompt began it.
+        if entry.id in dropped:
+            continue
+        branch = {e.id for e in follow(entry, by_id.get, main_before)}
+        if leaf in branch:
+            break
+        dropped |= branch - ancestors
     return dropped
 
 
