@@ -143,8 +143,9 @@ class Controller:
 
     def save(self, description: str = "", *, kind: str = "manual", if_changed: bool = False,
              trigger: dict[str, Any] | None = None, session: SessionFile | None = None,
-             wait: float = 10.0, progress: Progress | None = None) -> Saved:
-        """A checkpoint of the code and of the conversation: that of `session`, else the current one."""
+             find_session: bool = True, wait: float = 10.0, progress: Progress | None = None) -> Saved:
+        """A checkpoint of the code and of the conversation: that of `session`, else the current one, if
+        it is to be found."""
         from rewind.checkpoint.which_session import capture_current
 
         state = self.state
@@ -156,7 +157,7 @@ class Controller:
                     state.objects.commit()
                     draft.snapshot.remember(state.cache)
                     return Saved(newest, False)
-                chat, note = capture_current(state, session)
+                chat, note = capture_current(state, session) if session or find_session else (None, "")
                 saved = Saved(write_record(state, draft, kind, description, trigger, chat), True, note)
             finally:
                 draft.close()

@@ -146,7 +146,7 @@ class State:
     def _sweep(self) -> None:
         """Remove what a killed process left in the state directory; the lock says it is dead."""
         for name in os.listdir(self.project.state):
-            if (name.startswith(".") and name.endswith(".tmp")) or _is_abandoned(name):
+            if _is_dead_draft(name) or _is_abandoned(name):
                 os.unlink(self.project.path(name))
         if os.path.isdir(self.staging):
             for name in os.listdir(self.staging):
@@ -210,6 +210,14 @@ class _Locked:
                  trace: TracebackType | None) -> None:
         self._state.end_writing()
         self._lock.close()
+
+
+def _is_dead_draft(name: str) -> bool:
+    """`.NAME.PID.tmp` of a process that is gone; hooks write small files without the lock."""
+    if not name.startswith(".") or not name.endswith(".tmp"):
+        return False
+    pid = name[: -len(".tmp")].rpartition(".")[2]
+    return not pid.isdigit() or int(pid) == os.getpid() or process_start(int(pid)) is None
 
 
 def _is_abandoned(name: str) -> bool:

@@ -1,0 +1,243 @@
+"""One event, from payload to outcome: guard, decide, checkpoint. Raises nothing that the entry must know.
+
+Most events end without a checkpoint, so what only a checkpoint needs is imported where it begins.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from rewind import quickjson
+from rewind.config.load import load_tier, load_usable
+from rewind.files import read_bounded
+from rewind.hooks.decide import decide
+from rewind.hooks.event import EDIT, SHELL, read_event
+from rewind.hooks.log import now, write_log
+from rewind.hooks.state import HookState
+from rewind.paths import STORE_FILE, find_project, rewind_home
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from rewind.config.load import Settings
+    from rewind.hooks.decide import Decision
+    from rewind.hooks.event import HookEvent
+    from rewind.paths import Project
+
+BLOCK = 93  # the shim makes 2 of it; Python itself exits with 2 for reasons of its own
+WARNING = "[rewind] Warning: No .agent/rewind/ found. Run 'rewind init' first."
+_TOO_OFTEN = 3  # failures in a row, after which the person is told
+_INITIALISING = ("SessionStart", "UserPromptSubmit", "PreToolUse")
+
+
+class Outcome:
+    """What the agent sees: nearly always nothing."""
+
+    __slots__ = ("code", "err", "out")
+
+    def __init__(self, code: int = 0, out: str = "", err: str = "") -> None:
+        self.code = code
+        self.out = out
+        self.err = err
+
+
+def handle(action: str, raw: bytes, environ: Mapping[str, str]) -> Outcome:
+    home = rewind_home()
+    try:
+        payload = quickjson.loads(raw)
+    except (ValueError, RecursionError):
+        write_log(home, f"{action}: the payload is not JSON")
+        return Outcome()
+    event = read_event(action, payload, environ, home)
+    if event is None:
+        write_log(home, f"{action}: not an event of an agent that is known")
+        return Outcome()
+    project = _project(event, environ, home)
+    settings, _ = load_usable(home, project.state if project else None)
+    if project is None:
+        return _unprotected(event, settings, home, environ)
+    return _Hook(event, project, settings, environ).run()
+
+
+def _project(event: HookEvent, environ: Mapping[str, str], home: str) -> Project | None:
+    """Of the agent's project directory, then of where it works now. Only one that this user made."""
+    for start in _starts(event, environ):
+        found = find_project(start, home)
+        if found and _is_trusted(found):
+            return found
+    return None
+
+
+def _starts(event: HookEvent, environ: Mapping[str, str]) -> list[str]:
+    told = environ.get(event.profile.environment["project"] or "")
+    return [path for path in (told, event.cwd) if path and os.path.isabs(path) and "\0" not in path]
+
+
+def _is_trusted(project: Project) -> bool:
+    from rewind.checkpoint.known_stores import is_known
+
+    if os.path.islink(project.state) or os.path.islink(os.path.dirname(project.state)):
+        return False
+    try:
+        store = quickjson.loads(read_bounded(project.path(STORE_FILE), 1 << 20))
+        return isinstance(store, dict) and is_known(project.home, str(store.get("id")))
+    except (OSError, ValueError, RecursionError):
+        return False
+
+
+# nothing is protected here
+
+def _unprotected(event: HookEvent, settings: Settings, home: str, environ: Mapping[str, str]) -> Outcome:
+    if event.name in _INITIALISING:
+        from rewind.hooks.auto_init import auto_init
+
+        project = auto_init(_starts(event, environ), settings, home)
+        if project:
+            return _Hook(event, project, settings, environ).run()
+    if event.name == "PostToolUse" and event.tool_kind == EDIT:
+        state = HookState(os.path.join(home, "hook-state.json"))
+        if event.session not in state.warned:
+            state.warned.append(event.session)
+            if os.path.isdir(home):
+                state.save()
+            return Outcome(err=WARNING)
+    return Outcome()
+
+
+class _Hook:
+    """An event in a project that is protected."""
+
+    def __init__(self, event: HookEvent, project: Project, settings: Settings,
+                 environ: Mapping[str, str]) -> None:
+        self.event = event
+        self.project = project
+        self.settings = settings
+        self.environ = environ
+        self.state = HookState(project.path("hook-state.json"))
+        self._is_news = False
+
+    def run(self) -> Outcome:
+        blocked = self._guard()
+        if blocked:
+            return Outcome(BLOCK, err=blocked)
+        try:
+            return self._run()
+        except Exception as error:
+            # Whatever it is, the agent's turn goes on: a line in the log, and the count for SessionStart.
+            message = f"{type(error).__name__}: {error}"
+            write_log(self.project.state, f"{self.event.name}: {message}")
+            self.state.note_error(now(), self.event.name, message)
+            self.state.save()
+            return self._greeting()
+
+    def _guard(self) -> str:
+        event = self.event
+        if event.name != "PreToolUse" or not event.tool_kind or not self.settings.get("protect"):
+            return ""
+        from rewind.hooks.guard import Places, guard_command, guard_file
+
+        places = Places(self.project.root, self.project.state, self.project.home)
+        try:
+            if event.tool_kind == SHELL:
+                return guard_command(event.command, event.cwd, places, os.path.expanduser("~"))
+            return next(filter(None, (guard_file(path, event.cwd, places) for path in event.files())), "")
+        except Exception as error:
+            write_log(self.project.state, f"guard: {type(error).__name__}: {error}")
+            return ""
+
+    def _run(self) -> Outcome:
+        self._note_session()
+        tier = load_tier(self.settings.get("tier"))
+        decision = decide(self.event, self.state, self.settings, tier, time.time(),
+                          known_session=self._is_known_session())
+        fresh = self._unprotected_files(decision)
+        if decision.checkpoint or fresh:
+            from rewind.hooks.checkpoint import make_checkpoint
+
+            make_checkpoint(self.event, self.project, decision, fresh)
+            self.state.last_checkpoint = time.time()
+        self._remember(decision, fresh)
+        return self._greeting()
+
+    def _note_session(self) -> None:
+        event = self.event
+        if event.name not in ("SessionStart", "SessionEnd", "UserPromptSubmit", "Stop") or not event.session:
+            return
+        from rewind.hooks.session_file import SessionFile
+
+        file = SessionFile(self.project.path("session.json"))
+        if event.name == "SessionStart":
+            self._start_session(file)
+        elif event.name == "SessionEnd":
+            file.end(event)
+        elif not event.is_machine_prompt:
+            file.turn(event, running=event.name == "UserPromptSubmit")
+
+    def _start_session(self, file: Any) -> None:
+        from rewind.hooks.env_file import add_variables, env_file_of
+
+        env_file = env_file_of(self.event, self.environ)
+        file.begin(self.event, env_file, self.environ)
+        if env_file:
+            add_variables(env_file, self.event, self.project.root, self.environ)
+
+    def _is_known_session(self) -> bool:
+        event = self.event
+        if event.name != "SessionStart" or event.source not in ("resume", "clear", "compact"):
+            return False
+        from rewind.hooks.checkpoint import has_checkpoint
+
+        return has_checkpoint(self.project, event.session)
+
+    def _unprotected_files(self, decision: Decision) -> list[str]:
+        """Files that this edit is about and that no checkpoint is known to hold."""
+        event = self.event
+        if event.name != "PreToolUse" or event.tool_kind != EDIT or not (decision.checkpoint
+                                                                         or decision.even_so):
+            return []
+        inside = self.project.root.rstrip("/") + "/"
+        named = [os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+                 for path in event.files()]
+        unknown = [path[len(inside):] for path in named
+                   if path.startswith(inside) and path[len(inside):] not in self.state.protected
+                   and os.path.lexists(path)]
+        if not unknown:
+            return []
+        from rewind.hooks.pins import not_captured
+
+        found = not_captured(self.project, unknown)
+        self.state.protected += unknown  # those that were not, from now on
+        self._is_news = True
+        return found
+
+    def _remember(self, decision: Decision, fresh: list[str]) -> None:
+        """What the next event must know. Nothing is written where nothing is new."""
+        event, state = self.event, self.state
+        key = event.key()
+        if event.name == "UserPromptSubmit" and not event.is_machine_prompt:
+            state.prompt = event.prompt[:200]
+        if decision.checkpoint or fresh:
+            state.failures = 0
+        elif not self._is_news:
+            return  # nothing was done: should it be told twice, nothing is done twice
+        if key and key not in state.seen:
+            state.seen.append(key)
+        state.save()
+
+    def _greeting(self) -> Outcome:
+        """At a session's start: that something is wrong, for the person; and a line for the agent."""
+        if self.event.name != "SessionStart":
+            return Outcome()
+        said: dict[str, Any] = {}
+        if self.state.failures >= _TOO_OFTEN:
+            last = self.state.errors[-1]["message"] if self.state.errors else "see rewind.log"
+            said["systemMessage"] = (f"Rewind could not make its last {self.state.failures} checkpoints"
+                                     f" ({last}). Run `rewind doctor`.")
+        if self.settings.get("hooks.sessionStartContext"):
+            said["hookSpecificOutput"] = {"hookEventName": "SessionStart", "additionalContext": (
+                "Rewind takes checkpoints of this project while you work. Restoring one is for the person"
+                " at the keyboard; `rewind list` and `rewind diff` only show them.")}
+        return Outcome(out=quickjson.dumps(said)) if said else Outcome()

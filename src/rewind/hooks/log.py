@@ -1,0 +1,31 @@
+"""`rewind.log`: one line for whatever a hook could not do. Kept small, never worth an error."""
+
+from __future__ import annotations
+
+import os
+import time
+
+_MAX_BYTES = 1 << 20
+
+
+def now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def write_log(folder: str, text: str) -> None:
+    """Append a line; a log that has grown long makes room for a new one, and the old one is kept."""
+    path = os.path.join(folder, "rewind.log")
+    line = f"{now()} {os.getpid()} {' '.join(text.split())[:1000]}\n".encode("utf-8", "backslashreplace")
+    try:
+        if not os.path.isdir(folder):
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+                     | os.O_NONBLOCK, 0o600)
+        try:
+            if os.fstat(fd).st_size > _MAX_BYTES:
+                os.replace(path, path + ".1")
+            os.write(fd, line)
+        finally:
+            os.close(fd)
+    except OSError:
+        pass  # a full disk, no permission: the agent's turn goes on

@@ -1,0 +1,32 @@
+"""The shell script that agents call: it starts the hook with the right Python, and keeps it from disturbing.
+
+Python exits with 2 of its own accord (a missing file, say), and for an agent 2 means "blocked". So the hook
+says 93 when it means it, and everything else becomes 0.
+"""
+
+from __future__ import annotations
+
+NAME = "smart-checkpoint"
+
+_TEXT = """#!/bin/sh
+# Rewind's hook, called by coding agents. It never disturbs them: its exit status is 0, or 2 where the guard
+# blocks on purpose. Made by `rewind install`, which also removes it.
+python={python}
+entry={entry}
+[ -x "$python" ] || python=python3
+REWIND_SHIM=1 "$python" -I -S "$entry" "$@" 3>&2 2>/dev/null
+status=$?
+[ $status -eq 93 ] && exit 2
+[ $status -eq 0 ] || printf '%s smart-checkpoint %s: exit status %s of %s\\n' \\
+  "$(date -u +%Y-%m-%dT%H:%M:%SZ 2>/dev/null)" "${{1-}}" "$status" "$python" 2>/dev/null >> {log} || :
+exit 0
+"""
+
+
+def shim_text(python: str, entry: str, log: str) -> str:
+    """`python` is the interpreter itself, not a version manager's stand-in for it."""
+    return _TEXT.format(python=_quoted(python), entry=_quoted(entry), log=_quoted(log))
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
