@@ -14,7 +14,8 @@ import os
 # `checkpoint.restore` is loaded by the methods that go back: saving, which happens all the time,
 # does without it.
 from rewind.checkpoint import retention
-from rewind.checkpoint.create import capture, write_record
+from rewind.checkpoint.running import refuse_while_running
+from rewind.checkpoint.save import Saved, save
 from rewind.checkpoint.state import State
 from rewind.errors import NothingToRedo, NothingToUndo, NotInitialised, PathNotFound
 from rewind.paths import Project, find_project, rewind_home
@@ -41,15 +42,6 @@ if TYPE_CHECKING:
     from rewind.store.blobs import Blobs
     from rewind.transcript.find import SessionFile
     from rewind.transcript.index import SessionIndex
-
-
-class Saved:
-    """The checkpoint, and whether it is new (an unchanged tree may return the last one)."""
-
-    def __init__(self, record: Record, created: bool, note: str = "") -> None:
-        self.record = record
-        self.created = created
-        self.note = note  # why the conversation is not part of it, if it should have been
 
 
 class Side:
@@ -143,35 +135,17 @@ class Controller:
 
     def save(self, description: str = "", *, kind: str = "manual", if_changed: bool = False,
              trigger: dict[str, Any] | None = None, session: SessionFile | None = None,
-             find_session: bool = True, wait: float = 10.0, progress: Progress | None = None) -> Saved:
-        """A checkpoint of the code and of the conversation: that of `session`, else the current one, if
-        it is to be found."""
-        from rewind.checkpoint.which_session import capture_current
-
-        state = self.state
-        with state.locked("save", wait):
-            draft = capture(state, state.rules(), progress)
-            try:
-                newest = state.timeline.newest()
-                if if_changed and newest and newest.tree == draft.snapshot.root:
-                    state.objects.commit()
-                    draft.snapshot.remember(state.cache)
-                    return Saved(newest, False)
-                chat, note = capture_current(state, session) if session or find_session else (None, "")
-                saved = Saved(write_record(state, draft, kind, description, trigger, chat), True, note)
-            finally:
-                draft.close()
-            chore = "gc" if retention.is_due(state) else "pack" if state.objects.has_loose() else ""
-        if chore:
-            self._later(chore)
-        return saved
+             wait: float = 10.0, progress: Progress | None = None) -> Saved:
+        """A checkpoint of the code and of the conversation: that of `session`, else the current one."""
+        return save(self.state, description, kind=kind, if_changed=if_changed, trigger=trigger,
+                    session=session, wait=wait, progress=progress)
 
     def list_checkpoints(self, *, backups: bool = False, session: str | None = None) -> list[Record]:
         """Newest first."""
         self.state.look_again()
         records = list(reversed(self.state.timeline.all())) if backups else self.state.timeline.shown()
         if session:
-            records = [r for r in records if (session_of(r) or "").startswith(session)]
+            records = [r for r in records if (r.session or "").startswith(session)]
         return records
 
     def find(self, name: str) -> Record:
@@ -198,6 +172,7 @@ class Controller:
         changed since. Some paths alone have no conversation; nor have checkpoints made without an agent."""
         from rewind.checkpoint.go_back import restore_checkpoint
 
+        refuse_while_running(self.state, force or mode == "chat")
         with self.state.locked("restore"):
             record = self.find(name or (plan.checkpoint if plan else ""))
             return restore_checkpoint(self.state, record, mode="code" if paths else mode, paths=paths,
@@ -218,6 +193,7 @@ class Controller:
         `both` the code as it was before the first of them."""
         from rewind.checkpoint.go_back import plan_back, rewind_back
 
+        refuse_while_running(self.state, force or not both)  # a fork alone disturbs nobody
         with self.state.locked("back"):
             plan = plan_back(self.state, n, both=both, in_place=in_place, session=session, plan_code=False)
             return rewind_back(self.state, plan, force=force, progress=progress)
@@ -237,6 +213,7 @@ class Controller:
         """Restore the newest earlier checkpoint that differs from the code as it is now."""
         from rewind.checkpoint import restore as going_back
 
+        refuse_while_running(self.state, force)
         with self.state.locked("undo"):
             record = self._undo_target()
             return going_back.restore(self.state, record, action="undo", force=force,
@@ -268,6 +245,7 @@ class Controller:
         """Go forward again to the state that the last step back had left."""
         from rewind.checkpoint.go_back import redo
 
+        refuse_while_running(self.state, force)
         with self.state.locked("redo"):
             return redo(self.state, self._redo_target(), force=force, progress=progress)
 
@@ -290,6 +268,7 @@ class Controller:
         """Take back the last restore, undo, redo or step back: code and conversation."""
         from rewind.checkpoint.go_back import undo_restore
 
+        refuse_while_running(self.state, force)
         with self.state.locked("undo-restore"):
             return undo_restore(self.state, force=force, progress=progress)
 
@@ -470,14 +449,6 @@ class Controller:
     def pack(self, *, wait: float = 10.0) -> None:
         retention.pack(self.state, wait)
 
-    def _later(self, chore: str) -> None:
-        """Start a chore that nobody waits for."""
-        from rewind.files import spawn_detached
-
-        package = os.path.dirname(os.path.abspath(__file__))
-        spawn_detached(["-I", "-S", os.path.join(package, "cli", "detached.py"), chore,
-                        self.project.root, self.project.home])
-
     def validate(self, *, deep: bool = False, progress: Progress | None = None) -> list[str]:
         from rewind.checkpoint.validate import validate
 
@@ -507,9 +478,3 @@ def _check_paths(before: Side, after: Side, paths: list[bytes] | None) -> None:
         sides = (before, after)
         if all(entry_at(side.tree, side.root, path) is None for side in sides):
             raise PathNotFound(checkpoint=before.name, path=os.fsdecode(path))
-
-
-def session_of(record: Record) -> str | None:
-    transcript = record.data.get("transcript") or {}
-    session = record.trigger.get("session") or transcript.get("sessionId")
-    return session if isinstance(session, str) else None

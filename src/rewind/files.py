@@ -24,7 +24,17 @@ _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 
 def make_private_dir(path: str) -> None:
-    os.makedirs(path, mode=PRIVATE_DIR, exist_ok=True)
+    """Like `os.makedirs`, with those above it as private as itself."""
+    if os.path.isdir(path):
+        return
+    above = os.path.dirname(path)
+    if above and not os.path.isdir(above):
+        make_private_dir(above)
+    try:
+        os.mkdir(path, PRIVATE_DIR)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise
 
 
 def fsync_dir(path: str) -> None:

@@ -17,10 +17,11 @@ from rewind.transcript.cut import Cut, resolve_cut
 from rewind.transcript.find import SessionFile, began_in
 from rewind.transcript.fork import check_resumable, write_fork
 from rewind.transcript.in_place import rewrite
+from rewind.transcript.index import read_index
 from rewind.transcript.lines import TranscriptNotFound, open_transcript
 from rewind.transcript.liveness import SessionInUse, why_open
 from rewind.transcript.names import is_session_id, session_id_of
-from rewind.transcript.sidecars import add_to_index, update_index
+from rewind.transcript.sidecars import INDEX, add_to_index, update_index
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from rewind.agents.profile import Profile
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
-    from rewind.transcript.fork import Fork
 
     Note = Callable[[dict[str, Any]], None]
 
@@ -97,8 +97,7 @@ def plan_of_record(state: State, record: Record) -> ChatPlan:
     plan = ChatPlan(profile, original, source, Cut(0))
     try:
         with open_transcript(source) as file:
-            plan.cut = resolve_cut(file, profile, offset, record.trigger,
-                                   by_text=_is_queued(state, record))
+            plan.cut = resolve_cut(file, profile, offset, record.trigger)
     except BaseException:
         plan.close()
         raise
@@ -191,16 +190,6 @@ def _contains(state: State, body: bytes | None, wanted: bytes) -> bool:
         return False
 
 
-def _is_queued(state: State, record: Record) -> bool:
-    """A prompt typed while a turn ran carries that turn's id; of several with one id, the first is it."""
-    prompt = record.trigger.get("promptId")
-    if record.trigger.get("event") != "UserPromptSubmit" or not prompt:
-        return False
-    same = [r for r in state.timeline.all() if r.trigger.get("promptId") == prompt
-            and r.trigger.get("event") == "UserPromptSubmit"]
-    return bool(same) and same[0].name != record.name
-
-
 # doing it
 
 class Done:
@@ -217,11 +206,12 @@ def make_fork(state: State, plan: ChatPlan, note: Note) -> Done:
     folder = os.path.dirname(plan.original)
     if not os.path.isdir(folder):
         make_private_dir(folder)  # the agent's own directory of this project, deleted since
+    branches = Branches(state)  # one that is damaged says so before there is a fork that nobody knows of
     fork = write_fork(plan.source, plan.profile, plan.cut, original=plan.original)
     branch = new_branch(fork, plan.session_id, plan.profile.name, turns_before(plan), plan.cut.offset)
-    Branches(state).add(branch)
+    branches.add(branch)
     note({"fork": {key: branch[key] for key in ("sessionId", "path", "agent", "size", "header")}})
-    _note_in_index(folder, plan, fork, branch)
+    note_in_index(plan.profile, branch)
     done.fork = {"session_id": fork.session_id, "path": fork.path, "title": fork.title,
                  "resume": resume_command(state, plan.profile, fork.session_id, fork.path)}
     done.notes = plan.notes
@@ -230,27 +220,22 @@ def make_fork(state: State, plan: ChatPlan, note: Note) -> Done:
 
 def turns_before(plan: ChatPlan) -> int | None:
     """How many turns are kept; not found out now where that would take longer than the fork itself."""
-    from rewind.transcript.index import read_index
-
     if os.path.getsize(plan.source) > _WORTH_COUNTING:
         return None
     index = read_index(plan.source, plan.profile)
     return sum(1 for turn in index.active_turns if turn.offset < plan.cut.offset)
 
 
-def _note_in_index(folder: str, plan: ChatPlan, fork: Fork, branch: dict[str, Any]) -> None:
-    from rewind.transcript.sidecars import INDEX
-
+def note_in_index(profile: Profile, branch: dict[str, Any]) -> None:
+    """Where the agent's directory has an index of its sessions, the fork is in it."""
+    folder = os.path.dirname(branch["path"])
     if os.path.exists(os.path.join(folder, INDEX)):
-        from rewind.transcript.index import read_index
-
-        index = read_index(fork.path, plan.profile)
+        index = read_index(branch["path"], profile)
         first = index.turns[0].prompt if index.turns else ""
-        add_to_index(folder, {"sessionId": fork.session_id, "created": branch["rewindedAt"],
-                              "modified": branch["rewindedAt"], "messageCount": len(index.chain),
-                              "firstPrompt": first, "parentSessionId": plan.session_id,
-                              "rewindFromTurn": branch["rewindFromTurn"],
-                              "rewindedAt": branch["rewindedAt"]})
+        keys = ("parentSessionId", "rewindFromTurn", "rewindedAt")
+        add_to_index(folder, {"sessionId": branch["sessionId"], "created": branch.get("rewindedAt"),
+                              "modified": branch.get("rewindedAt"), "messageCount": len(index.chain),
+                              "firstPrompt": first, **{key: branch.get(key) for key in keys}})
 
 
 def resume_command(state: State, profile: Profile, session_id: str, path: str) -> str:
@@ -281,8 +266,10 @@ def rewrite_in_place(state: State, plan: ChatPlan, note: Note, *, force: bool) -
     fields = {"backup": done.backup, "path": plan.original, "agent": plan.profile.name}
     rewrite(plan.original, plan.source, plan.profile, plan.cut, done.backup,
             lambda: note({"transcript_backup": fields}))
-    update_index(os.path.dirname(plan.original), plan.session_id,
-                 {"modified": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
+    if os.path.exists(os.path.join(os.path.dirname(plan.original), INDEX)):
+        update_index(os.path.dirname(plan.original), plan.session_id,
+                     {"modified": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                      "messageCount": len(read_index(plan.original, plan.profile).chain)})
     done.notes = plan.notes
     return done
 

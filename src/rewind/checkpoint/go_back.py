@@ -10,6 +10,7 @@ from rewind.checkpoint.chat import (
     ChatPlan,
     Done,
     NoConversation,
+    check_ours,
     make_fork,
     plan_of_record,
     refuse_if_open,
@@ -102,6 +103,7 @@ class _ChatStep:
     def check(self) -> None:
         """Refuse before anything is touched."""
         if self.in_place:
+            check_ours(self.plan.profile, self.plan.original)
             refuse_if_open(self.state, self.plan, self.force)
 
     def __call__(self, note: Note) -> None:

@@ -74,6 +74,14 @@ class Record:
         """Seconds since the epoch."""
         return timestamp(self.created_at)
 
+    @property
+    def session(self) -> str | None:
+        """The agent's session that it was made in, if there was one."""
+        transcript = self.data.get("transcript")
+        told = transcript.get("sessionId") if isinstance(transcript, dict) else None
+        session = self.trigger.get("session") or told
+        return session if isinstance(session, str) else None
+
     def encode(self) -> bytes:
         return quickjson.dump_file(self.data)
 

@@ -8,7 +8,7 @@ import os
 
 from rewind.agents.registry import is_under_root, profile_named
 from rewind.checkpoint.branches import Branches
-from rewind.checkpoint.chat import BACKUPS, check_ours, free_backup_name
+from rewind.checkpoint.chat import BACKUPS, check_ours, free_backup_name, note_in_index
 from rewind.checkpoint.which_session import recorded_session
 from rewind.errors import RewindError
 from rewind.files import make_private_dir
@@ -212,6 +212,7 @@ def bring_from_trash(state: State, fork: dict[str, Any]) -> None:
     if not os.listdir(folder):
         os.rmdir(folder)
     Branches(state).change(session, {"trashed": None})
+    note_in_index(profile, {**(Branches(state).find(session) or {}), "path": path})
 
 
 def move_file(source: str, target: str) -> None:

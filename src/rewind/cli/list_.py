@@ -7,7 +7,6 @@ import time
 
 from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.style import age, plural, safe, size, style_for
-from rewind.controller import session_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
 def _json(record: Record) -> dict[str, object]:
     return {"name": record.name, "createdAt": record.created_at, "kind": record.kind,
             "description": record.description, "trigger": record.trigger,
-            "hasTranscript": bool(record.data.get("hasTranscript")), "sessionId": session_of(record),
+            "hasTranscript": bool(record.data.get("hasTranscript")), "sessionId": record.session,
             "fileCount": record.code.get("fileCount"), "totalSize": record.code.get("totalSize"),
             "newBytes": record.code.get("newBytes")}
 

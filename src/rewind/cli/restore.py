@@ -13,7 +13,6 @@ from rewind.cli.progress import ProgressLine
 from rewind.cli.restored import common_arguments, show_plan, show_restored
 from rewind.cli.session import open_controller, print_json
 from rewind.cli.style import path_json, plural
-from rewind.controller import session_of
 from rewind.errors import UsageError
 
 TYPE_CHECKING = False
@@ -58,7 +57,7 @@ def _dry_run(args: argparse.Namespace, controller: Controller, mode: str,
              paths: list[bytes] | None) -> int:
     record = controller.find(args.checkpoint)
     plan = None if mode == "chat" else controller.plan_restore(record.name, paths=paths)
-    session = None if mode == "code" or paths or args.to else session_of(record)
+    session = None if mode == "code" or paths or args.to else record.session
     has_chat = bool(record.data.get("hasTranscript"))
     if mode == "chat" and not has_chat:
         raise NoConversation(checkpoint=record.name)

@@ -7,7 +7,6 @@ import time
 
 from rewind.cli.session import open_controller, print_json
 from rewind.cli.style import age, kind_of, path_json, plural, safe, shown, size, style_for
-from rewind.controller import session_of
 from rewind.errors import CheckpointNotFound
 
 TYPE_CHECKING = False
@@ -127,7 +126,7 @@ def _transcript(record: Record) -> str:
     found = found if isinstance(found, dict) else {}
     cursor = found.get("cursor")
     cursor = cursor if isinstance(cursor, dict) else {}
-    session = found.get("sessionId") or session_of(record) or "unknown"
+    session = found.get("sessionId") or record.session or "unknown"
     return safe(f"{found.get('agent') or 'unknown'}, {size(_number(cursor, 'byte_offset_end'))},"
                 f" last event {cursor.get('last_event_id') or 'unknown'}, session {session}")
 
@@ -151,7 +150,7 @@ def _json(controller: Controller, record: Record, files: bool) -> dict[str, Any]
     difference = _Changed(controller, record).difference
     changes = difference and {key: [path_json(path) for path in getattr(difference, key)]
                               for key in ("added", "modified", "deleted")}
-    found = {**record.data, "sessionId": session_of(record), "changes": changes}
+    found = {**record.data, "sessionId": record.session, "changes": changes}
     if files:
         found["files"] = [_file_json(path, entry) for path, entry in controller.files(record.name)]
     return found

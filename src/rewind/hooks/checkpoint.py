@@ -6,8 +6,8 @@ import os
 import time
 
 from rewind.agents.registry import is_under_root
+from rewind.checkpoint.save import save
 from rewind.checkpoint.state import State
-from rewind.controller import Controller, session_of
 from rewind.hooks.log import write_log
 from rewind.hooks.pins import pin
 from rewind.transcript.find import SessionFile
@@ -27,25 +27,24 @@ _MANY = 50_000  # files
 
 
 def make_checkpoint(event: HookEvent, project: Project, decision: Decision, fresh: list[str]) -> None:
-    controller = Controller(project.root, home=project.home, forgiving=True)
+    state = State(project, forgiving=True)
     try:
-        newest = controller.state.timeline.newest()
-        kind = "auto" if newest else "initial"
+        newest = state.timeline.newest()
+        work = _Work(state, event, decision, fresh, "auto" if newest else "initial")
         count = newest.code.get("fileCount") if newest else _MANY
-        work = _Work(controller, event, decision, fresh, kind)
         if isinstance(count, int) and count < _MANY:
             work()
             return
     finally:
-        controller.close()
+        state.close()
     # A first look at a tree, or at a huge one, may take longer than an agent waits.
     in_time(work, project.state)
 
 
 class _Work:
-    def __init__(self, controller: Controller, event: HookEvent, decision: Decision, fresh: list[str],
+    def __init__(self, state: State, event: HookEvent, decision: Decision, fresh: list[str],
                  kind: str) -> None:
-        self.controller = controller
+        self.state = state
         self.event = event
         self.decision = decision
         self.fresh = fresh
@@ -55,10 +54,9 @@ class _Work:
 
     def __call__(self) -> None:
         if self.fresh:
-            pin(self.controller.state, self.fresh, _WAIT)
-        self.controller.save(self.decision.description, kind=self.kind, trigger=self.trigger,
-                             session=transcript_of(self.event), find_session=False, wait=_WAIT,
-                             progress=self._watch)
+            pin(self.state, self.fresh, _WAIT)
+        save(self.state, self.decision.description, kind=self.kind, trigger=self.trigger,
+             session=transcript_of(self.event), find_session=False, wait=_WAIT, progress=self._watch)
 
     def _watch(self, what: str, done: int, total: int) -> None:
         if time.monotonic() - self.began > _PATIENCE:
@@ -79,7 +77,7 @@ def transcript_of(event: HookEvent) -> SessionFile | None:
 def has_checkpoint(project: Project, session: str) -> bool:
     state = State(project, forgiving=True)
     try:
-        return any(session_of(record) == session for record in state.timeline.all())
+        return any(record.session == session for record in state.timeline.all())
     finally:
         state.close()
 

@@ -81,7 +81,7 @@ def register(profile: Profile, tier: dict[str, Any], shim: str, *, project: str 
     hooks = entries_for(tier, profile, shim)
     # Droid 0.225 reads an event from hooks.json alone when it is there, and drops no duplicates: so each
     # event goes into one file.
-    above = _shadowing(places) & set(hooks)
+    above = _shadowing(places.flat) & set(hooks)
     changes = [(file, _merging({event: groups for event, groups in hooks.items()
                                 if (event in above) != wrapped}, wrapped, file))
                for file, wrapped in places.all()]
@@ -111,7 +111,7 @@ def registered(profile: Profile, *, project: str | None = None) -> list[Found]:
     return [Found(file, hook.event, hook.command, hook.matcher)
             for file, wrapped in (places.all() if places else ())
             for text in [_read(file)] if text is not None and MARK in text
-            for hook in our_hooks(without_comments(text), wrapped=wrapped, file=file)]
+            for hook in our_hooks(text, wrapped=wrapped, file=file)]
 
 
 def shadowed(profile: Profile, *, project: str | None = None) -> list[Found]:
@@ -119,7 +119,7 @@ def shadowed(profile: Profile, *, project: str | None = None) -> list[Found]:
     places = _places(profile, project)
     if places is None or places.flat is None:
         return []
-    above = _flat_events(places.flat)
+    above = _events_in(_read(places.flat))
     return [found for found in registered(profile, project=project)
             if found.file == places.settings and found.event in above]
 
@@ -127,14 +127,19 @@ def shadowed(profile: Profile, *, project: str | None = None) -> list[Found]:
 def is_disabled(profile: Profile, *, project: str | None = None) -> str | None:
     """The file in which all hooks are turned off, or None."""
     places = _places(profile, project)
-    key = profile.registration["disabled"] if profile.registration else None
-    if places is None or key is None:
+    where = profile.registration
+    if places is None or where is None or where["disabled"] is None:
         return None
-    text = _read(places.settings)
-    if text is None:
-        return None
-    found = read_root(without_comments(text), places.settings).find(key)
-    return places.settings if found and found.value is True else None
+    files = [places.settings]
+    if project is not None and where.get("local"):
+        files.append(os.path.join(places.folder, where["local"]))
+    return next((file for file in files if _is_set(file, where["disabled"])), None)
+
+
+def _is_set(file: str, key: str) -> bool:
+    text = _read(file)
+    found = read_root(text, file).find(key) if text is not None else None
+    return found is not None and found.value is True
 
 
 # which files
@@ -164,27 +169,21 @@ def _make_folder(profile: Profile, places: _Places, project: str | None, create:
         raise SettingsUnwritable(file=places.folder, reason=error.strerror) from None
 
 
-def _shadowing(places: _Places) -> set[str]:
-    """The events that the flat file speaks for, whatever there is of ours in it."""
-    if places.flat is None:
-        return set()
-    text = _read(places.flat)
-    if text is not None and MARK in text:
-        text = unmerge(text, wrapped=False, file=places.flat)
-    return _events_in(text, places.flat)
+def _shadowing(flat: str | None) -> set[str]:
+    """The events that the flat file speaks for, ours in it left aside."""
+    text = _read(flat) if flat else None
+    if flat and text is not None and MARK in text:
+        text = unmerge(text, wrapped=False, file=flat)
+    return _events_in(text)
 
 
-def _flat_events(file: str) -> set[str]:
-    return _events_in(_read(file), file)
-
-
-def _events_in(text: str | None, file: str) -> set[str]:
+def _events_in(text: str | None) -> set[str]:
     """Seen with Droid 0.225.2: comments are read over and an empty list counts; a file with a byte order
     mark, with any other error or with an event that is no list is ignored as a whole."""
     if text is None or text.startswith(BOM):
         return set()
     try:
-        members = read_root(without_comments(text), file).elements
+        members = read_root(without_comments(text), "").elements
     except SettingsUnreadable:
         return set()
     events = [member for member in members if member.key in EVENTS]
@@ -270,7 +269,7 @@ def _keep_owner_and_mode(target: str, before: os.stat_result) -> None:
 
 def _remove(file: str, target: str) -> None:
     os.unlink(target)
-    if target == os.path.realpath(os.path.dirname(file)) + os.sep + os.path.basename(file):
+    if not os.path.islink(file):
         try:
             os.rmdir(os.path.dirname(file))
         except OSError:

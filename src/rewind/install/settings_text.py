@@ -184,7 +184,7 @@ def _syntax_problem(body: str, error: json.JSONDecodeError) -> str:
         _DECODER.decode(without_comments(body))
     except (ValueError, RecursionError, _Refused):
         return f"it is not valid JSON (line {error.lineno}, column {error.colno}: {error.msg})"
-    return "it has comments, which JSON does not allow"
+    return "it has comments, and only plain JSON is changed"
 
 
 def without_comments(text: str) -> str:

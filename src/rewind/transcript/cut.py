@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from rewind.agents.profile import Profile
-    from rewind.transcript.entries import Entry
     from rewind.transcript.lines import Event
 
 _LOOK_BACK = 1 << 20  # an event may be in the file already when its hook runs, but not long ago
@@ -37,16 +36,12 @@ class Cut:
         self.exact = exact
 
 
-def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any],
-                *, by_text: bool = False) -> Cut:
-    """The cut that a checkpoint stands for, `offset` being where the file ended at the time.
-
-    `by_text`: the prompt's id is that of a turn that was running (a queued prompt), so its text decides.
-    """
+def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any]) -> Cut:
+    """The cut that a checkpoint stands for, `offset` being where the file ended at the time."""
     finders = {"UserPromptSubmit": _before_prompt, "Stop": _after_turn, "PreToolUse": _before_tool,
                "PostToolUse": _after_tool}
     finder = finders.get(str(trigger.get("event")))
-    cut = finder(file, profile, offset, trigger, by_text) if finder else None
+    cut = finder(file, profile, offset, trigger) if finder else None
     if cut is None:
         # Without keys, or where they lead nowhere.
         cut = Cut(min(offset, end_of_lines(file)), None, finder is None)
@@ -59,30 +54,30 @@ def _around(file: BinaryIO, offset: int) -> Iterator[Event]:
     return events_forward(file, start)
 
 
-def _before_prompt(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any],
-                   by_text: bool) -> Cut | None:
-    found = _prompt(file, profile, offset, trigger, by_text)
-    return Cut(found.offset, found.parent) if found else None
-
-
-def _prompt(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any],
-            by_text: bool) -> Entry | None:
+def _before_prompt(file: BinaryIO, profile: Profile, offset: int,
+                   trigger: dict[str, Any]) -> Cut | None:
+    """A prompt's own line is never there when its hook runs. One that was typed while a turn ran carries the
+    id of that turn, whose line is there: so its text decides."""
     key, wanted = profile.prompt["joinKey"], trigger.get("promptId")
-    text = str(trigger.get("promptText") or "")
-    for event in _around(file, offset):
+    text = str(trigger.get("promptText") or "").strip()
+    by_id: Cut | None = None
+    by_text: Cut | None = None
+    for event in events_forward(file, offset) if text else _around(file, offset):
         entry = entry_of(event, profile)
         if entry is None or not entry.prompt:
             continue
-        if wanted and key and not by_text:
-            if pick(event.data, key) == wanted:
-                return entry
-        elif text and event.offset >= offset and prompt_text(event.data, profile).startswith(text.strip()):
-            return entry
-    return None
+        cut = Cut(entry.offset, entry.parent)
+        is_it = bool(wanted and key) and pick(event.data, key) == wanted
+        says_it = bool(text) and prompt_text(event.data, profile).startswith(text)
+        if is_it and (says_it or not text):
+            return cut
+        by_id = by_id or (cut if is_it else None)
+        by_text = by_text or (cut if says_it else None)
+    return by_text or by_id
 
 
-def _after_turn(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any],
-                by_text: bool) -> Cut | None:
+def _after_turn(file: BinaryIO, profile: Profile, offset: int,
+                trigger: dict[str, Any]) -> Cut | None:
     """Where something else begins, a prompt or a compaction or what a person ran, or the end. What was said
     last may have come late into the file, and even the turn's own prompt."""
     own = {trigger.get("promptId"), trigger.get("messageId")} - {None}
@@ -102,8 +97,8 @@ def _is_result(event: Event, profile: Profile) -> bool:
         isinstance(b, dict) and b.get("type") in profile.prompt["refuseBlocks"] for b in content)
 
 
-def _before_tool(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any],
-                 by_text: bool) -> Cut | None:
+def _before_tool(file: BinaryIO, profile: Profile, offset: int,
+                 trigger: dict[str, Any]) -> Cut | None:
     wanted = trigger.get("toolUseId")
     for event in _around(file, offset) if wanted else ():
         if _has_block(event, profile, "tool_use", "id", wanted):
@@ -112,8 +107,8 @@ def _before_tool(file: BinaryIO, profile: Profile, offset: int, trigger: dict[st
     return None
 
 
-def _after_tool(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any],
-                by_text: bool) -> Cut | None:
+def _after_tool(file: BinaryIO, profile: Profile, offset: int,
+                trigger: dict[str, Any]) -> Cut | None:
     wanted = trigger.get("toolUseId")
     for event in _around(file, offset) if wanted else ():
         if _has_block(event, profile, "tool_result", "tool_use_id", wanted):

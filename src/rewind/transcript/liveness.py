@@ -9,7 +9,7 @@ import os
 import time
 
 from rewind import quickjson
-from rewind.agents.profile import pick
+from rewind.agents.profile import holds, pick
 from rewind.agents.registry import session_home
 from rewind.errors import CHANGED, RewindError
 from rewind.files import process_start, read_bounded
@@ -38,9 +38,28 @@ def is_open(profile: Profile, session_id: str, recorded: dict[str, Any] | None =
     """By the client's own word, else by the process that SessionStart recorded; None when there is none."""
     register = _register(profile, environ)
     if register is not None:
-        return any(pick(entry, profile.liveness["session"] if profile.liveness else "") == session_id
-                   and _lives(pid, pick(entry, profile.liveness["start"] if profile.liveness else ""))
-                   for pid, entry in _entries(register))
+        return bool(_clients(profile, register, session_id))
+    return _recorded_client(recorded)
+
+
+def is_busy(profile: Profile, session_id: str, recorded: dict[str, Any] | None = None,
+            environ: Mapping[str, str] | None = None) -> bool:
+    """Whether a turn is running now. One that was interrupted tells no hook, but the client knows."""
+    register = _register(profile, environ)
+    busy = profile.liveness["busy"] if profile.liveness else None
+    if register is not None and busy:
+        return any(holds(busy, entry) for entry in _clients(profile, register, session_id))
+    return bool((recorded or {}).get("running")) and bool(_recorded_client(recorded))
+
+
+def _clients(profile: Profile, register: str, session_id: str) -> list[dict[str, Any]]:
+    assert profile.liveness is not None
+    field, start = profile.liveness["session"], profile.liveness["start"]
+    return [entry for pid, entry in _entries(register)
+            if pick(entry, field) == session_id and _lives(pid, pick(entry, start))]
+
+
+def _recorded_client(recorded: dict[str, Any] | None) -> bool | None:
     client = (recorded or {}).get("client")
     if isinstance(client, dict) and isinstance(client.get("pid"), int):
         return _lives(client["pid"], client.get("start"))

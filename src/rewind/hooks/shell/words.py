@@ -1,4 +1,4 @@
-"""Takes a shell command line apart into simple commands and their words, as far as that goes without running it.
+"""Takes a shell command line apart into simple commands and words, as far as that goes without running it.
 
 One pass, and every character is looked at once, so a megabyte of anything is read in linear time. What is
 not well formed never raises: the reader takes the rest as it comes, or stops.
@@ -16,10 +16,14 @@ PLAIN, QUOTED, NAME, UNKNOWN = "plain", "quoted", "name", "unknown"
 OPEN, CLOSE = "(", ")"  # events: a subshell or a substitution begins, ends
 
 _DEEPEST = 30  # substitutions within each other; nobody writes more
+_MOST_WORDS = 20_000  # nor more words: what comes after them is not read
 _BLANK = " \t\r"
 _OPERATORS = "\n;&|()<>"
 _ENDS_WORD = frozenset(_BLANK + _OPERATORS)
 _STOPS_RUN = _ENDS_WORD | frozenset("\\'\"$`")
+_STOPS_QUOTED = frozenset('"\\$`')
+_STOPS_BACKTICKS = frozenset("`\\")
+_STOPS_ANSI = frozenset("'\\")
 _REDIRECTIONS = ("&>>", "<<<", "<<-", "&>", ">>", ">|", ">&", "<<", "<>", "<&", ">", "<")
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\033", "f": "\f", "v": "\v"}
 # Substitutions whose result is known, under the name of the variable that holds the same.
@@ -64,6 +68,7 @@ class _Reader:
         self._end = len(text)
         self._at = 0
         self._depth = 0
+        self._words_left = _MOST_WORDS
         self._now = Command()
         self._pending: list[tuple[Command, str, bool]] = []  # here-documents whose text is still to come
 
@@ -93,7 +98,8 @@ class _Reader:
         self._finish()
 
     def _parenthesis(self) -> int:
-        if self._text.startswith("((", self._at) and not self._now.words:
+        array = self._text.startswith("=", self._at - 1)
+        if array or (self._text.startswith("((", self._at) and not self._now.words):
             self._skip_balanced("(", ")")
             return 0
         self._finish()
@@ -157,10 +163,13 @@ class _Reader:
         start = self._at
         word = self._word()
         numbered = self._at < self._end and self._text[self._at] in "<>"
-        if not (numbered and self._text[start : self._at].isdigit()):  # as in `2>file`
+        if numbered and self._text[start : self._at].isdigit():
+            return  # the descriptor of `2>file`
+        if word.parts:  # else nothing but a continued line
             self._now.words.append(word)
 
     def _word(self) -> Word:
+        self._count_word()
         word = Word()
         parts = word.parts
         while self._at < self._end:
@@ -186,6 +195,11 @@ class _Reader:
             else:
                 parts.append((PLAIN, self._run(_STOPS_RUN)))
         return word
+
+    def _count_word(self) -> None:
+        self._words_left -= 1
+        if self._words_left < 0:
+            self._at = self._end
 
     def _run(self, stops: frozenset[str]) -> str:
         start = self._at
@@ -251,7 +265,8 @@ class _Reader:
 
     def _substitution(self) -> tuple[str, str]:
         start = self._at + 1
-        if self._depth == _DEEPEST:
+        self._count_word()
+        if self._depth == _DEEPEST or self._at == self._end:
             self._at = self._end
             return (UNKNOWN, "")
         outer = self._now, self._pending
@@ -279,10 +294,13 @@ class _Reader:
                 inside.append(self._run(_STOPS_BACKTICKS))
         self._at = min(self._at + 1, self._end)
         parts.append((UNKNOWN, ""))
+        self._count_word()
         if self._depth < _DEEPEST:
             reader = _Reader("".join(inside))
             reader._depth = self._depth + 1
+            reader._words_left = self._words_left
             reader.commands(nested=False)
+            self._words_left = reader._words_left
             self.events += [OPEN, *reader.events, CLOSE]
 
     def _ansi_quoted(self, parts: list[tuple[str, str]]) -> None:
@@ -324,11 +342,6 @@ class _Reader:
 
     def _to(self, found: int) -> None:
         self._at = self._end if found < 0 else found
-
-
-_STOPS_QUOTED = frozenset('"\\$`')
-_STOPS_BACKTICKS = frozenset("`\\")
-_STOPS_ANSI = frozenset("'\\")
 
 
 def _is_name(text: str) -> bool:

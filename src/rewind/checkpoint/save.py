@@ -1,0 +1,59 @@
+"""A checkpoint of the project as it is now: code and conversation, and what has to be done now and then."""
+
+from __future__ import annotations
+
+import os
+
+from rewind.checkpoint import retention
+from rewind.checkpoint.create import capture, write_record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.record import Record
+    from rewind.checkpoint.state import State
+    from rewind.snapshot.scan import Progress
+    from rewind.transcript.find import SessionFile
+
+
+class Saved:
+    """The checkpoint, and whether it is new (an unchanged tree may return the last one)."""
+
+    def __init__(self, record: Record, created: bool, note: str = "") -> None:
+        self.record = record
+        self.created = created
+        self.note = note  # why the conversation is not part of it, if it should have been
+
+
+def save(state: State, description: str = "", *, kind: str = "manual", if_changed: bool = False,
+         trigger: dict[str, Any] | None = None, session: SessionFile | None = None,
+         find_session: bool = True, wait: float = 10.0, progress: Progress | None = None) -> Saved:
+    """The conversation is that of `session`, else the current one if it is to be looked for."""
+    from rewind.checkpoint.which_session import capture_current
+
+    with state.locked("save", wait):
+        draft = capture(state, state.rules(), progress)
+        try:
+            newest = state.timeline.newest()
+            if if_changed and newest and newest.tree == draft.snapshot.root:
+                state.objects.commit()
+                draft.snapshot.remember(state.cache)
+                return Saved(newest, False)
+            chat, note = capture_current(state, session) if session or find_session else (None, "")
+            saved = Saved(write_record(state, draft, kind, description, trigger, chat), True, note)
+        finally:
+            draft.close()
+        chore = "gc" if retention.is_due(state) else "pack" if state.objects.has_loose() else ""
+    if chore:
+        _later(state, chore)
+    return saved
+
+
+def _later(state: State, chore: str) -> None:
+    """Start a chore that nobody waits for."""
+    from rewind.files import spawn_detached
+
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    spawn_detached(["-I", "-S", os.path.join(package, "cli", "detached.py"), chore,
+                    state.project.root, state.project.home])

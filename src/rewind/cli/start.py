@@ -1,0 +1,25 @@
+"""Where an installed `rewind` begins: started as a file, with nothing but Python itself, by `bin-rewind`."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+
+
+def _start() -> None:
+    gc.disable()  # a short life: what a collection finds is not worth looking for it
+    if sys.version_info < (3, 9):  # noqa: UP036 - an interpreter that moved may be an old one
+        sys.exit(f"error: Rewind needs Python 3.9 or newer; this is {sys.version.split()[0]}")
+    library = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    sys.path.insert(0, library)
+    # Last of all: only the user interfaces look for something there, and only they pay for it.
+    sys.path.append(os.path.join(os.path.dirname(library), "venv", "lib",
+                                 "python%d.%d" % sys.version_info[:2], "site-packages"))
+    from rewind.cli.main import run
+
+    run()
+
+
+if __name__ == "__main__":
+    _start()

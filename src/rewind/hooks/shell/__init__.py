@@ -1,0 +1,1 @@
+"""Reads shell commands without running them, for the guard."""
