@@ -13,35 +13,52 @@ from rewind.paths import rewind_home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
 UNKNOWN = "unknown"
-_BUILTIN = ("claude", "droid", UNKNOWN)
+_BUILTIN = ("claude", "droid")
 _MAX_BYTES = 1 << 20
 _SCHEMAS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "schemas")
-_loaded: dict[str, list[Profile]] = {}
+_loaded: dict[str, list[Profile]] = {}  # the own profiles of each home
+_builtin: dict[str, Profile] = {}
 
 
 def profiles(home: str | None = None) -> list[Profile]:
     """The agents that can be recognised: the user's own first, then those that come with Rewind."""
-    return [p for p in _all(home) if p.name != UNKNOWN]
+    return list(each_profile(home))
+
+
+def each_profile(home: str | None = None) -> Iterator[Profile]:
+    """The same one by one: a hook asks for the first that fits, and the others are not even read."""
+    own = _own_of(home or rewind_home())
+    names = {p.name for p in own}
+    yield from (p for p in own if p.name != UNKNOWN)
+    for name in _BUILTIN:
+        if name not in names:
+            yield _shipped(name)
 
 
 def profile_named(name: str, home: str | None = None) -> Profile:
     """The profile with that name; for a name that nobody knows, that of the unknown agent."""
-    found = [p for p in _all(home) if p.name == name]
-    return found[0] if found else profile_named(UNKNOWN, home)
+    own = {p.name: p for p in reversed(_own_of(home or rewind_home()))}
+    if name in own:
+        return own[name]
+    return _shipped(name) if name in _BUILTIN else own.get(UNKNOWN) or _shipped(UNKNOWN)
 
 
-def _all(home: str | None) -> list[Profile]:
-    home = home or rewind_home()
+def _own_of(home: str) -> list[Profile]:
     if home not in _loaded:
-        own = _own_profiles(os.path.join(home, "agents"))
-        names = {p.name for p in own}
-        builtin = [_load(os.path.join(_SCHEMAS, name + ".json")) for name in _BUILTIN]
-        _loaded[home] = own + [p for p in builtin if p.name not in names]
+        _loaded[home] = _own_profiles(os.path.join(home, "agents"))
     return _loaded[home]
+
+
+def _shipped(name: str) -> Profile:
+    """Not checked again: the tests do that."""
+    if name not in _builtin:
+        with open(os.path.join(_SCHEMAS, name + ".json"), "rb") as file:
+            _builtin[name] = Profile(quickjson.loads(file.read()))
+    return _builtin[name]
 
 
 def _own_profiles(folder: str) -> list[Profile]:

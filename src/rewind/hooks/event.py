@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from rewind.agents.registry import is_under_root, profile_of_environment, profiles
+from rewind.agents.registry import each_profile, is_under_root, profile_of_environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def read_event(action: str, payload: Any, environ: Mapping[str, str],
 
 def _profile(payload: dict[str, Any], environ: Mapping[str, str], home: str | None) -> Profile | None:
     """By where the transcript lies; Droid also sets the variables of Claude Code."""
-    for profile in profiles(home):
+    for profile in each_profile(home):
         for key in (profile.payload or {}).get("transcript", ()):
             path = payload.get(key)
             if isinstance(path, str) and "\0" not in path and is_under_root(profile, path, environ):
