@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from rewind import quickjson
 from rewind.agents.registry import each_profile, is_under_root, profile_of_environment
 
 TYPE_CHECKING = False
@@ -91,9 +92,14 @@ class HookEvent:
             # A queued prompt carries the id of the turn that runs.
             own = self.prompt_id and f"{self.prompt_id} {self.prompt[:PROMPT_TEXT]}"
         else:
-            own = self.message_id or self.prompt_id
-            own = own and f"{own} {self.source}"
+            # A turn that somebody's Stop hook prolongs ends twice, with the same ids and other words.
+            own = (self.message_id or self.prompt_id) and self._digest()
         return f"{self.session} {self.name} {own}" if own else ""
+
+    def _digest(self) -> str:
+        from binascii import crc32
+
+        return f"{crc32(quickjson.dumps(self._data, sort_keys=True).encode()):08x}"
 
     def trigger(self) -> dict[str, Any]:
         """For the checkpoint's record: what it was made for, and the keys to find the place by."""

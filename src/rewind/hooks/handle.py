@@ -182,7 +182,10 @@ class _Hook:
         env_file = env_file_of(self.event, self.environ)
         file.begin(self.event, env_file, self.environ)
         if env_file:
-            add_variables(env_file, self.event, self.project.root, self.environ)
+            try:
+                add_variables(env_file, self.event, self.project.root, self.environ)
+            except OSError as error:
+                write_log(self.project.state, f"env file: {error}")
 
     def _is_known_session(self) -> bool:
         event = self.event
