@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.rows import checkpoint, conversation, disk, first, listing, pending, restore, scale
+from bench.rows import checkpoint, conversation, disk, first, hook, listing, restore, scale
 from bench.rows.row import Row
 
 ROWS: list[Row] = [
@@ -13,5 +13,5 @@ ROWS: list[Row] = [
     *disk.ROWS,
     *listing.ROWS,
     *conversation.ROWS,
-    *pending.ROWS,
+    *hook.ROWS,
 ]

@@ -26,11 +26,12 @@ class Claude:
         self.stage = stage
         self.home, self.project = stage
         self.api = api
+        self.config = stage.home / ".claude"
         self.env = _environment(program, stage, api)
         _answer_first_questions(stage)
 
     def transcript(self, session: str) -> Path:
-        return next((self.home / ".claude" / "projects").glob(f"*/{session}.jsonl"))
+        return next((self.config / "projects").glob(f"*/{session}.jsonl"))
 
     def ask(self, prompt: str, resume: str = "") -> str:
         """One prompt in print mode; the session's id."""
@@ -73,7 +74,7 @@ class Claude:
     def live(self) -> list[dict[str, Any]]:
         """What running clients say of themselves."""
         found = []
-        for path in (self.home / ".claude" / "sessions").glob("*.json"):
+        for path in (self.config / "sessions").glob("*.json"):
             try:
                 found.append(json.loads(path.read_bytes()))
             except (OSError, ValueError):
@@ -95,17 +96,34 @@ class ClaudeScreen:
 
     def ask(self, prompt: str) -> list[str]:
         """A prompt and its answer; what the model was told."""
-        self.screen.type(prompt)
-        wait_until(lambda: self.client.api.was_asked(prompt), self.screen.text)
+        self.begin(prompt)
         self.settle()
         return self.client.heard(prompt)
+
+    def begin(self, prompt: str) -> None:
+        """A prompt whose answer may take its time."""
+        self.screen.type(prompt)
+        wait_until(lambda: self.client.api.was_asked(prompt), self.screen.text)
+
+    def shell(self, command: str) -> None:
+        """A command that the person runs, in the client's shell mode; the model comments on it."""
+        self.screen.press("!")
+        self.screen.wait("! for shell mode")
+        self.screen.type(command, mark="!")
+        wait_until(lambda: self.client.api.was_asked("<bash-stdout>"), self.screen.text)
+        self.settle()
+
+    def interrupt(self) -> None:
+        self.screen.press("Escape")
+        self.settle()
+        self.screen.press("C-u")  # a prompt without any answer goes back into the input box
 
     def switch_to(self, title: str) -> None:
         """Another session, by its title in the list that /resume shows; there newer messages come first."""
         was = self.session
         self.screen.type("/resume")
         self.screen.wait(title)
-        self.screen.press_until("Down", f"❯ {title}")
+        self.screen.press_until("Down", f" ❯ {title}")
         self.screen.press("Enter")
         wait_until(lambda: self.session != was, self.screen.text)
         self.settle()
@@ -119,15 +137,14 @@ class ClaudeScreen:
         """The client's own /rewind, the conversation only."""
         self.screen.type("/rewind")
         self.screen.wait("❯ (current)")
-        self.screen.press_until("Up", f"❯ {prompt}")
+        self.screen.press_until("Up", f" ❯ {prompt}")
         self.screen.press("Enter")
         self.screen.wait("1. Restore")
         choice = next(line for line in self.screen.text().splitlines() if "Restore conversation" in line)
         self.screen.press(choice.strip("❯ ")[0])
-        # It puts the prompt back into the input box.
-        self.screen.wait(f"❯ {prompt}")
+        wait_until(lambda: "Never mind" not in self.screen.text(), self.screen.text)
         self.settle()
-        self.screen.press("C-u")
+        self.screen.press("C-u")  # it has put the prompt back into the input box
 
     def settle(self) -> None:
         """Until the client is idle and has written what it had to write, which it does a little later."""
@@ -139,7 +156,7 @@ class ClaudeScreen:
             time.sleep(0.5)
 
     def _size(self) -> int:
-        files = (self.client.home / ".claude" / "projects").glob("*/*.jsonl")
+        files = (self.client.config / "projects").glob("*/*.jsonl")
         return sum(path.stat().st_size for path in files)
 
     def close(self) -> None:

@@ -33,10 +33,20 @@ class Droid:
         self.api = api
         self.env = {"HOME": str(stage.home), "TERM": "xterm-256color", "LANG": "C.UTF-8",
                     "PATH": os.pathsep.join([str(program.parent), "/usr/local/bin", "/usr/bin", "/bin"])}
-        _choose_model(stage, api)
+        self.config = stage.home / ".factory"
+        self.choose_model()
+
+    def choose_model(self) -> None:
+        path = self.config / "settings.json"
+        path.parent.mkdir(exist_ok=True)
+        found = json.loads(path.read_bytes()) if path.exists() else {}
+        found.update(cloudSessionSync=False, enableTelemetry=False, customModels=[{
+            "model": "mock", "displayName": "Mock", "baseUrl": self.api.url, "apiKey": "made-up",
+            "provider": "anthropic", "maxOutputTokens": 8192}])
+        path.write_text(json.dumps(found))
 
     def transcript(self, session: str) -> Path:
-        return next((self.home / ".factory" / "sessions").glob(f"*/{session}.jsonl"))
+        return next((self.config / "sessions").glob(f"*/{session}.jsonl"))
 
     def settings(self, session: str) -> dict[str, Any]:
         return dict(json.loads(self.transcript(session).with_suffix(".settings.json").read_bytes()))
@@ -163,13 +173,3 @@ class DroidSession:
 
 def _ends_turn(message: Message) -> bool:
     return "agent_turn_completed" in json.dumps(message)
-
-
-def _choose_model(stage: Stage, api: MockApi) -> None:
-    path = stage.home / ".factory" / "settings.json"
-    path.parent.mkdir(exist_ok=True)
-    found = json.loads(path.read_bytes()) if path.exists() else {}
-    found.update(cloudSessionSync=False, enableTelemetry=False, customModels=[{
-        "model": "mock", "displayName": "Mock", "baseUrl": api.url, "apiKey": "made-up",
-        "provider": "anthropic", "maxOutputTokens": 8192}])
-    path.write_text(json.dumps(found))

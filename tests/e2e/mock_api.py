@@ -98,6 +98,10 @@ class MockApi:
         """Let the held replies go."""
         self._released.set()
 
+    def hold(self) -> None:
+        """Keep the next ones back again."""
+        self._released.clear()
+
     def asked(self, prompt: str) -> Messages:
         """The messages with which the model first got this prompt, in the newest run of it."""
         return next(found for found in reversed(self._turns()) if prompt in last_prompt(found)[0])

@@ -62,10 +62,10 @@ class Screen:
             time.sleep(0.3)
         raise AssertionError(f"no {text!r} on the screen:\n{self.text()}")
 
-    def type(self, text: str) -> None:
-        """Type a line and send it, once the program shows it."""
+    def type(self, text: str, mark: str = "❯") -> None:
+        """Type a line and send it, once the program shows it after its mark."""
         self._tmux("send-keys", "-t", "screen", "-l", "--", text)
-        self.wait(f"❯ {text}")
+        self.wait(f"{mark} {text}")
         # The client reads what arrives in one go as pasted text, an Enter included.
         time.sleep(0.2)
         self.press("Enter")

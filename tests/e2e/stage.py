@@ -34,16 +34,25 @@ def make_repository(stage: Stage) -> None:
 def copy_stage(recorded: Stage, to: Stage) -> None:
     """Everything the client and its tools have left, as if it had been recorded in the other place."""
     # Not what a client that may be running keeps about itself: its settings are made anew.
-    shutil.copytree(recorded.home, to.home, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".claude.json*"))
+    own = shutil.ignore_patterns(".claude.json*")
+    shutil.copytree(recorded.home, to.home, dirs_exist_ok=True, ignore=own)
     shutil.copytree(recorded.project, to.project, dirs_exist_ok=True)
-    moved = dict(zip(_slugs(recorded.project), _slugs(to.project)))
-    for at, folders, files in os.walk(to.home, topdown=False):
-        for name in files:
-            if name.endswith((".json", ".jsonl")):
-                _name_other_place(Path(at, name), recorded, to)
-        for name in moved.keys() & set(folders):
-            os.rename(Path(at, name), Path(at, moved[name]))
+    for was, now in zip(_session_folders(recorded), _session_folders(to)):
+        if (to.home / was).exists():
+            (to.home / was).rename(to.home / now)
+    for path in to.home.rglob("*.json*"):
+        _name_other_place(path, recorded, to)
     _close_clients(to)
+
+
+def _session_folders(stage: Stage) -> list[str]:
+    """Where in the home Claude Code and Droid keep the sessions of the project."""
+    return [f".claude/projects/{_claude_slug(stage.project)}",
+            ".factory/sessions/" + str(stage.project).replace("/", "-")]
+
+
+def _claude_slug(project: Path) -> str:
+    return re.sub("[^A-Za-z0-9]", "-", str(project))
 
 
 def _close_clients(stage: Stage) -> None:
@@ -62,10 +71,5 @@ def _name_other_place(path: Path, recorded: Stage, to: Stage) -> None:
 
 
 def names(stage: Stage) -> list[str]:
-    """By which texts a client may name the place."""
-    return [str(stage.home), str(stage.project), *_slugs(stage.project)]
-
-
-def _slugs(project: Path) -> list[str]:
-    """What Claude Code and Droid call the directory with the sessions of a project."""
-    return [re.sub("[^A-Za-z0-9]", "-", str(project)), str(project).replace("/", "-")]
+    """By which texts a client names the place in a conversation."""
+    return [str(stage.home), str(stage.project), _claude_slug(stage.project)]

@@ -2,15 +2,71 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Callable
 
 import pytest
 from claude_client import Claude
 from conversation import NEXT, Conversation, Recording, contents
-from scripted import prompt
+from mock_api import MockApi
+from screen import wait_until
+from scripted import claude_script, prompt
+from stage import make_stage
 from talk import prompts
 
+from rewind_cli import PROGRAM
+
 Play = Callable[[Recording], Conversation[Claude]]
+
+
+@pytest.fixture(scope="module")
+def busy(claude_program: Path, tmux: None, tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    """What else a person does: a shell command, a command of their own, a prompt before the answer has come,
+    and Esc."""
+    stage = make_stage(tmp_path_factory.mktemp("busy"))
+    commands = stage.project / ".claude" / "commands"
+    commands.mkdir(parents=True)
+    (commands / "mine.md").write_text("PROMPT-MINE $ARGUMENTS\n")
+    with MockApi(claude_script(stage.project)) as api, Claude(claude_program, stage, api).open() as opened:
+        client = opened.client
+        told = [opened.ask(prompt("PAIR"))]
+        opened.shell("echo by-hand")
+        opened.screen.type("/mine now")
+        wait_until(lambda: api.was_asked("PROMPT-MINE"), opened.screen.text)
+        opened.settle()
+        told.append(client.heard("PROMPT-MINE")[:-1])  # the command's own line comes before its text
+        opened.begin(prompt("HELD"))
+        opened.screen.type(prompt("QUEUED"))
+        api.release()
+        wait_until(lambda: api.was_asked(prompt("QUEUED")), opened.screen.text)
+        opened.settle()
+        told += [client.heard(prompt("HELD")), client.heard(prompt("QUEUED"))]
+        api.hold()
+        opened.begin("PROMPT-HELD that is taken back")
+        opened.interrupt()
+        api.release()
+        told += [opened.ask(prompt("LATER")), opened.ask(prompt("LAST"))]
+        return Recording(stage, opened.session, told)
+
+
+@pytest.mark.parametrize("n, kept", [
+    (1, ["PAIR", "MINE", "HELD", "QUEUED", "LATER"]), (2, ["PAIR", "MINE", "HELD", "QUEUED"]),
+    (3, ["PAIR", "MINE", "HELD"]), (4, ["PAIR", "MINE"]), (5, ["PAIR"])])
+def test_every_way_to_say_something_is_counted_once(
+        busy: Recording, play_claude: Play, n: int, kept: list[str]) -> None:
+    chat = play_claude(busy)
+    heard = chat.back(n).hear()
+    assert heard == [*busy.before(n), NEXT]
+    assert prompts(heard) == [*kept, "NEXT"]
+    chat.check_untouched()
+
+
+def test_a_prompt_taken_back_by_esc_is_no_turn(busy: Recording, play_claude: Play) -> None:
+    chat = play_claude(busy)
+    turns = chat.rewind.run("sessions", "show", chat.session, "--json").data["turns"]
+    assert [t["prompt"] for t in turns if not t["active"]] == ["PROMPT-HELD that is taken back"]
+    assert [t["turn"] for t in turns if t["active"]] == [1, 2, 3, 4, 5, 6]
 
 
 def test_the_picker_shows_the_fork_by_its_title_and_opens_it(rewound: Recording, play_claude: Play) -> None:
@@ -20,6 +76,27 @@ def test_the_picker_shows_the_fork_by_its_title_and_opens_it(rewound: Recording,
         opened.switch_to(f"[Fork] {prompt('PAIR')}")
         assert opened.ask(prompt("NEXT")) == [*rewound.before(1), NEXT]
     chat.check_untouched()
+
+
+def test_back_in_the_clients_shell_mode_takes_the_session_that_is_open(
+        rewound: Recording, play_claude: Play, home: Path) -> None:
+    chat = play_claude(rewound)
+    chat.client.env["PATH"] = f"{rewind_command(home)}:{chat.client.env['PATH']}"
+    chat.client.ask(prompt("ELSEWHERE"))  # a later session of the same project
+    before = set(chat.path.parent.glob("*.jsonl"))
+    with chat.client.open(chat.session) as opened:
+        opened.shell("rewind back 2")
+    fork, = before ^ set(chat.path.parent.glob("*.jsonl"))
+    assert chat.other(fork.stem).hear() == [*rewound.before(2), NEXT]
+
+
+def rewind_command(home: Path) -> Path:
+    """A directory with the command, as an installation would have it."""
+    command = home / "bin" / "rewind"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{PROGRAM}" "$@"\n')
+    command.chmod(0o755)
+    return command.parent
 
 
 def test_in_place_is_refused_while_the_session_is_open(rewound: Recording, play_claude: Play) -> None:

@@ -116,7 +116,6 @@ def test_a_fork_after_the_original_was_deleted(plain_droid: Recording, play_droi
     chat = play_droid(plain_droid)
     chat.rewind.save()
     chat.path.unlink()
-    chat.path.with_suffix(".settings.json").unlink()
     restored = chat.rewind.json("restore", "last", "--context-only")
     heard = chat.other(restored["fork"]["session_id"]).hear()
     assert prompts(heard) == [*PLAIN, "NEXT"]
@@ -141,6 +140,20 @@ def test_a_title_rewritten_after_the_checkpoint_does_not_move_its_place(droid: D
     chat.check_untouched()
 
 
+def test_sessions_are_found_where_the_environment_says(droid: Droid, rewind: Rewind, home: Path) -> None:
+    droid.config = home / "elsewhere" / ".factory"
+    droid.config.parent.mkdir()
+    for env in (droid.env, rewind.env):
+        env["FACTORY_HOME_OVERRIDE"] = str(droid.config.parent)
+    droid.choose_model()
+    rewind.init()
+    with droid.open() as opened:
+        opened.ask(prompt("PAIR"))
+        opened.ask(prompt("MORE"))
+    fork = Conversation(droid, rewind, opened.session).back(1)
+    assert prompts(fork.hear()) == ["PAIR", "NEXT"]
+
+
 def test_back_both_takes_back_what_a_shell_command_made(droid: Droid, rewind: Rewind) -> None:
     rewind.init()
     with droid.open() as opened:
@@ -151,7 +164,7 @@ def test_back_both_takes_back_what_a_shell_command_made(droid: Droid, rewind: Re
     assert (droid.project / "made.txt").exists()
     chat = Conversation(droid, rewind, opened.session)
     found = chat.back_json(1, "--both")
-    assert found["code"] == {"checkpoint": saved, "exact": False}
+    assert (found["code"]["checkpoint"], found["code"]["exact"]) == (saved, False)
     assert not (droid.project / "made.txt").exists()
     assert (droid.project / "note.txt").read_text() == "first\n"
     assert prompts(chat.other(found["fork"]["session_id"]).hear()) == ["WRITE", "NEXT"]

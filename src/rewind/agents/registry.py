@@ -6,7 +6,7 @@ import os
 import stat
 
 from rewind import quickjson
-from rewind.agents.profile import Profile, ProfileInvalid, holds, make_profile
+from rewind.agents.profile import Profile, holds
 from rewind.errors import RewindError
 from rewind.files import read_bounded
 from rewind.paths import rewind_home
@@ -70,6 +70,8 @@ def _own_profiles(folder: str) -> list[Profile]:
 
 
 def _load(path: str) -> Profile:
+    from rewind.agents.check import ProfileInvalid, make_profile
+
     try:
         data = quickjson.loads(read_bounded(path, _MAX_BYTES))
     except (ValueError, RecursionError) as error:

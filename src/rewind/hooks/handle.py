@@ -137,6 +137,8 @@ class _Hook:
         event = self.event
         if event.name != "PreToolUse" or not event.tool_kind or not self.settings.get("protect"):
             return ""
+        if event.tool_kind == EDIT and not any(map(self._may_be_ours, event.files())):
+            return ""
         from rewind.hooks.guard import Places, guard_command, guard_file
 
         places = Places(self.project.root, self.project.state, self.project.home)
@@ -147,6 +149,12 @@ class _Hook:
         except Exception as error:
             write_log(self.project.state, f"guard: {type(error).__name__}: {error}")
             return ""
+
+    def _may_be_ours(self, path: str) -> bool:
+        """Cheap, and wrong only in that it says yes too often: most edits are of a file of the project."""
+        both = path + os.path.realpath(path)
+        places = (os.path.realpath(self.project.state), os.path.realpath(self.project.home))
+        return ".agent" in both or ".rewind" in both or any(place in both for place in places)
 
     def _run(self) -> Outcome:
         self._note_session()
