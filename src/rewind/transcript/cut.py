@@ -56,13 +56,20 @@ def _around(file: BinaryIO, offset: int) -> Iterator[Event]:
 
 def _before_prompt(file: BinaryIO, profile: Profile, offset: int,
                    trigger: dict[str, Any]) -> Cut | None:
-    """A prompt's own line is never there when its hook runs. One that was typed while a turn ran carries the
-    id of that turn, whose line is there: so its text decides."""
+    """A prompt's own line is not there yet when its hook runs; it was only if the checkpoint was late. One
+    that was typed while a turn ran carries the id of that turn: so its text has a say."""
+    return (_find_prompt(events_forward(file, offset), profile, trigger, sure=False)
+            or _find_prompt(_around(file, offset), profile, trigger, sure=True))
+
+
+def _find_prompt(events: Iterator[Event], profile: Profile, trigger: dict[str, Any], *,
+                 sure: bool) -> Cut | None:
+    """By id and text; unless it must be `sure`, by one of them where no prompt has both."""
     key, wanted = profile.prompt["joinKey"], trigger.get("promptId")
     text = str(trigger.get("promptText") or "").strip()
     by_id: Cut | None = None
     by_text: Cut | None = None
-    for event in events_forward(file, offset) if text else _around(file, offset):
+    for event in events:
         entry = entry_of(event, profile)
         if entry is None or not entry.prompt:
             continue
@@ -73,7 +80,7 @@ def _before_prompt(file: BinaryIO, profile: Profile, offset: int,
             return cut
         by_id = by_id or (cut if is_it else None)
         by_text = by_text or (cut if says_it else None)
-    return by_text or by_id
+    return None if sure else by_text or by_id
 
 
 def _after_turn(file: BinaryIO, profile: Profile, offset: int,

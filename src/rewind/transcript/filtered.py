@@ -58,10 +58,13 @@ def _dropped(entries: list[Entry], leaf: str) -> set[str]:
         # the leaf goes, too, though no prompt began it.
         if entry.id in dropped:
             continue
-        branch = {e.id for e in follow(entry, by_id.get, main_before)}
-        if leaf in branch:
+        beyond = list(follow(entry, by_id.get, main_before))
+        ids = [e.id for e in beyond]
+        leads = leaf in ids
+        beyond = beyond[:ids.index(leaf)] if leads else beyond
+        if leads and not any(e.is_compaction for e in beyond):
             break
-        dropped |= branch - ancestors
+        dropped |= {e.id for e in beyond} - ancestors
     return dropped
 
 

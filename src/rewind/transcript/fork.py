@@ -66,7 +66,7 @@ def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
     resumed = tail.leaf()
     if resumed is not None and resumed.id == cut.leaf:
         return Content(whole, None)
-    if _honours_leaf(profile, tail):
+    if _honours_leaf(profile, tail, cut.leaf):
         return Content(whole, cut.leaf)
     return Content(kept_ranges(file, profile, cut), None)
 
@@ -95,10 +95,14 @@ def _has_header(file: BinaryIO, profile: Profile, cut: Cut) -> bool:
     return cut.offset >= length > 0 and bool(events) and holds(wanted, events[0].data)
 
 
-def _honours_leaf(profile: Profile, tail: Tail) -> bool:
-    """By the version that wrote the latest lines: older clients ignore the line that names a leaf."""
+def _honours_leaf(profile: Profile, tail: Tail, leaf: str) -> bool:
+    """By the version that wrote the latest lines: older clients ignore the line that names a leaf. And
+    Claude Code 2.1.325 does when a compaction stands between it and the end."""
     since = profile.leaf and profile.leaf["since"]
     if not profile.leaf:
+        return False
+    at = tail.find(leaf)
+    if at is None or any(e.is_compaction and e.offset > at.offset for e in tail.entries):
         return False
     written = next((e.version for e in tail.entries if e.version), "")
     return not since or _version(written) >= _version(since)
