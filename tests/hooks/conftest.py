@@ -1,0 +1,28 @@
+"""A protected project and an agent in it, for every test of the hooks."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.register_assert_rewrite("hook_scene")
+
+from hook_scene import Hooks  # noqa: E402
+
+
+@pytest.fixture
+def bare(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hooks]:
+    """An agent in a directory that nobody protects."""
+    # A hook has one thread; a test runner may have more.
+    warnings.filterwarnings("ignore", ".*multi-threaded, use of fork", DeprecationWarning)
+    (project / "a.txt").write_text("a\n")
+    yield Hooks(project, home, monkeypatch)
+
+
+@pytest.fixture
+def hooks(bare: Hooks) -> Hooks:
+    """An agent in a project that is protected, on the default tier."""
+    return bare.protect()

@@ -1,0 +1,257 @@
+"""The shell script that agents call: whatever is missing or broken, it exits with 0 and says nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Optional
+
+import pytest
+
+from hook_scene import SESSION, SHIM, run_hook
+from rewind.install.shim import NAME, shim_text
+from rewind_cli import CHECKOUT, Result, Rewind, clean_env
+
+SHELLS = [shell for shell in ("/bin/sh", "/bin/dash", "/bin/bash", "/bin/busybox", "/bin/zsh", "/bin/ksh")
+          if os.path.exists(shell)]
+ACTIONS = ("session-start", "user-prompt-submit", "pre-tool-use", "post-tool-use", "stop", "session-end")
+
+
+class Installed:
+    """A copy of the library with a shim beside it, as `rewind install` leaves them."""
+
+    def __init__(self, top: Path, home: Path, project: Path) -> None:
+        self.home = home
+        self.project = project
+        self.system = top / "system of it's user"  # a name that needs quoting
+        self.library = self.system / "lib-1"
+        shutil.copytree(CHECKOUT / "src" / "rewind", self.library / "rewind",
+                        ignore=shutil.ignore_patterns("__pycache__"))
+        self.log = home / ".rewind" / "rewind.log"
+        self.log.parent.mkdir()
+        self.shim = self.system / NAME
+        self.write(os.path.realpath(sys.executable))
+
+    @property
+    def package(self) -> Path:
+        return self.library / "rewind"
+
+    def write(self, python: str) -> None:
+        entry = str(self.package / "hooks" / "entry.py")
+        self.shim.write_text(shim_text(python, entry, str(self.log)))
+        self.shim.chmod(0o755)
+
+    def run(self, action: str = "user-prompt-submit", data: Optional[bytes] = None, shell: str = "",
+            **env: str) -> Result:
+        command = [*([shell, "sh"] if shell.endswith("busybox") else [shell] if shell else []), self.shim, action]
+        return run_hook(command, self.payload() if data is None else data, self.home, self.project,
+                        CLAUDECODE="1", CLAUDE_PROJECT_DIR=str(self.project), **env)
+
+    def payload(self, **fields: Any) -> bytes:
+        transcript = self.home / ".claude" / "projects" / "-p" / f"{SESSION}.jsonl"
+        return json.dumps({"session_id": SESSION, "transcript_path": str(transcript), "prompt": "x",
+                           "cwd": str(self.project), **fields}).encode()
+
+    def logged(self) -> list[str]:
+        return self.log.read_text().splitlines() if self.log.exists() else []
+
+
+@pytest.fixture
+def installed(tmp_path: Path, home: Path, project: Path) -> Installed:
+    return Installed(tmp_path, home, project)
+
+
+def silent(result: Result) -> bool:
+    return (result.code, result.out, result.err) == (0, "", "")
+
+
+@pytest.mark.parametrize("shell", ["", *SHELLS])
+def test_it_makes_a_checkpoint(installed: Installed, rewind: Rewind, shell: str) -> None:
+    rewind.init()
+    assert silent(installed.run(shell=shell))
+    assert len(rewind.names()) == 2
+    assert not installed.logged()
+
+
+def test_the_checkouts_own_shim_makes_a_checkpoint(rewind: Rewind, home: Path, project: Path,
+                                                   installed: Installed) -> None:
+    rewind.init()
+    result = run_hook([SHIM, "user-prompt-submit"], installed.payload(), home, project, CLAUDECODE="1",
+                      REWIND_PYTHON=sys.executable)
+    assert silent(result) and len(rewind.names()) == 2
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_block_and_its_sentence_reach_the_agent(installed: Installed, rewind: Rewind, shell: str) -> None:
+    rewind.init()
+    data = installed.payload(tool_name="Bash", tool_input={"command": "rewind restore last"}, tool_use_id="t")
+    result = installed.run("pre-tool-use", data, shell)
+    assert result.code == 2 and result.out == ""
+    assert len(result.err.strip().splitlines()) == 1
+
+
+def test_the_warning_reaches_the_agent(installed: Installed) -> None:
+    data = installed.payload(tool_name="Edit", tool_input={"file_path": "a"}, tool_use_id="t")
+    result = installed.run("post-tool-use", data)
+    assert (result.code, result.out) == (0, "")
+    assert result.err == "[rewind] Warning: No .agent/rewind/ found. Run 'rewind init' first.\n"
+
+
+@pytest.mark.parametrize("action", ["", "stopp", "--help", "-c", "pre-tool-use; exit 2", "$(exit 2)", "../x"])
+def test_an_unknown_action_does_nothing(installed: Installed, rewind: Rewind, action: str) -> None:
+    rewind.init()
+    assert silent(installed.run(action))
+    assert len(rewind.names()) == 1
+
+
+def test_no_action_at_all_does_nothing(installed: Installed) -> None:
+    assert silent(run_hook([installed.shim], b"", installed.home, installed.project))
+
+
+# the interpreter
+
+def test_an_interpreter_that_moved_is_replaced_by_the_one_on_the_path(installed: Installed, rewind: Rewind,
+                                                                     tmp_path: Path) -> None:
+    rewind.init()
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "python3").symlink_to(os.path.realpath(sys.executable))
+    installed.write("/no/such/python3.99")
+    assert silent(installed.run(PATH=f"{folder}:{os.environ['PATH']}"))
+    assert len(rewind.names()) == 2
+
+
+def fake(path: Path, script: str) -> str:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(script)
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+@pytest.mark.parametrize("status", [1, 2, 3, 126, 127, 139, 255])
+def test_whatever_status_python_has_the_agent_sees_0(installed: Installed, tmp_path: Path, action: str,
+                                                     status: int) -> None:
+    script = f"#!/bin/sh\necho noise >&2\nexit {status}\n"
+    installed.write(fake(tmp_path / "bin" / "python3", script))
+    assert silent(installed.run(action))
+    assert len(installed.logged()) == 1
+    assert f"exit status {status}" in installed.logged()[0] and action in installed.logged()[0]
+
+
+def test_an_interpreter_that_is_killed_is_logged(installed: Installed, tmp_path: Path) -> None:
+    installed.write(fake(tmp_path / "bin" / "python3", "#!/bin/sh\nkill -9 $$\n"))
+    result = installed.run()
+    assert (result.code, result.out) == (0, "") and len(installed.logged()) == 1
+
+
+def test_no_interpreter_anywhere_is_logged(installed: Installed, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    installed.write("/no/such/python3")
+    result = installed.run(shell="/bin/sh", PATH=str(tmp_path / "empty"))
+    assert silent(result) and len(installed.logged()) == 1
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_log_that_cannot_be_written_is_not_worth_a_word(installed: Installed, tmp_path: Path,
+                                                          shell: str) -> None:
+    installed.log = tmp_path / "no" / "such" / "folder" / "rewind.log"
+    installed.write(fake(tmp_path / "bin" / "python3", "#!/bin/sh\nexit 1\n"))
+    assert silent(installed.run(shell=shell))
+
+
+# the library
+
+MODULES = ("__init__.py", "errors.py", "files.py", "paths.py", "quickjson.py", "config/load.py",
+           "config/settings.py", "agents/registry.py", "agents/profile.py", "agents/schemas/claude.json",
+           "config/tiers/balanced.json", "hooks/entry.py", "hooks/handle.py", "hooks/event.py", "hooks/decide.py",
+           "hooks/state.py", "hooks/log.py", "hooks/checkpoint.py", "hooks/session_file.py", "controller.py",
+           "store/objects.py", "snapshot/scan.py")
+
+
+@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize("how", ["deleted", "half-written"])
+def test_a_library_that_is_half_there_is_silent_and_logged(installed: Installed, rewind: Rewind, module: str,
+                                                           how: str) -> None:
+    rewind.init()
+    path = installed.package / module
+    if how == "deleted":
+        path.unlink()
+        if module == "__init__.py":
+            pytest.skip("a package works without it")
+    else:
+        text = path.read_text()
+        path.write_text(text[:len(text) // 2] + "\n((( cut")
+    assert silent(installed.run())
+    project_log = rewind.state / "rewind.log"
+    lines = [*installed.logged(), *(project_log.read_text().splitlines() if project_log.exists() else [])]
+    assert len(lines) == 1, lines
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_a_library_that_was_deleted_is_silent_and_logged(installed: Installed, action: str) -> None:
+    shutil.rmtree(installed.library)
+    assert silent(installed.run(action))
+    assert len(installed.logged()) == 1
+
+
+def test_a_library_of_empty_files_is_silent(installed: Installed, rewind: Rewind) -> None:
+    """As after a loss of power, when the names were written and the bytes were not."""
+    rewind.init()
+    for path in installed.package.rglob("*.py"):
+        path.write_bytes(b"")
+    assert silent(installed.run())
+
+
+def test_a_whole_home_that_was_deleted_is_silent(installed: Installed, rewind: Rewind) -> None:
+    rewind.init()
+    shutil.rmtree(installed.home)
+    installed.home.mkdir()
+    assert silent(installed.run())
+
+
+# the environment
+
+def test_variables_of_python_do_not_reach_it(installed: Installed, rewind: Rewind, tmp_path: Path) -> None:
+    rewind.init()
+    (tmp_path / "evil").mkdir()
+    (tmp_path / "evil" / "zlib.py").write_text("raise SystemExit(2)")
+    (tmp_path / "evil" / "os.py").write_text("raise SystemExit(2)")
+    folder = str(tmp_path / "evil")
+    assert silent(installed.run(PYTHONPATH=folder, PYTHONHOME=folder, PYTHONSTARTUP=folder + "/os.py"))
+    assert len(rewind.names()) == 2
+
+
+def test_modules_in_the_project_are_not_imported(installed: Installed, rewind: Rewind) -> None:
+    rewind.init()
+    for name in ("zlib", "rewind", "json", "sqlite3", "time", "hashlib"):
+        (rewind.project / f"{name}.py").write_text("raise SystemExit(2)")
+    assert silent(installed.run())
+    assert len(rewind.names()) == 2
+
+
+def test_an_almost_empty_environment_is_enough(installed: Installed, rewind: Rewind) -> None:
+    rewind.init()
+    done = subprocess.run([installed.shim, "user-prompt-submit"], input=installed.payload(), cwd="/",
+                          env={"HOME": str(installed.home), "CLAUDECODE": "1"}, capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert len(rewind.names()) == 2
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", "</dev/null", ">/dev/full"])
+def test_streams_that_are_closed_or_full_upset_nothing(installed: Installed, rewind: Rewind, closed: str) -> None:
+    rewind.init()
+    done = subprocess.run(["/bin/sh", "-c", f'"$1" user-prompt-submit {closed}', "sh", str(installed.shim)],
+                          input=installed.payload(), cwd=installed.project, capture_output=True, timeout=60,
+                          env={**clean_env(installed.home), "CLAUDECODE": "1"})
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_it_is_read_by_the_strictest_shell(installed: Installed) -> None:
+    for shell in SHELLS:
+        command = [shell, *(["sh"] if shell.endswith("busybox") else []), "-n", str(installed.shim)]
+        assert subprocess.run(command, capture_output=True).returncode == 0, shell
