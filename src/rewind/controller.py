@@ -341,9 +341,9 @@ class Controller:
             return forks.undelete(self.state, text)
 
     def deleted_forks(self) -> list[dict[str, Any]]:
-        from rewind.checkpoint import forks
+        from rewind.checkpoint.take_back import trashed
 
-        return forks.trashed(self.state)
+        return trashed(self.state)
 
     def resume_command(self, info: SessionInfo) -> str:
         from rewind.checkpoint.chat import resume_command

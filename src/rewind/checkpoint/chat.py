@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rewind.agents.profile import Profile
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
+    from rewind.transcript.fork import Fork
 
     Note = Callable[[dict[str, Any]], None]
 
@@ -101,6 +102,9 @@ def plan_of_record(state: State, record: Record) -> ChatPlan:
     except BaseException:
         plan.close()
         raise
+    if not plan.cut.exact:
+        plan.notes.append("The exact place could not be found any more, so the conversation goes as far as"
+                          " the transcript did when the checkpoint was made.")
     if plan.is_from_store:
         plan.notes.append("The transcript is gone or was rewritten; the store had it still.")
     return plan
@@ -206,12 +210,16 @@ def make_fork(state: State, plan: ChatPlan, note: Note) -> Done:
     folder = os.path.dirname(plan.original)
     if not os.path.isdir(folder):
         make_private_dir(folder)  # the agent's own directory of this project, deleted since
-    branches = Branches(state)  # one that is damaged says so before there is a fork that nobody knows of
-    fork = write_fork(plan.source, plan.profile, plan.cut, original=plan.original)
-    branch = new_branch(fork, plan.session_id, plan.profile.name, turns_before(plan), plan.cut.offset)
-    branches.add(branch)
-    note({"fork": {key: branch[key] for key in ("sessionId", "path", "agent", "size", "header")}})
-    note_in_index(plan.profile, branch)
+    turns = turns_before(plan)
+
+    def appears(fork: Fork) -> None:
+        """Known before it is there: a fork that never came does no harm, one that nobody knows does."""
+        branch = new_branch(fork, plan.session_id, plan.profile.name, turns, plan.cut.offset)
+        Branches(state).add(branch)
+        note({"fork": {key: branch[key] for key in ("sessionId", "path", "agent", "size", "header")}})
+
+    fork = write_fork(plan.source, plan.profile, plan.cut, original=plan.original, appears=appears)
+    note_in_index(plan.profile, Branches(state).find(fork.session_id) or {})
     done.fork = {"session_id": fork.session_id, "path": fork.path, "title": fork.title,
                  "resume": resume_command(state, plan.profile, fork.session_id, fork.path)}
     done.notes = plan.notes
@@ -228,7 +236,7 @@ def turns_before(plan: ChatPlan) -> int | None:
 
 def note_in_index(profile: Profile, branch: dict[str, Any]) -> None:
     """Where the agent's directory has an index of its sessions, the fork is in it."""
-    folder = os.path.dirname(branch["path"])
+    folder = os.path.dirname(str(branch.get("path")))
     if os.path.exists(os.path.join(folder, INDEX)):
         index = read_index(branch["path"], profile)
         first = index.turns[0].prompt if index.turns else ""
@@ -266,12 +274,19 @@ def rewrite_in_place(state: State, plan: ChatPlan, note: Note, *, force: bool) -
     fields = {"backup": done.backup, "path": plan.original, "agent": plan.profile.name}
     rewrite(plan.original, plan.source, plan.profile, plan.cut, done.backup,
             lambda: note({"transcript_backup": fields}))
+    note({"transcript_backup": {**fields, "made": stamp_of(plan.original)}})
     if os.path.exists(os.path.join(os.path.dirname(plan.original), INDEX)):
         update_index(os.path.dirname(plan.original), plan.session_id,
                      {"modified": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
                       "messageCount": len(read_index(plan.original, plan.profile).chain)})
     done.notes = plan.notes
     return done
+
+
+def stamp_of(path: str) -> list[int]:
+    """By which we know later whether a transcript is still as we left it."""
+    info = os.stat(path)
+    return [info.st_size, info.st_mtime_ns]
 
 
 def free_backup_name(state: State, path: str) -> str:

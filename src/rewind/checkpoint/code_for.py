@@ -36,7 +36,8 @@ def code_at_prompt(state: State, session: SessionFile, boundary: int) -> CodeAt 
         found = _of_prompt(file, session.profile, boundary, records) or _of_first_tool(
             file, session.profile, boundary, records)
         if found:
-            return CodeAt(found, True)
+            # One that was made late may hold what the turn did already.
+            return CodeAt(found, not found.trigger.get("late"))
         for id in _family(state, session.session_id):
             near = _last_before(file, session.profile, boundary, [r for r in records if _session(r) == id])
             if near:

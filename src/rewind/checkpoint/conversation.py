@@ -14,7 +14,7 @@ from rewind.errors import RewindError, StoreDamaged
 from rewind.files import PRIVATE_FILE, write_all
 from rewind.store.blobs import CHUNK
 from rewind.transcript.cursor import head_of, header_length, make_cursor, tail_of
-from rewind.transcript.lines import end_of_lines, open_transcript, read_at, size_of
+from rewind.transcript.lines import end_of_lines, open_transcript, read_at
 from rewind.transcript.names import session_id_of
 
 TYPE_CHECKING = False
@@ -27,10 +27,14 @@ if TYPE_CHECKING:
     from rewind.checkpoint.state import State
     from rewind.store.objects import ObjectStore
 
+_PATIENCE = 3
+
+
 class Captured:
     """A conversation that is in the store and waits for its checkpoint's record."""
 
-    def __init__(self, data: dict[str, Any], file: str | None = None) -> None:
+    def __init__(self, data: dict[str, Any], top: bytes, file: str | None = None) -> None:
+        self.top = top  # line 1, as it was when the rest was read
         self.data = data  # the record's field `transcript`
         self._file = file  # to be copied whole, where the checkpoint is an archive
 
@@ -50,27 +54,35 @@ class Captured:
 def capture(state: State, path: str, profile: Profile) -> Captured | None:
     """Store what is new in a transcript, up to its last complete line. The caller holds the lock."""
     with open_transcript(path) as file:
-        size = size_of(file)
-        end = end_of_lines(file, size)
-        if not end:
-            return None
-        header = min(header_length(file), end)
-        session_id = session_id_of(path)
-        data: dict[str, Any] = {"agent": profile.name, "original_path": path, "sessionId": session_id}
-        if state.settings.get("storage.format") == "archive":
-            lines = _count_lines(file, 0, end)
-            data["snapshot"] = {"file": FILE, "bytes": end}
-            data["cursor"] = make_cursor(file, profile, end, lines, header)
-            return Captured(data, path)
-        snapshot, lines = _store(state, file, session_id, header, end)
-        data["snapshot"] = snapshot
+        for _ in range(_PATIENCE):
+            captured = _capture(state, file, path, profile)
+            # Droid rewrites line 1 in place, which moves the rest while we read: then once more.
+            if captured is None or read_at(file, 0, len(captured.top)) == captured.top:
+                return captured
+    return captured
+
+
+def _capture(state: State, file: BinaryIO, path: str, profile: Profile) -> Captured | None:
+    top = read_at(file, 0, header_length(file))  # before the rest: whether it moved is seen by this
+    header, end = len(top), end_of_lines(file)
+    if not end:
+        return None
+    session_id = session_id_of(path)
+    data: dict[str, Any] = {"agent": profile.name, "original_path": path, "sessionId": session_id}
+    if state.settings.get("storage.format") == "archive":
+        lines = _count_lines(file, 0, end)
+        data["snapshot"] = {"file": FILE, "bytes": end}
         data["cursor"] = make_cursor(file, profile, end, lines, header)
-        return Captured(data)
+        return Captured(data, top, path)
+    snapshot, lines = _store(state, file, session_id, top, end)
+    data["snapshot"] = snapshot
+    data["cursor"] = make_cursor(file, profile, end, lines, header)
+    return Captured(data, top)
 
 
-def _store(state: State, file: BinaryIO, session_id: str, header: int,
+def _store(state: State, file: BinaryIO, session_id: str, top: bytes,
            end: int) -> tuple[dict[str, Any], int]:
-    store = state.objects
+    store, header = state.objects, len(top)
     last = _continues(state, file, session_id, header, end)
     start = header + last.end if last else header
     lines = int(last.data["lines"]) if last else 0
@@ -84,8 +96,7 @@ def _store(state: State, file: BinaryIO, session_id: str, header: int,
                 "pieces": pieces, "lines": lines, "head": head_of(file, header, end),
                 "tail": tail_of(file, header, end)}
         last = Link(store.put(quickjson.dumps(data).encode()), data)
-    top = store.put(read_at(file, 0, header))
-    return ({"header": top.hex(), "body": last.oid.hex(), "bytes": end}, lines + (header > 0))
+    return ({"header": store.put(top).hex(), "body": last.oid.hex(), "bytes": end}, lines + (header > 0))
 
 
 def _continues(state: State, file: BinaryIO, session_id: str, header: int, end: int) -> Link | None:

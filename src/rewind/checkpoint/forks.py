@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewind.checkpoint.branches import Branches
-from rewind.checkpoint.take_back import bring_from_trash, is_in_trash, move_to_trash
+from rewind.checkpoint.take_back import bring_from_trash, move_to_trash, trashed
 from rewind.checkpoint.which_session import recorded_session
 from rewind.errors import RewindError
 from rewind.transcript.find import SessionNotFound
@@ -63,15 +63,11 @@ def check_deletable(state: State, info: SessionInfo) -> None:
                            hint="Close it first.")
 
 
-def trashed(state: State) -> list[dict[str, Any]]:
-    return [b for b in Branches(state).all if is_in_trash(state, b)]
-
-
 def undelete(state: State, session_id: str) -> str:
     """Bring a deleted fork back to where it was; returns its id."""
     found = [b for b in trashed(state) if b["sessionId"] == session_id
              or (len(session_id) >= 6 and b["sessionId"].startswith(session_id))]
-    if len(found) != 1:
+    if len({b["sessionId"] for b in found}) != 1:
         raise SessionNotFound(name=session_id, hint="`rewind forks list` shows what is in the trash.")
-    bring_from_trash(state, {**found[0], "trash": found[0]["trashed"]})
+    bring_from_trash(state, found[0])
     return str(found[0]["sessionId"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 
+from rewind.agents.registry import is_under_root, profile_named
 from rewind.checkpoint import restore as going_back
 from rewind.checkpoint.chat import (
     ChatPlan,
@@ -51,8 +52,12 @@ def restore_checkpoint(state: State, record: Record, *, mode: str, paths: list[b
     with contextlib.ExitStack() as stack:
         plan: ChatPlan | None = None
         notes: list[str] = []
-        if mode != "code":
-            plan, notes = _chat_plan(state, record, stack, needed=mode == "chat" or in_place)
+        failed = False
+        begun = _begun(state, record) if mode == "both" else None
+        if begun:
+            plan, in_place = begun.plan, begun.in_place
+        elif mode != "code":
+            plan, notes, failed = _chat_plan(state, record, stack, needed=mode == "chat" or in_place)
         step = _ChatStep(state, plan, in_place, force) if plan else None
         if step:
             step.check()
@@ -65,29 +70,54 @@ def restore_checkpoint(state: State, record: Record, *, mode: str, paths: list[b
                                         skip_backup=skip_backup, progress=progress,
                                         position=record.sequence, chat=step)
         result.chat = step.done if step else None
+        result.lacks_chat = failed
         result.notes = notes + (result.chat.notes if result.chat else [])
         return result
 
 
+class _Begun:
+    """The conversation's part of a step that a killed process left half done; no plan when that is done."""
+
+    def __init__(self, plan: ChatPlan | None, in_place: bool) -> None:
+        self.plan = plan
+        self.in_place = in_place
+
+
+def _begun(state: State, record: Record) -> _Begun | None:
+    """Finishing a `back` means cutting where it wanted to, not where the code's checkpoint stands."""
+    entry = state.history().interrupted()
+    wanted = entry.get("chat") if entry and entry["checkpoint"] == record.name else None
+    if entry is None or not isinstance(wanted, dict):
+        return None
+    path, offset = wanted.get("path"), wanted.get("offset")
+    profile = profile_named(str(wanted.get("agent")), state.project.home)
+    if entry.get("fork") or entry.get("transcript_backup") or not isinstance(path, str) or \
+            not isinstance(offset, int) or not is_under_root(profile, path):
+        return _Begun(None, False)
+    return _Begun(ChatPlan(profile, path, path, Cut(offset, wanted.get("leaf"))),
+                  bool(wanted.get("in_place")))
+
+
 def _chat_plan(state: State, record: Record, stack: contextlib.ExitStack, *,
-               needed: bool) -> tuple[ChatPlan | None, list[str]]:
-    """The conversation's part; where it cannot be had, the code alone is better than nothing."""
+               needed: bool) -> tuple[ChatPlan | None, list[str], bool]:
+    """The conversation's part, what to say about it, and whether it should have been had and was not: the
+    code alone is better than nothing."""
     try:
         plan = stack.enter_context(plan_of_record(state, record))
         plan.check()
-        return plan, []
+        return plan, [], False
     except NoConversation:
         if needed:
             raise
-        return None, []
+        return None, [], False
     except NothingBeforeCut as error:
         if needed:
             raise
-        return None, [f"{error.message} {error.hint}"]
+        return None, [f"{error.message} {error.hint}"], False
     except RewindError as error:
         if needed:
             raise
-        return None, [f"The conversation is left out: {error.message}"]
+        return None, [f"The conversation is left out: {error.message}"], True
 
 
 class _ChatStep:
@@ -113,8 +143,7 @@ class _ChatStep:
             self.done = make_fork(self.state, self.plan, note)
 
     def alone(self, action: str) -> None:
-        history = self.state.history()
-        self(lambda fields: history.add_chat_step(action, fields))
+        self(self.state.history().chat_step(action))
 
 
 # prompts
@@ -187,6 +216,9 @@ def _about_code(code: CodeAt | None) -> str:
 
 
 def rewind_back(state: State, plan: BackPlan, *, force: bool, progress: Progress | None) -> Back:
+    half_done = state.history().interrupted()
+    if half_done and half_done.get("chat"):
+        raise BackInterrupted(checkpoint=half_done["checkpoint"])
     result = Back(plan)
     step: _ChatStep | None = _ChatStep(state, plan.chat, plan.in_place, force)
     if plan.start_anew:
@@ -197,12 +229,25 @@ def rewind_back(state: State, plan: BackPlan, *, force: bool, progress: Progress
     if plan.code:
         record = plan.code.record
         result.code = going_back.restore(state, record, action="back", force=force, progress=progress,
-                                         position=record.sequence, chat=step)
+                                         position=record.sequence, chat=step,
+                                         wanted=_wanted(plan) if step else None)
     elif step:
         step.alone("back")
     result.chat = step.done if step else None
     result.notes += result.chat.notes if result.chat else []
     return result
+
+
+def _wanted(plan: BackPlan) -> dict[str, Any]:
+    """What the history must know to finish it, should this process be killed."""
+    return {"agent": plan.chat.profile.name, "path": plan.chat.original, "offset": plan.chat.cut.offset,
+            "leaf": plan.chat.cut.leaf, "in_place": plan.in_place}
+
+
+class BackInterrupted(RewindError):
+    """The last step back was interrupted, so what it left is not counted on."""
+
+    hint = "`rewind restore {checkpoint}` finishes it, `rewind undo-restore` takes it back."
 
 
 # back from there
@@ -230,11 +275,7 @@ def redo(state: State, target: dict[str, Any], *, force: bool, progress: Progres
     notes: list[str] = []
 
     def chat(note: Note) -> None:
-        history = state.history()
-        own = history.redo[-1].get("chat") or {}
-        fields, said = go_forward(state, own, history.save)
-        notes.extend(said)
-        note(fields)
+        notes.extend(go_forward(state, forward or {}, note))
 
     if forward:
         check_take_back(state, forward, force)
@@ -245,7 +286,7 @@ def redo(state: State, target: dict[str, Any], *, force: bool, progress: Progres
                                     chat=chat if forward else None)
     else:
         history = state.history()
-        chat(lambda fields: history.add_chat_step("redo", fields))
+        chat(history.chat_step("redo"))
         result = Restored(None, RestorePlan(""))
     result.notes = notes
     return result

@@ -13,6 +13,7 @@ from rewind.files import read_bounded, write_atomic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 FORMAT = 1
@@ -66,10 +67,12 @@ class History:
         """The step that a killed process left half done."""
         return self.entries[-1] if self.entries and self.entries[-1].get("in_progress") else None
 
-    def begin(self, action: str, checkpoint: str, backup: str | None,
-              paths: list[str] | None) -> dict[str, Any]:
-        """Written before the first change of the tree, so that a crash is seen afterwards."""
+    def begin(self, action: str, checkpoint: str, backup: str | None, paths: list[str] | None,
+              chat: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Written before the first change of the tree, so that a crash is seen afterwards. `chat` is what
+        is to become of the conversation, where the checkpoint does not tell."""
         entry = self._entry(action, checkpoint, backup, paths)
+        entry.update({"chat": chat} if chat else {})
         half_done = self.interrupted()
         if half_done and half_done["checkpoint"] == checkpoint and half_done.get("paths") == paths:
             # Finishing it: the way back stays the state before it first began.
@@ -92,11 +95,13 @@ class History:
     def finish(self, entry: dict[str, Any], position: int | None, *, partial: bool) -> None:
         """The step is done: a restore or undo can be redone later, a redo is used up."""
         entry["in_progress"] = False
+        entry.pop("chat", None)
         first = entry.pop("resumes", None)
         if first:
             entry["backup_checkpoint"] = first["backup_checkpoint"]
             entry["position_before"] = first["position_before"]
-            entry["transcript_backup"] = first.get("transcript_backup") or entry.get("transcript_backup")
+            for part in ("transcript_backup", "fork"):
+                entry[part] = first.get(part) or entry.get(part)
         if entry["action"] == "redo":
             entry["redone"] = self.redo.pop()
         elif entry["backup_checkpoint"] or entry.get("transcript_backup"):
@@ -121,20 +126,29 @@ class History:
             self.redo.append(step)
 
     def _leads_out_of(self, redo: dict[str, Any], entry: dict[str, Any]) -> bool:
-        left = entry["backup_checkpoint"] or ""
-        return bool(redo["checkpoint"] == left and redo.get("chat") == _way_forward(entry)
-                    and (left or entry.get("transcript_backup")))
+        left, rewritten = entry["backup_checkpoint"] or "", entry.get("transcript_backup") or {}
+        told = (redo.get("chat") or {}).get("transcript") or {}
+        return bool(redo["checkpoint"] == left and told.get("backup") == rewritten.get("backup")
+                    and (left or rewritten))
 
-    def add_chat_step(self, action: str, fields: dict[str, Any]) -> None:
-        """A step that leaves the code alone. One that is half done stays the last: it must be told."""
-        entry = {**self._entry(action, "", None, None), **fields, "in_progress": False}
-        at = len(self.entries) - 1 if self.interrupted() else len(self.entries)
-        self.entries.insert(at, entry)
-        if action == "redo":
-            entry["redone"] = self.redo.pop()
-        elif entry["transcript_backup"]:
-            self._push_redo("", self.position, None, _way_forward(entry))
-        self.save()
+    def chat_step(self, action: str) -> Callable[[dict[str, Any]], None]:
+        """A step that leaves the code alone: the returned function notes it, and what is added to it later.
+        A step that is half done stays the last one: it must be told."""
+        entry: dict[str, Any] = {}
+
+        def note(fields: dict[str, Any]) -> None:
+            if entry:
+                self.note(entry, fields)
+                return
+            entry.update({**self._entry(action, "", None, None), **fields, "in_progress": False})
+            self.entries.insert(len(self.entries) - 1 if self.interrupted() else len(self.entries), entry)
+            if action == "redo":
+                entry["redone"] = self.redo.pop()
+            elif entry["transcript_backup"]:
+                self._push_redo("", self.position, None, _way_forward(entry))
+            self.save()
+
+        return note
 
     def note(self, entry: dict[str, Any], fields: dict[str, Any]) -> None:
         """What a step is about to do, or has just done, besides the code."""

@@ -62,11 +62,12 @@ class Restored:
         self.backup: Record | None = None
         self.chat: Done | None = None
         self.notes: list[str] = []
+        self.lacks_chat = False  # it was wanted, and could not be had
         self.remaining: list[tuple[bytes, str]] = []
 
     @property
     def complete(self) -> bool:
-        return not self.remaining
+        return not self.remaining and not self.lacks_chat
 
 
 def plan_only(state: State, record: Record, paths: list[bytes] | None,
@@ -102,11 +103,12 @@ def restore(state: State, record: Record, *, action: str = "restore",
             paths: list[bytes] | None = None, expected: RestorePlan | None = None,
             force: bool = False, skip_backup: bool = False, leaving: Record | None = None,
             progress: Progress | None = None, position: int | None = None,
-            chat: ChatStep | None = None) -> Restored:
+            chat: ChatStep | None = None, wanted: dict[str, Any] | None = None) -> Restored:
     """Bring the tree (or the given paths) back to the checkpoint. The caller holds the lock.
 
     `leaving` is the checkpoint that the last step had restored, when this one takes it back; `chat` does
-    the conversation's part once the code is in place, and tells the history what it does.
+    the conversation's part once the code is in place, and tells the history what it does; `wanted` says
+    what that is, for whoever must finish it.
     """
     with contextlib.ExitStack() as stack:
         source = stack.enter_context(Source(state, record))
@@ -115,7 +117,7 @@ def restore(state: State, record: Record, *, action: str = "restore",
                            None if force else expected)
         stack.callback(ready.draft.close)
         return _apply(state, source, ready, action=action, paths=paths,
-                      skip_backup=skip_backup, position=position, chat=chat)
+                      skip_backup=skip_backup, position=position, chat=chat, wanted=wanted)
 
 
 class _Ready:
@@ -284,21 +286,23 @@ def _refuse_if_changed(expected: RestorePlan, plan: RestorePlan) -> None:
 
 
 def _apply(state: State, source: Source, ready: _Ready, *, action: str, paths: list[bytes] | None,
-           skip_backup: bool, position: int | None, chat: ChatStep | None) -> Restored:
+           skip_backup: bool, position: int | None, chat: ChatStep | None,
+           wanted: dict[str, Any] | None) -> Restored:
     plan = ready.plan
     result = Restored(source.record, plan)
     result.remaining = [(k.path, k.reason) for k in plan.conflicts]
     history = state.history()
     if not plan.changes and not history.interrupted():
         if chat:
-            chat(lambda fields: history.add_chat_step(action, fields))
+            chat(history.chat_step(action))
         if not paths and not plan.conflicts:
             history.note_arrival(action, position, redone=chat is None)
         return result
     if not skip_backup:
         result.backup = _write_backup(state, ready.draft, source.record)
     names = [os.fsdecode(p) for p in paths] if paths else None
-    entry = history.begin(action, source.record.name, result.backup.name if result.backup else None, names)
+    entry = history.begin(action, source.record.name, result.backup.name if result.backup else None, names,
+                          wanted)
     _run(state, source, ready.applier, result, paths)
     try:
         if chat:

@@ -6,12 +6,13 @@ from __future__ import annotations
 import errno
 import os
 
+from rewind import quickjson
 from rewind.agents.registry import is_under_root, profile_named
 from rewind.checkpoint.branches import Branches
-from rewind.checkpoint.chat import BACKUPS, check_ours, free_backup_name, note_in_index
+from rewind.checkpoint.chat import BACKUPS, check_ours, free_backup_name, note_in_index, stamp_of
 from rewind.checkpoint.which_session import recorded_session
 from rewind.errors import RewindError
-from rewind.files import make_private_dir
+from rewind.files import make_private_dir, read_bounded, write_atomic
 from rewind.transcript.cursor import header_length
 from rewind.transcript.entries import entry_of
 from rewind.transcript.in_place import copy_whole, put_back, same_bytes
@@ -29,8 +30,10 @@ if TYPE_CHECKING:
     from rewind.checkpoint.state import State
 
     Save = Callable[[], None]
+    Note = Callable[[dict[str, Any]], None]
 
 TRASH = "trash"
+TOLD = "fork.json"  # in each directory of the trash: what lies there and where it was
 
 
 class TakenBack:
@@ -48,63 +51,70 @@ def take_back(state: State, entry: dict[str, Any], save: Save) -> TakenBack:
     if isinstance(fork, dict):
         _fork_to_trash(state, fork, result, save)
     if isinstance(rewritten, dict) and rewritten.get("path"):
-        result.forward["transcript"] = _change_places(state, rewritten, result, save)
+        def note(fields: dict[str, Any]) -> None:
+            rewritten["other"] = fields["backup"]
+            save()
+
+        result.forward["transcript"] = _change_places(state, rewritten, result, note)
     return result
 
 
-def go_forward(state: State, forward: dict[str, Any], save: Save) -> tuple[dict[str, Any], list[str]]:
-    """Do it again: the fields for the new step in the history, and what to say."""
-    fields: dict[str, Any] = {}
+def go_forward(state: State, forward: dict[str, Any], note: Note) -> list[str]:
+    """Do it again. What is done is noted in the new step of the history before it is done."""
     result = TakenBack()
     fork, rewritten = forward.get("fork"), forward.get("transcript")
     if isinstance(fork, dict):
+        _check_return(state, fork)
+        note({"fork": {key: value for key, value in fork.items() if key != "trash"}})
         if not os.path.lexists(str(fork.get("path"))):  # else killed after this was done
             bring_from_trash(state, fork)
-        fields["fork"] = fork
         result.notes.append(f"The fork is back: {fork.get('sessionId')}")
     if isinstance(rewritten, dict) and rewritten.get("path"):
-        fields["transcript_backup"] = _change_places(state, rewritten, result, save)
-    return fields, result.notes
+        done = _change_places(state, rewritten, result, lambda fields: note({"transcript_backup": fields}))
+        note({"transcript_backup": done})
+    return result.notes
 
 
 def check_take_back(state: State, entry: dict[str, Any], force: bool) -> None:
     """Refuse before anything is touched: a rewritten session that a client has open stays as it is."""
     rewritten = entry.get("transcript_backup") or entry.get("transcript")
-    if isinstance(rewritten, dict) and rewritten.get("path") and not force:
-        profile = profile_named(str(rewritten.get("agent")), state.project.home)
-        path = str(rewritten["path"])
-        session = session_id_of(path)
-        recorded = recorded_session(state, session)
-        # Not by its age alone: we wrote it ourselves just now.
-        if is_open(profile, session, recorded):
-            raise SessionInUse(reason=why_open(profile, session, path, recorded))
+    if not isinstance(rewritten, dict) or not rewritten.get("path") or force:
+        return
+    profile = profile_named(str(rewritten.get("agent")), state.project.home)
+    path = str(rewritten["path"])
+    session = session_id_of(path)
+    recorded = recorded_session(state, session)
+    reason = why_open(profile, session, path, recorded)
+    # Its age alone says nothing if it is as we left it.
+    if reason and (is_open(profile, session, recorded) or not _is_as_made(path, rewritten.get("made"))):
+        raise SessionInUse(reason=reason)
 
 
-def _change_places(state: State, rewritten: dict[str, Any], result: TakenBack,
-                   save: Save) -> dict[str, Any]:
+def _is_as_made(path: str, made: object) -> bool:
+    return not os.path.lexists(path) or made == stamp_of(path)
+
+
+def _change_places(state: State, rewritten: dict[str, Any], result: TakenBack, note: Note) -> dict[str, Any]:
     """Put the backup in the transcript's place, and what was there into a backup of its own."""
     path, backup = str(rewritten["path"]), rewritten.get("backup")
     profile = profile_named(str(rewritten.get("agent")), state.project.home)
     check_ours(profile, path)
     if backup and (os.path.dirname(backup) != state.project.path(BACKUPS) or os.path.islink(backup)):
         raise NotAFork(path=backup)
+    fields: dict[str, Any] = {"path": path, "agent": profile.name}
     if same_bytes(path, backup) if backup else not os.path.lexists(path):  # killed after this was done
-        return {"backup": rewritten.get("other") or backup, "path": path, "agent": profile.name}
-    kept = free_backup_name(state, path) if os.path.lexists(path) else None
-
-    def note() -> None:
-        rewritten["other"] = kept
-        save()
-
+        return {**fields, "backup": rewritten.get("other") or backup}
+    fields["backup"] = kept = free_backup_name(state, path) if os.path.lexists(path) else None
     if backup:
-        put_back(backup, path, kept, note)
+        put_back(backup, path, kept, lambda: note(dict(fields)))
+        fields["made"] = stamp_of(path)
     else:  # there was no such file before
         make_private_dir(state.project.path(BACKUPS))
-        note()
+        note(fields)
         move_file(path, str(kept))
     result.notes.append("The transcript has changed places with its backup" + (
         f"; what it was until now is in {kept}" if kept else "."))
-    return {"backup": kept, "path": path, "agent": profile.name}
+    return fields
 
 
 # trash
@@ -156,7 +166,7 @@ def was_continued(state: State, fork: dict[str, Any]) -> bool:
         # Droid may have rewritten line 1 since, which moves the rest.
         made_up_to = header_length(file) + size - header
         entries = (entry_of(event, profile) for event in events_forward(file, made_up_to))
-        return size_of(file) < made_up_to or any(entry and entry.prompt for entry in entries)
+        return size_of(file) < made_up_to or any(entry and entry.tells for entry in entries)
 
 
 def move_to_trash(state: State, fork: dict[str, Any], save: Save) -> None:
@@ -167,19 +177,38 @@ def move_to_trash(state: State, fork: dict[str, Any], save: Save) -> None:
     save()
     folder = state.project.path(TRASH, fork["trash"])
     make_private_dir(folder)
-    Branches(state).change(session, {"trashed": fork["trash"], "path": path, "agent": profile.name})
+    told = {"sessionId": session, "path": path, "agent": profile.name}
+    write_atomic(os.path.join(folder, TOLD), quickjson.dump_file(told))
     for one in (path, *sidecar_paths(path, profile)):  # what is left beside it does no harm
         if os.path.lexists(one):
             move_file(one, os.path.join(folder, os.path.basename(one)))
     remove_from_index(os.path.dirname(path), session)
 
 
-def is_in_trash(state: State, branch: dict[str, Any]) -> bool:
-    """Whether the trash has the transcript itself: a deletion may have been killed before that."""
-    name, session = branch.get("trashed"), branch.get("sessionId")
-    return (isinstance(name, str) and isinstance(session, str) and is_session_id(name)
-            and is_session_id(session)
-            and os.path.lexists(state.project.path(TRASH, name, session + SUFFIX)))
+def trashed(state: State) -> list[dict[str, Any]]:
+    """The forks in the trash, the latest deletion of each first; `trash` is the directory's name."""
+    top = state.project.path(TRASH)
+    found = []
+    for name in sorted(os.listdir(top), key=_by_age, reverse=True) if os.path.isdir(top) else ():
+        told = _told(os.path.join(top, name))
+        if told and is_session_id(name) and os.path.lexists(
+                os.path.join(top, name, str(told.get("sessionId")) + SUFFIX)):
+            found.append({**told, "trash": name})
+    return found
+
+
+def _told(folder: str) -> dict[str, Any] | None:
+    try:
+        told = quickjson.loads(read_bounded(os.path.join(folder, TOLD), 1 << 20))
+    except (OSError, ValueError, RecursionError, RewindError):
+        return None
+    known = isinstance(told, dict) and is_session_id(str(told.get("sessionId")))
+    return told if known else None
+
+
+def _by_age(name: str) -> tuple[str, int]:
+    session, _, number = name.partition(".")
+    return session, int(number) if number.isdigit() else 0
 
 
 def _free_name(state: State, session: str) -> str:
@@ -196,22 +225,28 @@ class PlaceTaken(RewindError):
     hint = "Move that session away first: {path}"
 
 
+def _check_return(state: State, fork: dict[str, Any]) -> None:
+    """Whether it is still there to be brought back."""
+    _, path, session = _checked(state, fork)
+    kept = [one["trash"] for one in trashed(state) if one["sessionId"] == session]
+    if fork.get("trash") not in kept and not os.path.lexists(path):
+        raise RewindError(f"The trash does not hold it any more: {session}", hint="It cannot be had back.")
+
+
 def bring_from_trash(state: State, fork: dict[str, Any]) -> None:
     profile, path, session = _checked(state, fork)
-    name = fork.get("trash")
-    folder = state.project.path(TRASH, str(name))
-    if not is_in_trash(state, {"trashed": name, "sessionId": session}):
-        raise RewindError(f"The trash does not hold it any more: {session}", hint="It cannot be had back.")
     if os.path.lexists(path):
         raise PlaceTaken(session=session, path=path)
+    _check_return(state, fork)
+    folder = state.project.path(TRASH, str(fork["trash"]))
     make_private_dir(os.path.dirname(path))
     for one in (*sidecar_paths(path, profile), path):
         kept = os.path.join(folder, os.path.basename(one))
         if os.path.lexists(kept) and not os.path.lexists(one):
             move_file(kept, one)
+    os.unlink(os.path.join(folder, TOLD))
     if not os.listdir(folder):
         os.rmdir(folder)
-    Branches(state).change(session, {"trashed": None})
     note_in_index(profile, {**(Branches(state).find(session) or {}), "path": path})
 
 

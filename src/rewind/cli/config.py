@@ -3,6 +3,10 @@
 Each beats the one before: default, tier, your own file (~/.rewind/config.json), the project's
 file. Changes go into the project's file, or with `--global` into your own; outside a project
 there is only yours.
+
+`--register-hooks` makes the agents that are found call Rewind, with the hooks of the tier in force, and
+`--unregister-hooks` takes them out of the agents' settings again; with `--in-project` it is this
+project's settings of the agents, for all who work in it.
 """
 
 from __future__ import annotations
@@ -11,13 +15,14 @@ import json
 import os
 import sys
 
+from rewind.cli.hook_options import change_hooks, hook_options, hooks_json, report_hooks, tell_other_tier
 from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.style import safe, style_for
 from rewind.config.edit import set_value, unset_value
 from rewind.config.load import CONFIG_FILE, load_usable
 from rewind.config.settings import BY_KEY, GROUPS, unknown
 from rewind.config.strictjson import invalid
-from rewind.errors import NotInitialised, UsageError
+from rewind.errors import DONE, PARTIAL, NotInitialised, UsageError
 from rewind.paths import rewind_home
 
 TYPE_CHECKING = False
@@ -26,12 +31,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.config.load import Settings
+    from rewind.install.installer import Registered
     from rewind.paths import Project
 
 summary = "show or change the settings"
 examples = ("rewind config", "rewind config storage.maxSizeMb",
             "rewind config --set maxFileSizeMb=250", "rewind config --tier aggressive --global",
-            "rewind config --unset maxFileSizeMb")
+            "rewind config --unset maxFileSizeMb", "rewind config --register-hooks")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,13 +49,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tier", choices=BY_KEY["tier"].choices, help="the same as --set tier=…")
     parser.add_argument("--global", action="store_true", dest="everywhere",
                         help="change your own file instead of the project's")
+    parser.add_argument("--register-hooks", action="store_true",
+                        help="make the agents call Rewind, as the tier says")
+    parser.add_argument("--unregister-hooks", action="store_true", help="take those hooks out again")
+    parser.add_argument("--in-project", action="store_true",
+                        help="with these two: in the project's own settings of the agents")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be changed")
 
 
 def run(args: argparse.Namespace) -> int:
     place = _Place(args)
+    hooks = hook_options(args)
     wanted = [_split(text) for text in args.set] + ([("tier", args.tier)] if args.tier else [])
-    if not wanted and not args.unset:
+    if not wanted and not args.unset and not hooks:
         return _show(args, place)
     if args.key:
         raise UsageError("KEY shows a setting; it does not go with a change.",
@@ -59,8 +71,11 @@ def run(args: argparse.Namespace) -> int:
     if not args.dry_run:
         for change in changes:
             change.apply()
-    _report(changes, args)
-    return 0
+    changed = change_hooks(hooks, args, place.home, place.project, args.tier) if hooks else []
+    _report(changes, changed, args)
+    if not hooks and any(change.key == "tier" for change in changes):
+        tell_other_tier(place.home, place.project)
+    return PARTIAL if any(one.problem for one in changed) else DONE
 
 
 class _Place:
@@ -135,11 +150,13 @@ class _Change:
             self.value = set_value(self.file, self.key, self.text, self.in_project)
 
 
-def _report(changes: list[_Change], args: argparse.Namespace) -> None:
+def _report(changes: list[_Change], hooks: list[Registered], args: argparse.Namespace) -> None:
     if args.json:
         print_json({"changed": [{"key": c.key, "value": c.value, "unset": c.text is None,
-                                 "file": c.file} for c in changes if c.done], "dryRun": args.dry_run})
+                                 "file": c.file} for c in changes if c.done],
+                    "hooks": hooks_json(hooks), "dryRun": args.dry_run})
         return
+    report_hooks(hooks, args)
     for change in changes:
         if change.moved:
             note(f"{change.key} can only be set for all projects, so your own file was taken.")

@@ -15,7 +15,7 @@ def _start() -> None:
     sys.path.insert(0, library)
     # Last of all: only the user interfaces look for something there, and only they pay for it.
     sys.path.append(os.path.join(os.path.dirname(library), "venv", "lib",
-                                 "python%d.%d" % sys.version_info[:2], "site-packages"))
+                                 f"python{sys.version_info[0]}.{sys.version_info[1]}", "site-packages"))
     from rewind.cli.main import run
 
     run()

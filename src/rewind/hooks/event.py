@@ -30,8 +30,8 @@ class HookEvent:
         self.profile = profile
         self._data = data
         self.session = self._text("session")
-        self.transcript = self._text("transcript")
-        self.cwd = self._text("cwd")
+        self.transcript = _path(self._text("transcript"))
+        self.cwd = _path(self._text("cwd"))
         self.tool = self._text("tool")
         self.prompt = self._text("prompt")
         self.prompt_id = self._text("promptId")
@@ -39,7 +39,7 @@ class HookEvent:
         self.tool_use_id = self._text("toolUseId")
         self.source = self._text("source")
         self.subagent = self._text("subagent")
-        self.env_file = self._text("envFile")
+        self.env_file = _path(self._text("envFile"))
         found = self._value("input")
         self.input: dict[str, Any] = found if isinstance(found, dict) else {}
 
@@ -77,7 +77,7 @@ class HookEvent:
             named += [line[len(mark):].strip() for line in patch.split("\n") for mark in _FILE_MARKS
                       if line.startswith(mark)]
         return [os.path.normpath(os.path.join(self.cwd or os.getcwd(), name)) for name in named
-                if isinstance(name, str) and name and "\0" not in name]
+                if isinstance(name, str) and _path(name)]
 
     def change_size(self) -> int:
         """How many characters an edit is about: the longer of old and new, all edits together."""
@@ -111,6 +111,14 @@ class HookEvent:
         return {key: value for key, value in found.items() if value}
 
 
+def _path(text: str) -> str:
+    """Nothing, where no file can have this name: JavaScript may cut a string in the middle of a character."""
+    try:
+        return text if b"\0" not in os.fsencode(text) else ""
+    except UnicodeEncodeError:
+        return ""
+
+
 def _size(value: Any, depth: int = 0) -> int:
     if isinstance(value, str):
         return len(value)
@@ -138,6 +146,6 @@ def _profile(payload: dict[str, Any], environ: Mapping[str, str], home: str | No
     for profile in each_profile(home):
         for key in (profile.payload or {}).get("transcript", ()):
             path = payload.get(key)
-            if isinstance(path, str) and "\0" not in path and is_under_root(profile, path, environ):
+            if isinstance(path, str) and _path(path) and is_under_root(profile, path, environ):
                 return profile
     return profile_of_environment(environ, home)

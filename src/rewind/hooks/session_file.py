@@ -41,13 +41,13 @@ class SessionFile:
         """A session starts or goes on: it is the latest now; a turn is not running yet."""
         client = _client(event, environ)
         self._become_latest(event, {"env_file": env_file, "client": client, "running": False,
-                                    "started": now()})
+                                    "started": now(), "ended": None})
 
     def turn(self, event: HookEvent, running: bool) -> None:
         """A turn begins or ends. The session may be new to us: Droid's start can go by unseen."""
         if self.data.get("session_id") == event.session and self.data.get("running") == running:
             return
-        self._become_latest(event, {"running": running})
+        self._become_latest(event, {"running": running, "ended": None})
 
     def end(self, event: HookEvent) -> None:
         """The client is gone: nobody has this session open any more."""

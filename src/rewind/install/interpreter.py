@@ -19,9 +19,10 @@ def base_interpreter() -> str:
     """
     own = os.path.realpath(sys.executable)
     found = [getattr(sys, "_base_executable", None) or own, own]
-    for path in dict.fromkeys(candidate for path in found for candidate in _behind(os.path.realpath(path))):
-        if version_of(path) == sys.version_info[:2]:
-            return path
+    for path in dict.fromkeys(found):
+        for candidate in _behind(os.path.realpath(path)):
+            if version_of(candidate) == sys.version_info[:2]:
+                return candidate
     return own
 
 
@@ -31,7 +32,7 @@ def _behind(path: str) -> list[str]:
     for config in (os.path.join(os.path.dirname(folder), "pyvenv.cfg"), os.path.join(folder, "pyvenv.cfg")):
         home = _home_in(config)
         if home:
-            names = ("python%d.%d" % sys.version_info[:2], "python3", "python")
+            names = (f"python{sys.version_info[0]}.{sys.version_info[1]}", "python3", "python")
             return [os.path.realpath(os.path.join(home, name)) for name in names]
     return [path]
 

@@ -103,7 +103,7 @@ def _prune(system: System, kept: set[str | None]) -> None:
 def sweep(system: System) -> None:
     """Remove what an installation that was killed left; the lock says that it is dead."""
     for name in os.listdir(system.folder):
-        if name.startswith(".") and (name.endswith(".tmp") or name.endswith(".tmp.old")):
+        if name.startswith(".") and name.endswith((".tmp", ".tmp.old")):
             _remove(os.path.join(system.folder, name))
 
 

@@ -87,9 +87,16 @@ def read_baked(script: str) -> Baked | None:
         words = shlex.split(text, comments=True)
     except (OSError, ValueError, RewindError):
         return None
-    found = {name: value for name, equals, value in (word.partition("=") for word in words) if equals}
-    if "python" not in found or "entry" not in found:
-        return None
-    # Of `python=` the first counts: the second is what the script falls back to.
-    python = next(word[len("python="):] for word in words if word.startswith("python="))
-    return Baked(python, found["entry"])
+    found: dict[str, str] = {}
+    for name, equals, value in (word.partition("=") for word in words):
+        if equals:
+            found.setdefault(name, value)  # the first `python=`: the second is what the script falls back to
+    return Baked(found["python"], found["entry"]) if {"python", "entry"} <= found.keys() else None
+
+
+def script_in(command: str) -> str:
+    """The file that a registered command starts."""
+    try:
+        return next(iter(shlex.split(command)), "")
+    except ValueError:
+        return ""

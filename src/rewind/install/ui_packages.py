@@ -29,7 +29,8 @@ def fits(system: System) -> bool:
 
 
 def packages_folder(system: System) -> str:
-    return os.path.join(system.venv, "lib", "python%d.%d" % sys.version_info[:2], "site-packages")
+    return os.path.join(system.venv, "lib", f"python{sys.version_info[0]}.{sys.version_info[1]}",
+                        "site-packages")
 
 
 def _run(command: list[str]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from rewind.agents.profile import pick
 from rewind.transcript.chain import Tail
 from rewind.transcript.entries import USER, entry_of, is_compaction
-from rewind.transcript.lines import end_of_lines, events_forward
+from rewind.transcript.lines import end_of_lines, events_forward, size_of
 from rewind.transcript.prompts import content_of, prompt_text
 
 TYPE_CHECKING = False
@@ -44,7 +44,7 @@ def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str
     cut = finder(file, profile, offset, trigger) if finder else None
     if cut is None:
         # Without keys, or where they lead nowhere.
-        cut = Cut(min(offset, end_of_lines(file)), None, finder is None)
+        cut = Cut(end_of_lines(file, min(offset, size_of(file))), None, finder is None)
     return _out_of_compaction(file, profile, cut)
 
 

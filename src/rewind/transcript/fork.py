@@ -23,6 +23,7 @@ from rewind.transcript.titles import FORK_PREFIX, read_title
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, BinaryIO
 
     from rewind.agents.profile import Profile
@@ -120,9 +121,10 @@ def new_session_id() -> str:
     return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
 
 
-def write_fork(source: str, profile: Profile, cut: Cut, *, original: str) -> Fork:
+def write_fork(source: str, profile: Profile, cut: Cut, *, original: str,
+               appears: Callable[[Fork], None] | None = None) -> Fork:
     """Make a fork beside `original`, out of `source`: the same file, or what the store has of it.
-    It appears there complete, or not at all."""
+    It appears there complete, or not at all; `appears` is told right before."""
     folder, parent = os.path.dirname(original), session_id_of(original)
     session_id = new_session_id()
     path = os.path.join(folder, session_id + ".jsonl")
@@ -134,15 +136,16 @@ def write_fork(source: str, profile: Profile, cut: Cut, *, original: str) -> For
         fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), PRIVATE_FILE)
         try:
             _write(fd, file, profile, content, session_id, parent, title)
-            size = os.fstat(fd).st_size
+            with open_transcript(temp) as made:
+                fork = Fork(session_id, path, os.fstat(fd).st_size, header_length(made), title)
+            if appears:
+                appears(fork)
             _appear(temp, path)
         finally:
             os.close(fd)
             _remove(temp)
-    with open_transcript(path) as made:
-        header = header_length(made)
     copy_sidecars(original, path, profile)
-    return Fork(session_id, path, size, header, title)
+    return fork
 
 
 def sweep(folder: str) -> None:

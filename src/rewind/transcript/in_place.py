@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO
 
+    Note = Callable[[], None]
+
     from rewind.agents.profile import Profile
     from rewind.transcript.cut import Cut
 
@@ -30,7 +32,7 @@ def copy_whole(path: str, target: str) -> None:
 
 
 def rewrite(path: str, source: str, profile: Profile, cut: Cut, backup: str | None,
-            note: Callable[[], None]) -> None:
+            note: Note) -> None:
     """Give `path` what a fork of `source` at this cut would hold; what it held goes to `backup`."""
     with open_transcript(source) as file:
         content = plan_content(file, profile, cut)
@@ -42,7 +44,7 @@ def rewrite(path: str, source: str, profile: Profile, cut: Cut, backup: str | No
         exchange(path, fill, backup, note)
 
 
-def put_back(kept: str, path: str, backup: str | None, note: Callable[[], None]) -> None:
+def put_back(kept: str, path: str, backup: str | None, note: Note) -> None:
     """Give `path` the bytes of an earlier backup; what it held goes to a backup of its own."""
     with open_transcript(kept) as file:
         exchange(path, lambda fd: copy_range(file, 0, size_of(file), fd), backup, note)
@@ -63,7 +65,7 @@ def same_bytes(one: str, other: str) -> bool:
         return False
 
 
-def exchange(path: str, fill: Callable[[int], None], backup: str | None, note: Callable[[], None]) -> None:
+def exchange(path: str, fill: Callable[[int], None], backup: str | None, note: Note) -> None:
     """Replace a transcript. `note` is called when all is ready, right before the file is replaced; until
     then nothing is changed, and a failure leaves nothing behind. `backup` is None when there is no file."""
     if backup is None:
@@ -120,7 +122,7 @@ def _stamp_of(info: os.stat_result) -> tuple[int, int, int]:
     return info.st_ino, info.st_size, info.st_mtime_ns
 
 
-def _replace(path: str, fill: Callable[[int], None], ready: Callable[[], None], mtime: int | None) -> None:
+def _replace(path: str, fill: Callable[[int], None], ready: Note, mtime: int | None) -> None:
     """`mtime`: the file keeps it, for nobody has said anything; its age tells whether it is in use."""
     folder = os.path.dirname(path)
     make_private_dir(folder)

@@ -54,9 +54,18 @@ def is_busy(profile: Profile, session_id: str, recorded: dict[str, Any] | None =
 
 def _clients(profile: Profile, register: str, session_id: str) -> list[dict[str, Any]]:
     assert profile.liveness is not None
-    field, start = profile.liveness["session"], profile.liveness["start"]
-    return [entry for pid, entry in _entries(register)
-            if pick(entry, field) == session_id and _lives(pid, pick(entry, start))]
+    rule = profile.liveness
+    return [entry for pid, entry in _entries(register) if pick(entry, rule["session"]) == session_id
+            and (_is_elsewhere(pick(entry, rule.get("domain"))) or _lives(pid, pick(entry, rule["start"])))]
+
+
+def _is_elsewhere(domain: object) -> bool:
+    """In a container that shares this home its number means nothing to us: it may well be alive."""
+    try:
+        own = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return False
+    return isinstance(domain, str) and "pid:[" in domain and not domain.endswith(own)
 
 
 def _recorded_client(recorded: dict[str, Any] | None) -> bool | None:

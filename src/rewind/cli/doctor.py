@@ -1,0 +1,52 @@
+"""Say every reason why Rewind might not be protecting this project, each with its fix. Changes nothing.
+
+Ends with 0 when there is no problem; warnings may be left.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from rewind.cli.session import print_json
+from rewind.cli.style import safe, style_for
+from rewind.errors import DONE, FAILED, RewindError
+from rewind.install.doctor import examine
+from rewind.install.finding import OK, PROBLEM, WARNING
+from rewind.paths import rewind_home
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from rewind.install.finding import Finding
+
+summary = "find out why a project might not be protected"
+examples = ("rewind doctor", "rewind doctor -C ~/src/app")
+_COLOURS = {OK: "green", WARNING: "yellow", PROBLEM: "red"}
+_INDENT = " " * 9
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """It has no options of its own."""
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.project and not os.path.isdir(args.project):
+        raise RewindError(f"There is no directory {args.project}", hint="Check the name.")
+    start = args.project or os.environ.get("REWIND_PROJECT_ROOT") or os.getcwd()
+    found = examine(rewind_home(), start)
+    well = all(one.status != PROBLEM for one in found)
+    if args.json:
+        print_json({"ok": well, "checks": [one._asdict() for one in found]})
+    else:
+        _print(found)
+    return DONE if well else FAILED
+
+
+def _print(found: list[Finding]) -> None:
+    paint = style_for(sys.stdout)
+    for one in found:
+        print(f"{paint(f'{one.status:<8}', _COLOURS[one.status])} {safe(one.message)}")
+        if one.fix:
+            print(f"{_INDENT}{paint(safe(one.fix), 'dim')}")

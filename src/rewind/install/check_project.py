@@ -1,0 +1,228 @@
+"""Is this project protected, and does it work? Its store, its hooks' errors, its newest conversation."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+
+from rewind import quickjson
+from rewind.agents.profile import pick
+from rewind.checkpoint import retention
+from rewind.checkpoint.branches import Branches
+from rewind.checkpoint.record import timestamp
+from rewind.checkpoint.state import State
+from rewind.errors import RewindError
+from rewind.files import read_bounded
+from rewind.install.finding import ok, problem, warning
+from rewind.snapshot.gitfiles import work_tree_top
+from rewind.snapshot.rules import MB
+from rewind.transcript.find import latest_sessions
+from rewind.transcript.lines import events_backward, open_transcript
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from rewind.config.load import Settings
+    from rewind.install.finding import Finding
+    from rewind.install.system import System
+    from rewind.paths import Project
+    from rewind.transcript.find import SessionFile
+
+_SLACK = 600.0  # seconds that a turn may take without an event that is worth a checkpoint
+_RECENT = 86_400.0
+_TOO_OFTEN = 3
+_MAX_BYTES = 1 << 20
+_TAIL = 64 << 10
+_LINES = 200
+_LOOK = "The log has more: {log}"
+
+
+# none here
+
+def check_place(start: str, settings: Settings) -> Finding:
+    """For a directory that is in no project."""
+    own = os.path.realpath(os.path.expanduser("~"))
+    start = os.path.realpath(start)
+    if (own + "/").startswith(start.rstrip("/") + "/"):
+        return warning("project", f"This is not the directory of a project: {start}",
+                       "Run `rewind doctor` in one, or with `-C DIR`.")
+    wanted = settings.get("init.auto")
+    top = work_tree_top(os.fsencode(start))
+    root = os.fsdecode(top) if top else start if wanted == "always" else ""
+    if wanted != "never" and root and not (own + "/").startswith(root.rstrip("/") + "/"):
+        return warning("project", f"Not protected yet. The next session of an agent here does it: {root}",
+                       "Run `rewind init` to do it now.")
+    return problem("project", f"Not protected, and hooks do not do it by themselves here (init.auto is"
+                              f" {wanted}): {start}", "Run `rewind init` in the project's top directory.")
+
+
+# the project
+
+def check_project(project: Project, system: System) -> Iterator[Finding]:
+    try:
+        state = State(project, forgiving=True)
+    except RewindError as error:
+        yield problem("project", error.message, error.hint)
+        return
+    try:
+        yield _writable(project)
+        for check in (_newest, _interrupted, _budget):
+            yield from _carefully(check(state, system))
+    finally:
+        state.close()
+    yield from _hook_errors(project, system)
+
+
+def _carefully(found: Iterator[Finding]) -> Iterator[Finding]:
+    try:
+        yield from found
+    except RewindError as error:
+        yield problem("store", error.message, error.hint)
+    except OSError as error:
+        yield problem("store", f"{error.strerror}: {error.filename}", "Check the permissions.")
+
+
+def _writable(project: Project) -> Finding:
+    read_only = bool(os.statvfs(project.state).f_flag & getattr(os, "ST_RDONLY", 1))
+    closed = [path for path in (project.state, project.path("checkpoints"), project.path("objects.db"))
+              if os.path.exists(path) and not os.access(path, os.W_OK)]
+    if read_only or closed:
+        where = closed[0] if closed else project.state
+        return problem("project", f"Rewind cannot write its state: {where}",
+                       "Check its owner, its permissions, and whether the disk is mounted read-only.")
+    return ok("project", f"Protected: {project.root}")
+
+
+def _newest(state: State, system: System) -> Iterator[Finding]:
+    """Whether hooks have made checkpoints of the latest conversation, and which client has it."""
+    by_hooks = [record for record in state.timeline.all() if record.trigger.get("event")]
+    last = max((record.created for record in by_hooks), default=0.0)
+    sessions = list(_sessions(state))
+    newest = sessions[0] if sessions else None
+    since = max(last, _installed(system))
+    if newest and since and newest.modified > since + _SLACK:
+        yield warning("checkpoints", f"{newest.profile.title} has worked here since the last checkpoint that"
+                                     f" a hook made, in session {newest.session_id}",
+                      "Restart the agent, so that it reads its settings again. If it stays, look at what else"
+                      " is said here.")
+    elif by_hooks:
+        yield ok("checkpoints", f"{len(by_hooks):,} by hooks, the last at {_shown(last)}")
+    else:
+        yield ok("checkpoints", "None by a hook yet: they begin with the next session of an agent")
+    yield from _clients(sessions)
+
+
+def _sessions(state: State) -> Iterator[SessionFile]:
+    """Latest first; without the forks that nobody has gone on with, which are of Rewind's own making."""
+    branches = Branches(state)
+    for session in latest_sessions(state.project.root, None, state.project.home):
+        made = branches.find(session.session_id)
+        if made is None or made.get("size") != session.size:
+            yield session
+
+
+def _installed(system: System) -> float:
+    try:
+        return os.stat(system.shim).st_mtime
+    except OSError:
+        return 0.0
+
+
+def _shown(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
+
+
+def _clients(sessions: list[SessionFile]) -> Iterator[Finding]:
+    latest: dict[str, SessionFile] = {}
+    for session in sessions:
+        latest.setdefault(session.profile.name, session)
+    for session in latest.values():
+        since = (session.profile.leaf or {}).get("since")
+        version = _version(session) if since else ""
+        if since and version and _numbers(version) < _numbers(since):
+            yield warning("client", f"{session.profile.title} {version} is old: it does not go on from where"
+                                    f" a conversation was cut, as {since} and later do.",
+                          f"Bring {session.profile.title} up to date.")
+
+
+def _version(session: SessionFile) -> str:
+    """Of the client that wrote last."""
+    try:
+        with open_transcript(session.path) as file:
+            for number, event in enumerate(events_backward(file)):
+                found = pick(event.data, session.profile.lines["version"])
+                if isinstance(found, str):
+                    return found
+                if number > _LINES:
+                    break
+    except RewindError:
+        pass
+    return ""
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d{1,9}", version)[:3])
+
+
+def _interrupted(state: State, system: System) -> Iterator[Finding]:
+    entry = state.history().interrupted()
+    if entry and not state.is_busy():
+        name = entry["checkpoint"]
+        yield problem("restore", f"A restore of {name} was interrupted, and hooks wait for its end.",
+                      f"`rewind undo-restore` takes it back, `rewind restore {name}` finishes it.")
+
+
+def _budget(state: State, system: System) -> Iterator[Finding]:
+    used, cap = retention.disk_use(state), state.settings.get("storage.maxSizeMb") * MB
+    if used > cap:
+        yield warning("disk", f"The checkpoints take {used / MB:,.0f} MB; storage.maxSizeMb allows"
+                              f" {cap / MB:,.0f}.",
+                      "`rewind gc` collects old ones, `rewind gc --keep N` more of them;"
+                      " `rewind config --set storage.maxSizeMb=…` allows more.")
+
+
+# what hooks left behind
+
+def _hook_errors(project: Project, system: System) -> Iterator[Finding]:
+    name, log = "hook errors", project.path("rewind.log")
+    data = _object(project.path("hook-state.json"))
+    errors, failures = data.get("errors"), data.get("failures")
+    last = errors[-1] if isinstance(errors, list) and errors and isinstance(errors[-1], dict) else {}
+    if isinstance(failures, int) and failures > 0:
+        said = f"{last.get('message', 'no reason was noted')} ({last.get('at', '')} {last.get('action', '')})"
+        times = "The last hook" if failures == 1 else f"The last {failures} hooks"
+        yield (problem if failures >= _TOO_OFTEN else warning)(
+            name, f"{times} could not make a checkpoint: {said}", _LOOK.format(log=log))
+        return
+    for path in (log, system.log):
+        line = _recent_line(path)
+        if line:
+            yield warning(name, f"A hook said in the last day: {line}", _LOOK.format(log=path))
+
+
+def check_log(system: System) -> Iterator[Finding]:
+    """Outside a project there is only the log for all."""
+    line = _recent_line(system.log)
+    if line:
+        yield warning("hook errors", f"A hook said in the last day: {line}", _LOOK.format(log=system.log))
+
+
+def _recent_line(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
+            lines = file.read(_TAIL).decode("utf-8", "replace").strip().splitlines()
+        return lines[-1] if lines and time.time() - timestamp(lines[-1].split(" ")[0]) < _RECENT else ""
+    except (OSError, ValueError, IndexError):
+        return ""
+
+
+def _object(path: str) -> dict[str, Any]:
+    try:
+        data = quickjson.loads(read_bounded(path, _MAX_BYTES))
+    except (OSError, ValueError, RecursionError, RewindError):
+        data = None
+    return data if isinstance(data, dict) else {}

@@ -1,0 +1,158 @@
+"""Many hooks at once, as real processes, also while a restore runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any
+
+from hook_scene import SESSION, entry_command
+from rewind_cli import Rewind, clean_env, tree_state
+
+MANY = 20
+
+
+class Running:
+    """A hook that was started and may still run."""
+
+    def __init__(self, rewind: Rewind, action: str, **fields: Any) -> None:
+        transcript = rewind.home / ".claude" / "projects" / "-p" / f"{SESSION}.jsonl"
+        data = {"session_id": SESSION, "transcript_path": str(transcript), "cwd": str(rewind.project), **fields}
+        self.process = subprocess.Popen(
+            [str(part) for part in entry_command(action)], cwd=rewind.project, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env={**clean_env(rewind.home), "CLAUDECODE": "1", "CLAUDE_PROJECT_DIR": str(rewind.project)})
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps(data).encode())
+        self.process.stdin.close()
+        self.process.stdin = None
+
+    def result(self) -> tuple[int, bytes, bytes]:
+        out, err = self.process.communicate(timeout=120)
+        return self.process.returncode, out, err
+
+
+def fire_many(rewind: Rewind, count: int = MANY) -> list[Running]:
+    """Prompts, ends of turns, edits and starts, all different."""
+    started = []
+    for number in range(count):
+        action, fields = [
+            ("user-prompt-submit", {"prompt": f"prompt {number}", "prompt_id": f"p{number}"}),
+            ("stop", {"prompt_id": f"p{number}"}),
+            ("pre-tool-use", {"tool_name": "Write", "tool_use_id": f"t{number}", "tool_input": {
+                "file_path": str(rewind.project / "d0" / f"f{number}.txt"), "content": "x" * 100}}),
+            ("session-start", {"source": "startup", "session_id": f"s{number}"}),
+        ][number % 4]
+        started.append(Running(rewind, action, **fields))  # type: ignore[arg-type]
+    return started
+
+
+def all_silent(started: list[Running]) -> bool:
+    results = [hook.result() for hook in started]
+    assert all(result == (0, b"", b"") for result in results), results
+    return True
+
+
+def fill(project: Path, version: str) -> None:
+    for folder in range(10):
+        (project / f"d{folder}").mkdir(exist_ok=True)
+        for number in range(30):
+            (project / f"d{folder}" / f"f{number}.txt").write_text(f"{version} {folder} {number}\n" * 20)
+
+
+def is_whole(rewind: Rewind, *, killed: bool = False) -> None:
+    """The store is sound, and every checkpoint that is there is there completely."""
+    found = rewind.json("validate", "--deep")
+    assert (found["ok"], found["problems"]) == (True, [])
+    on_disk = {path.name for path in (rewind.state / "checkpoints").iterdir()
+               if not killed or any(path.iterdir())}  # a name may be reserved when the end comes
+    assert on_disk == set(rewind.names(backups=True))
+    assert killed or not [n for n in os.listdir(rewind.state) if n.endswith(".tmp") or n.startswith("temporary")]
+
+
+def test_twenty_hooks_at_once_all_exit_with_0_and_leave_a_whole_store(rewind: Rewind) -> None:
+    fill(rewind.project, "one")
+    rewind.init()
+    assert all_silent(fire_many(rewind))
+    is_whole(rewind)
+    assert len(rewind.names()) > 1
+    json.loads((rewind.state / "session.json").read_text())
+    json.loads((rewind.state / "hook-state.json").read_text())
+
+
+def test_twenty_hooks_while_a_restore_runs_leave_a_whole_store(rewind: Rewind) -> None:
+    fill(rewind.project, "one")
+    rewind.init()
+    wanted = tree_state(rewind.project)
+    first = rewind.names()[0]
+    fill(rewind.project, "two")
+    (rewind.project / "new.txt").write_text("new\n")
+    rewind.save()
+    results: list[Any] = []
+    restoring = threading.Thread(target=lambda: results.append(rewind.run("restore", first, "--force")))
+    early = fire_many(rewind, MANY // 2)
+    restoring.start()
+    late = fire_many(rewind, MANY // 2)
+    restoring.join()
+    assert all_silent(early) and all_silent(late)
+    assert results[0].code == 0, results[0]
+    is_whole(rewind)
+    assert tree_state(rewind.project) == wanted
+
+
+def test_no_checkpoint_shows_a_tree_that_was_half_restored(rewind: Rewind, tmp_path: Path) -> None:
+    """Every checkpoint is wholly the one version or wholly the other."""
+    fill(rewind.project, "one")
+    rewind.init()
+    first = rewind.names()[0]
+    fill(rewind.project, "two")
+    rewind.save()
+    restoring = subprocess.Popen([*rewind.command, "restore", first, "--force"], cwd=rewind.project,
+                                 env=rewind.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE)
+    assert all_silent([Running(rewind, "stop", prompt_id=f"p{number}") for number in range(8)])
+    restoring.communicate(timeout=60)
+    assert restoring.returncode == 0
+    for name in rewind.names(backups=True):
+        out = tmp_path / name
+        rewind.ok("restore", name, "--to", out)
+        versions = {path.read_text().split(" ", 1)[0] for path in out.rglob("f*.txt")}
+        assert len(versions) == 1, name
+
+
+def test_an_event_that_is_told_twice_at_the_same_moment_makes_one_checkpoint(rewind: Rewind) -> None:
+    """Droid starts a hook that is registered twice twice, side by side."""
+    rewind.init()
+    for number in range(5):
+        fields = {"prompt": "the same", "prompt_id": f"p{number}"}
+        assert all_silent([Running(rewind, "user-prompt-submit", **fields) for _ in range(3)])
+    assert len(rewind.names()) == 6
+
+
+def test_hooks_that_are_killed_leave_a_whole_store(rewind: Rewind) -> None:
+    fill(rewind.project, "one")
+    rewind.init()
+    for number in range(12):
+        fill(rewind.project, f"version {number}")
+        hook = Running(rewind, "stop", prompt_id=f"p{number}")
+        try:
+            hook.process.wait(0.02 + number * 0.015)
+        except subprocess.TimeoutExpired:
+            hook.process.kill()
+        hook.process.communicate()
+    is_whole(rewind, killed=True)
+    assert all_silent([Running(rewind, "stop", prompt_id="last")])
+    assert rewind.json("list")["checkpoints"][0]["trigger"]["promptId"] == "last"
+
+
+def test_the_first_checkpoint_of_a_project_that_nobody_initialised_is_whole(rewind: Rewind) -> None:
+    """Five clients are started in a fresh repository at the same moment."""
+    fill(rewind.project, "one")
+    subprocess.run(["git", "init", "-q"], cwd=rewind.project, env=rewind.env, check=True)
+    assert all_silent([Running(rewind, "session-start", source="startup", session_id=f"s{number}")
+                       for number in range(5)])
+    assert rewind.names()
+    is_whole(rewind)

@@ -1,0 +1,444 @@
+"""The hook as agents start it. Whatever is on standard input, on the disk or in the way, the turn goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import string
+import subprocess
+import sys
+import tempfile
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hook_scene import ACTIONS, ENTRY, SESSION, SHIM, Case, entry_command, recorded, run_hook
+from hooks.test_handle import held_lock
+from rewind.hooks import entry
+from rewind.hooks.handle import WARNING
+from rewind_cli import CHECKOUT, Result, Rewind, chown_all, clean_env, git, tree_state
+
+EXAMPLES = int(os.environ.get("REWIND_EXAMPLES", "300"))
+HEAVY = ("sqlite3", "_sqlite3", "hashlib", "_hashlib", "subprocess", "json", "re", "pathlib", "dataclasses",
+         "logging", "typing", "enum", "tempfile", "shutil", "random", "socket", "threading", "argparse",
+         "rewind.controller", "rewind.store", "rewind.snapshot", "rewind.transcript", "rewind.checkpoint.state")
+
+
+def payload(rewind: Rewind, **fields: Any) -> dict[str, Any]:
+    transcript = rewind.home / ".claude" / "projects" / "-p" / f"{SESSION}.jsonl"
+    return {"session_id": SESSION, "transcript_path": str(transcript), "cwd": str(rewind.project),
+            "prompt": "x", **fields}
+
+
+def fire(rewind: Rewind, action: str, data: Any, **env: str) -> Result:
+    raw = data if isinstance(data, bytes) else json.dumps(data).encode()
+    return run_hook(entry_command(action), raw, rewind.home, rewind.project, CLAUDECODE="1",
+                    CLAUDE_PROJECT_DIR=str(rewind.project), **env)
+
+
+def silent(result: Result) -> bool:
+    return (result.code, result.out, result.err) == (0, "", "")
+
+
+def logged(rewind: Rewind) -> list[str]:
+    logs = (rewind.state / "rewind.log", rewind.home / ".rewind" / "rewind.log")
+    return [line for log in logs if log.exists() for line in log.read_text().splitlines()]
+
+
+def test_an_event_makes_a_checkpoint(rewind: Rewind) -> None:
+    rewind.init()
+    assert silent(fire(rewind, "user-prompt-submit", payload(rewind)))
+    assert len(rewind.names()) == 2 and not logged(rewind)
+
+
+def test_the_guard_says_93_and_one_sentence(rewind: Rewind) -> None:
+    rewind.init()
+    result = fire(rewind, "pre-tool-use", payload(rewind, tool_name="Bash", tool_use_id="t",
+                                                  tool_input={"command": "rewind undo"}))
+    assert result.code == 93 and result.out == "" and len(result.err.splitlines()) == 1
+
+
+# garbage
+
+GARBAGE = {
+    "nothing": b"", "a newline": b"\n", "spaces": b"   ", "binary": bytes(range(256)) * 50,
+    "text": b"hello", "half an object": b'{"session_id": "', "null": b"null", "a number": b"12",
+    "a list": b"[1,2]", "a text": b'"x"', "true": b"true", "NaN": b"NaN", "two objects": b"{}{}",
+    "an empty object": b"{}", "utf-16": '{"a": 1}'.encode("utf-16"), "bom": b"\xef\xbb\xbf{}",
+    "bad utf-8": b'{"prompt": "\xff\xfe"}', "deep lists": b"[" * 1_000_000, "deep objects": b'{"a":' * 200_000,
+    "deep and closed": b"[" * 100_000 + b"]" * 100_000, "a huge number": b'{"a": ' + b"9" * 10_000 + b"}",
+    "a huge text": b'{"prompt": "' + b"x" * 20_000_000 + b'"}', "nul bytes": b"\0" * 1000,
+    "a huge list": b'{"tool_input": [' + b"1," * 1_000_000 + b"1]}", "same key twice": b'{"cwd":1,"cwd":[]}',
+}
+
+
+@pytest.mark.parametrize("data", GARBAGE.values(), ids=GARBAGE)
+def test_garbage_on_standard_input_is_a_line_in_the_log_and_nothing_else(rewind: Rewind, data: bytes) -> None:
+    rewind.init()
+    was = tree_state(rewind.project)
+    for action in ("session-start", "pre-tool-use", "stop"):
+        assert silent(fire(rewind, action, data)), action
+    assert tree_state(rewind.project) == was
+    result = run_hook([SHIM, "user-prompt-submit"], data, rewind.home, rewind.project,
+                      REWIND_PYTHON=sys.executable)
+    assert silent(result) and logged(rewind)
+    assert all(len(line) < 1200 for line in logged(rewind))
+
+
+def test_more_than_anybody_would_send_is_refused_without_taking_the_memory(rewind: Rewind) -> None:
+    rewind.init()
+    data = b'{"prompt": "' + b"x" * (70 << 20) + b'"}'
+    assert silent(fire(rewind, "user-prompt-submit", data))
+    assert len(logged(rewind)) == 1
+
+
+WRONG: dict[str, Any] = {"null": None, "a number": 7, "a huge number": 10**400, "a list": [[]],
+                         "an object": {"a": {"b": []}}, "true": True, "nothing": "", "a long text": "y" * 100_000,
+                         "a nul": "a\0b", "half a character": "\ud83d", "a path out": "../../../etc/passwd"}
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+def test_a_wrong_value_in_every_field_upsets_nothing(rewind: Rewind, wrong: Any) -> None:
+    rewind.init()
+    whole = payload(rewind, tool_name="Edit", tool_use_id="t", prompt_id="p", source="startup", agent_id="a",
+                    tool_input={"file_path": "a", "content": "x" * 99, "command": "ls"})
+    for field in whole:
+        assert silent(fire(rewind, "pre-tool-use", {**whole, field: wrong})), field
+    everything = dict.fromkeys(whole, wrong)
+    for action in ("session-start", "user-prompt-submit", "post-tool-use", "stop", "session-end"):
+        result = fire(rewind, action, everything)
+        assert (result.code, result.out) == (0, "") and "Traceback" not in result.err
+
+
+@pytest.mark.parametrize("action", ["", "no-such-action", "Stop", "--version", "é", "x" * 10_000])
+def test_an_unknown_action_exits_with_0(rewind: Rewind, action: str) -> None:
+    rewind.init()
+    assert silent(fire(rewind, action, payload(rewind)))
+    assert len(rewind.names()) == 1
+
+
+def test_a_closed_standard_input_exits_with_0(rewind: Rewind) -> None:
+    rewind.init()
+    script = 'exec "$0" "$@" <&-'
+    done = subprocess.run(["/bin/sh", "-c", script, *map(str, entry_command("stop"))], cwd=rewind.project,
+                          env=clean_env(rewind.home), capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_a_project_that_is_gone_exits_with_0(rewind: Rewind, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = 'rmdir "$PWD"; exec "$0" "$@"'
+    done = subprocess.run(["/bin/sh", "-c", script, *map(str, entry_command("user-prompt-submit"))], cwd=gone,
+                          env={**clean_env(rewind.home), "CLAUDECODE": "1"}, capture_output=True, timeout=60,
+                          input=json.dumps({"prompt": "x", "tool_input": {"file_path": "a"}}).encode())
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+# the disk
+
+def everything_happens(rewind: Rewind, **env: str) -> list[Result]:
+    tool = {"tool_name": "Write", "tool_input": {"file_path": str(rewind.project / "a"), "content": "x" * 99}}
+    events = (("session-start", {"source": "startup"}), ("user-prompt-submit", {"prompt_id": "p"}),
+              ("pre-tool-use", {**tool, "tool_use_id": "t"}), ("post-tool-use", {**tool, "tool_use_id": "t"}),
+              ("stop", {"prompt_id": "p"}), ("session-end", {"reason": "other"}))
+    return [fire(rewind, action, payload(rewind, **fields), **env) for action, fields in events]
+
+
+@pytest.mark.parametrize("name", ["objects.db", "scan-cache.db", "store.json", "checkpoints", "lock"])
+@pytest.mark.parametrize("how", ["missing", "garbage", "a directory"])
+def test_a_corrupt_store_costs_a_checkpoint_and_nothing_else(rewind: Rewind, name: str, how: str) -> None:
+    (rewind.project / "a").write_text("a")
+    rewind.init()
+    for path in rewind.state.glob(f"{name}*"):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    if how != "missing":
+        target = rewind.state / name
+        target.write_bytes(b"garbage \0\xff" * 500) if how == "garbage" else target.mkdir()
+    results = everything_happens(rewind)
+    assert all((r.code, r.out) == (0, "") for r in results)
+    # Without its name tag it is nobody's store, and that is said where it always is.
+    told = {r.err for r in results} - {""}
+    assert not told or (name == "store.json" and told == {WARNING + "\n"})
+    made = [p for p in (rewind.state / "checkpoints").glob("*/metadata.json") if b'"Stop"' in p.read_bytes()]
+    assert made or told or logged(rewind), "protects nothing, and says nothing"
+
+
+def test_garbage_in_every_record_costs_nothing_else(rewind: Rewind) -> None:
+    rewind.init()
+    rewind.save()
+    for path in (rewind.state / "checkpoints").rglob("metadata.json"):
+        path.write_bytes(b"\xff\xfe not json")
+    assert all(silent(result) for result in everything_happens(rewind))
+
+
+def test_a_locked_store_is_skipped_with_a_line_in_the_log(rewind: Rewind) -> None:
+    rewind.init()
+    with held_lock(rewind):  # type: ignore[arg-type]
+        assert silent(fire(rewind, "user-prompt-submit", payload(rewind)))
+    assert len(rewind.names()) == 1
+    assert len(logged(rewind)) == 1
+
+
+@pytest.mark.parametrize("locked", ["state", "home", "project"])
+def test_no_permission_costs_a_checkpoint_and_nothing_else(user: Rewind, locked: str) -> None:
+    (user.project / "a").write_text("a")
+    chown_all(user.project)
+    user.init()
+    transcripts = user.home / ".claude" / "projects" / "-p"
+    transcripts.mkdir(parents=True)
+    chown_all(user.home)
+    folder = {"state": user.state, "home": user.home / ".rewind", "project": user.project}[locked]
+    entry_file = Path(user.command[-1]).parent.parent / "src" / "rewind" / "hooks" / "entry.py"
+    folder.chmod(0o000)
+    try:
+        for action in ("session-start", "user-prompt-submit", "stop"):
+            done = subprocess.run([*user.command[:-1], str(entry_file), action], cwd="/", timeout=60,
+                                  env={**user.env, "CLAUDECODE": "1"}, capture_output=True,
+                                  input=json.dumps(payload(user)).encode())
+            assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    finally:
+        folder.chmod(0o700)
+
+
+def test_a_file_that_may_not_be_read_is_left_out(user: Rewind) -> None:
+    (user.project / "secret").write_text("x")
+    (user.project / "a").write_text("a")
+    chown_all(user.project)
+    user.init()
+    (user.project / "secret").chmod(0)
+    entry_file = Path(user.command[-1]).parent.parent / "src" / "rewind" / "hooks" / "entry.py"
+    done = subprocess.run([*user.command[:-1], str(entry_file), "stop"], cwd=user.project, timeout=60,
+                          env={**user.env, "CLAUDECODE": "1"}, input=json.dumps(payload(user)).encode(),
+                          capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert len(user.names()) == 2
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    at = tmp_path / "small"
+    at.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "none", str(at)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("NOT TESTED: no small file system can be mounted here, so no disk can be filled")
+    yield at
+    subprocess.run(["umount", str(at)], check=True)
+
+
+@pytest.mark.parametrize("which", ["project", "home", "both"])
+def test_a_full_disk_costs_a_checkpoint_and_nothing_else(small_disk: Path, tmp_path: Path, which: str) -> None:
+    project = (small_disk if which != "home" else tmp_path) / "project"
+    home = (small_disk if which != "project" else tmp_path) / "home"
+    project.mkdir()
+    home.mkdir()
+    rewind = Rewind(project, home)
+    (project / "a").write_text("a")
+    rewind.init()
+    (project / "new.bin").write_bytes(os.urandom(300_000))
+    with open(small_disk / "filler", "wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(b"x" * 4096)
+        except OSError:
+            pass
+    results = everything_happens(rewind)
+    assert all((r.code, r.err) == (0, "") and "Traceback" not in r.out for r in results)
+    (small_disk / "filler").unlink()
+    assert rewind.json("validate", "--deep")["ok"] is True
+    assert silent(fire(rewind, "stop", payload(rewind)))
+    assert rewind.json("list")["checkpoints"][0]["trigger"]["event"] == "Stop"
+
+
+# what is imported
+
+PROBE = textwrap.dedent("""\
+    import os, sys
+    sys.path.insert(0, sys.argv[1])
+    from rewind.hooks import entry
+from rewind.hooks.handle import WARNING
+    code = entry.run(sys.argv[2:3])
+    os.write(1, "\\n".join(sorted(sys.modules)).encode())
+    os._exit(code)
+    """)
+
+
+def modules_after(rewind: Rewind, action: str, **fields: Any) -> set[str]:
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", PROBE, str(CHECKOUT / "src"), action],
+                          input=json.dumps(payload(rewind, **fields)).encode(), cwd=rewind.project, timeout=60,
+                          env={**clean_env(rewind.home), "CLAUDECODE": "1"}, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return set(done.stdout.decode().split("\n"))
+
+
+def own_path(rewind: Rewind) -> dict[str, Any]:
+    return {"file_path": str(rewind.project / "not-there-yet.txt"), "old_string": "a", "new_string": "b"}
+
+
+@pytest.mark.parametrize(("action", "fields"), [
+    ("pre-tool-use", {"tool_name": "Edit"}),
+    ("pre-tool-use", {"tool_name": "Read"}),
+    ("post-tool-use", {"tool_name": "Edit"}),
+    ("post-tool-use", {"tool_name": "Bash"}),
+    ("user-prompt-submit", {"prompt": "<task-notification>"}),
+], ids=["a small edit", "a tool that only looks", "after an edit", "after a command", "a machine's prompt"])
+def test_nothing_heavy_is_imported_for_a_no(rewind: Rewind, action: str, fields: dict[str, Any]) -> None:
+    rewind.init()
+    modules = modules_after(rewind, action, tool_use_id="t", tool_input=own_path(rewind), **fields)
+    assert not modules & set(HEAVY)
+    assert not {name for name in modules if name.startswith(("rewind.store", "rewind.snapshot"))}
+    assert len(rewind.names()) == 1
+
+
+def test_nothing_heavy_is_imported_where_nothing_is_protected(rewind: Rewind) -> None:
+    modules = modules_after(rewind, "stop")
+    assert not modules & set(HEAVY)
+
+
+def test_a_checkpoint_needs_the_standard_library_only(rewind: Rewind) -> None:
+    """`-I -S`: there is nothing else to be found, and what is found is Python's or Rewind's."""
+    if not hasattr(sys, "stdlib_module_names"):
+        pytest.skip("this Python does not list its modules")
+    rewind.init()
+    modules = modules_after(rewind, "user-prompt-submit")
+    assert len(rewind.names()) == 2
+    tops = {name.partition(".")[0] for name in modules}
+    assert tops - set(sys.stdlib_module_names) <= {"rewind", "__main__"}
+
+
+# 10,000 payloads: valid events with anything done to them
+
+CASES = [case for case in recorded() if case.event in ACTIONS]
+NAMES = st.sampled_from(["session_id", "transcript_path", "cwd", "prompt", "prompt_id", "message_id", "source",
+                         "tool_name", "tool_input", "tool_use_id", "agent_id", "CLAUDE_ENV_FILE", "reason",
+                         "sessionId", "transcriptPath", "hook_event_name"])
+TEXTS = st.one_of(
+    st.text(max_size=20), st.text(alphabet=string.printable, max_size=20),
+    st.sampled_from(["", "/", "..", ".", "~", "\0", "\ud83d", "startup", "resume", "Edit", "Write", "Bash",
+                     "Create", "ApplyPatch", "Execute", "<task-notification>", "rm -rf .", "rewind undo", "x" * 5000,
+                     "@HOME", "@PROJECT", "@PROJECT/a.txt", "@HOME/.claude/projects/x.jsonl", "@HOME/.bashrc",
+                     "@PROJECT/../outside", "@PROJECT/.agent/rewind/store.json", "@HOME/.claude/env.sh",
+                     "*** Begin Patch\n*** Update File: a.txt\n*** Delete File: ../outside\n", "/etc/passwd"]))
+VALUES = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), TEXTS),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(TEXTS, inner, max_size=3)), max_leaves=5)
+INPUTS = st.dictionaries(st.sampled_from(["file_path", "path", "notebook_path", "content", "old_string",
+                                          "new_string", "command", "edits", "input"]), VALUES, max_size=4)
+CHANGES = st.lists(st.one_of(st.tuples(st.just("set"), NAMES, VALUES), st.tuples(st.just("drop"), NAMES, st.none()),
+                             st.tuples(st.just("set"), st.just("tool_input"), INPUTS)), max_size=4)
+BYTES = st.one_of(st.none(), st.none(), st.none(), st.tuples(st.integers(0, 500), st.binary(max_size=5)))
+
+
+class World:
+    """A protected project and a home, made once; between payloads only the hook writes to it."""
+
+    def __init__(self, top: Path) -> None:
+        self.home = top / "home"
+        self.project = self.home / "code" / "project"
+        self.project.mkdir(parents=True)
+        (self.home / ".claude" / "projects").mkdir(parents=True)
+        (self.home / ".bashrc").write_text("# mine\n")
+        (self.home / "code" / "outside").write_text("outside\n")
+        (self.project / "a.txt").write_text("a\n")
+        (self.project / "big.db").write_bytes(b"b" * 2_000_000)
+        (self.project / ".gitignore").write_text("*.db\n")
+        git(self.project, "init", "-q", home=self.home)
+        Rewind(self.project, self.home).init()
+        self.was = self.picture()
+
+    def picture(self) -> dict[bytes, tuple[Any, ...]]:
+        """Everything but the project's state and Rewind's home."""
+        found = tree_state(os.fsencode(self.home))
+        return {path: what for path, what in found.items() if not path.startswith(b".rewind")
+                and b"/.agent/rewind" not in path and path != b".claude/env.sh"}
+
+    def text(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return value.replace("@HOME", str(self.home)).replace("@PROJECT", str(self.project))
+        if isinstance(value, dict):
+            return {self.text(k): self.text(v) for k, v in value.items()}
+        return [self.text(v) for v in value] if isinstance(value, list) else value
+
+
+@pytest.fixture
+def world(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    top = tmp_path / "world"
+    made = World(top)
+    for key, value in clean_env(made.home).items():
+        monkeypatch.setenv(key, value)
+    monkeypatch.setenv("CLAUDECODE", "1")
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(made.project))
+    monkeypatch.chdir(made.project)
+    monkeypatch.setattr(os, "fsync", lambda fd: None)
+    monkeypatch.setattr("rewind.hooks.checkpoint._WAIT", 0.1)
+    return made
+
+
+def changed(case: Case, changes: list[tuple[str, str, Any]], world: World) -> bytes:
+    data = case.payload(world.home, world.project)
+    for how, name, value in changes:
+        if how == "drop":
+            data.pop(name, None)
+        else:
+            data[name] = world.text(value)
+    return json.dumps(data).encode("utf-8", "surrogatepass")
+
+
+def run_here(action: str, raw: bytes) -> tuple[int, bytes, bytes]:
+    """`entry.run` in this process, with files in place of the three streams."""
+    kept = [os.dup(fd) for fd in (0, 1, 2)]
+    with tempfile.TemporaryFile() as given_, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        given_.write(raw)
+        given_.seek(0)
+        try:
+            for fd, file in enumerate((given_, out, err)):
+                os.dup2(file.fileno(), fd)
+            code = entry.run([action])
+        finally:
+            for fd, was in enumerate(kept):
+                os.dup2(was, fd)
+                os.close(was)
+        out.seek(0)
+        err.seek(0)
+        return code, out.read(), err.read()
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_no_payload_raises_prints_or_writes_where_it_should_not(world: World) -> None:
+    count = 0
+
+    @settings(max_examples=EXAMPLES, deadline=None, database=None, print_blob=False,
+              suppress_health_check=list(HealthCheck))
+    @given(st.sampled_from(CASES), st.sampled_from(sorted(ACTIONS.values())), st.booleans(), CHANGES, BYTES)
+    def check(case: Case, action: str, own: bool, changes: list[tuple[str, str, Any]], noise: Any) -> None:
+        nonlocal count
+        raw = changed(case, changes, world)
+        if noise:
+            raw = raw[:noise[0]] + noise[1] + raw[noise[0]:]
+        code, out, err = run_here(ACTIONS[case.event] if own else action, raw)
+        assert code in (0, 93) and out == b""
+        assert (code == 93) == bool(err) or b"[rewind] Warning" in err
+        assert b"Traceback" not in err and err.count(b"\n") <= 1
+        count += 1
+        if count % 100 == 0:
+            tidy(world)
+
+    check()
+    tidy(world)
+    assert Rewind(world.project, world.home).json("validate", "--deep")["ok"] is True
+    assert ENTRY.exists()
+
+
+def tidy(world: World) -> None:
+    """Nothing but Rewind's own was written; and its own does not grow until a run takes minutes."""
+    assert world.picture() == world.was
+    assert not list(world.home.parent.glob("outside*")) and sorted(os.listdir(world.home.parent)) == ["home"]
+    log = world.project / ".agent" / "rewind" / "rewind.log"
+    log.unlink(missing_ok=True)
+    Rewind(world.project, world.home).ok("gc", "--keep", "1")
