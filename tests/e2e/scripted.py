@@ -21,6 +21,7 @@ def claude_script(project: Path) -> Script:
         "PROMPT-PAIR": [_does(_bash("echo left-result"), _bash("echo right-result")), say("Both done.")],
         "PROMPT-EDIT": [_does(call("Edit", file_path=note, old_string="first", new_string="second")),
                         say("Edited.")],
+        "PROMPT-HARM": [_does(_bash("cd .agent && rm -rf rewind")), say("Could not.")],
         # Kept back until the test lets it go.
         "PROMPT-HELD": [say("At last.")._replace(held=True)],
     }

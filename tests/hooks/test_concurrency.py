@@ -68,7 +68,7 @@ def is_whole(rewind: Rewind, *, killed: bool = False) -> None:
     found = rewind.json("validate", "--deep")
     assert (found["ok"], found["problems"]) == (True, [])
     on_disk = {path.name for path in (rewind.state / "checkpoints").iterdir()
-               if not killed or any(path.iterdir())}  # a name may be reserved when the end comes
+               if not killed or (path / "metadata.json").exists()}  # a name is reserved before it is used
     assert on_disk == set(rewind.names(backups=True))
     assert killed or not [n for n in os.listdir(rewind.state) if n.endswith(".tmp") or n.startswith("temporary")]
 

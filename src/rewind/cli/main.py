@@ -19,6 +19,7 @@ COMMANDS = {
     "undo-restore": "undo_restore", "back": "back", "rewrite-chat": "rewrite_chat",
     "sessions": "sessions", "forks": "forks", "gc": "gc", "export": "export", "import": "import_",
     "status": "status", "validate": "validate", "config": "config",
+    "demo": "demo",
     "install": "install", "uninstall": "uninstall", "doctor": "doctor",
 }
 _GROUPS = (
@@ -27,6 +28,7 @@ _GROUPS = (
     ("Go back", ("back", "restore", "jump", "undo", "redo", "undo-restore")),
     ("Branches of the conversation", ("forks", "rewrite-chat")),
     ("Keep in order", ("gc", "export", "import", "validate")),
+    ("Try it", ("demo",)),
     ("Set up", ("install", "uninstall", "doctor")),
 )
 

@@ -10,6 +10,7 @@ from rewind.checkpoint.save import save
 from rewind.checkpoint.state import State
 from rewind.hooks.log import write_log
 from rewind.hooks.pins import pin
+from rewind.hooks.state import HookState
 from rewind.transcript.find import SessionFile
 
 TYPE_CHECKING = False
@@ -26,35 +27,49 @@ _PATIENCE = 10.0  # seconds for the work, then it goes on without us
 _MANY = 50_000  # files
 
 
-def make_checkpoint(event: HookEvent, project: Project, decision: Decision, fresh: list[str]) -> None:
+def make_checkpoint(event: HookEvent, project: Project, decision: Decision, fresh: list[str]) -> bool:
+    """False when another process has taken care of the same event."""
     state = State(project, forgiving=True)
     try:
+        if not _claim(state, event, fresh):
+            return False
         newest = state.timeline.newest()
-        work = _Work(state, event, decision, fresh, "auto" if newest else "initial")
+        work = _Work(state, event, decision, "auto" if newest else "initial")
         count = newest.code.get("fileCount") if newest else _MANY
         if isinstance(count, int) and count < _MANY:
             work()
-            return
+            return True
     finally:
         state.close()
     # A first look at a tree, or at a huge one, may take longer than an agent waits.
     in_time(work, project.state)
+    return True
+
+
+def _claim(state: State, event: HookEvent, fresh: list[str]) -> bool:
+    """Told twice at the same moment, an event is handled once: under the lock only one is the first."""
+    with state.locked("hook", _WAIT):
+        hooks, key = HookState(state.project.path("hook-state.json")), event.key()
+        if key and key in hooks.seen:
+            return False
+        if key:
+            hooks.seen.append(key)
+            hooks.save()
+        if fresh:
+            pin(state, fresh)
+    return True
 
 
 class _Work:
-    def __init__(self, state: State, event: HookEvent, decision: Decision, fresh: list[str],
-                 kind: str) -> None:
+    def __init__(self, state: State, event: HookEvent, decision: Decision, kind: str) -> None:
         self.state = state
         self.event = event
         self.decision = decision
-        self.fresh = fresh
         self.kind = kind
         self.began = time.monotonic()
         self.trigger: dict[str, Any] = event.trigger()
 
     def __call__(self) -> None:
-        if self.fresh:
-            pin(self.state, self.fresh, _WAIT)
         save(self.state, self.decision.description, kind=self.kind, trigger=self.trigger,
              session=transcript_of(self.event), find_session=False, wait=_WAIT, progress=self._watch)
 

@@ -29,8 +29,8 @@ def run(argv: list[str]) -> int:
             _tell(outcome.err)
         return outcome.code
     except BaseException as error:
-        _log(f"{action}: {type(error).__name__}: {error}")
-        return 0
+        # 1 where nothing could be logged: the shim then writes the line, and exits with 0 all the same.
+        return 0 if _log(f"{action}: {type(error).__name__}: {error}") else 1
 
 
 def _read() -> bytes:
@@ -53,14 +53,15 @@ def _tell(text: str) -> None:
         pass
 
 
-def _log(text: str) -> None:
+def _log(text: str) -> bool:
     try:
         from rewind.hooks.log import write_log
         from rewind.paths import rewind_home
 
         write_log(rewind_home(), text)
+        return True
     except BaseException:
-        pass  # a library that is half there cannot even do this
+        return False  # a library that is half there cannot even do this
 
 
 if __name__ == "__main__":

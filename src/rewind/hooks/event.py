@@ -93,7 +93,9 @@ class HookEvent:
             own = self.prompt_id and f"{self.prompt_id} {self.prompt[:PROMPT_TEXT]}"
         else:
             # A turn that somebody's Stop hook prolongs ends twice, with the same ids and other words.
-            own = (self.message_id or self.prompt_id) and self._digest()
+            # A session starts once, with or without an id for it.
+            has_id = self.message_id or self.prompt_id or self.name == "SessionStart"
+            own = self._digest() if has_id else ""
         return f"{self.session} {self.name} {own}" if own else ""
 
     def _digest(self) -> str:

@@ -12,7 +12,7 @@ from rewind import quickjson
 from rewind.config.load import load_tier, load_usable
 from rewind.files import read_bounded
 from rewind.hooks.decide import decide
-from rewind.hooks.event import EDIT, SHELL, read_event
+from rewind.hooks.event import EDIT, PROMPT_TEXT, SHELL, read_event
 from rewind.hooks.log import now, write_log
 from rewind.hooks.state import HookState
 from rewind.paths import STORE_FILE, find_project, rewind_home
@@ -163,12 +163,25 @@ class _Hook:
                           known_session=self._is_known_session())
         fresh = self._unprotected_files(decision)
         if decision.checkpoint or fresh:
-            from rewind.hooks.checkpoint import make_checkpoint
-
-            make_checkpoint(self.event, self.project, decision, fresh)
-            self.state.last_checkpoint = time.time()
-        self._remember(decision, fresh)
+            self._checkpoint(decision, fresh)
+        elif self._is_news:
+            self.state.save()
         return self._greeting()
+
+    def _checkpoint(self, decision: Decision, fresh: list[str]) -> None:
+        from rewind.hooks.checkpoint import make_checkpoint
+
+        event = self.event
+        if not make_checkpoint(event, self.project, decision, fresh):
+            return  # another process was told the same, and was first
+        known = self.state.protected
+        self.state = state = HookState(self.state.path)  # others have written meanwhile
+        state.last_checkpoint = time.time()
+        state.protected += [path for path in (*known, *fresh) if path not in state.protected]
+        state.failures = 0
+        if event.name == "UserPromptSubmit":
+            state.prompt = event.prompt[:PROMPT_TEXT]
+        state.save()
 
     def _note_session(self) -> None:
         event = self.event
@@ -220,23 +233,10 @@ class _Hook:
         from rewind.hooks.pins import not_captured
 
         found = not_captured(self.project, unknown)
-        self.state.protected += unknown  # those that were not, from now on
-        self._is_news = True
+        held = [path for path in unknown if path not in found]
+        self.state.protected += held  # the others once they are captured
+        self._is_news = bool(held)
         return found
-
-    def _remember(self, decision: Decision, fresh: list[str]) -> None:
-        """What the next event must know. Nothing is written where nothing is new."""
-        event, state = self.event, self.state
-        key = event.key()
-        if event.name == "UserPromptSubmit" and not event.is_machine_prompt:
-            state.prompt = event.prompt[:200]
-        if decision.checkpoint or fresh:
-            state.failures = 0
-        elif not self._is_news:
-            return  # nothing was done: should it be told twice, nothing is done twice
-        if key and key not in state.seen:
-            state.seen.append(key)
-        state.save()
 
     def _greeting(self) -> Outcome:
         """At a session's start: that something is wrong, for the person; and a line for the agent."""

@@ -42,11 +42,10 @@ def _holds(state: State, root: bytes, path: bytes) -> bool:
     return entry is not None and entry.kind != UNCOVERED
 
 
-def pin(state: State, paths: list[str], wait: float) -> None:
-    """Only what a rule leaves out needs it; a file that is merely new does no harm here."""
-    with state.locked("pin", wait):
-        pins = [p.decode("utf-8", "surrogateescape") for p in state.pins()]
-        fresh = [path for path in paths if path not in pins]
-        if fresh:
-            data = {"format": 1, "pins": (pins + fresh)[-_MOST:]}
-            write_atomic(state.project.path("pins.json"), quickjson.dump_file(data))
+def pin(state: State, paths: list[str]) -> None:
+    """A file that is merely new does no harm here. The caller holds the lock."""
+    pins = [p.decode("utf-8", "surrogateescape") for p in state.pins()]
+    fresh = [path for path in paths if path not in pins]
+    if fresh:
+        data = {"format": 1, "pins": (pins + fresh)[-_MOST:]}
+        write_atomic(state.project.path("pins.json"), quickjson.dump_file(data))
