@@ -130,7 +130,8 @@ def cut_the_old_session(world: World, found: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("after", "harm", "step"), [
-    ("list", lambda world, found: {"checkpoints": found["checkpoints"][1:]}, 3),
+    ("list", lambda world, found: {"checkpoints": []}, 1),
+    ("list", lambda world, found: {"checkpoints": found["checkpoints"][1:] or found["checkpoints"]}, 3),
     ("back", damage, 4), ("back", leave, 4), ("back", cut_the_old_session, 4),
     ("back", lambda world, found: {**found, "prompts": []}, 4),
     ("back", lambda world, found: {**found, "code": None}, 4),
@@ -149,7 +150,8 @@ def test_whatever_is_wrong_the_step_is_named(cli: InProcess, temporary: Path, mo
 
 
 def test_a_command_that_fails_is_named(cli: InProcess, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sabotage(monkeypatch, "list", lambda world, found: world.shell("rm -r .agent") or found)
+    sabotage(monkeypatch, "list",
+             lambda world, found: len(found["checkpoints"]) > 1 and world.shell("rm -r .agent"))
     error = cli.fails_with_json(1, "demo")
     assert "Step 4" in error["message"] and "rewind back 1 --both" in error["message"]
 
