@@ -1,4 +1,4 @@
-"""The tour: it goes well by itself, says so, notices when something is wrong, and touches nothing of a person's."""
+"""The tour: it goes well and says so, notices what is wrong, and touches nothing of a person's."""
 
 from __future__ import annotations
 
@@ -50,9 +50,10 @@ def test_nothing_of_the_person_is_touched(rewind: Rewind, temporary: Path) -> No
     (transcripts / "mine.jsonl").write_text('{"type": "user"}\n')
     rewind.init()
     was = tree_state(rewind.home), tree_state(os.fsencode(rewind.state)), tree_state(rewind.project)
-    inside = {"CLAUDE_CONFIG_DIR": str(rewind.home / ".claude"), "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "mine",
-              "CLAUDE_PROJECT_DIR": str(rewind.project), "REWIND_TRANSCRIPT_PATH": str(transcripts / "mine.jsonl"),
-              "REWIND_PROJECT_ROOT": str(rewind.project), "REWIND_SESSION_ID": "mine", "REWIND_AGENT": "droid",
+    inside = {"CLAUDE_CONFIG_DIR": str(rewind.home / ".claude"), "CLAUDECODE": "1",
+              "CLAUDE_CODE_SESSION_ID": "mine", "CLAUDE_PROJECT_DIR": str(rewind.project),
+              "REWIND_TRANSCRIPT_PATH": str(transcripts / "mine.jsonl"), "REWIND_SESSION_ID": "mine",
+              "REWIND_PROJECT_ROOT": str(rewind.project), "REWIND_AGENT": "droid",
               "FACTORY_PROJECT_DIR": str(rewind.project), "TMPDIR": str(temporary)}
     result = rewind.run("demo", env=inside)
     assert result.code == 0, result
@@ -149,7 +150,8 @@ def test_whatever_is_wrong_the_step_is_named(cli: InProcess, temporary: Path, mo
     assert not os.listdir(temporary)
 
 
-def test_a_command_that_fails_is_named(cli: InProcess, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_that_fails_is_named(cli: InProcess, temporary: Path,
+                                       monkeypatch: pytest.MonkeyPatch) -> None:
     sabotage(monkeypatch, "list",
              lambda world, found: len(found["checkpoints"]) > 1 and world.shell("rm -r .agent"))
     error = cli.fails_with_json(1, "demo")
@@ -179,7 +181,8 @@ def on_a_terminal(rewind: Rewind, temporary: Path, **env: str) -> str:
     import pty
 
     leader, follower = pty.openpty()
-    with subprocess.Popen([*rewind.command, "demo"], stdin=subprocess.DEVNULL, stdout=follower, stderr=follower,
+    with subprocess.Popen([*rewind.command, "demo"], stdin=subprocess.DEVNULL, stdout=follower,
+                          stderr=follower,
                           env={**rewind.env, "TERM": "xterm", "TMPDIR": str(temporary), **env}) as process:
         os.close(follower)
         seen = b""

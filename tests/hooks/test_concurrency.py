@@ -20,7 +20,8 @@ class Running:
 
     def __init__(self, rewind: Rewind, action: str, **fields: Any) -> None:
         transcript = rewind.home / ".claude" / "projects" / "-p" / f"{SESSION}.jsonl"
-        data = {"session_id": SESSION, "transcript_path": str(transcript), "cwd": str(rewind.project), **fields}
+        data = {"session_id": SESSION, "transcript_path": str(transcript), "cwd": str(rewind.project),
+                **fields}
         self.process = subprocess.Popen(
             [str(part) for part in entry_command(action)], cwd=rewind.project, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -70,7 +71,8 @@ def is_whole(rewind: Rewind, *, killed: bool = False) -> None:
     on_disk = {path.name for path in (rewind.state / "checkpoints").iterdir()
                if not killed or (path / "metadata.json").exists()}  # a name is reserved before it is used
     assert on_disk == set(rewind.names(backups=True))
-    assert killed or not [n for n in os.listdir(rewind.state) if n.endswith(".tmp") or n.startswith("temporary")]
+    drafts = [n for n in os.listdir(rewind.state) if n.endswith(".tmp") or n.startswith("temporary")]
+    assert killed or not drafts
 
 
 def test_twenty_hooks_at_once_all_exit_with_0_and_leave_a_whole_store(rewind: Rewind) -> None:

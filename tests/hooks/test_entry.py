@@ -27,7 +27,8 @@ from rewind_cli import CHECKOUT, Result, Rewind, chown_all, clean_env, git, tree
 EXAMPLES = int(os.environ.get("REWIND_EXAMPLES", "300"))
 HEAVY = ("sqlite3", "_sqlite3", "hashlib", "_hashlib", "subprocess", "json", "re", "pathlib", "dataclasses",
          "logging", "typing", "enum", "tempfile", "shutil", "random", "socket", "threading", "argparse",
-         "rewind.controller", "rewind.store", "rewind.snapshot", "rewind.transcript", "rewind.checkpoint.state")
+         "rewind.controller", "rewind.store", "rewind.snapshot", "rewind.transcript",
+         "rewind.checkpoint.state")
 
 
 def payload(rewind: Rewind, **fields: Any) -> dict[str, Any]:
@@ -71,7 +72,8 @@ GARBAGE = {
     "text": b"hello", "half an object": b'{"session_id": "', "null": b"null", "a number": b"12",
     "a list": b"[1,2]", "a text": b'"x"', "true": b"true", "NaN": b"NaN", "two objects": b"{}{}",
     "an empty object": b"{}", "utf-16": '{"a": 1}'.encode("utf-16"), "bom": b"\xef\xbb\xbf{}",
-    "bad utf-8": b'{"prompt": "\xff\xfe"}', "deep lists": b"[" * 1_000_000, "deep objects": b'{"a":' * 200_000,
+    "bad utf-8": b'{"prompt": "\xff\xfe"}', "deep lists": b"[" * 1_000_000,
+    "deep objects": b'{"a":' * 200_000,
     "deep and closed": b"[" * 100_000 + b"]" * 100_000, "a huge number": b'{"a": ' + b"9" * 10_000 + b"}",
     "a huge text": b'{"prompt": "' + b"x" * 20_000_000 + b'"}', "nul bytes": b"\0" * 1000,
     "a huge list": b'{"tool_input": [' + b"1," * 1_000_000 + b"1]}", "same key twice": b'{"cwd":1,"cwd":[]}',
@@ -99,7 +101,8 @@ def test_more_than_anybody_would_send_is_refused_without_taking_the_memory(rewin
 
 
 WRONG: dict[str, Any] = {"null": None, "a number": 7, "a huge number": 10**400, "a list": [[]],
-                         "an object": {"a": {"b": []}}, "true": True, "nothing": "", "a long text": "y" * 100_000,
+                         "an object": {"a": {"b": []}}, "true": True, "nothing": "",
+                         "a long text": "y" * 100_000,
                          "a nul": "a\0b", "half a character": "\ud83d", "a path out": "../../../etc/passwd"}
 
 
@@ -233,7 +236,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("which", ["project", "home", "both"])
-def test_a_full_disk_costs_a_checkpoint_and_nothing_else(small_disk: Path, tmp_path: Path, which: str) -> None:
+def test_a_full_disk_costs_a_checkpoint_and_nothing_else(small_disk: Path, tmp_path: Path,
+                                                         which: str) -> None:
     project = (small_disk if which != "home" else tmp_path) / "project"
     home = (small_disk if which != "project" else tmp_path) / "home"
     project.mkdir()
@@ -262,7 +266,6 @@ PROBE = textwrap.dedent("""\
     import os, sys
     sys.path.insert(0, sys.argv[1])
     from rewind.hooks import entry
-from rewind.hooks.handle import WARNING
     code = entry.run(sys.argv[2:3])
     os.write(1, "\\n".join(sorted(sys.modules)).encode())
     os._exit(code)
@@ -271,8 +274,8 @@ from rewind.hooks.handle import WARNING
 
 def modules_after(rewind: Rewind, action: str, **fields: Any) -> set[str]:
     done = subprocess.run([sys.executable, "-I", "-S", "-c", PROBE, str(CHECKOUT / "src"), action],
-                          input=json.dumps(payload(rewind, **fields)).encode(), cwd=rewind.project, timeout=60,
-                          env={**clean_env(rewind.home), "CLAUDECODE": "1"}, capture_output=True)
+                          input=json.dumps(payload(rewind, **fields)).encode(), cwd=rewind.project,
+                          env={**clean_env(rewind.home), "CLAUDECODE": "1"}, capture_output=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, b"")
     return set(done.stdout.decode().split("\n"))
 
@@ -315,22 +318,27 @@ def test_a_checkpoint_needs_the_standard_library_only(rewind: Rewind) -> None:
 # 10,000 payloads: valid events with anything done to them
 
 CASES = [case for case in recorded() if case.event in ACTIONS]
-NAMES = st.sampled_from(["session_id", "transcript_path", "cwd", "prompt", "prompt_id", "message_id", "source",
-                         "tool_name", "tool_input", "tool_use_id", "agent_id", "CLAUDE_ENV_FILE", "reason",
+NAMES = st.sampled_from(["session_id", "transcript_path", "cwd", "prompt", "prompt_id", "message_id",
+                         "source", "tool_name", "tool_input", "tool_use_id", "agent_id", "CLAUDE_ENV_FILE",
+                         "reason",
                          "sessionId", "transcriptPath", "hook_event_name"])
 TEXTS = st.one_of(
     st.text(max_size=20), st.text(alphabet=string.printable, max_size=20),
     st.sampled_from(["", "/", "..", ".", "~", "\0", "\ud83d", "startup", "resume", "Edit", "Write", "Bash",
-                     "Create", "ApplyPatch", "Execute", "<task-notification>", "rm -rf .", "rewind undo", "x" * 5000,
+                     "Create", "ApplyPatch", "Execute", "<task-notification>", "rm -rf .", "rewind undo",
+                     "x" * 5000,
                      "@HOME", "@PROJECT", "@PROJECT/a.txt", "@HOME/.claude/projects/x.jsonl", "@HOME/.bashrc",
                      "@PROJECT/../outside", "@PROJECT/.agent/rewind/store.json", "@HOME/.claude/env.sh",
-                     "*** Begin Patch\n*** Update File: a.txt\n*** Delete File: ../outside\n", "/etc/passwd"]))
+                     "*** Begin Patch\n*** Update File: a.txt\n*** Delete File: ../outside\n",
+                     "/etc/passwd"]))
 VALUES = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), TEXTS),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(TEXTS, inner, max_size=3)), max_leaves=5)
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(TEXTS, inner, max_size=3)),
+    max_leaves=5)
 INPUTS = st.dictionaries(st.sampled_from(["file_path", "path", "notebook_path", "content", "old_string",
                                           "new_string", "command", "edits", "input"]), VALUES, max_size=4)
-CHANGES = st.lists(st.one_of(st.tuples(st.just("set"), NAMES, VALUES), st.tuples(st.just("drop"), NAMES, st.none()),
+CHANGES = st.lists(st.one_of(st.tuples(st.just("set"), NAMES, VALUES),
+                             st.tuples(st.just("drop"), NAMES, st.none()),
                              st.tuples(st.just("set"), st.just("tool_input"), INPUTS)), max_size=4)
 BYTES = st.one_of(st.none(), st.none(), st.none(), st.tuples(st.integers(0, 500), st.binary(max_size=5)))
 

@@ -139,8 +139,9 @@ def test_a_notebook_is_a_file_too(bare: Hooks) -> None:
 
 
 def test_every_file_of_a_patch_is_named(home: Path) -> None:
-    patch = ("*** Begin Patch\n*** Add File: new.txt\n+one\n*** Update File: src/a.py\n*** Move to: src/b.py\n"
-             "@@\n-x\n+*** Delete File: not this\n*** Delete File: old.txt\n*** End Patch")
+    patch = ("*** Begin Patch\n*** Add File: new.txt\n+one\n*** Update File: src/a.py\n"
+             "*** Move to: src/b.py\n@@\n-x\n+*** Delete File: not this\n"
+             "*** Delete File: old.txt\n*** End Patch")
     event = droid(home, tool_name="ApplyPatch", tool_input={"input": patch})
     assert event.files() == ["/p/new.txt", "/p/src/a.py", "/p/src/b.py", "/p/old.txt"]
     assert event.change_size() == len(patch)
@@ -168,8 +169,9 @@ def test_a_size_stays_cheap_however_deep_the_input_is(bare: Hooks) -> None:
 # old spellings
 
 def test_older_droids_wrote_camel_case(home: Path) -> None:
-    payload = {"sessionId": "s", "transcriptPath": str(home / ".factory/sessions/s.jsonl"), "toolName": "Create",
-               "hookEventName": "PreToolUse", "toolInput": {"file_path": "a"}, "messageId": "m", "cwd": "/p"}
+    payload = {"sessionId": "s", "transcriptPath": str(home / ".factory/sessions/s.jsonl"),
+               "toolName": "Create", "hookEventName": "PreToolUse", "toolInput": {"file_path": "a"},
+               "messageId": "m", "cwd": "/p"}
     event = read_event("pre-tool-use", payload, {})
     assert event is not None and event.profile.name == "droid"
     assert (event.session, event.tool, event.message_id, event.files()) == ("s", "Create", "m", ["/p/a"])
@@ -189,7 +191,8 @@ def test_an_event_told_twice_has_the_same_key(case: Case, home: Path, project: P
 
 
 def test_before_and_after_one_tool_call_are_two_events(bare: Hooks) -> None:
-    keys = {bare.event(name, tool_name="Bash", tool_use_id="t1").key() for name in ("PreToolUse", "PostToolUse")}
+    keys = {bare.event(name, tool_name="Bash", tool_use_id="t1").key()
+            for name in ("PreToolUse", "PostToolUse")}
     assert len(keys) == 2
 
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,9 @@ import pytest
 
 from hook_scene import LONG, Hooks
 from rewind.checkpoint.known_stores import is_known
+from rewind.hooks import checkpoint
 from rewind.hooks.handle import WARNING, Outcome, handle
+from rewind.hooks.log import write_log
 from rewind_cli import CHECKOUT, git, tree_state
 
 BIG = "precious\n" * 200_000  # 1.8 MB: an ignored file of this size is not captured
@@ -82,6 +85,22 @@ def test_a_link_among_the_transcripts_is_not_followed_out(hooks: Hooks) -> None:
     hooks.transcript.symlink_to(stray)
     hooks.stop()
     assert hooks.count() == 2 and not hooks.last().data["hasTranscript"]
+
+
+@pytest.mark.parametrize("what", ["a fifo", "a directory", "a loop", "a file that is no transcript", "a device"])
+def test_whatever_stands_in_the_transcripts_place_the_code_is_captured(hooks: Hooks, what: str) -> None:
+    if what == "a fifo":
+        os.mkfifo(hooks.transcript)
+    elif what == "a directory":
+        hooks.transcript.mkdir()
+    elif what == "a loop":
+        hooks.transcript.symlink_to(hooks.transcript.name)
+    elif what == "a device":
+        hooks.transcript.symlink_to("/dev/zero")
+    else:
+        hooks.transcript.write_bytes(b"\0\xff" * 5000)
+    assert is_silent(hooks.stop())
+    assert hooks.count() == 2
 
 
 def test_an_unchanged_tree_costs_a_record_and_no_content(hooks: Hooks) -> None:
@@ -359,6 +378,21 @@ def test_an_edit_whose_capture_failed_is_captured_the_next_time(hooks: Hooks) ->
     assert hooks.holds("local.db") == BIG.encode()
 
 
+def test_a_file_that_was_edited_stays_captured_when_it_becomes_ignored(hooks: Hooks) -> None:
+    """Edited by name, it is pinned: what a rule says of it afterwards does not matter."""
+    git(hooks.project, "init", "-q", home=hooks.home)
+    path = hooks.project / "local.db"
+    path.write_text(BIG)
+    hooks.prompt()
+    hooks.edit("local.db")
+    (hooks.project / ".gitignore").write_text("*.db\n")
+    path.write_text(BIG + "changed")
+    hooks.clock += 100
+    hooks.edit("local.db")
+    hooks.stop()
+    assert hooks.holds("local.db") == (BIG + "changed").encode()
+
+
 # not initialised
 
 @pytest.mark.parametrize(("wanted", "git_there", "made"), [
@@ -399,6 +433,30 @@ def test_the_next_event_finds_what_was_initialised(bare: Hooks) -> None:
     bare.start()
     bare.prompt()
     assert bare.count() == 2
+
+
+def test_a_linked_work_tree_is_a_work_tree(bare: Hooks) -> None:
+    """`git worktree add`: there `.git` is a file."""
+    git(bare.project, "init", "-q", home=bare.home)
+    git(bare.project, "add", "a.txt", home=bare.home)
+    git(bare.project, "commit", "-qm", "one", home=bare.home)
+    tree = bare.project.parent / "tree"
+    git(bare.project, "worktree", "add", "-q", str(tree), home=bare.home)
+    bare.fire("SessionStart", env={"CLAUDE_PROJECT_DIR": str(tree)}, cwd=str(tree), source="startup")
+    assert (tree / ".agent" / "rewind" / "store.json").exists() and not bare.state.exists()
+
+
+@pytest.mark.parametrize("wanted", ["git", "always"])
+def test_a_repository_cannot_have_the_state_made_elsewhere(bare: Hooks, wanted: str) -> None:
+    """`.agent` is a link that a repository brought along."""
+    bare.configure(init={"auto": wanted})
+    git(bare.project, "init", "-q", home=bare.home)
+    elsewhere = bare.home / "private"
+    elsewhere.mkdir()
+    (bare.project / ".agent").symlink_to(elsewhere)
+    for outcome in (bare.start(), bare.prompt(), bare.edit()):
+        assert is_silent(outcome)
+    assert not list(elsewhere.iterdir())
 
 
 def places_that_must_stay_free(hooks: Hooks) -> list[Path]:
@@ -614,6 +672,61 @@ def through_the_entry(hooks: Hooks, payload: dict[str, Any]) -> None:
         assert is_silent(handle(action, json.dumps(payload).encode(), hooks.env()))
     except Exception as error:
         assert str(error)
+
+
+# time
+
+def test_what_takes_too_long_goes_on_without_the_hook_and_is_recorded_as_late(
+        bare: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(bare.project, "init", "-q", home=bare.home)
+    right = checkpoint.save
+
+    def slow(*args: Any, **more: Any) -> Any:
+        time.sleep(0.5)
+        return right(*args, **more)
+
+    monkeypatch.setattr(checkpoint, "save", slow)
+    monkeypatch.setattr(checkpoint, "_PATIENCE", 0.1)
+    monkeypatch.setattr(checkpoint.in_time, "__defaults__", (0.1,))
+    assert is_silent(bare.start())
+    assert bare.count() == 0
+    for _ in range(200):
+        if bare.count():
+            break
+        time.sleep(0.05)
+    assert bare.last().kind == "initial" and bare.last().trigger["late"] is True
+
+
+def test_a_first_checkpoint_in_time_is_not_late(bare: Hooks) -> None:
+    git(bare.project, "init", "-q", home=bare.home)
+    bare.start()
+    assert "late" not in bare.last().trigger
+
+
+# the log
+
+def test_a_message_of_many_lines_is_one_line_in_the_log(home: Path) -> None:
+    write_log(str(home), "first\nsecond\r\x00\x1b[31m\ud800 " + "x" * 10_000)
+    text = (home / "rewind.log").read_text()
+    assert text.count("\n") == 1 and len(text) < 1200
+
+
+def test_a_log_that_has_grown_makes_room(home: Path) -> None:
+    (home / "rewind.log").write_bytes(b"old\n" * 300_000)
+    for _ in range(3):
+        write_log(str(home), "new")
+    assert (home / "rewind.log.1").stat().st_size >= 1_200_000
+    assert (home / "rewind.log").stat().st_size < 1000
+
+
+def test_a_log_is_private_and_never_written_through_a_link(home: Path) -> None:
+    (home / "precious").write_text("mine")
+    (home / "rewind.log").symlink_to(home / "precious")
+    write_log(str(home), "x")
+    assert (home / "precious").read_text() == "mine"
+    (home / "rewind.log").unlink()
+    write_log(str(home), "x")
+    assert (home / "rewind.log").stat().st_mode & 0o777 == 0o600
 
 
 # texts of any kind

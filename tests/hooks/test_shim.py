@@ -47,8 +47,9 @@ class Installed:
 
     def run(self, action: str = "user-prompt-submit", data: Optional[bytes] = None, shell: str = "",
             **env: str) -> Result:
-        command = [*([shell, "sh"] if shell.endswith("busybox") else [shell] if shell else []), self.shim, action]
-        return run_hook(command, self.payload() if data is None else data, self.home, self.project,
+        before = [shell, "sh"] if shell.endswith("busybox") else [shell] if shell else []
+        return run_hook([*before, self.shim, action], self.payload() if data is None else data, self.home,
+                        self.project,
                         CLAUDECODE="1", CLAUDE_PROJECT_DIR=str(self.project), **env)
 
     def payload(self, **fields: Any) -> bytes:
@@ -168,8 +169,9 @@ def test_a_log_that_cannot_be_written_is_not_worth_a_word(installed: Installed, 
 
 MODULES = ("__init__.py", "errors.py", "files.py", "paths.py", "quickjson.py", "config/load.py",
            "config/settings.py", "agents/registry.py", "agents/profile.py", "agents/schemas/claude.json",
-           "config/tiers/balanced.json", "hooks/entry.py", "hooks/handle.py", "hooks/event.py", "hooks/decide.py",
-           "hooks/state.py", "hooks/log.py", "hooks/checkpoint.py", "hooks/session_file.py", "controller.py",
+           "config/tiers/balanced.json", "hooks/entry.py", "hooks/handle.py", "hooks/event.py",
+           "hooks/decide.py", "hooks/state.py", "hooks/log.py", "hooks/checkpoint.py",
+           "hooks/session_file.py", "controller.py",
            "store/objects.py", "snapshot/scan.py")
 
 
@@ -235,13 +237,15 @@ def test_modules_in_the_project_are_not_imported(installed: Installed, rewind: R
 def test_an_almost_empty_environment_is_enough(installed: Installed, rewind: Rewind) -> None:
     rewind.init()
     done = subprocess.run([installed.shim, "user-prompt-submit"], input=installed.payload(), cwd="/",
-                          env={"HOME": str(installed.home), "CLAUDECODE": "1"}, capture_output=True, timeout=60)
+                          env={"HOME": str(installed.home), "CLAUDECODE": "1"}, capture_output=True,
+                          timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert len(rewind.names()) == 2
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", "</dev/null", ">/dev/full"])
-def test_streams_that_are_closed_or_full_upset_nothing(installed: Installed, rewind: Rewind, closed: str) -> None:
+def test_streams_that_are_closed_or_full_upset_nothing(installed: Installed, rewind: Rewind,
+                                                       closed: str) -> None:
     rewind.init()
     done = subprocess.run(["/bin/sh", "-c", f'"$1" user-prompt-submit {closed}', "sh", str(installed.shim)],
                           input=installed.payload(), cwd=installed.project, capture_output=True, timeout=60,

@@ -20,7 +20,8 @@ UNKNOWN = "unknown"
 _BUILTIN = ("claude", "droid")
 _MAX_BYTES = 1 << 20
 _SCHEMAS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "schemas")
-_loaded: dict[str, list[Profile]] = {}  # the own profiles of each home
+# For each home its own profiles, and what is wrong with one of them.
+_loaded: dict[str, tuple[list[Profile], RewindError | None]] = {}
 _builtin: dict[str, Profile] = {}
 
 
@@ -29,9 +30,10 @@ def profiles(home: str | None = None) -> list[Profile]:
     return list(each_profile(home))
 
 
-def each_profile(home: str | None = None) -> Iterator[Profile]:
-    """The same one by one: a hook asks for the first that fits, and the others are not even read."""
-    own = _own_of(home or rewind_home())
+def each_profile(home: str | None = None, *, forgiving: bool = False) -> Iterator[Profile]:
+    """The same one by one: a hook asks for the first that fits, and the others are not even read.
+    `forgiving` passes over an own profile that is not valid."""
+    own = _own_of(home or rewind_home(), forgiving)
     names = {p.name for p in own}
     yield from (p for p in own if p.name != UNKNOWN)
     for name in _BUILTIN:
@@ -47,10 +49,13 @@ def profile_named(name: str, home: str | None = None) -> Profile:
     return _shipped(name) if name in _BUILTIN else own.get(UNKNOWN) or _shipped(UNKNOWN)
 
 
-def _own_of(home: str) -> list[Profile]:
+def _own_of(home: str, forgiving: bool = False) -> list[Profile]:
     if home not in _loaded:
         _loaded[home] = _own_profiles(os.path.join(home, "agents"))
-    return _loaded[home]
+    found, problem = _loaded[home]
+    if problem and not forgiving:
+        raise problem
+    return found
 
 
 def _shipped(name: str) -> Profile:
@@ -61,12 +66,19 @@ def _shipped(name: str) -> Profile:
     return _builtin[name]
 
 
-def _own_profiles(folder: str) -> list[Profile]:
+def _own_profiles(folder: str) -> tuple[list[Profile], RewindError | None]:
     try:
         names = sorted(os.listdir(folder))
     except OSError:
-        return []
-    return [_load(os.path.join(folder, name)) for name in names if name.endswith(".json")]
+        return [], None
+    found, problem = [], None
+    for name in names:
+        if name.endswith(".json"):
+            try:
+                found.append(_load(os.path.join(folder, name)))
+            except RewindError as error:
+                problem = problem or error
+    return found, problem
 
 
 def _load(path: str) -> Profile:
@@ -114,15 +126,16 @@ def is_under_root(profile: Profile, path: str, environ: Mapping[str, str] | None
 
 # which agent
 
-def profile_of_environment(environ: Mapping[str, str], home: str | None = None) -> Profile | None:
+def profile_of_environment(environ: Mapping[str, str], home: str | None = None, *,
+                           forgiving: bool = False) -> Profile | None:
     """The agent that this process runs under. Droid also sets variables of Claude Code's, and never
     the other way round, so the profile with the most marks of its own wins."""
+    known = list(each_profile(home, forgiving=forgiving))
     named = environ.get("REWIND_AGENT")
-    if named:
-        found = profile_named(named, home)
-        if found.name == named:
-            return found
-    scored = [(sum(mark in environ for mark in p.environment["marks"]), p) for p in profiles(home)]
+    for profile in known:
+        if named and profile.name == named:
+            return profile
+    scored = [(sum(mark in environ for mark in p.environment["marks"]), p) for p in known]
     best = max((score for score, _ in scored), default=0)
     # Of equals the last: an agent that imitates another one is listed after it.
     return [p for score, p in scored if score == best][-1] if best else None

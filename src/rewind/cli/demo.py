@@ -1,6 +1,6 @@
 """A tour that checks itself: an agent works, a bad turn is taken back, undone and redone.
 
-Everything happens in a temporary directory with a home of its own. Your files and your agents' are not touched.
+Everything happens in a temporary directory with a home of its own: nothing of yours is touched.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class _Tour:
             self._page.step(number, title, command)
             try:
                 checked = step(*command.split()[1:])
-            except (WentWrong, OSError, ValueError, KeyError, TypeError) as error:
+            except (WentWrong, OSError, ValueError, LookupError, TypeError) as error:
                 problem = str(error) if isinstance(error, WentWrong) else f"{type(error).__name__}: {error}"
                 raise DemoFailed(number=number, title=title, problem=problem)
             for text in checked:
@@ -127,7 +127,8 @@ class _Tour:
             self._page.say(f"{number:>2}  {record['description']}", "dim")
         events = [r["trigger"].get("event") for r in found if r["sessionId"] == self.agent.session]
         for event in ("UserPromptSubmit", "Stop"):
-            _check(events.count(event) == len(TURNS), f"{events.count(event)} checkpoints were made by {event}")
+            count = events.count(event)
+            _check(count == len(TURNS), f"{count} checkpoints were made by {event}")
         # The client makes its file after the first prompt's hook.
         _check(all(r["hasTranscript"] for r in found[:2 * len(TURNS) - 1]), "a conversation is missing")
         return ["There is a checkpoint before and after each turn, with the conversation."]
@@ -195,7 +196,7 @@ _PLAIN = {"✓": "*", "›": ">", "·": ",", "…": "..."}  # for terminals that
 
 
 class _Page:
-    """How the tour looks: a number and a title for each step, what is typed, what happened, what was checked."""
+    """How the tour looks: for each step its title, what is typed, what happened, what was checked."""
 
     def __init__(self, quiet: bool) -> None:
         self._quiet = quiet

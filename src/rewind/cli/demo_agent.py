@@ -1,4 +1,4 @@
-"""The agent of `rewind demo`: it replays a recorded session, with hooks and a transcript as Claude Code has them."""
+"""The agent of `rewind demo`: replays a recorded session, with hooks and a transcript as Claude Code has."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class Agent:
         self._hook("pre-tool-use", **event)
         self._do(tool, given)
         self._hook("post-tool-use", **event, tool_response={})
-        self._line("user", {"role": "user", "content": [
-            {"type": "tool_result", "tool_use_id": call, "content": "Done."}]}, promptId=prompt, toolUseResult={})
+        result = {"type": "tool_result", "tool_use_id": call, "content": "Done."}
+        self._line("user", {"role": "user", "content": [result]}, promptId=prompt, toolUseResult={})
 
     def _do(self, tool: str, given: dict[str, str]) -> None:
         if tool == "Bash":

@@ -1,4 +1,4 @@
-"""A home and a project for `rewind demo`, in a temporary directory: nothing of the person's own is touched."""
+"""A home and a project for `rewind demo`, in a temporary directory: nothing of the person's is touched."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ class World:
 
     def rewind(self, *args: str) -> dict[str, Any]:
         """What a person types, with its answer as JSON."""
-        done = self._run([sys.executable, "-I", "-S", "-c", _PROGRAM, _LIBRARY, *args, "--json"], b"", self.env())
+        command = [sys.executable, "-I", "-S", "-c", _PROGRAM, _LIBRARY, *args, "--json"]
+        done = self._run(command, b"", self.env())
         if done.returncode:
             raise WentWrong(f"`rewind {' '.join(args)}` ended with {done.returncode}: {_text(done.stderr)}")
         found: dict[str, Any] = quickjson.loads(done.stdout)
@@ -67,7 +68,8 @@ class World:
         if self._run(["/bin/sh", "-c", command], b"", self.env()).returncode:
             raise WentWrong(f"the shell could not do: {command}")
 
-    def _run(self, command: list[str], data: bytes, env: dict[str, str]) -> subprocess.CompletedProcess[bytes]:
+    def _run(self, command: list[str], data: bytes,
+             env: dict[str, str]) -> subprocess.CompletedProcess[bytes]:
         try:
             return subprocess.run(command, input=data, cwd=self.project, env=env, capture_output=True,
                                   timeout=_SECONDS, check=False)

@@ -145,9 +145,9 @@ def read_event(action: str, payload: Any, environ: Mapping[str, str],
 
 def _profile(payload: dict[str, Any], environ: Mapping[str, str], home: str | None) -> Profile | None:
     """By where the transcript lies; Droid also sets the variables of Claude Code."""
-    for profile in each_profile(home):
+    for profile in each_profile(home, forgiving=True):
         for key in (profile.payload or {}).get("transcript", ()):
             path = payload.get(key)
             if isinstance(path, str) and _path(path) and is_under_root(profile, path, environ):
                 return profile
-    return profile_of_environment(environ, home)
+    return profile_of_environment(environ, home, forgiving=True)
