@@ -121,3 +121,13 @@ def test_links_between_the_pages_lead_somewhere(file: Path) -> None:
         if anchor:
             titles = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
             assert anchor in [re.sub(r"[^\w -]", "", t).lower().replace(" ", "-") for t in titles]
+
+
+def test_the_worked_example_of_a_profile_is_a_valid_one() -> None:
+    from rewind.agents.check import make_profile
+
+    found = re.findall(r"```json\n([^`]*)```", (DOCS / "agents.md").read_text())
+    profiles = [json.loads(text) for text in found if '"recognise"' in text]
+    assert profiles
+    for profile in profiles:
+        assert make_profile(profile, "docs/agents.md").name == profile["name"]

