@@ -236,7 +236,7 @@ class _Hook:
         # A large one is pinned although it is captured: it would not be any more if git came to ignore it.
         found = not_captured(self.project, unknown)
         found += [path for path in unknown if path not in found
-                  and os.path.getsize(inside + path) > limit]
+                  and os.lstat(inside + path).st_size > limit]
         held = [path for path in unknown if path not in found]
         self.state.protected += held  # the others once they are captured
         self._is_news = bool(held)
