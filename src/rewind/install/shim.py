@@ -15,10 +15,10 @@ python={python}
 entry={entry}
 [ -x "$python" ] || python=python3
 REWIND_SHIM=1 "$python" -I -S "$entry" "$@" 3>&2 2>/dev/null
-status=$?
-[ $status -eq 93 ] && exit 2
-[ $status -eq 0 ] || printf '%s smart-checkpoint %s: exit status %s of %s\\n' \\
-  "$(date -u +%Y-%m-%dT%H:%M:%SZ 2>/dev/null)" "${{1-}}" "$status" "$python" 2>/dev/null >> {log} || :
+code=$?
+[ $code -eq 93 ] && exit 2
+[ $code -eq 0 ] || printf '%s smart-checkpoint %s: exit status %s of %s\\n' \\
+  "$(date -u +%Y-%m-%dT%H:%M:%SZ 2>/dev/null)" "${{1-}}" "$code" "$python" 2>/dev/null >> {log} || :
 exit 0
 """
 
