@@ -17,8 +17,10 @@ entry={entry}
 REWIND_SHIM=1 "$python" -I -S "$entry" "$@" 3>&2 2>/dev/null
 code=$?
 [ $code -eq 93 ] && exit 2
-[ $code -eq 0 ] || printf '%s smart-checkpoint %s: exit status %s of %s\\n' \\
-  "$(date -u +%Y-%m-%dT%H:%M:%SZ 2>/dev/null)" "${{1-}}" "$code" "$python" 2>/dev/null >> {log} || :
+[ $code -eq 0 ] || {{
+  printf '%s smart-checkpoint %s: exit status %s of %s\\n' \\
+    "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "${{1-}}" "$code" "$python" >> {log}
+}} 2>/dev/null
 exit 0
 """
 
