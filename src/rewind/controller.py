@@ -11,15 +11,11 @@ from __future__ import annotations
 
 import os
 
-# `checkpoint.restore` is loaded by the methods that go back: saving, which happens all the time,
-# does without it.
-from rewind.checkpoint import retention
+# What saves, goes back and cleans up is loaded by the methods that do so: `list` needs none of it.
 from rewind.checkpoint.running import refuse_while_running
-from rewind.checkpoint.save import Saved, save
 from rewind.checkpoint.state import State
 from rewind.errors import NothingToRedo, NothingToUndo, NotInitialised, PathNotFound
 from rewind.paths import Project, find_project, rewind_home
-from rewind.snapshot.scan import scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,21 +23,31 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager, ExitStack
     from typing import Any, BinaryIO
 
+    from rewind.checkpoint.compare_sessions import Compared
+    from rewind.checkpoint.fast_forward import Forwarded
+    from rewind.checkpoint.file_log import Step
     from rewind.checkpoint.go_back import Back, BackPlan
     from rewind.checkpoint.plan import RestorePlan
+    from rewind.checkpoint.prompt_search import Found
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.restore import Restored
     from rewind.checkpoint.retention import Collected
+    from rewind.checkpoint.save import Saved
     from rewind.checkpoint.session_tree import SessionInfo
     from rewind.checkpoint.source import Source
     from rewind.checkpoint.status import Status
+    from rewind.checkpoint.to_turn import TurnPlan
     from rewind.checkpoint.transfer import Exported
+    from rewind.checkpoint.turn_views import TurnPage
+    from rewind.errors import RewindError
     from rewind.snapshot.portable import Imported
     from rewind.snapshot.scan import Progress, Snapshot
     from rewind.snapshot.tree import Entry, Tree
     from rewind.store.blobs import Blobs
     from rewind.transcript.find import SessionFile
     from rewind.transcript.index import SessionIndex
+    from rewind.transcript.turn_index import TurnIndex
+    from rewind.transcript.turn_pages import Match
 
 
 class Side:
@@ -137,6 +143,8 @@ class Controller:
              trigger: dict[str, Any] | None = None, session: SessionFile | None = None,
              wait: float = 10.0, progress: Progress | None = None) -> Saved:
         """A checkpoint of the code and of the conversation: that of `session`, else the current one."""
+        from rewind.checkpoint.save import save
+
         return save(self.state, description, kind=kind, if_changed=if_changed, trigger=trigger,
                     session=session, wait=wait, progress=progress)
 
@@ -305,6 +313,75 @@ class Controller:
         found = choose_session(self.state, text).session
         return read_index(found.path, found.profile)
 
+    def session_file(self, session_id: str) -> SessionFile:
+        """The transcript of a session of this project, by its full id."""
+        from rewind.transcript.find import SessionNotFound, session_with_id
+
+        found = session_with_id(self.project.root, session_id, home=self.project.home)
+        if found is None:
+            raise SessionNotFound(name=session_id[:200])
+        return found
+
+    def turn_index(self, session_id: str) -> TurnIndex:
+        from rewind.transcript.turn_index import open_turns
+
+        file = self.session_file(session_id)
+        return open_turns(file.path, file.profile, self.state.derived)
+
+    def turns(self, session_id: str, start: int, count: int, *, whole: bool = False) -> TurnPage:
+        """Turns with what was said in them, from number `start` on; a negative one counts from the end."""
+        from rewind.checkpoint.turn_views import read_page
+        from rewind.transcript.turn_blocks import for_one_turn
+
+        return read_page(self.state, self.session_file(session_id), start, count,
+                         for_one_turn() if whole else None)
+
+    def search(self, session_id: str, text: str) -> tuple[list[Match], bool]:
+        """Where a text occurs in a session, and whether there is more than what is returned."""
+        from rewind.transcript.turn_pages import search
+
+        return search(self.turn_index(session_id), text)
+
+    def compare_sessions(self, a: str, b: str) -> tuple[SessionInfo, SessionInfo, Compared]:
+        from rewind.checkpoint.compare_sessions import compare_sessions
+
+        by_id = {info.session_id: info for info in self.sessions()}
+        one, other = (by_id.get(text) or self.session(text) for text in (a, b))
+        return one, other, compare_sessions(self.state, one, other)
+
+    def plan_to_turn(self, session_id: str, turn: int, *, both: bool = False) -> TurnPlan:
+        """What `rewind_to_turn` would do; nothing is written."""
+        from rewind.checkpoint.to_turn import plan_to_turn
+
+        return plan_to_turn(self.state, self.session_file(session_id), turn, both=both)
+
+    def rewind_to_turn(self, session_id: str, turn: int, *, both: bool = False, name: str = "",
+                       stamp: str = "", progress: Progress | None = None) -> Back:
+        """A branch that keeps the turns up to this one, and with `both` the code as it was before the next.
+        With the `stamp` of a plan, refuses when the plan would be another one now."""
+        from rewind.checkpoint.to_turn import rewind_to_turn
+
+        file = self.session_file(session_id)
+        refuse_while_running(self.state, not both)
+        with self.state.locked("back"):
+            return rewind_to_turn(self.state, file, turn, both=both, name=name, stamp=stamp,
+                                  progress=progress)
+
+    def fast_forward(self, session_id: str, *, code: bool = False) -> Forwarded:
+        """From a branch to the session that it came from; with `code` the code, too."""
+        from rewind.checkpoint.fast_forward import fast_forward
+
+        info = self.session(session_id)
+        refuse_while_running(self.state, not code)
+        with self.state.locked("restore"):
+            return fast_forward(self.state, info, code=code)
+
+    def mark_turn(self, session_id: str, turn: int, name: str) -> Record:
+        """Give the checkpoint of a turn a name; the last turn's is made now."""
+        from rewind.checkpoint.mark_turn import mark_turn
+
+        return mark_turn(self.state, self.session_file(session_id), turn, name)
+
     def rename_fork(self, text: str, name: str) -> SessionInfo:
         from rewind.checkpoint import forks
 
@@ -341,9 +418,10 @@ class Controller:
             return forks.undelete(self.state, text)
 
     def deleted_forks(self) -> list[dict[str, Any]]:
-        from rewind.checkpoint.take_back import trashed
+        """In the trash: `sessionId`, `title`, `path`, `agent`."""
+        from rewind.checkpoint.forks import deleted
 
-        return trashed(self.state)
+        return deleted(self.state)
 
     def resume_command(self, info: SessionInfo) -> str:
         from rewind.checkpoint.chat import resume_command
@@ -354,6 +432,8 @@ class Controller:
 
     def look(self, progress: Progress | None = None) -> Snapshot:
         """The project as it is now, without storing anything."""
+        from rewind.snapshot.scan import scan
+
         state = self.state
         return scan(state.root, state.rules(), state.cache, state.objects, keep=False, progress=progress)
 
@@ -391,6 +471,23 @@ class Controller:
         record = self.find(name)
         with self.source(record) as source:
             yield from every_path(record.tree, source.tree)
+
+    def log(self, path: bytes, damaged: dict[str, RewindError] | None = None) -> Iterator[Step]:
+        """The checkpoints that changed a path, newest first. What cannot be read goes to `damaged`."""
+        from rewind.checkpoint.file_log import file_log
+
+        self.state.look_again()
+        return file_log(self.state, path, {} if damaged is None else damaged)
+
+    def search_prompts(self, text: str, *, session: str | None = None,
+                       any_case: bool = False) -> Iterator[Found]:
+        """Where a text occurs in the prompts of the project's conversations, the latest one first."""
+        from rewind.checkpoint.prompt_search import search_prompts
+        from rewind.transcript.find import find_session, project_sessions
+
+        files = project_sessions(self.project.root, home=self.project.home)
+        return search_prompts(self.state, [find_session(files, session)] if session else files, text,
+                              any_case=any_case)
 
     def status(self, progress: Progress | None = None) -> Status:
         from rewind.checkpoint.status import Status
@@ -436,10 +533,14 @@ class Controller:
     # upkeep
 
     def plan_gc(self, keep: int | None = None) -> list[Record]:
+        from rewind.checkpoint import retention
+
         return retention.choose(self.state, keep)
 
     def gc(self, keep: int | None = None, *, wait: float = 10.0,
            progress: Progress | None = None) -> Collected:
+        from rewind.checkpoint import retention
+
         with self.state.locked("gc", wait):
             retention.note_collection(self.state)
             collected = retention.collect(self.state, retention.choose(self.state, keep), progress)
@@ -447,6 +548,8 @@ class Controller:
         return collected
 
     def pack(self, *, wait: float = 10.0) -> None:
+        from rewind.checkpoint import retention
+
         retention.pack(self.state, wait)
 
     def validate(self, *, deep: bool = False, progress: Progress | None = None) -> list[str]:
@@ -461,6 +564,8 @@ class Controller:
         return check_settings(self.project.home, self.project.state)
 
     def disk_use(self) -> int:
+        from rewind.checkpoint import retention
+
         return retention.disk_use(self.state)
 
 

@@ -198,7 +198,7 @@ def test_what_was_read_once_is_not_read_again(family: Family, monkeypatch: pytes
 
     family.put("a", family.claude("a", "one"))
     family.infos()
-    monkeypatch.setattr(session_tree, "read_index", lambda *_: 1 / 0)
+    monkeypatch.setattr(session_tree, "open_turns", lambda *_: 1 / 0)
     assert family.infos()[sid("a")].title == "one"
 
 

@@ -60,6 +60,7 @@ class ChatPlan:
         self.original = original
         self.source = source
         self.cut = cut
+        self.turns: int | None = None  # how many are kept, where that is known already
         self.notes: list[str] = []
 
     @property
@@ -228,6 +229,8 @@ def make_fork(state: State, plan: ChatPlan, note: Note) -> Done:
 
 def turns_before(plan: ChatPlan) -> int | None:
     """How many turns are kept; not found out now where that would take longer than the fork itself."""
+    if plan.turns is not None:
+        return plan.turns
     if os.path.getsize(plan.source) > _WORTH_COUNTING:
         return None
     index = read_index(plan.source, plan.profile)

@@ -38,14 +38,14 @@ def code_at_prompt(state: State, session: SessionFile, boundary: int) -> CodeAt 
         if found:
             # One that was made late may hold what the turn did already.
             return CodeAt(found, not found.trigger.get("late"))
-        for id in _family(state, session.session_id):
-            near = _last_before(file, session.profile, boundary, [r for r in records if _session(r) == id])
+        for id in family(state, session.session_id):
+            near = _last_before(file, session.profile, boundary, [r for r in records if session_of(r) == id])
             if near:
                 return CodeAt(near, False)
     return None
 
 
-def _family(state: State, session_id: str) -> list[str]:
+def family(state: State, session_id: str) -> list[str]:
     """The session and those it was forked from: a fork begins with its parent's bytes."""
     branches = Branches(state)
     found: list[str] = []
@@ -56,7 +56,7 @@ def _family(state: State, session_id: str) -> list[str]:
     return found
 
 
-def _session(record: Record) -> Any:
+def session_of(record: Record) -> Any:
     transcript = record.data.get("transcript")
     own = transcript.get("sessionId") if isinstance(transcript, dict) else None
     return own or record.trigger.get("session")
@@ -94,12 +94,12 @@ def _last_before(file: BinaryIO, profile: Profile, boundary: int, records: list[
     for record in reversed(records):
         cursor = (record.data.get("transcript") or {}).get("cursor")
         place = place_in(file, cursor) if isinstance(cursor, dict) else None
-        if place is not None and place <= boundary and _is_on_branch(file, profile, boundary, place):
+        if place is not None and place <= boundary and is_on_branch(file, profile, boundary, place):
             return record
     return None
 
 
-def _is_on_branch(file: BinaryIO, profile: Profile, boundary: int, place: int) -> bool:
+def is_on_branch(file: BinaryIO, profile: Profile, boundary: int, place: int) -> bool:
     """Whether the turn that was going on at `place` leads to the prompt at `boundary`."""
     if profile.links == "file-order":
         return True

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from rewind.agents.registry import profile_named
 from rewind.checkpoint.branches import Branches
-from rewind.checkpoint.take_back import bring_from_trash, move_to_trash, trashed
+from rewind.checkpoint.take_back import TRASH, bring_from_trash, move_to_trash, trashed
 from rewind.checkpoint.which_session import recorded_session
 from rewind.errors import RewindError
 from rewind.transcript.find import SessionNotFound
+from rewind.transcript.lines import open_transcript
 from rewind.transcript.liveness import SessionInUse, is_open
+from rewind.transcript.names import SUFFIX
+from rewind.transcript.titles import read_title
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,6 +65,22 @@ def check_deletable(state: State, info: SessionInfo) -> None:
     if is_open(info.file.profile, info.session_id, recorded_session(state, info.session_id)):
         raise SessionInUse(reason=f"{info.file.profile.title} is running {info.session_id}",
                            hint="Close it first.")
+
+
+def deleted(state: State) -> list[dict[str, Any]]:
+    """What is in the trash, each with the title that a person knows it by."""
+    branches = Branches(state)
+    return [{**one, "title": (branches.find(one["sessionId"]) or {}).get("name") or _title(state, one)}
+            for one in trashed(state)]
+
+
+def _title(state: State, one: dict[str, Any]) -> str:
+    path = state.project.path(TRASH, str(one["trash"]), str(one["sessionId"]) + SUFFIX)
+    try:
+        with open_transcript(path) as file:
+            return read_title(file, profile_named(str(one.get("agent")), state.project.home))
+    except RewindError:
+        return ""
 
 
 def undelete(state: State, session_id: str) -> str:

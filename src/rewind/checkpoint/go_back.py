@@ -192,7 +192,7 @@ def plan_back(state: State, n: int, *, both: bool, in_place: bool, session: str 
     plan.notes += [chosen.note] if chosen.note else []
     if both:
         plan.code = code_at_prompt(state, found, boundary.boundary)
-        plan.notes.append(_about_code(plan.code))
+        plan.notes.append(about_code(plan.code))
         if plan.code and plan_code:
             plan.code_plan = going_back.plan_only(state, plan.code.record, None)
     if in_place:
@@ -205,17 +205,20 @@ def plan_back(state: State, n: int, *, both: bool, in_place: bool, session: str 
     return plan
 
 
-def _about_code(code: CodeAt | None) -> str:
+def about_code(code: CodeAt | None) -> str:
     if code is None:
         return "No checkpoint is from before that prompt, so the code stays as it is."
     if code.exact:
         return ""
-    minutes = max(0, round((time.time() - code.record.created) / 60))
-    return (f"The code is approximate: the last checkpoint before that prompt, made {minutes} min ago:"
+    minutes = round((time.time() - code.record.created) / 60)
+    ago = f"{minutes} min ago" if minutes > 0 else "less than a minute ago"
+    return (f"The code is approximate: the last checkpoint before that prompt, made {ago}:"
             f" {code.record.name}")
 
 
-def rewind_back(state: State, plan: BackPlan, *, force: bool, progress: Progress | None) -> Back:
+def rewind_back(state: State, plan: BackPlan, *, force: bool, progress: Progress | None,
+                expected: RestorePlan | None = None) -> Back:
+    """`expected` is the plan of the code that a person has seen: it is refused when that changed."""
     half_done = state.history().interrupted()
     if half_done and half_done.get("chat"):
         raise BackInterrupted(checkpoint=half_done["checkpoint"])
@@ -228,8 +231,8 @@ def rewind_back(state: State, plan: BackPlan, *, force: bool, progress: Progress
         step.check()
     if plan.code:
         record = plan.code.record
-        result.code = going_back.restore(state, record, action="back", force=force, progress=progress,
-                                         position=record.sequence, chat=step,
+        result.code = going_back.restore(state, record, action="back", expected=expected, force=force,
+                                         progress=progress, position=record.sequence, chat=step,
                                          wanted=_wanted(plan) if step else None)
     elif step:
         step.alone("back")

@@ -6,11 +6,11 @@ import os
 
 from rewind import quickjson
 from rewind.checkpoint.branches import Branches
-from rewind.checkpoint.which_session import recorded_session
+from rewind.checkpoint.which_session import recorded_sessions
 from rewind.errors import RewindError
 from rewind.transcript.find import project_sessions
-from rewind.transcript.index import read_index
-from rewind.transcript.liveness import is_open
+from rewind.transcript.liveness import Clients
+from rewind.transcript.turn_index import open_turns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,11 +29,13 @@ class SessionInfo:
         self.file = file
         self.title: str = summary["title"]
         self.turns: list[list[str]] = summary["turns"]  # [id, timestamp] of each turn on the active chain
+        self.messages: int = summary["messages"]  # entries on the active chain
         self.native_parent: str | None = summary["parent"]
         self.parent: str | None = None
         self.rewind_from_turn: int | None = None
         self.branch: dict[str, Any] | None = None  # what `branches.json` has of it
         self.running = False
+        self.busy = False  # a turn is running
 
     @property
     def session_id(self) -> str:
@@ -60,17 +62,37 @@ def session_infos(state: State) -> list[SessionInfo]:
             infos.append(SessionInfo(file, _summary(state, file)))
         except RewindError:
             continue  # deleted since it was found, or not readable
-    branches = Branches(state)
+    branches = {branch["sessionId"]: branch for branch in Branches(state).all}
     for info in infos:
-        info.branch = branches.find(info.session_id)
-        info.running = bool(is_open(info.file.profile, info.session_id,
-                                    recorded_session(state, info.session_id)))
+        info.branch = branches.get(info.session_id)
+    life = Life(state)
+    for info in infos:
+        info.running, info.busy = life.of(info.file)
     _set_parents(infos)
     return infos
 
 
+class Life:
+    """Which sessions are open, and in which of them a turn is running: one look for all of them."""
+
+    def __init__(self, state: State) -> None:
+        self._recorded: dict[object, dict[str, Any]] = {}
+        for entry in recorded_sessions(state):
+            self._recorded.setdefault(entry.get("session_id"), entry)  # the latest
+        self._clients: dict[str, Clients] = {}
+
+    def of(self, file: SessionFile) -> tuple[bool, bool]:
+        """(open, busy)"""
+        name = file.profile.name
+        if name not in self._clients:
+            self._clients[name] = Clients(file.profile)
+        clients, recorded = self._clients[name], self._recorded.get(file.session_id)
+        return (bool(clients.is_open(file.session_id, recorded)),
+                clients.is_busy(file.session_id, recorded))
+
+
 def _summary(state: State, file: SessionFile) -> dict[str, Any]:
-    """From the index where the file is as it was, else by reading it."""
+    """From the index where the file is as it was, else by reading what is new in it."""
     info = os.stat(file.path)
     stamp = f"{info.st_size} {info.st_mtime_ns} {info.st_ino}"
     rows = state.derived.query("SELECT stamp, summary FROM transcripts WHERE path=?", (file.path,))
@@ -80,9 +102,9 @@ def _summary(state: State, file: SessionFile) -> dict[str, Any]:
             return found
         except ValueError:
             pass  # a rotten index: read the transcript itself
-    index = read_index(file.path, file.profile)
-    summary = {"title": index.title, "parent": index.parent_session,
-               "turns": [[turn.uuid, turn.timestamp or ""] for turn in index.active_turns]}
+    index = open_turns(file.path, file.profile, state.derived)
+    summary = {"title": index.title, "parent": index.parent_session, "messages": index.messages,
+               "turns": [[turn.uuid, turn.stamp or ""] for turn in index.turns(1, index.total)]}
     state.derived.write([(_INSERT, [(file.path, stamp, quickjson.dumps(summary))])])
     return summary
 

@@ -16,7 +16,6 @@ from rewind.errors import FormatTooNew, Locked, RewindError, StateUnwritable, St
 from rewind.files import Lock, on_local_disk, process_start, read_bounded
 from rewind.paths import STORE_FILE, Project
 from rewind.snapshot import gitfiles
-from rewind.snapshot.cache import ScanCache
 from rewind.snapshot.rules import MB, Rules
 from rewind.store.derived import DerivedDb
 from rewind.store.objects import ObjectStore, remove_database
@@ -25,6 +24,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
+
+    from rewind.snapshot.cache import ScanCache
 
 FORMAT = 1
 _MAX_BYTES = 4 << 20
@@ -93,6 +94,8 @@ class State:
 
     @property
     def cache(self) -> ScanCache:
+        from rewind.snapshot.cache import ScanCache  # and all that walks a tree, which `list` does without
+
         return ScanCache(self.derived)
 
     @property

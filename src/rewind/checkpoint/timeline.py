@@ -86,7 +86,10 @@ class Timeline:
     def find(self, text: str) -> Record:
         """By full name, `last`, `prev`, number (1 = the newest) or unique prefix."""
         if is_name(text):
-            return self.files.read(text)
+            try:
+                return self.files.read(text)
+            except CheckpointNotFound:
+                raise CheckpointNotFound(name=text, hint=self._near(text))
         if text in ("last", "prev"):
             return self._nth(1 if text == "last" else 2, text)
         if text.isascii() and text.isdigit() and len(text) <= 4:
@@ -102,13 +105,25 @@ class Timeline:
     def _by_prefix(self, text: str) -> Record:
         if len(text) < _SHORTEST_PREFIX:
             raise UsageError(f"{text} is too short to name a checkpoint",
-                             hint=f"Give at least {_SHORTEST_PREFIX} characters, a number, `last` or `prev`.")
+                             hint=self._near(text) or f"Give at least {_SHORTEST_PREFIX} characters, a"
+                                                      " number, `last` or `prev`.")
         names = sorted(name for name in self.files.stamps() if name.startswith(text))
         if not names:
-            raise CheckpointNotFound(name=text)
+            raise CheckpointNotFound(name=text, hint=self._near(text))
         if len(names) > 1:
             raise CheckpointAmbiguous(name=text, count=len(names))
         return self.files.read(names[0])
+
+    def _near(self, text: str) -> str | None:
+        """What was meant instead, if that can be guessed: a name typed nearly so, or a description."""
+        import difflib
+
+        shown = self.shown()
+        names = ["last", "prev", *(record.name for record in shown)] if shown else []
+        near = difflib.get_close_matches(text, names, n=1, cutoff=0.7)
+        if not near and len(text) >= _SHORTEST_PREFIX:
+            near = [r.name for r in shown if text.lower() in r.description.lower()][:1]
+        return f"Did you mean `{near[0]}`?" if near else None
 
 
 def _row(record: Record, stamp: str) -> tuple[object, ...]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-_VERSION = 4
+_VERSION = 5
 _SCHEMA = (
     # One row per directory of the project; `docs/format.md` explains the columns.
     "CREATE TABLE dirs (path BLOB PRIMARY KEY, env BLOB, sig BLOB, out_env BLOB, tree BLOB,"
@@ -22,6 +22,13 @@ _SCHEMA = (
     "CREATE TABLE records (name TEXT PRIMARY KEY, stamp TEXT, summary TEXT, sequence INTEGER)",
     "CREATE INDEX IF NOT EXISTS newest ON records (sequence)",
     "CREATE TABLE transcripts (path TEXT PRIMARY KEY, stamp TEXT, summary TEXT)",
+    # Where each turn of a transcript begins, how far it was read, and what a turn did to the files.
+    "CREATE TABLE turn_files (path TEXT PRIMARY KEY, stamp TEXT, upto INTEGER, head TEXT, tail TEXT,"
+    " state TEXT)",
+    "CREATE TABLE turns (path TEXT, number INTEGER, turn INTEGER, offset INTEGER, uuid TEXT, stamp TEXT,"
+    " prompt TEXT, parent INTEGER, parent_id TEXT, depth INTEGER, PRIMARY KEY (path, number)) WITHOUT ROWID",
+    "CREATE INDEX IF NOT EXISTS turn_numbers ON turns (path, turn)",
+    "CREATE TABLE turn_changes (trees TEXT PRIMARY KEY, summary TEXT) WITHOUT ROWID",
     "CREATE TABLE facts (key TEXT PRIMARY KEY, value) WITHOUT ROWID",
 )
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rewind.agents.profile import Profile
 
 _LONGEST_FOLDER = 200  # of Claude Code; a longer name is cut there and gets a hash
+_FIRST = 8 << 10
 _HEAD = 256 << 10
 _SHORTEST_PREFIX = 6
 
@@ -63,6 +64,15 @@ def latest_sessions(root: str, environ: Mapping[str, str] | None = None, home: s
     found.sort(key=lambda one: (one[0].modified, one[0].session_id), reverse=True)
     return (session for session, sure in found if session.modified >= since
             and _belongs(session, root, sure))
+
+
+def session_with_id(root: str, session_id: str, environ: Mapping[str, str] | None = None,
+                    home: str | None = None) -> SessionFile | None:
+    """The project's session with this very id; no other one is opened."""
+    found = [(s, sure) for profile in profiles(home) if is_session_id(session_id)
+             for folder, sure in _folders(profile, root, environ)
+             for s in _in_folder(profile, folder) if s.session_id == session_id]
+    return next((session for session, sure in found if _belongs(session, root, sure)), None)
 
 
 def _folders(profile: Profile, root: str, environ: Mapping[str, str] | None) -> Iterator[tuple[str, bool]]:
@@ -122,10 +132,12 @@ def began_in(session: SessionFile) -> str | None:
     field = session.profile.lines["cwd"]
     try:
         with open_transcript(session.path) as file:
-            for event in events_forward(file, 0, min(_HEAD, size_of(file))):
-                cwd = pick(event.data, field)
-                if isinstance(cwd, str):
-                    return os.path.realpath(cwd) if os.path.isabs(cwd) else None
+            # Nearly always one of the first lines tells; hundreds of sessions are looked at in a row.
+            for end in (_FIRST, _HEAD):
+                for event in events_forward(file, 0, min(end, size_of(file))):
+                    cwd = pick(event.data, field)
+                    if isinstance(cwd, str):
+                        return os.path.realpath(cwd) if os.path.isabs(cwd) else None
     except RewindError:
         pass
     return None
@@ -141,7 +153,16 @@ def find_session(sessions: list[SessionFile], text: str) -> SessionFile:
         raise UsageError(f"{text} is too short to name a session.",
                          hint=f"Give at least {_SHORTEST_PREFIX} characters of its id.")
     if not near:
-        raise SessionNotFound(name=text)
+        raise SessionNotFound(name=text, hint=_did_you_mean(sessions, text))
     if len(near) > 1 and not exact:
         raise SessionAmbiguous(name=text, count=len(near))
     return near[0]
+
+
+def _did_you_mean(sessions: list[SessionFile], text: str) -> str | None:
+    """The session whose id begins nearly so."""
+    import difflib
+
+    begin = {s.session_id[:len(text)]: s.session_id for s in reversed(sessions)}
+    near = difflib.get_close_matches(text, begin, n=1, cutoff=0.75)
+    return f"Did you mean `{begin[near[0]]}`?" if near else None

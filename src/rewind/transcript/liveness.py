@@ -36,27 +36,40 @@ class SessionInUse(RewindError):
 def is_open(profile: Profile, session_id: str, recorded: dict[str, Any] | None = None,
             environ: Mapping[str, str] | None = None) -> bool | None:
     """By the client's own word, else by the process that SessionStart recorded; None when there is none."""
-    register = _register(profile, environ)
-    if register is not None:
-        return bool(_clients(profile, register, session_id))
-    return _recorded_client(recorded)
+    return Clients(profile, environ).is_open(session_id, recorded)
 
 
 def is_busy(profile: Profile, session_id: str, recorded: dict[str, Any] | None = None,
             environ: Mapping[str, str] | None = None) -> bool:
     """Whether a turn is running now. One that was interrupted tells no hook, but the client knows."""
-    register = _register(profile, environ)
-    busy = profile.liveness["busy"] if profile.liveness else None
-    if register is not None and busy:
-        return any(holds(busy, entry) for entry in _clients(profile, register, session_id))
-    return bool((recorded or {}).get("running")) and bool(_recorded_client(recorded))
+    return Clients(profile, environ).is_busy(session_id, recorded)
 
 
-def _clients(profile: Profile, register: str, session_id: str) -> list[dict[str, Any]]:
-    assert profile.liveness is not None
-    rule = profile.liveness
-    return [entry for pid, entry in _entries(register) if pick(entry, rule["session"]) == session_id
-            and (_is_elsewhere(pick(entry, rule.get("domain"))) or _lives(pid, pick(entry, rule["start"])))]
+class Clients:
+    """One look at the clients of an agent, to be asked about many sessions."""
+
+    def __init__(self, profile: Profile, environ: Mapping[str, str] | None = None) -> None:
+        register = _register(profile, environ)
+        self._rule = profile.liveness
+        self._entries = None if register is None else list(_entries(register))
+
+    def is_open(self, session_id: str, recorded: dict[str, Any] | None) -> bool | None:
+        if self._entries is not None:
+            return bool(self._of(session_id))
+        return _recorded_client(recorded)
+
+    def is_busy(self, session_id: str, recorded: dict[str, Any] | None) -> bool:
+        busy = self._rule["busy"] if self._rule else None
+        if self._entries is not None and busy:
+            return any(holds(busy, entry) for entry in self._of(session_id))
+        return bool((recorded or {}).get("running")) and bool(_recorded_client(recorded))
+
+    def _of(self, session_id: str) -> list[dict[str, Any]]:
+        assert self._rule is not None
+        rule = self._rule
+        return [entry for pid, entry in self._entries or () if pick(entry, rule["session"]) == session_id
+                and (_is_elsewhere(pick(entry, rule.get("domain")))
+                     or _lives(pid, pick(entry, rule["start"])))]
 
 
 def _is_elsewhere(domain: object) -> bool:

@@ -98,10 +98,10 @@ def prompt_text(data: dict[str, Any], profile: Profile) -> str:
     if not isinstance(content, (str, list)):
         return ""
     text = _genuine_text(content, profile.prompt)
-    return _as_typed(text) if profile.prompt["commands"] else text
+    return as_typed(text) if profile.prompt["commands"] else text
 
 
-def _as_typed(text: str) -> str:
+def as_typed(text: str) -> str:
     """`<command-name>/x</command-name>…<command-args>y</command-args>` is `/x y`."""
     name = _between(text, "<command-name>", "</command-name>")
     if not name or not text.startswith(("<command-name>", "<command-message>")):

@@ -19,9 +19,14 @@ _LOOKED_AT = 256 << 10  # Claude Code looks for titles only at the head and the 
 class Titles:
     """Collects title lines; the last of the best kind wins."""
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: Profile, seen: list[str | None] | None = None) -> None:
+        """`seen` goes on from what another one had collected."""
         self.profile = profile
-        self._best: list[str | None] = [None] * len(profile.titles)
+        self._best: list[str | None] = list(seen) if seen else [None] * len(profile.titles)
+
+    @property
+    def seen(self) -> list[str | None]:
+        return list(self._best)
 
     def see(self, data: dict[str, Any], *, backward: bool = False) -> None:
         for number, kind in enumerate(self.profile.titles):

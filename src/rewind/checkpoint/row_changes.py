@@ -1,0 +1,32 @@
+"""What changed with each of many checkpoints, as far as that is known or found out in time."""
+
+from __future__ import annotations
+
+import time
+
+from rewind.checkpoint.turn_changes import changes_between
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.record import Record
+    from rewind.checkpoint.state import State
+
+
+def row_changes(state: State, records: list[Record], patience: float) -> dict[str, dict[str, Any]]:
+    """By name. Found out once, it is remembered; those that are not known after `patience` seconds are left
+    out, and told the next time."""
+    by_name = {record.name: record for record in state.timeline.all()}
+    until = time.monotonic() + patience
+    found = {}
+    for record in records:
+        parent = by_name.get(str(record.data.get("parent")))
+        if parent is None or record.data.get("imported"):
+            continue
+        if time.monotonic() > until:
+            break
+        changes = changes_between(state, parent, record)
+        if changes is not None:
+            found[record.name] = changes
+    return found

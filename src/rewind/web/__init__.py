@@ -1,0 +1,1 @@
+"""The web page: a server on the loopback interface, for one project and one person."""

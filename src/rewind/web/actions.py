@@ -1,0 +1,165 @@
+"""What the page asks for over the WebSocket: each action by its name, with checked fields."""
+
+from __future__ import annotations
+
+from rewind.checkpoint.record import is_name
+from rewind.errors import CheckpointNotFound, RewindError
+from rewind.transcript.find import SessionNotFound
+from rewind.transcript.names import is_session_id
+from rewind.web import shapes
+from rewind.web.errors import BadRequest
+from rewind.web.plans import paths_of, plan_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from rewind.checkpoint.session_tree import SessionInfo
+    from rewind.controller import Controller
+
+    Answer = dict[str, Any]
+
+_MOST_SESSIONS = 500
+_LONGEST_TEXT = 2000
+
+
+class Request:
+    """The fields of a message. What is not of its kind is refused."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self._data = data
+
+    def text(self, key: str, *, longest: int = _LONGEST_TEXT) -> str:
+        found = self._data.get(key)
+        if found is None:
+            return ""
+        if not isinstance(found, str) or len(found) > longest:
+            raise BadRequest(f"{key} is not a text that makes sense.")
+        return found
+
+    def session(self, controller: Controller) -> str:
+        return _session(controller, self._data.get("sessionId"))
+
+    def sessions(self, controller: Controller) -> list[str]:
+        found = self._data.get("sessionIds")
+        if not isinstance(found, list) or not 0 < len(found) <= _MOST_SESSIONS:
+            raise BadRequest("sessionIds is not a list of sessions.")
+        return [_session(controller, one) for one in found]
+
+    def checkpoint(self) -> str:
+        found = self._data.get("name")
+        if not isinstance(found, str) or not is_name(found):
+            raise CheckpointNotFound(name=str(found)[:50])
+        return found
+
+    def number(self, key: str) -> int:
+        found = self._data.get(key)
+        if not isinstance(found, int) or isinstance(found, bool) or not 1 <= found <= 1_000_000_000:
+            raise BadRequest(f"{key} is not a number that makes sense.")
+        return found
+
+    def switch(self, key: str) -> bool:
+        found = self._data.get(key, False)
+        if not isinstance(found, bool):
+            raise BadRequest(f"{key} is true or false.")
+        return found
+
+    def paths(self) -> list[str]:
+        found = self._data.get("paths")
+        if found is None:
+            return []
+        if not isinstance(found, list) or not found or not all(isinstance(one, str) for one in found):
+            raise BadRequest("paths is not a list of paths.")
+        return found
+
+
+def _session(controller: Controller, id: object) -> str:
+    """Only sessions of this project, and only by their full id."""
+    if not isinstance(id, str) or not is_session_id(id):
+        raise SessionNotFound(name=str(id)[:50])
+    return controller.session_file(id).session_id
+
+
+def rewind_session(controller: Controller, request: Request) -> Answer:
+    mode = request.text("mode") or "chat"
+    if mode not in ("chat", "both"):
+        raise BadRequest("mode is chat or both.")
+    back = controller.rewind_to_turn(
+        request.session(controller), request.number("rewindToTurn"), both=mode == "both",
+        name=request.text("name", longest=200), stamp=request.text("stamp", longest=100))
+    if back.chat is None or back.chat.fork is None:
+        raise RewindError("The code was restored; the conversation begins anew.",
+                          hint="Start a new session in the terminal.")
+    code = None
+    if back.code and back.plan.code:
+        done = shapes.restored(back.code)
+        code = {"checkpoint": back.plan.code.record.name, "exact": back.plan.code.exact,
+                **{key: done[key] for key in ("backup", "written", "writtenCount", "deleted", "deletedCount",
+                                              "kept", "remaining")}}
+    made = controller.session(back.chat.fork["session_id"])
+    return {"event": "session_created", "session": shapes.session(controller, made), "code": code,
+            "notes": back.notes}
+
+
+def fast_forward(controller: Controller, request: Request) -> Answer:
+    done = controller.fast_forward(request.session(controller), code=request.switch("code"))
+    return {"event": "fast_forwarded", "sessionId": done.parent, "code": done.code is not None,
+            "notes": done.notes}
+
+
+def _updated(controller: Controller, info: SessionInfo) -> Answer:
+    fresh = controller.session(info.session_id)
+    return {"event": "session_updated", "session": shapes.session(controller, fresh)}
+
+
+def rename_branch(controller: Controller, request: Request) -> Answer:
+    return _updated(controller, controller.rename_fork(request.session(controller), request.text("name")))
+
+
+def promote_branch(controller: Controller, request: Request) -> Answer:
+    return _updated(controller, controller.promote_fork(request.session(controller)))
+
+
+def delete_branches(controller: Controller, request: Request) -> Answer:
+    deleted = controller.delete_forks(request.sessions(controller))
+    return {"event": "branches_deleted", "sessionIds": [info.session_id for info in deleted]}
+
+
+def undelete_branch(controller: Controller, request: Request) -> Answer:
+    wanted = request.text("sessionId", longest=200)
+    if not is_session_id(wanted) or not any(one["sessionId"] == wanted for one in controller.deleted_forks()):
+        raise SessionNotFound(name=wanted[:50])
+    return _updated(controller, controller.session(controller.undelete_fork(wanted)))
+
+
+def save_checkpoint(controller: Controller, request: Request) -> Answer:
+    saved = controller.save(request.text("description"))
+    return {"event": "checkpoint_created", "checkpoint": shapes.checkpoint(saved.record)}
+
+
+def mark_turn(controller: Controller, request: Request) -> Answer:
+    record = controller.mark_turn(request.session(controller), request.number("turn"),
+                                  request.text("name", longest=200))
+    return {"event": "checkpoint_created", "checkpoint": shapes.checkpoint(record)}
+
+
+def restore_checkpoint(controller: Controller, request: Request) -> Answer:
+    name, texts, stamp = request.checkpoint(), request.paths(), request.text("stamp", longest=100)
+    plan = plan_of(controller, name, texts, stamp) if stamp else None
+    done = controller.restore(name, mode="code", paths=paths_of(controller, name, texts), plan=plan)
+    return {"event": "restored", **shapes.restored(done)}
+
+
+def undo_restore(controller: Controller, request: Request) -> Answer:
+    return {"event": "restored", **shapes.restored(controller.undo_restore())}
+
+
+def redo(controller: Controller, request: Request) -> Answer:
+    return {"event": "restored", **shapes.restored(controller.redo())}
+
+
+ACTIONS: dict[str, Callable[[Controller, Request], Answer]] = {
+    action.__name__: action for action in (
+        rewind_session, fast_forward, rename_branch, promote_branch, delete_branches, undelete_branch,
+        save_checkpoint, mark_turn, restore_checkpoint, undo_restore, redo)}

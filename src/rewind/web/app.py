@@ -1,0 +1,86 @@
+"""The application: the page, what it reads, and its WebSocket, behind the door of `security.py`."""
+
+from __future__ import annotations
+
+import os
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.responses import FileResponse, JSONResponse
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+
+from rewind.web import reads
+from rewind.web.errors import body_of, known, status_of
+from rewind.web.query import Query
+from rewind.web.security import Door
+from rewind.web.socket import Hub
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from typing import Any
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.websockets import WebSocket
+
+    from rewind.controller import Controller
+    from rewind.web.work import Workshop
+
+    Read = Callable[[Controller, Query], dict[str, Any]]
+
+STATIC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "static")
+_READS: dict[str, Read] = {
+    "/api/project": reads.project,
+    "/api/sessions": reads.sessions,
+    "/api/sessions/{session}/turns": reads.turns,
+    "/api/sessions/{session}/turns/{n}": reads.one_turn,
+    "/api/sessions/{session}/outline": reads.outline,
+    "/api/sessions/{session}/search": reads.search,
+    "/api/sessions/{session}/future": reads.future,
+    "/api/sessions/{session}/plan": reads.plan,
+    "/api/compare": reads.compare,
+    "/api/checkpoints": reads.checkpoints,
+    "/api/checkpoints/{name}/diff": reads.diff,
+    "/api/checkpoints/{name}/plan": reads.plan_of_checkpoint,
+}
+
+
+def make_app(workshop: Workshop, token: str, port: int) -> Door:
+    hub = Hub(workshop)
+
+    async def socket(websocket: WebSocket) -> None:
+        await hub.serve(websocket)
+
+    routes = [Route("/", _page, methods=["GET"]),
+              Mount("/static", StaticFiles(directory=STATIC, check_dir=False)),
+              WebSocketRoute("/ws", socket),
+              *(Route(path, _answering(workshop, read), methods=["GET"]) for path, read in _READS.items())]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error})
+    return Door(app, token, port)
+
+
+def _answering(workshop: Workshop, read: Read) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        values: dict[str, list[str]] = {}
+        for key, value in request.query_params.multi_items():
+            values.setdefault(key, []).append(value)
+        query = Query(request.path_params, values)
+        try:
+            return JSONResponse(await workshop.run(lambda controller: read(controller, query)))
+        except Exception as error:
+            found = known(error)
+            return JSONResponse({"error": body_of(found)}, status_of(found))
+
+    return answer
+
+
+async def _page(request: Request) -> Response:
+    return FileResponse(os.path.join(STATIC, "index.html"), media_type="text/html")
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": {"code": f"http-{error.status_code}", "message": str(error.detail),
+                                   "hint": ""}}, error.status_code)

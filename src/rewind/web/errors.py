@@ -1,0 +1,53 @@
+"""Errors as the page gets them: a status, and an object with code, message and what to do next."""
+
+from __future__ import annotations
+
+import os
+
+from rewind.errors import CHANGED, LOCKED, NOT_FOUND, USAGE, RewindError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_STATUS = {USAGE: 400, NOT_FOUND: 404, CHANGED: 409, LOCKED: 409}
+# Where the command line's hint names an option that the page does not have.
+_HINTS = {
+    "changed-since-plan": "Look at the plan again, then confirm it.",
+    "turn-running": "Wait until it is done, or stop it.",
+    "session-in-use": "Close it first.",
+    "session-not-found": "Reload the page to see the sessions there are.",
+    "checkpoint-not-found": "Reload the page to see the checkpoints there are.",
+    "path-not-found": "Choose one of its files.",
+    "usage-error": "Reload the page and try again.",
+}
+
+
+class BadRequest(RewindError):
+    """{message}"""
+
+    exit_code = USAGE
+    hint = "Reload the page and try again."
+
+
+def status_of(error: RewindError) -> int:
+    return _STATUS.get(error.exit_code, 422 if error.exit_code == 1 else 500)
+
+
+def body_of(error: RewindError) -> dict[str, Any]:
+    return {"code": error.code, "message": error.message, "hint": _HINTS.get(error.code, error.hint)}
+
+
+def known(error: Exception) -> RewindError:
+    """Whatever went wrong, as one of ours. Nothing of a traceback reaches the page."""
+    if isinstance(error, RewindError):
+        return error
+    if isinstance(error, OSError):
+        where = f": {os.fsdecode(error.filename)}" if error.filename else ""
+        found = RewindError(f"{error.strerror or 'The disk could not be used'}{where}",
+                            hint="Check the space and the permissions, then try again.")
+    else:
+        found = RewindError(f"This is a bug in Rewind ({type(error).__name__}).",
+                            hint="The terminal in which `rewind ui` runs shows the details.")
+    found.exit_code = 70
+    return found

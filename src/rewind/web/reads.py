@@ -1,0 +1,187 @@
+"""What the page asks for by GET. Each function takes a controller and the checked values of the request."""
+
+from __future__ import annotations
+
+from rewind import __version__
+from rewind.checkpoint.running import TurnRunning, refuse_while_running
+from rewind.snapshot.rules import MB
+from rewind.web import shapes
+from rewind.web.errors import BadRequest
+from rewind.web.patches import patch_of
+from rewind.web.paths import checked, named_paths
+from rewind.web.plans import checkpoint_plan, turn_plan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.session_tree import SessionInfo
+    from rewind.controller import Controller
+    from rewind.web.query import Query
+
+_MOST_TURNS = 100
+_MOST_OUTLINED = 1000
+_MOST_CHECKPOINTS = 500
+_LONGEST_SEARCH = 200
+
+
+def project(controller: Controller, query: Query) -> dict[str, Any]:
+    settings = controller.state.settings
+    records = controller.list_checkpoints(backups=True)
+    return {
+        "root": controller.project.root, "name": shapes.project_name(controller.project.root),
+        "version": __version__, "branchesMax": settings.get("branches.max"),
+        "storage": {"bytes": controller.disk_use(),
+                    "maxBytes": int(settings.get("storage.maxSizeMb") * MB), "checkpoints": len(records)},
+        "interrupted": _interrupted(controller), "turnRunning": _is_turn_running(controller)}
+
+
+def _interrupted(controller: Controller) -> dict[str, Any] | None:
+    entry = controller.interrupted()
+    if not entry or controller.state.is_busy():
+        return None
+    return {"checkpoint": entry["checkpoint"],
+            "message": f"A restore of {entry['checkpoint']} was interrupted. Take it back, or finish it."}
+
+
+def _is_turn_running(controller: Controller) -> bool:
+    try:
+        refuse_while_running(controller.state, False)
+    except TurnRunning:
+        return True
+    return False
+
+
+def sessions(controller: Controller, query: Query) -> dict[str, Any]:
+    infos = controller.sessions()
+    trash = {one["sessionId"]: {"sessionId": one["sessionId"], "title": one["title"]}
+             for one in controller.deleted_forks()}
+    return {"sessions": [shapes.session(controller, info) for info in infos],
+            "trash": list(trash.values()), "warnings": _warnings(controller, infos)}
+
+
+def _warnings(controller: Controller, infos: list[SessionInfo]) -> list[dict[str, Any]]:
+    most = controller.state.settings.get("branches.max")
+    made = sum(1 for info in infos if info.made_by_rewind)
+    if made <= most:
+        return []
+    return [{"code": "too-many-branches", "message": f"There are {made} branches, more than {most}.",
+             "hint": "Select those you do not need and delete them; that can be undone."}]
+
+
+def turns(controller: Controller, query: Query) -> dict[str, Any]:
+    start = query.number("from", 1, low=-1_000_000_000)
+    page = controller.turns(query.session, start, query.number("count", 30, low=1, high=_MOST_TURNS))
+    return {"sessionId": query.session, "total": page.total, "from": page.first,
+            "turns": [shapes.turn(view) for view in page.turns]}
+
+
+def one_turn(controller: Controller, query: Query) -> dict[str, Any]:
+    from rewind.checkpoint.to_turn import TurnNotFound
+
+    page = controller.turns(query.session, query.place("n"), 1, whole=True)
+    if not page.turns:
+        raise TurnNotFound(turn=query.place("n"), total=page.total)
+    return {"turn": shapes.turn(page.turns[0])}
+
+
+def outline(controller: Controller, query: Query) -> dict[str, Any]:
+    index = controller.turn_index(query.session)
+    start = query.number("from", 1, low=-1_000_000_000)
+    start = max(1, index.total + 1 + start if start < 0 else start)
+    count = query.number("count", _MOST_OUTLINED, low=1, high=_MOST_OUTLINED)
+    rows = index.turns(max(1, start - 1), start + count - 1)
+    before = rows[0].offset if rows and rows[0].turn == start - 1 else -1
+    found = []
+    for row in rows:
+        if row.turn is not None and row.turn >= start:
+            found.append({"turn": row.turn, "prompt": row.prompt[:120], "timestamp": row.stamp,
+                          "compactedBefore": index.is_compacted_between(before, row.offset)})
+            before = row.offset
+    return {"total": index.total, "turns": found}
+
+
+def search(controller: Controller, query: Query) -> dict[str, Any]:
+    text = query.text("q", _LONGEST_SEARCH).strip()
+    if not text:
+        raise BadRequest("There is nothing to search for.", hint="Type a word.")
+    matches, more = controller.search(query.session, text)
+    return {"matches": [{"turn": m.turn, "where": m.where, "snippet": m.snippet} for m in matches],
+            "more": more}
+
+
+def future(controller: Controller, query: Query) -> dict[str, Any]:
+    """The parent's turns after the cut, counted from 1 there."""
+    info = _info(controller, query.session)
+    parents = {one.session_id: one for one in controller.sessions()}
+    parent = parents.get(info.parent or "")
+    cut = info.rewind_from_turn
+    if parent is None or cut is None:
+        return {"parentSessionId": info.parent, "fromTurn": cut, "total": 0, "turns": []}
+    total = max(0, len(parent.turns) - cut)
+    start = query.number("from", 1, low=-1_000_000_000)
+    start = max(1, total + 1 + start if start < 0 else start)
+    page = controller.turns(parent.session_id, cut + start,
+                            query.number("count", 30, low=1, high=_MOST_TURNS))
+    return {"parentSessionId": parent.session_id, "fromTurn": cut, "total": max(0, page.total - cut),
+            "turns": [shapes.turn(view) for view in page.turns]}
+
+
+def _info(controller: Controller, session_id: str) -> SessionInfo:
+    file = controller.session_file(session_id)
+    return controller.session(file.session_id)
+
+
+def plan(controller: Controller, query: Query) -> dict[str, Any]:
+    mode = query.choice("mode", ("chat", "both"))
+    return turn_plan(controller, query.session, query.number("turn", 0, low=1), mode == "both")
+
+
+def compare(controller: Controller, query: Query) -> dict[str, Any]:
+    ids = [controller.session_file(query.text(key, 200)).session_id for key in ("a", "b")]
+    a, b, found = controller.compare_sessions(*ids)
+    code: dict[str, Any] | None = None
+    if found.changes is not None:
+        names = [record.name if record else None for record in (found.code_a, found.code_b)]
+        code = {"a": names[0], "b": names[1]}
+        for key, was, now in (("added", False, True), ("modified", True, True), ("deleted", True, False)):
+            paths = [path for path, then, later in found.changes if (then, later) == (was, now)]
+            code[key], code[f"{key}Count"] = shapes.listed(paths), len(paths)
+    sides = {key: {"session": shapes.session(controller, info), "total": page.total,
+                   "turns": [shapes.turn(view) for view in page.turns]}
+             for key, info, page in (("a", a, found.a), ("b", b, found.b))}
+    return {"common": found.common, **sides, "code": code}
+
+
+def checkpoints(controller: Controller, query: Query) -> dict[str, Any]:
+    records = controller.list_checkpoints(backups=True)
+    before = query.number("before", 0, low=0)
+    count = query.number("count", 50, low=1, high=_MOST_CHECKPOINTS)
+    found = [r for r in records if not before or r.sequence < before][:count]
+    return {"total": len(records), "checkpoints": [shapes.checkpoint(r) for r in found]}
+
+
+def diff(controller: Controller, query: Query) -> dict[str, Any]:
+    to = query.text("to", 100) or "now"
+    path = query.text("path", 4096)
+    name = query.checkpoint
+    paths = None
+    if path:
+        paths = [checked(path)]
+        if "\\" in path:  # perhaps an escaped name
+            with controller.diff(name, None if to == "now" else to) as everything:
+                paths = named_paths([path], (changed for changed, _, _ in everything.changes))
+    with controller.diff(name, None if to == "now" else query.a_checkpoint(to), paths=paths) as difference:
+        patch = patch_of(difference, bool(path))
+        limit = 5000
+        return {"from": difference.old.name, "to": difference.new.name,
+                "added": shapes.listed(difference.added, limit),
+                "modified": shapes.listed(difference.modified, limit),
+                "deleted": shapes.listed(difference.deleted, limit),
+                "patch": patch.text, "binary": shapes.listed(patch.binary)}
+
+
+def plan_of_checkpoint(controller: Controller, query: Query) -> dict[str, Any]:
+    return checkpoint_plan(controller, query.checkpoint, query.texts("path", 4096))
+
+

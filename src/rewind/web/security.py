@@ -1,0 +1,124 @@
+"""Who may talk to the server: the person who has the token, from our own page, by our own name.
+
+A page of another site in the same browser can send requests here: it lacks the cookie (SameSite), its
+`Origin` is another one, and after a DNS rebinding its `Host` is.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from urllib.parse import parse_qs
+
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+CONTENT_POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+                  " connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none';"
+                  " frame-ancestors 'none'")
+_ALWAYS = ((b"content-security-policy", CONTENT_POLICY.encode()),
+           (b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"),
+           (b"x-frame-options", b"DENY"), (b"cross-origin-opener-policy", b"same-origin"),
+           (b"cross-origin-resource-policy", b"same-origin"))
+
+
+def new_token() -> str:
+    return secrets.token_urlsafe(32)
+
+
+class Door:
+    """ASGI middleware around everything, WebSockets included."""
+
+    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
+        self.app = app
+        self._token = token.encode()
+        self._hosts = {f"127.0.0.1:{port}".encode(), f"localhost:{port}".encode()}
+        self._origins = {b"http://" + host for host in self._hosts}
+        # Cookies of one host go to all its ports: each server has a name of its own.
+        self.cookie = f"rewind_token_{port}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self._http(scope, receive, _with_headers(scope, send))
+        elif scope["type"] == "websocket":
+            await self._websocket(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer: Response
+        if not self._is_our_host(scope):
+            answer = PlainTextResponse("This server does not go by that name.", 400)
+        elif not self._has_no_foreign_origin(scope):
+            answer = _refused("This page belongs to another site.")
+        elif scope["path"] == "/" and self._brings_token(scope):
+            answer = self._welcome()
+        elif not self._has_token(scope):
+            answer = _refused("This page has no valid key for the server.")
+        else:
+            await self.app(scope, receive, send)
+            return
+        await answer(scope, receive, send)
+
+    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        origins = _headers(scope, b"origin")
+        if (self._is_our_host(scope) and len(origins) == 1 and origins[0] in self._origins
+                and self._has_token(scope)):
+            await self.app(scope, receive, send)
+            return
+        await receive()  # the request to connect
+        await send({"type": "websocket.close", "code": 1008, "reason": ""})  # before accepting: a 403
+
+    def _is_our_host(self, scope: Scope) -> bool:
+        hosts = _headers(scope, b"host")
+        return len(hosts) == 1 and hosts[0].lower() in self._hosts
+
+    def _has_no_foreign_origin(self, scope: Scope) -> bool:
+        return all(origin in self._origins for origin in _headers(scope, b"origin"))
+
+    def _brings_token(self, scope: Scope) -> bool:
+        given = parse_qs(scope["query_string"].decode("latin-1")[:1000]).get("token", [])
+        return len(given) == 1 and self._is_token(given[0])
+
+    def _has_token(self, scope: Scope) -> bool:
+        return any(self._is_token(value) for header in _headers(scope, b"cookie")
+                   for value in _cookie(header, self.cookie))
+
+    def _is_token(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode("utf-8", "replace"), self._token)
+
+    def _welcome(self) -> RedirectResponse:
+        answer = RedirectResponse("/", 303)
+        answer.set_cookie(self.cookie, self._token.decode(), httponly=True, samesite="strict", path="/")
+        return answer
+
+
+def _headers(scope: Scope, name: bytes) -> list[bytes]:
+    return [value for key, value in scope["headers"] if key == name]
+
+
+def _cookie(header: bytes, name: str) -> list[str]:
+    pairs = (part.strip().partition("=") for part in header.decode("latin-1")[:20_000].split(";"))
+    return [value for key, _, value in pairs if key == name]
+
+
+def _refused(message: str) -> JSONResponse:
+    return JSONResponse({"error": {"code": "forbidden", "message": message,
+                                   "hint": "Run `rewind ui` and open the address it prints."}}, 403)
+
+
+def _with_headers(scope: Scope, send: Send) -> Send:
+    is_static = scope["path"].startswith("/static/")
+
+    async def with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            given = message.get("headers", [])
+            caching = (b"cache-control", b"no-cache" if is_static else b"no-store")
+            message["headers"] = [*given, *_ALWAYS, caching]
+        await send(message)
+
+    return with_headers

@@ -1,0 +1,59 @@
+"""Starts the server: on the loopback interface alone, at a port that is bound before its address is told."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import socket
+
+import uvicorn
+
+from rewind.web.app import make_app
+from rewind.web.security import new_token
+from rewind.web.socket import MOST_BYTES
+from rewind.web.work import Workshop
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ADDRESS = "127.0.0.1"
+
+
+def serve(root: str, port: int, ready: Callable[[str], None], home: str | None = None) -> None:
+    """Runs until it is interrupted. `ready` is told the address, token included."""
+    gc.enable()  # `bin/rewind` has it off, for commands that live for a moment
+    listening, workshop = _listen(port), Workshop(root, home)
+    try:
+        actual: int = listening.getsockname()[1]
+        token = new_token()
+        server = uvicorn.Server(make_config(workshop, token, actual))
+        ready(f"http://{ADDRESS}:{actual}/?token={token}")
+        asyncio.run(server.serve(sockets=[listening]))
+    except KeyboardInterrupt:
+        pass
+    finally:
+        listening.close()
+        workshop.finish()
+
+
+def make_config(workshop: Workshop, token: str, port: int) -> uvicorn.Config:
+    # No access log: it would hold the token. A message over the limit is refused while it comes in.
+    return uvicorn.Config(make_app(workshop, token, port), log_level="error", access_log=False,
+                          http="h11", ws_max_size=MOST_BYTES, ws_max_queue=16, ws_per_message_deflate=False,
+                          h11_max_incomplete_event_size=32 << 10, timeout_keep_alive=30,
+                          limit_concurrency=200, timeout_graceful_shutdown=3, server_header=False,
+                          date_header=False, proxy_headers=False, lifespan="off")
+
+
+def _listen(port: int) -> socket.socket:
+    # With its protocol named, asyncio sends small answers at once; else each would wait 40 ms.
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((ADDRESS, port))
+        found.listen(64)
+    except BaseException:
+        found.close()
+        raise
+    return found

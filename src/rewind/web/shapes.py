@@ -1,0 +1,96 @@
+"""What the page gets, as JSON: sessions, turns, plans, checkpoints. `docs/web-api.md` describes them."""
+
+from __future__ import annotations
+
+import os
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.code_for import CodeAt
+    from rewind.checkpoint.plan import RestorePlan
+    from rewind.checkpoint.record import Record
+    from rewind.checkpoint.restore import Restored
+    from rewind.checkpoint.session_tree import SessionInfo
+    from rewind.checkpoint.turn_views import TurnView
+    from rewind.controller import Controller
+
+MOST_LISTED = 500
+
+
+def path_text(path: bytes) -> str:
+    """A name that is not UTF-8 gets escapes; `paths.py` finds the file again by them."""
+    return path.decode("utf-8", "backslashreplace")
+
+
+def listed(paths: list[bytes], limit: int = MOST_LISTED) -> list[str]:
+    return [path_text(path) for path in paths[:limit]]
+
+
+def iso(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def session(controller: Controller, info: SessionInfo) -> dict[str, Any]:
+    file, branch = info.file, info.branch or {}
+    return {
+        "sessionId": info.session_id, "agent": file.profile.name, "agentTitle": file.profile.title,
+        "title": info.title, "name": branch.get("name"), "parentSessionId": info.parent,
+        "rewindFromTurn": info.rewind_from_turn, "rewindedAt": branch.get("rewindedAt"),
+        "madeByRewind": info.made_by_rewind, "archived": info.archived,
+        "promoted": bool(branch.get("promoted")), "turns": len(info.turns), "messageCount": info.messages,
+        "created": (info.turns[0][1] or None) if info.turns else None, "modified": iso(file.modified),
+        "running": info.running, "busy": info.busy, "bytes": file.size,
+        "resume": _resume(controller, info)}
+
+
+def _resume(controller: Controller, info: SessionInfo) -> str:
+    try:
+        return controller.resume_command(info)
+    except OSError:
+        return ""  # deleted since
+
+
+def turn(view: TurnView) -> dict[str, Any]:
+    text = view.text
+    return {
+        "turn": text.row.turn, "uuid": text.row.uuid, "timestamp": text.row.stamp, "prompt": text.prompt,
+        "blocks": text.blocks, "truncated": text.truncated, "compactedBefore": text.compacted_before,
+        "checkpoint": code(view.code), "changes": view.changes, "canRewind": not view.reason,
+        "reason": view.reason or None, "missingFiles": view.missing}
+
+
+def code(found: CodeAt | None) -> dict[str, Any] | None:
+    return {"name": found.record.name, "exact": found.exact} if found else None
+
+
+def plan(found: RestorePlan | None) -> dict[str, Any]:
+    """Lists of a part of the paths, and the counts of all."""
+    written, deleted = (found.written, found.deleted) if found else ([], [])
+    kept, foreign = (found.kept, found.foreign) if found else ([], [])
+    return {"written": listed(written), "writtenCount": len(written),
+            "deleted": listed(deleted), "deletedCount": len(deleted),
+            "kept": [{"path": path_text(k.path), "reason": k.reason} for k in kept[:MOST_LISTED]],
+            "keptCount": len(kept),
+            "changedSince": listed(foreign), "changedSinceCount": len(foreign)}
+
+
+def restored(found: Restored) -> dict[str, Any]:
+    return {"checkpoint": found.record.name if found.record else None,
+            "backup": found.backup.name if found.backup else None, **plan(found.plan),
+            "remaining": [{"path": path_text(path), "reason": reason}
+                          for path, reason in found.remaining[:MOST_LISTED]],
+            "remainingCount": len(found.remaining), "notes": found.notes}
+
+
+def checkpoint(record: Record) -> dict[str, Any]:
+    sizes = {key: record.code.get(key) for key in ("fileCount", "totalSize", "newBytes")}
+    return {"name": record.name, "sequence": record.sequence, "createdAt": record.created_at,
+            "kind": record.kind, "description": record.description, "trigger": record.trigger,
+            "hasTranscript": bool(record.data.get("hasTranscript")), "sessionId": record.session, **sizes}
+
+
+def project_name(root: str) -> str:
+    return os.path.basename(root.rstrip("/")) or root

@@ -1,0 +1,79 @@
+"""Looks now and then whether something changed on the disk, and says what, for open pages to show it."""
+
+from __future__ import annotations
+
+import os
+
+from rewind.checkpoint.session_tree import Life
+from rewind.errors import RewindError
+from rewind.transcript.find import project_sessions
+from rewind.web import shapes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.controller import Controller
+
+_PROJECT_FILES = ("session.json", "restore-history.json", "config.json")
+
+
+class Glance:
+    """What can be seen without reading a transcript."""
+
+    def __init__(self, controller: Controller) -> None:
+        state = controller.state
+        self.sessions: dict[str, tuple[int, float]] = {}
+        self.alive: dict[str, tuple[bool, bool]] = {}
+        life = Life(state)
+        for file in project_sessions(state.project.root, home=state.project.home):
+            self.sessions[file.session_id] = file.size, file.modified
+            self.alive[file.session_id] = life.of(file)
+        self.branches = _stamp(state.project.path("branches.json"))
+        self.checkpoints = (state.files.count(), state.files.last_name())
+        self.project = [_stamp(state.project.path(name)) for name in _PROJECT_FILES]
+
+
+def _stamp(path: str) -> tuple[int, int, int]:
+    try:
+        info = os.stat(path)
+    except OSError:
+        return 0, 0, 0
+    return info.st_size, info.st_mtime_ns, info.st_ino
+
+
+class Watch:
+    """Remembers the last look. `look` returns the events of what changed since."""
+
+    def __init__(self) -> None:
+        self._last: Glance | None = None
+
+    def look(self, controller: Controller) -> list[dict[str, Any]]:
+        before, now = self._last, Glance(controller)
+        self._last = now
+        if before is None:
+            return []
+        events = self._about_sessions(controller, before, now)
+        if now.checkpoints != before.checkpoints:
+            events.append({"event": "checkpoints_changed", "newest": now.checkpoints[1]})
+        if now.project != before.project:
+            events.append({"event": "project_changed"})
+        return events
+
+    def _about_sessions(self, controller: Controller, before: Glance, now: Glance) -> list[dict[str, Any]]:
+        events: list[dict[str, Any]] = []
+        if before.sessions.keys() != now.sessions.keys() or before.branches != now.branches:
+            events.append({"event": "sessions_changed"})
+        moved = {id for id in now.sessions.keys() & before.sessions.keys()
+                 if now.sessions[id] != before.sessions[id] or now.alive[id] != before.alive[id]}
+        infos = [info for info in controller.sessions() if info.session_id in moved] if moved else []
+        for info in infos:
+            try:
+                events.append({"event": "session_updated", "session": shapes.session(controller, info)})
+            except RewindError:
+                continue
+            if now.sessions[info.session_id] != before.sessions[info.session_id]:
+                # Also while the last turn grows: a page that shows it reads it again.
+                events.append({"event": "turns_added", "sessionId": info.session_id,
+                               "total": len(info.turns)})
+        return events

@@ -1,0 +1,64 @@
+"""Where the work is done: in a thread, with a controller of its own, as SQLite connections stay in theirs."""
+
+from __future__ import annotations
+
+import threading
+import traceback
+
+import anyio
+import anyio.to_thread
+
+from rewind.controller import Controller
+from rewind.errors import RewindError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
+_AT_ONCE = 4  # pages of long turns take memory: so many at a time
+
+
+class Workshop:
+    """Runs functions that take a controller of the project."""
+
+    def __init__(self, root: str, home: str | None = None) -> None:
+        self.root = root
+        self.home = home
+        self._limit: anyio.CapacityLimiter | None = None
+        self._running = 0
+        self._changed = threading.Condition()
+
+    def run_here(self, job: Callable[[Controller], T]) -> T:
+        with self._changed:
+            self._running += 1
+        try:
+            return self._run(job)
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()
+
+    def finish(self, wait: float = 60.0) -> None:
+        """Wait for what is being done: a restore is not left half done because the server ends."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._running, wait)
+
+    def _run(self, job: Callable[[Controller], T]) -> T:
+        controller = Controller(self.root, home=self.home, forgiving=True)
+        try:
+            return job(controller)
+        except RewindError:
+            raise
+        except Exception:
+            traceback.print_exc()
+            raise
+        finally:
+            controller.close()
+
+    async def run(self, job: Callable[[Controller], T]) -> T:
+        if self._limit is None:  # belongs to the loop that runs now
+            self._limit = anyio.CapacityLimiter(_AT_ONCE)
+        return await anyio.to_thread.run_sync(self.run_here, job, limiter=self._limit)

@@ -1,0 +1,87 @@
+"""Open pages hear of what happens on the disk, whoever does it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chat_scene import client_is_running
+from rewind.controller import Controller
+from rewind.web.watch import Watch
+from web.scene import Shop
+from web.site import Site
+
+
+class Eyes:
+    def __init__(self, shop: Shop) -> None:
+        self.shop = shop
+        self._watch = Watch()
+        assert self.look() == []
+
+    def look(self) -> list[dict[str, Any]]:
+        controller = Controller(str(self.shop.cli.project))
+        try:
+            return self._watch.look(controller)
+        finally:
+            controller.close()
+
+    def names(self) -> set[str]:
+        return {event["event"] for event in self.look()}
+
+
+@pytest.fixture
+def eyes(shop: Shop) -> Eyes:
+    return Eyes(shop)
+
+
+def test_nothing_is_said_when_nothing_happened(eyes: Eyes) -> None:
+    assert eyes.look() == eyes.look() == []
+
+
+def test_a_transcript_that_grows_is_told_with_its_turns(eyes: Eyes, shop: Shop) -> None:
+    shop.say("five")
+    events = eyes.look()
+    assert {"event": "turns_added", "sessionId": shop.session, "total": 5} in events
+    (updated,) = [e["session"] for e in events if e["event"] == "session_updated"]
+    assert updated["turns"] == 5
+    shop.talk.answer("and more")  # of the same turn
+    shop.flush()
+    assert {"event": "turns_added", "sessionId": shop.session, "total": 5} in eyes.look()
+
+
+def test_new_sessions_branches_and_names_are_told(eyes: Eyes, shop: Shop) -> None:
+    made = shop.controller().rewind_to_turn(shop.session, 2).chat
+    assert made and made.fork
+    assert "sessions_changed" in eyes.names()
+    shop.controller().rename_fork(made.fork["session_id"], "another")
+    assert "sessions_changed" in eyes.names()
+    shop.controller().delete_forks([made.fork["session_id"]])
+    assert "sessions_changed" in eyes.names()
+
+
+def test_checkpoints_and_restores_are_told(eyes: Eyes, shop: Shop) -> None:
+    saved = shop.controller().save("by hand").record.name
+    assert {"event": "checkpoints_changed", "newest": saved} in eyes.look()
+    shop.write(a="other")
+    shop.controller().restore(saved, mode="code")
+    assert {"checkpoints_changed", "project_changed"} <= eyes.names()
+
+
+def test_a_client_that_begins_and_ends_a_turn_is_told(eyes: Eyes, shop: Shop) -> None:
+    entry = client_is_running(shop.cli.home, shop.session, status="busy")
+    (event,) = eyes.look()
+    assert event["event"] == "session_updated" and event["session"]["busy"] and event["session"]["running"]
+    entry.unlink()
+    (event,) = eyes.look()
+    assert not event["session"]["running"]
+
+
+def test_every_open_page_hears_of_it(site: Site, shop: Shop) -> None:
+    with site.connect() as one, site.connect() as other:
+        one.send_json({"event": "save_checkpoint", "description": "x", "requestId": "r"})
+        for socket in (one, other):
+            heard = []
+            while "checkpoints_changed" not in heard:
+                message = socket.receive_json()
+                heard += [message["event"]] if "requestId" not in message else []
