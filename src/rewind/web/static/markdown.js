@@ -12,9 +12,12 @@ const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/;
 const QUOTE = /^ {0,3}>\s?(.*)$/;
 const TABLE_RULE = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
 const DEEPEST = 12;
+// Past these lengths the patterns cost more than the markup is worth.
+const LONGEST_TEXT = 200000, LONGEST_SPAN = 8000;
 
 export function markdown(text) {
   const root = h('div.md');
+  if (text.length > LONGEST_TEXT) return h('pre.plain', {}, text);
   root.append(...blocks(String(text).replace(/\r\n?/g, '\n').split('\n'), 0));
   return root;
 }
@@ -146,13 +149,13 @@ function startsOther(lines, at) {
   return FENCE.test(line) || HEADING.test(line) || RULE.test(line) || QUOTE.test(line) || ITEM.test(line);
 }
 
-const INLINE = /(`+)([\s\S]+?)\1(?!`)|\*\*([^\s*](?:[\s\S]*?[^\s])?)\*\*|__([^\s_](?:[\s\S]*?[^\s])?)__(?!\w)|(?<![\w*])\*([^\s*](?:[^*]*?[^\s*])?)\*(?!\w)|(?<!\w)_([^\s_](?:[^_]*?[^\s_])?)_(?!\w)|~~([^~]+)~~|!?\[([^\]\n]*)\]\(<?([^\s)>]+)>?(?:\s+"[^"]*")?\)|(https?:\/\/[^\s<>"'`)\]]+[^\s<>"'`)\].,;:!?])/;
+const INLINE = /(`+)([\s\S]+?)\1(?!`)|\*\*([^\s*](?:[\s\S]*?[^\s])?)\*\*|__([^\s_](?:[\s\S]*?[^\s])?)__(?!\w)|(?<![\w*])\*([^\s*](?:[^*]*?[^\s*])?)\*(?!\w)|(?<!\w)_([^\s_](?:[^_]*?[^\s_])?)_(?!\w)|~~([^~]+)~~|!?\[([^\]\n]*)\]\(<?((?:[^\s()<>]|\([^\s()<>]*\))+)>?(?:\s+"[^"]*")?\)|(https?:\/\/[^\s<>"'`)\]]+[^\s<>"'`)\].,;:!?])/;
 
 function inline(text, depth = 0) {
   const nodes = [];
   let rest = text;
   while (rest) {
-    const match = depth < DEEPEST ? INLINE.exec(rest) : null;
+    const match = depth < DEEPEST && rest.length < LONGEST_SPAN ? INLINE.exec(rest) : null;
     if (!match) break;
     nodes.push(rest.slice(0, match.index), inlineNode(match, depth));
     rest = rest.slice(match.index + match[0].length);

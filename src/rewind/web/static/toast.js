@@ -1,6 +1,6 @@
 // What came of an action, in the live region: read aloud, seen for a while, perhaps with a way back.
 
-import {h, fill} from './element.js';
+import {h} from './element.js';
 import {icon} from './icons.js';
 
 const SHORT = 5000, LONG = 15000;
@@ -36,8 +36,4 @@ function fade(node, wait) {
 
 export function announce(message) {
   say(message, {quiet: true});
-}
-
-export function clearToasts() {
-  fill(document.getElementById('toasts'));
 }

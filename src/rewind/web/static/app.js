@@ -1,0 +1,138 @@
+// Puts the page together: the bar, the tree, one view, and what the server pushes.
+
+import {h, fill} from './element.js';
+import {wire} from './wire.js';
+import {state} from './state.js';
+import {current, to} from './route.js';
+import {Tree} from './tree.js';
+import {TopBar} from './topbar.js';
+import {SessionView} from './session.js';
+import {CheckpointsView} from './checkpoints.js';
+import {CompareView} from './compare.js';
+import {HomeView} from './home.js';
+import {act} from './branches.js';
+import {closeMenu} from './menu.js';
+import {listen} from './keyboard.js';
+import {notice} from './states.js';
+import {say} from './toast.js';
+
+const main = document.getElementById('main');
+const panes = document.getElementById('panes');
+const offline = document.getElementById('offline');
+const top = new TopBar(document.getElementById('top'));
+const tree = new Tree(document.getElementById('side'));
+let view = null;
+let shown = '';
+
+function show(byHand, hash = location.hash) {
+  if (!state.loaded && !state.error) return undefined; // `start` shows what the address says by then
+  const route = current(hash);
+  const key = JSON.stringify({...route, turn: undefined, name: undefined});
+  if (key === shown && view) return route.turn ? view.goTo(route.turn) : undefined;
+  closeMenu(false);
+  view?.end();
+  shown = key;
+  fill(main);
+  panes.dataset.pane = route.view === 'home' ? 'tree' : 'main';
+  panes.dataset.view = route.view;
+  top.setView(route.view === 'checkpoints' ? 'checkpoints' : 'sessions');
+  tree.select(route.session || (route.view === 'compare' ? route.a : null));
+  view = make(route);
+  if (byHand) view.arrive();
+  return undefined;
+}
+
+function make(route) {
+  if (route.view === 'session') return new SessionView(main, route.session, route.turn);
+  if (route.view === 'checkpoints') return new CheckpointsView(main, route.name);
+  if (route.view === 'compare') return new CompareView(main, route.a, route.b);
+  return new HomeView(main, panes);
+}
+
+// what the server says by itself
+
+const later = new Map();
+/** Many pushes in a row are one reading. */
+function soon(key, run, wait = 150) {
+  clearTimeout(later.get(key));
+  later.set(key, setTimeout(run, wait));
+}
+
+const PUSHES = {
+  session_updated: ({session}) => session && state.update(session),
+  sessions_changed: () => soon('sessions', () => state.loadSessions()),
+  branches_deleted: () => soon('sessions', () => state.loadSessions()),
+  session_created: () => soon('sessions', () => state.loadSessions()),
+  project_changed: () => soon('project', () => state.loadProject()),
+  checkpoints_changed: () => soon('checkpoints', checkpointsChanged, 300),
+  turns_added: ({sessionId, total}) => {
+    if (view instanceof SessionView && view.id === sessionId) soon(`turns ${sessionId}`, () => view.id === sessionId && view.turnsAdded(total));
+  },
+};
+
+function checkpointsChanged() {
+  state.loadProject();
+  if (view instanceof CheckpointsView) view.reload();
+  if (view instanceof SessionView) view.list.refresh().catch(() => {});
+}
+
+wire.addEventListener('push', event => PUSHES[event.detail.event]?.(event.detail));
+wire.addEventListener('up', event => {
+  top.setUp(true);
+  offline.hidden = true;
+  catchUp(event.detail.again);
+});
+wire.addEventListener('down', () => {
+  top.setUp(false);
+  // A blink of the connection is not worth a banner.
+  if (wire.tries > 1 && offline.hidden) showOffline();
+});
+
+function showOffline() {
+  fill(offline, h('span', {}, h('strong', {}, 'The Rewind server cannot be reached. '), 'What you see may be old. Start it again with ', h('code', {}, 'rewind ui'), ' and open the address it prints.'),
+    h('button.quiet', {type: 'button', onclick: () => wire.connect()}, 'Try now'));
+  offline.hidden = false;
+}
+
+/** Pushes begin with the connection: what changed before it is read again. */
+async function catchUp(again) {
+  await Promise.all([state.loadProject(), state.loadSessions()]);
+  const turns = view instanceof SessionView && view.list.total && state.get(view.id)?.turns;
+  if (turns && (again || turns !== view.list.total)) view.turnsAdded(turns);
+  if (!again) return;
+  if (view instanceof CheckpointsView) view.reload();
+  say('Connected again.', {kind: 'info'});
+}
+
+state.addEventListener('project', () => {
+  document.querySelector('.interrupted')?.remove();
+  const broken = state.project?.interrupted;
+  if (!broken) return;
+  const node = notice('warning', [h('strong', {}, 'A restore was interrupted. '), broken.message],
+    h('button.quiet', {type: 'button', onclick: () => act('undo_restore', {}, () => { say('The interrupted restore was undone.'); state.loadProject(); })}, 'Undo it'));
+  node.classList.add('interrupted');
+  panes.before(node);
+});
+
+document.addEventListener('rewind:refused', event => say(event.detail, {kind: 'info'}));
+// The event's own address: the place may have been replaced since by the turn that scrolled into view.
+window.addEventListener('hashchange', event => show(true, event.newURL ? new URL(event.newURL).hash : location.hash));
+listen(() => view, {focusTree: () => {
+  panes.dataset.pane = 'tree';
+  (tree.list.querySelector('[aria-current]') || tree.list.querySelector('.row-link') || tree.filter).focus();
+}});
+
+
+async function start() {
+  state.loadProject();
+  const wide = matchMedia('(min-width: 760px)').matches;
+  await state.loadSessions();
+  const newest = state.roots().length && [...state.sessions.values()].filter(s => !s.archived).sort((a, b) => String(b.modified).localeCompare(String(a.modified)))[0];
+  if (current().view === 'home' && wide && newest) history.replaceState(null, '', to.session(newest.sessionId));
+  show(false);
+  state.addEventListener('sessions', () => { if (current().view === 'home') view.render?.(); });
+  if (state.error?.code !== 'forbidden') wire.connect();
+  else top.setUp(false);
+}
+
+start();

@@ -1,0 +1,49 @@
+// What a restore would do to which files, before it does it.
+
+import {h} from './element.js';
+import {icon} from './icons.js';
+import {moment, number, plural} from './format.js';
+import {pathText} from './diff.js';
+import {notice} from './states.js';
+
+const SHOWN = 200;
+const REASONS = {ignored: 'ignored by git', 'ignored-large': 'ignored and large', 'skip-list': 'on the list of what is left out', 'too-large': 'too large', unreadable: 'cannot be read',
+  special: 'not a plain file', 'pins-only': 'only pinned files are restored', 'not-captured': 'not in the checkpoint', 'too-deep': 'too deep', 'not-empty': 'not empty', 'in-the-way': 'something is in the way'};
+
+/** The parts of a plan that speak of code. */
+export function codePlan(plan) {
+  const written = count(plan, 'written'), deleted = count(plan, 'deleted');
+  const parts = [];
+  if (plan.code) {
+    parts.push(h('p.plan-line', {}, icon('diamond'), h('span', {}, plan.code.exact === false ? 'The nearest earlier checkpoint, ' : 'The code of checkpoint ',
+      h('code', {}, plan.code.checkpoint), plan.code.createdAt ? `, ${moment(plan.code.createdAt)}` : '')));
+  }
+  if (count(plan, 'changedSince')) parts.push(changedSince(plan));
+  if (!written && !deleted) parts.push(h('p.plan-line', {}, icon('check'), h('span', {}, 'No file changes: the files are as they were.')));
+  parts.push(list('written', written, `${plural(written, 'file is', 'files are')} written`, plan.written, 'modified'),
+    list('deleted', deleted, `${plural(deleted, 'file is', 'files are')} deleted`, plan.deleted, 'deleted'),
+    list('kept', count(plan, 'kept'), `${plural(count(plan, 'kept'), 'file is', 'files are')} kept`, plan.kept, 'kept'));
+  return parts.filter(Boolean);
+}
+
+export function planNotes(plan) {
+  return [...(plan.warnings || []).map(w => notice('warning', w.message)), ...(plan.notes || []).map(n => notice('info', n))];
+}
+
+function count(plan, field) {
+  return plan[`${field}Count`] ?? plan[field]?.length ?? 0;
+}
+
+function changedSince(plan) {
+  const n = count(plan, 'changedSince');
+  return notice('warning', [h('strong', {}, `${plural(n, 'file has', 'files have')} changed since by someone else.`),
+    ' What is there now is saved in a backup first.', h('ul.paths', {}, plan.changedSince.slice(0, SHOWN).map(p => h('li', {}, pathText(p))))]);
+}
+
+function list(kind, n, label, items, spec) {
+  if (!n) return null;
+  const paths = (items || []).slice(0, SHOWN);
+  return h(`details.plan-list.${kind}`, {open: n <= 6 && kind !== 'kept'}, h('summary', {}, icon('chevron'), h(`span.plan-mark.${spec}`), label),
+    h('ul.paths', {}, paths.map(item => h('li', {}, pathText(item.path ?? item), item.reason ? h('small', {}, REASONS[item.reason] || item.reason) : null)),
+      n > paths.length ? h('li.muted', {}, `and ${number(n - paths.length)} more`) : null));
+}

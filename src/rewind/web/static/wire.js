@@ -1,0 +1,5 @@
+// The one connection of this page.
+
+import {Wire} from './api.js';
+
+export const wire = new Wire();

@@ -1,0 +1,187 @@
+"""Takes the pictures of docs/web.md: every state of the page, wide and as on a phone, light and dark.
+
+Run it in a checkout with what the browser tests need:
+`PYTHONPATH=src:tests python tests/browser/pictures.py`
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Callable, Literal, Optional
+
+from page_of import Rewind
+from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
+from shop import CART, Agent, Server, open_shop
+
+from chat_scene import client_is_running
+from rewind.controller import Controller
+from rewind_cli import CHECKOUT, clean_env
+from transcript.make_transcripts import event_id, session_folder
+
+IMAGES = CHECKOUT / "docs" / "images"
+WIDTHS = {1440: 900, 390: 844}
+RUNNING = event_id(0x5EED)
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+Step = Callable[[Rewind], None]
+
+
+@contextmanager
+def stage(name: str) -> Iterator[tuple[Path, Path]]:
+    """A home and a project that are gone afterwards; the project has a name that is worth showing."""
+    top = Path(tempfile.mkdtemp(prefix="rewind-pictures-")).resolve()
+    home, project = top / "home", top / name
+    home.mkdir()
+    project.mkdir()
+    was = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(clean_env(home))
+    try:
+        yield home, project
+    finally:
+        os.environ.clear()
+        os.environ.update(was)
+        shutil.rmtree(top)
+
+
+def furnish(home: Path, project: Path) -> str:
+    """Sessions and branches as a few days of work leave them; returns the branch to show."""
+    open_shop(home, project)
+    controller = Controller(str(project))
+    made = controller.rewind_to_turn(CART, 3, both=False, name="A list will do")
+    assert made.chat and made.chat.fork
+    branch = str(made.chat.fork["session_id"])
+    controller.rewind_to_turn(CART, 2, both=False, name="Tests first")
+    controller.close()
+    other = Agent(home, project, branch, ago=900)
+    other.turn("Keep the list and add a total",
+               {"cart.py": "class Cart:\n    def total(self):\n        return 0\n"},
+               "The total is in `cart.py`, in cents. No database is needed for it.")
+    other.turn("Format it as money", {"money.py": "def money(cents):\n    return f'{cents / 100:.2f}'\n"},
+               "Done: `money(1250)` gives **12.50**.")
+    for number, title in ((0xA1, "Find out why the upload test is flaky"),
+                          (0xA2, "Move the settings page to the new forms")):
+        Agent(home, project, event_id(number), title, ago=90000).turn(f"{title}, please", hooks=False)
+    running = Agent(home, project, RUNNING, "Translate the error messages", ago=300)
+    running.turn("List every message a customer can see", answer="There are 48, in 11 files.", hooks=False)
+    running.turn("Translate them to Dutch", answer="I begin with `checkout.py`.", hooks=False)
+    now = time.time()
+    for session, minutes in ((CART, 25), (branch, 11), (event_id(0xA1), 190), (event_id(0xA2), 2900)):
+        path = session_folder(home, "claude", project) / f"{session}.jsonl"
+        os.utime(path, (now, now - 60 * minutes))
+    return branch
+
+
+def states(branch: str) -> dict[str, Step]:
+    def at(place: str, sign: Callable[[Rewind], Any]) -> Step:
+        def step(page: Rewind) -> None:
+            page.go(place)
+            expect(sign(page)).to_be_visible()
+        return step
+
+    def dialog(page: Rewind) -> None:
+        at(f"session/{CART}/3", lambda p: p.turn(3))(page)
+        page.rewind_button(3).click()
+        page.dialog.get_by_role("radio", name="Code + chat").check()
+        expect(page.dialog.get_by_role("button", name="Create Branch")).to_be_enabled()
+
+    def future(page: Rewind) -> None:
+        at(f"session/{branch}", lambda p: p.turn(5))(page)
+        page.page.get_by_role("button", name="View future turns").click()
+        expect(page.page.locator(".turn.future").first).to_be_visible()
+
+    def checkpoints(page: Rewind) -> None:
+        at("checkpoints", lambda p: p.page.locator(".point").first)(page)
+        page.page.locator(".point", has_text="After: Style the cart").click()
+        page.page.get_by_role("button", name="modified cart.py").click()
+        expect(page.page.locator(".patch")).to_be_visible()
+
+    return {
+        "session": at(f"session/{CART}/1", lambda p: p.turn(1)),
+        "dialog": dialog,
+        "rewound": at(f"session/{branch}", lambda p: p.turn(5)),
+        "future": future,
+        "comparing": at(f"compare/{CART}/{branch}", lambda p: p.page.get_by_text("They part after turn 3")),
+        "checkpoints": checkpoints,
+        "running": at(f"session/{RUNNING}", lambda p: p.page.locator(".alerts .notice")),
+        "tree": at("", lambda p: p.page.locator(".brand")),
+    }
+
+
+def at_home(route: Route, project: Path) -> None:
+    """Pictures do not show where they were taken."""
+    answer = route.fetch()
+    route.fulfill(response=answer, body=answer.text().replace(str(project), "/home/ada/web-shop"))
+
+
+def shoot(browser: Browser, server: Server, project: Path, steps: dict[str, Step],
+          hinder: Optional[Callable[[Page], None]] = None) -> None:
+    for width, height in WIDTHS.items():
+        for theme in THEMES:
+            context = browser.new_context(viewport={"width": width, "height": height},
+                                          reduced_motion="reduce", color_scheme=theme)
+            page = Rewind(context.new_page(), server)
+            page.page.route("**/api/**", lambda route: at_home(route, project))
+            if hinder:
+                hinder(page.page)
+            page.page.goto(server.address)
+            for name, step in steps.items():
+                if name == "tree" and width == 1440:
+                    continue
+                step(page)
+                page.page.wait_for_timeout(700)
+                page.page.screenshot(path=IMAGES / f"web-{name}-{width}-{theme}.png")
+                page.page.keyboard.press("Escape")
+            page.page.unroute_all(behavior="ignoreErrors")
+            context.close()
+
+
+def seen(text: str, place: str = "") -> Step:
+    def step(page: Rewind) -> None:
+        if place:
+            page.go(place)
+        expect(page.page.get_by_text(text).locator("visible=true").first).to_be_visible()
+    return step
+
+
+def slow(page: Page) -> None:
+    page.route("**/api/sessions/*/turns*", lambda route: None)  # never answered, until the window is closed
+
+
+def broken(page: Page) -> None:
+    answer = {"error": {"code": "store-unreadable", "message": "The store of this project cannot be read.",
+                        "hint": "Run rewind doctor to see what is wrong with it."}}
+    page.route("**/api/sessions", lambda route: route.fulfill(status=500, json=answer))
+
+
+def main() -> None:
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    chromium = os.environ.get("REWIND_CHROMIUM") or shutil.which("chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        with stage("web-shop") as (home, project):
+            branch = furnish(home, project)
+            server = Server(project, home)
+            client_is_running(home, RUNNING, server.pid, status="busy")
+            shoot(browser, server, project, states(branch))
+            loading = seen("Reading the conversation", f"session/{CART}")
+            shoot(browser, server, project, {"loading": loading}, slow)
+            failed = seen("The store of this project cannot be read.")
+            shoot(browser, server, project, {"error": failed}, broken)
+            server.stop()
+        with stage("web-shop") as (home, project):
+            Controller.init(str(project))[0].close()
+            server = Server(project, home)
+            time.sleep(0.2)
+            shoot(browser, server, project, {"empty": seen("Rewind shows the conversations")})
+            server.stop()
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

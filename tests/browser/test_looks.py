@@ -1,0 +1,146 @@
+"""Both themes, both widths: nothing runs out of the window, and axe-core finds no serious violation."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from page_of import Rewind
+from playwright.sync_api import expect
+from shop import CART, Agent
+
+from rewind.controller import Controller
+from rewind_cli import CHECKOUT
+
+AXE_VERSION = "4.10.3"
+AXE = CHECKOUT / ".e2e" / f"axe-core-{AXE_VERSION}"
+# Read now: the tests' own environment has no home in which npm would find its settings.
+ENVIRONMENT = dict(os.environ)
+OVERFLOW = """() => [...document.querySelectorAll('body *')].filter(n => {
+    const box = n.getBoundingClientRect();
+    if (!box.width || !box.height || box.right <= innerWidth + 1) return false;
+    for (let up = n.parentElement; up; up = up.parentElement) {
+        const inside = up.getBoundingClientRect().right <= innerWidth + 1;
+        if (inside && getComputedStyle(up).overflowX !== 'visible') return false;
+    }
+    return true;
+}).map(n => n.tagName + '.' + n.className)"""
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The text of axe-core, fetched once by npm."""
+    script = AXE / "package" / "axe.min.js"
+    if not script.exists():
+        if not shutil.which("npm"):
+            pytest.skip("SKIPPED, accessibility was not checked: there is no npm here to fetch axe-core")
+        AXE.mkdir(parents=True, exist_ok=True)
+        done = subprocess.run(["npm", "pack", "--silent", f"axe-core@{AXE_VERSION}"], cwd=AXE,
+                              env=ENVIRONMENT, capture_output=True, text=True, timeout=180)
+        if done.returncode:
+            pytest.skip(f"SKIPPED, accessibility was not checked: no axe-core: {done.stderr[-200:]}")
+        with tarfile.open(AXE / done.stdout.strip().splitlines()[-1]) as file:
+            file.extractall(AXE)
+    return str(script.read_text())
+
+
+@pytest.fixture
+def agent(agent: Agent, project: Path) -> Agent:
+    controller = Controller(str(project))
+    controller.rewind_to_turn(CART, 3, both=False, name="Without the database")
+    controller.close()
+    return agent
+
+
+def branch_of(page: Rewind) -> str:
+    sessions = page.page.evaluate("fetch('/api/sessions').then(r => r.json())")["sessions"]
+    return next(str(s["sessionId"]) for s in sessions if s["parentSessionId"])
+
+
+def states(page: Rewind) -> Any:
+    """Every kind of view, one after the other."""
+    branch = branch_of(page)
+    page.go(f"session/{CART}/1")
+    expect(page.turn(1)).to_be_visible()
+    for summary in page.turn(1).locator("summary").all():
+        summary.click()
+    yield "session"
+    page.rewind_button(1).click()
+    expect(page.dialog.get_by_role("button", name="Create Branch")).to_be_enabled()
+    page.dialog.get_by_role("radio", name="Code + chat").check()
+    expect(page.dialog.get_by_role("button", name="Create Branch")).to_be_enabled()
+    yield "dialog"
+    page.page.keyboard.press("Escape")
+    page.go(f"session/{branch}")
+    page.page.get_by_role("button", name="View future turns").click()
+    expect(page.page.locator(".turn.future")).to_have_count(3)
+    yield "rewound"
+    page.go(f"compare/{CART}/{branch}")
+    expect(page.page.get_by_text("They part after turn 3")).to_be_visible()
+    yield "compare"
+    page.go("checkpoints")
+    page.page.locator(".point").nth(4).click()
+    expect(page.page.locator(".diff-files .file").first).to_be_visible()
+    page.page.locator(".diff-files .file").first.click()
+    expect(page.page.locator(".patch")).to_be_visible()
+    yield "checkpoints"
+    page.go("session/nothing-like-it")
+    expect(page.page.get_by_text("This session is not here")).to_be_visible()
+    yield "not there"
+    page.page.keyboard.press("?")
+    yield "help"
+    page.page.keyboard.press("Escape")
+
+
+def check(page: Rewind, axe: str, state: str) -> None:
+    # Evaluated, not added as a script: the page's own policy would refuse that.
+    page.page.evaluate(axe)
+    found = page.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    bad = [(v["id"], [n["html"][:160] + " | " + n.get("failureSummary", "")[:200] for n in v["nodes"][:4]])
+           for v in found["violations"] if v["impact"] in ("serious", "critical")]
+    assert not bad, (state, bad)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_serious_violation_on_a_wide_screen(page: Rewind, axe: str, theme: Any) -> None:
+    page.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+    for state in states(page):
+        check(page, axe, state)
+        assert page.page.evaluate(OVERFLOW) == [], state
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_serious_violation_on_a_phone(phone: Rewind, axe: str, theme: Any) -> None:
+    phone.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+    for state in states(phone):
+        check(phone, axe, state)
+        assert phone.page.evaluate(OVERFLOW) == [], state
+
+
+def test_the_chosen_theme_is_remembered(page: Rewind) -> None:
+    def paper() -> str:
+        return str(page.page.evaluate("getComputedStyle(document.body).backgroundColor"))
+
+    light = paper()
+    page.page.get_by_role("button", name="Theme: as the system").click()
+    page.page.get_by_role("button", name="Theme: light").click()
+    expect(page.page.get_by_role("button", name="Theme: dark")).to_be_visible()
+    dark = paper()
+    assert dark != light
+    page.page.reload()
+    expect(page.page.get_by_role("button", name="Theme: dark")).to_be_visible()
+    assert paper() == dark
+
+
+def test_a_phone_shows_the_tree_first_and_comes_back_to_it(phone: Rewind) -> None:
+    expect(phone.row("Build the cart of the shop")).to_be_visible()
+    phone.row("Build the cart of the shop").get_by_role("link").click()
+    expect(phone.title("Build the cart of the shop")).to_be_visible()
+    expect(phone.tree).not_to_be_visible()
+    phone.page.get_by_role("link", name="All sessions").click()
+    expect(phone.row("Build the cart of the shop")).to_be_visible()
