@@ -1,0 +1,202 @@
+"""The timeline as a numbered list in plain text, for every terminal: choose, see the plan, confirm."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from rewind.checkpoint.step import BOTH, CHAT, CODE, plan_step, take_step
+from rewind.checkpoint.story import CHECKPOINT, NOW, PROMPT, SESSION, tell
+from rewind.cli.progress import ProgressLine
+from rewind.cli.restored import print_plan, tell_chat, tell_restored
+from rewind.cli.session import note
+from rewind.cli.style import age, plural, safe, style_for
+from rewind.controller import Controller
+from rewind.errors import DONE, PARTIAL, NotInitialised, RewindError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.step import Step, Taken
+    from rewind.checkpoint.story import Item
+
+_AT_ONCE = 20
+_INTENTS = {"1": BOTH, "2": CODE, "3": CHAT}
+_CHOICES = ("1  Jump: code + chat", "2  Code only", "3  Chat fork")
+
+
+class _Enough(Exception):
+    """The person wants to leave."""
+
+
+def pick(project: str | None) -> int:
+    try:
+        controller = _open(project)
+        return _Picker(controller).run()
+    except _Enough:
+        return DONE
+
+
+def _open(project: str | None) -> Controller:
+    try:
+        return Controller(project)
+    except NotInitialised:
+        from rewind.cli.init import _refuse_unwise
+
+        root = os.path.realpath(project or os.getcwd())
+        print(f"This directory is not protected by Rewind yet: {safe(root)}")
+        if not _yes("Protect it now?"):
+            raise _Enough
+        _refuse_unwise(root)
+        with ProgressLine() as progress:
+            return Controller.init(root, progress=progress)[0]
+
+
+def _ask(question: str) -> str:
+    print(f"{question} ", end="", flush=True)
+    line = sys.stdin.readline()
+    if not line:
+        print()
+        raise _Enough
+    return line.strip()
+
+
+def _yes(question: str) -> bool:
+    while True:
+        answer = _ask(f"{question} (y/n)").lower()
+        if answer in ("y", "yes", "n", "no", "q"):
+            return answer[0] == "y"
+        print("Please answer y or n.")
+
+
+class _Picker:
+    def __init__(self, controller: Controller) -> None:
+        self.controller = controller
+        self.paint = style_for(sys.stdout)
+        self.filter = ""
+        self.most = _AT_ONCE
+        self.items: list[Item] = []
+
+    def run(self) -> int:
+        """Until something was done, or the person has seen enough."""
+        show = True
+        while True:
+            self.items = tell(self.controller.state).items if show else self.items
+            numbers = self._list(show)
+            answer = _ask("Number, text to filter, m for more, q to quit:")
+            show = True
+            if answer.lower() in ("q", "quit"):
+                return DONE
+            if answer.isascii() and answer.isdigit():
+                chosen = numbers.get(int(answer))
+                code = self._choose(chosen) if chosen else None
+                if code is not None:
+                    return code
+                if chosen is None:
+                    print(f"There is no number {answer} in this list.")
+                    show = False
+            elif answer == "m":
+                self.most += _AT_ONCE
+            else:
+                self.filter = answer  # an empty one shows everything again
+
+    # the list
+
+    def _list(self, show: bool) -> dict[int, Item]:
+        """Numbers count from the newest, which stands at the end."""
+        wanted = [item for item in self.items if item.kind != NOW and self._matches(item)]
+        choosable = [item for item in wanted if item.kind in (PROMPT, CHECKPOINT)]
+        numbers = {len(choosable) - at: item for at, item in enumerate(choosable)}
+        if show:
+            self._print(wanted, {id(item): number for number, item in numbers.items()})
+        return numbers
+
+    def _matches(self, item: Item) -> bool:
+        if item.kind == SESSION:
+            return not self.filter
+        name = item.record.name if item.record else ""
+        return all(word in f"{item.text} {name}".casefold() for word in self.filter.casefold().split())
+
+    def _print(self, items: list[Item], numbers: dict[int, int]) -> None:
+        now, hidden = time.time(), 0
+        print()
+        for item in items:
+            number = numbers.get(id(item))
+            if number is not None and number > self.most:
+                hidden += 1
+            elif number is not None or not hidden or item.kind == SESSION:
+                print(self._line(item, number, now))
+        if not numbers:
+            print("Nothing matches; Enter shows everything again." if self.filter
+                  else "There is nothing to go back to yet.")
+        elif hidden:
+            print(self.paint(f"{plural(hidden, 'older item')} not shown; m shows more.", "dim"))
+
+    def _line(self, item: Item, number: int | None, now: float) -> str:
+        text = safe(" ".join(item.text.split())) or "(empty)"
+        text = text if len(text) <= 56 else text[:55] + "…"
+        inset = "  " * min(item.depth, 4)
+        if item.kind == SESSION:
+            title = f"{inset}{'fork: ' if item.depth else ''}{text}"
+            agent = item.session.file.profile.title if item.session else ""
+            return f"     {self.paint(title, 'bold')}  {self.paint(agent, 'dim')}"
+        mark = f"> {text}" if item.kind == PROMPT else f"  * {text}"
+        here = "  <- here" if item.here else ""
+        when = self.paint(age(item.time, now), "dim") if item.time else ""
+        return f"{number:>4} {inset}{mark}{here}  {when}".rstrip()
+
+    # one of them
+
+    def _choose(self, item: Item) -> int | None:
+        """An exit code when something was done; None to go on choosing."""
+        name = item.record.name if item.record else ""
+        where = "before the prompt" if item.kind == PROMPT else f"to {name}"
+        print(f"\nGo back {where}: {safe(' '.join(item.text.split()))}")
+        for number, text in enumerate(_CHOICES, 1):
+            lacks = number != 2 and not item.has_chat
+            print(f"  {text}" + (self.paint("  (it holds no conversation)", "dim") if lacks else ""))
+        intent = _INTENTS.get(answer := _ask("1, 2 or 3; Enter for the list:"))
+        if intent is None:
+            if answer.lower() in ("q", "quit"):
+                raise _Enough
+            return None
+        try:
+            step = plan_step(self.controller.state, item, intent)
+            _show(step)
+            if not _yes("Go ahead?"):
+                return None
+            with ProgressLine() as progress:
+                taken = take_step(self.controller.state, step, progress=progress)
+        except RewindError as error:
+            print(f"{self.paint('error:', 'red')} {safe(error.message)}")
+            print(f"{self.paint('hint:', 'cyan')} {error.hint}")
+            return None
+        return _tell(taken)
+
+
+def _show(step: Step) -> None:
+    if step.prompts and step.session:
+        print(f"{plural(len(step.prompts), 'prompt')} to take back:")
+        for text in step.prompts:
+            print(f"  > {safe(' '.join(text.split()))[:100]}")
+    if step.code:
+        print_plan(step.code)
+    else:
+        print("The code stays as it is.")
+    if step.session:
+        print(f"Would fork session {step.session}")
+    for text in step.notes:
+        print(text)
+
+
+def _tell(taken: Taken) -> int:
+    restored = taken.restored
+    if restored:
+        tell_restored(restored)
+    if restored and restored.record and restored.plan.changes:
+        print(f"Restored to {restored.record.name}. Reload your agent session.")
+    for text in taken.notes:
+        note(text)
+    tell_chat(taken.chat)
+    note("`rewind undo-restore` takes this back.")
+    return DONE if restored is None or restored.complete else PARTIAL

@@ -1,0 +1,73 @@
+"""The timeline of this project, to look around in and to go back from. `rewind` alone opens it, too.
+
+Where the packages of the user interfaces are missing, or the terminal cannot be drawn on, it is a list of
+numbers in plain text, which can do the same.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from rewind.cli.session import note
+from rewind.errors import DONE, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+summary = "the timeline on the whole screen: look, and go back"
+examples = ("rewind tui", "rewind tui --plain            # a numbered list, for any terminal")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--plain", action="store_true", help="a numbered list in plain text")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.json or not on_terminal():
+        raise UsageError("`rewind tui` needs a terminal, and a person at it.",
+                         hint="`rewind list --json` and `rewind restore` do the same in scripts.")
+    if args.plain or os.environ.get("TERM", "dumb") in ("dumb", ""):
+        return _pick(args.project)
+    app = _load_app()
+    if app is None:
+        note("The full-screen timeline needs more packages: `pip install 'agentrewind[ui]'`, or"
+             " `rewind install --with-ui`.")
+        return _pick(args.project)
+    return _start(app, args.project)
+
+
+def on_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _load_app() -> Any:
+    """By name: the other rooms of this floor are not imported by one another, only started from here."""
+    from importlib import import_module
+
+    try:
+        return import_module("rewind.tui.app")
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("rewind"):
+            raise
+        return None
+
+
+def _start(app: Any, project: str | None) -> int:
+    from rewind.cli.clipboard import copy
+    from rewind.cli.init import _refuse_unwise
+    from rewind.cli.terminal import is_light
+
+    command = app.run(app.Host(project, copy, _refuse_unwise, is_light()))
+    if command:
+        note("Go on with:")
+        print(f"  {command}")
+    return DONE
+
+
+def _pick(project: str | None) -> int:
+    from rewind.cli.picker import pick
+
+    return pick(project)

@@ -1,0 +1,81 @@
+"""The application: colours, the first screen, and what holds everywhere."""
+
+from __future__ import annotations
+
+from textual.app import App
+from textual.binding import Binding
+from textual.theme import Theme
+
+from rewind.tui.dialog import BOX
+from rewind.tui.host import Host
+from rewind.tui.timeline_screen import TimelineScreen
+from rewind.tui.working import Working
+
+_DARK = Theme("rewind-dark", primary="#4f8fd0", secondary="#8a6fc0", accent="#5fb3b3", success="#6aaf6a",
+              warning="#d0a040", error="#d06060", foreground="#d8dce4", background="#12151b",
+              surface="#1a1e26", panel="#232935", dark=True)
+_LIGHT = Theme("rewind-light", primary="#2566a8", secondary="#6a4fa0", accent="#18767a", success="#2e7d32",
+               warning="#8a6100", error="#b3261e", foreground="#1c2128", background="#ffffff",
+               surface="#f5f6f8", panel="#e6e9ee", dark=False)
+
+
+class RewindApp(App[str]):
+    """Ends with the command that goes on with the last fork, if one was made."""
+
+    TITLE = "Rewind"
+    ENABLE_COMMAND_PALETTE = False
+    CSS = BOX + """
+    #top { height: 1; background: $panel; }
+    #warning { height: auto; background: $warning 30%; padding: 0 1; }
+    #main { height: 1fr; }
+    #left { width: 45%; min-width: 34; max-width: 72; border-right: vkey $panel; }
+    #right { width: 1fr; padding: 0 1; scrollbar-size-vertical: 1; }
+    #right:focus { background: $surface; }
+    #filter { height: 1; background: $boost; }
+    Footer { background: $panel; }
+    """
+    BINDINGS = [Binding("ctrl+c,ctrl+q", "leave", show=False, priority=True)]
+
+    def __init__(self, host: Host) -> None:
+        super().__init__()
+        self.host = host
+        self.go_on = ""
+        self.crash: Exception | None = None
+
+    def on_mount(self) -> None:
+        self.register_theme(_DARK)
+        self.register_theme(_LIGHT)
+        self.turn_light(self.host.light)
+        self.push_screen(TimelineScreen())
+
+    def turn_light(self, light: bool) -> None:
+        self.theme = (_LIGHT if light else _DARK).name
+
+    def action_leave(self) -> None:
+        if isinstance(self.screen, Working):
+            self.notify("One moment: this is better finished.")
+        else:
+            self.exit(self.go_on)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """By the terminal, which works over ssh; and by the machine's own way, if it has one."""
+        super().copy_to_clipboard(text)
+        if self.host.copy:
+            self.host.copy(text)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """A bug is told in a sentence by whoever started this, not as a traceback over the screen."""
+        if self.is_headless:
+            super()._handle_exception(error)
+            return
+        self.crash = self.crash or error
+        self.exit(return_code=1)
+
+
+def run(host: Host) -> str:
+    """The command to go on with, or an empty text."""
+    app = RewindApp(host)
+    command = app.run()
+    if app.crash:
+        raise app.crash
+    return command or ""

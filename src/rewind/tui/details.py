@@ -1,0 +1,165 @@
+"""What is known of one item of the story: what was said, and what happened to the files."""
+
+from __future__ import annotations
+
+import os
+
+from rich.text import Text
+
+from rewind.checkpoint.code_for import code_at_prompt
+from rewind.checkpoint.story import CHECKPOINT, NOW, PROMPT, SESSION
+from rewind.checkpoint.turn_codes import TurnCodes
+from rewind.errors import RewindError
+from rewind.transcript.turn_blocks import Limits
+from rewind.transcript.turn_index import open_turns
+from rewind.transcript.turn_pages import read_turns
+from rewind.tui.difftext import Changed, changed
+from rewind.tui.words import clock, one_line, plural, safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.story import Item
+    from rewind.controller import Controller
+    from rewind.transcript.turn_blocks import TurnText
+
+_FILES, _PATCH = 40, 300  # in the preview
+MANY_FILES, LONG_PATCH = 1000, 20_000  # on a screen of their own
+_SAID = 6000
+
+
+class Span:
+    """Two moments to compare: names of checkpoints, None for now; `why` there is nothing to compare."""
+
+    def __init__(self, old: str | None, new: str | None, why: str = "") -> None:
+        self.old = old
+        self.new = new
+        self.why = why
+
+
+def span_of(controller: Controller, item: Item) -> Span:
+    """What the item itself did: a turn up to the next prompt, a checkpoint since the one before it."""
+    if item.kind == PROMPT:
+        return _turn_span(controller, item)
+    records = controller.list_checkpoints()
+    if item.kind == CHECKPOINT and item.record:
+        before = next((r for r in records if r.sequence < item.record.sequence), None)
+        return Span(before.name, item.record.name) if before else Span(None, None, "The first checkpoint.")
+    if item.kind == NOW and records:
+        return Span(records[0].name, None)
+    return Span(None, None, "There is nothing to compare here.")
+
+
+def _turn_span(controller: Controller, item: Item) -> Span:
+    state = controller.state
+    assert item.session is not None and item.turn is not None
+    file = item.session.file
+    before = code_at_prompt(state, file, item.offset)
+    if before is None:
+        return Span(None, None, "No checkpoint is from before this prompt.")
+    following = open_turns(file.path, file.profile, state.derived).turns(item.turn + 1, item.turn + 1)
+    if following:
+        after = code_at_prompt(state, file, following[0].offset)
+        return Span(before.record.name, after.record.name if after else None)
+    newest = TurnCodes(state, file).newest()
+    if newest and newest.sequence > before.record.sequence and state.timeline.newest() != newest:
+        return Span(before.record.name, newest.name)
+    return Span(before.record.name, None)
+
+
+def compared(controller: Controller, span: Span, files: int, lines: int) -> Changed:
+    assert span.old is not None
+    with controller.diff(span.old, span.new) as difference:
+        return changed(difference, files, lines)
+
+
+def preview(controller: Controller, item: Item) -> Text:
+    text = Text()
+    _HEAD[item.kind](controller, item, text)
+    if item.kind == SESSION:
+        return text
+    _add_files(controller, item, text)
+    return text
+
+
+def _add_files(controller: Controller, item: Item, text: Text) -> None:
+    try:
+        span = span_of(controller, item)
+        if span.old is None:
+            text.append(f"\n{span.why}\n", "dim")
+            return
+        found = compared(controller, span, _FILES, _PATCH)
+    except RewindError as error:
+        text.append(f"\n{error.message}\n", "red").append(error.hint, "dim")
+        return
+    title = "Since the last checkpoint" if item.kind == NOW else "Files"
+    text.append(f"\n{title}  ", "bold").append(found.summary()).append("\n")
+    for line in found.counts:
+        text.append(line).append("\n")
+    if found.patch:
+        text.append("\n")
+        for line in found.patch:
+            text.append(line).append("\n")
+
+
+# what stands above the files
+
+def _session(controller: Controller, item: Item, text: Text) -> None:
+    info = item.session
+    assert info is not None
+    text.append(one_line(info.name) or "(no title)", "bold").append("\n")
+    text.append(f"{info.session_id}\n", "cyan")
+    facts = [("agent", info.file.profile.title), ("turns", str(len(info.turns))),
+             ("latest", clock(info.file.modified))]
+    if info.parent:
+        at = "" if info.rewind_from_turn is None else f", after turn {info.rewind_from_turn}"
+        facts.append(("fork of", f"{info.parent[:8]}{at}"))
+    for title, value in facts:
+        text.append(f"{title:<9}", "dim").append(f"{safe(value)}\n")
+    if info.archived:
+        text.append("\nFolded away: a fork of it was promoted.\n", "dim")
+    resume = controller.resume_command(info)
+    if resume:
+        text.append("\nGo on with it:\n", "dim").append(resume, "cyan").append("\n")
+
+
+def _prompt(controller: Controller, item: Item, text: Text) -> None:
+    when = f"  {clock(item.time)}" if item.time else ""
+    text.append(f"Turn {item.turn}", "bold cyan").append(when, "dim").append("\n")
+    said = _said(controller, item)
+    text.append(f"{safe(said.prompt if said else item.text).strip()}\n", "bold")
+    for block in said.blocks if said else ():
+        if block["kind"] == "text":
+            text.append(f"\n{safe(block['text']).strip()}\n")
+        elif block["kind"] == "tool":
+            failed = (" failed", "red") if block["isError"] else ("", "")
+            text.append("⚙ ", "magenta").append(f"{safe(block['name'])} ", "magenta")
+            said_of = (block["summary"] or "").replace(controller.project.root + os.sep, "")
+            text.append(one_line(said_of)[:200], "dim").append(*failed).append("\n")
+
+
+def _said(controller: Controller, item: Item) -> TurnText | None:
+    assert item.session is not None and item.turn is not None
+    file = item.session.file
+    index = open_turns(file.path, file.profile, controller.state.derived)
+    found = read_turns(index, item.turn, item.turn, Limits(_SAID, 4 * _SAID, 0))
+    return found[0] if found and found[0].row.uuid == item.uuid else None
+
+
+def _checkpoint(controller: Controller, item: Item, text: Text) -> None:
+    record = item.record
+    assert record is not None
+    text.append(f"{one_line(item.text)}\n", "bold")
+    kind = _KINDS.get(record.kind, record.kind)
+    text.append(f"{record.name}", "yellow").append(f"  {clock(item.time)}\n", "dim")
+    count = record.code.get("fileCount")
+    parts = [kind, *([plural(count, "file")] if isinstance(count, int) else []),
+             "with chat" if item.has_chat else "no chat"]
+    text.append(" · ".join(parts) + "\n", "dim")
+
+
+def _now(controller: Controller, item: Item, text: Text) -> None:
+    text.append("The project as it is now\n", "bold").append(f"{controller.project.root}\n", "dim")
+
+
+_HEAD = {SESSION: _session, PROMPT: _prompt, CHECKPOINT: _checkpoint, NOW: _now}
+_KINDS = {"manual": "saved by hand", "auto": "automatic", "initial": "the first"}

@@ -1,0 +1,121 @@
+"""The box that every question and every message stands in, and the simplest of them."""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Button, Input, Static
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Union
+
+    Shown = Union[str, Text]
+
+BOX = """
+.dialog { align: center middle; }
+.dialog > .box {
+    width: 72; max-width: 95%; height: auto; max-height: 90%;
+    border: round $primary; background: $surface; padding: 1 2;
+    border-title-color: $text; border-title-style: bold;
+}
+.dialog .body { height: auto; max-height: 1fr; scrollbar-size-vertical: 1; }
+.dialog .buttons { height: 1; margin-top: 1; align-horizontal: right; }
+.dialog Button { margin-left: 2; padding: 0 1; min-width: 8; height: 1; border: none; background: $panel;
+    color: $foreground; text-style: none; }
+.dialog Button:focus { background: $primary; color: $background; text-style: bold;
+    background-tint: $primary 0%; }
+.dialog Button.-error:focus { background: $error; }
+"""
+
+
+class Confirm(ModalScreen[bool]):
+    """A question with two answers. Enter takes the button that has the focus."""
+
+    BINDINGS = [Binding("y", "answer(True)", show=False), Binding("n,escape,q", "answer(False)", show=False),
+                Binding("left,right", "other", show=False)]
+
+    def __init__(self, title: str, body: Shown | list[Text], yes: str = "Yes", no: str = "Cancel",
+                 *, dangerous: bool = False) -> None:
+        super().__init__(classes="dialog")
+        self.heading = title
+        self.body = _joined(body)
+        self.labels = (yes, no)
+        self.dangerous = dangerous
+
+    def compose(self) -> ComposeResult:
+        yes, no = self.labels
+        with Vertical(classes="box") as box:
+            box.border_title = self.heading
+            with VerticalScroll(classes="body", can_focus=False):
+                yield Static(self.body, markup=False)
+            with Horizontal(classes="buttons"):
+                if no:
+                    yield Button(Text(f"{no} (n)"), id="no", compact=True)
+                yield Button(Text(f"{yes} (y)" if no else yes), id="yes", compact=True,
+                             variant="error" if self.dangerous else "primary")
+
+    def on_mount(self) -> None:
+        self.query_one("#yes" if not self.dangerous or not self.labels[1] else "#no").focus()
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        self.dismiss(event.button.id == "yes")
+
+    def action_answer(self, answer: bool) -> None:
+        self.dismiss(answer)
+
+    def action_other(self) -> None:
+        self.focus_next()
+
+    def on_key(self, event: object) -> None:
+        key = getattr(event, "key", "")
+        moves = {"down": 1, "j": 1, "up": -1, "k": -1, "pagedown": 8, "pageup": -8}
+        if key in moves:
+            self.query_one(".body").scroll_relative(y=moves[key], animate=False)
+
+
+def _joined(body: Shown | list[Text]) -> Shown:
+    return Text("\n").join(body) if isinstance(body, list) else body
+
+
+class Tell(Confirm):
+    """Something to read, with one button."""
+
+    BINDINGS = [Binding("enter,escape,q,space", "answer(True)", show=False)]
+
+    def __init__(self, title: str, body: Shown | list[Text]) -> None:
+        super().__init__(title, body, "OK", "")
+
+
+class Ask(ModalScreen["str | None"]):
+    """One line of text; None when the person thought better of it."""
+
+    BINDINGS = [Binding("escape", "leave", show=False)]
+
+    def __init__(self, title: str, question: str, text: str = "", *, empty: bool = False) -> None:
+        super().__init__(classes="dialog")
+        self.heading = title
+        self.question = question
+        self.text = text
+        self.empty = empty  # whether nothing is an answer
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = self.heading
+            yield Static(self.question, markup=False)
+            yield Input(self.text, id="answer")
+            yield Static(Text("Enter accepts, Esc cancels", "dim"))
+
+    def on_mount(self) -> None:
+        self.query_one(Input).focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        if event.value.strip() or self.empty:
+            self.dismiss(event.value.strip())
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+

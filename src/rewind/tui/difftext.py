@@ -1,0 +1,75 @@
+"""What differs, as lines to be shown: a line of counts for each file, or the whole patch. Bounded, for a
+person reads it."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from rewind.snapshot import compare as c
+from rewind.snapshot.textdiff import hunks
+from rewind.tui.words import path, plural, safe, signed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.controller import Difference
+    from rewind.snapshot.compare import Comparison
+
+_STYLES = {b"+": "green", b"-": "red", b" ": ""}
+_REMARKS = {c.BINARY: "binary", c.LARGE: "too large to be shown", c.UNREADABLE: "cannot be read now",
+            c.SAME: "its mode changed", c.DIRECTORY: "directory"}
+
+
+class Changed:
+    """Counts first, then the patch."""
+
+    def __init__(self) -> None:
+        self.counts: list[Text] = []
+        self.patch: list[Text] = []
+        self.added = 0
+        self.removed = 0
+        self.files = 0
+
+    def summary(self) -> Text:
+        if not self.files:
+            return Text("No files changed.", "dim")
+        return Text.assemble(signed(self.added, self.removed), " in ", plural(self.files, "file"))
+
+
+def changed(difference: Difference, most_files: int, most_lines: int) -> Changed:
+    found = Changed()
+    found.files = len(difference.changes)
+    for name, old, new in difference.changes[:most_files]:
+        one = c.compare(name, old, new, difference.old.content, difference.new.content)
+        _count(found, one)
+        if len(found.patch) < most_lines:
+            _add_patch(found, one, most_lines)
+    if found.files > most_files:
+        found.counts.append(Text(f"… and {found.files - most_files:,} more", "dim"))
+    if len(found.patch) >= most_lines or found.files > most_files:
+        found.patch = [*found.patch[:most_lines], Text("… the rest is left out", "dim")]
+    return found
+
+
+def _count(found: Changed, one: Comparison) -> None:
+    added, removed = one.counts or (0, 0)
+    found.added += added
+    found.removed += removed
+    sign, style = ("+", "green") if one.old is None else ("−", "red") if one.new is None else ("~", "yellow")
+    line = Text.assemble((sign, style), " ", path(one.path), "  ")
+    found.counts.append(line.append(signed(added, removed)) if one.verdict == c.TEXT
+                        else line.append(_REMARKS[one.verdict], "dim"))
+
+
+def _add_patch(found: Changed, one: Comparison, most: int) -> None:
+    found.patch += [Text("")] if found.patch else []
+    found.patch.append(Text(path(one.path), "bold underline"))
+    if one.verdict != c.TEXT:
+        found.patch.append(Text(_REMARKS[one.verdict], "dim"))
+        return
+    for hunk in hunks(one.old_lines, one.new_lines, one.blocks):
+        found.patch.append(Text(safe(hunk.header().decode("utf-8", "replace")), "cyan"))
+        for sign, line in hunk.lines:
+            shown = safe(line.rstrip(b"\r\n").decode("utf-8", "backslashreplace"))
+            found.patch.append(Text(f"{sign.decode()}{shown[:2000]}", _STYLES[sign]))
+        if len(found.patch) > most:
+            return

@@ -1,0 +1,155 @@
+"""Sessions and their forks as a tree: rename, promote, delete, bring back, go on."""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from rewind.checkpoint.session_tree import as_tree
+from rewind.tui import flows
+from rewind.tui.dialog import Ask, Confirm
+from rewind.tui.outcome import Outcome
+from rewind.tui.words import age, one_line, plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.session_tree import SessionInfo
+    from rewind.tui.app import RewindApp
+
+_KEYS = "⏎ go on  n rename  p promote  x delete  u bring back  Esc close"
+
+
+class ForksScreen(ModalScreen[bool]):
+    """Dismissed with whether something changed."""
+
+    DEFAULT_CSS = """
+    ForksScreen > .box { width: 100; height: 80%; }
+    ForksScreen OptionList { height: 1fr; background: $surface; padding: 0; }
+    ForksScreen OptionList, ForksScreen OptionList:focus { border: none; }
+    """
+    BINDINGS = [Binding("escape,q,f", "leave", show=False), Binding("n", "rename", show=False),
+                Binding("p", "promote", show=False), Binding("x,delete,d", "delete", show=False),
+                Binding("u", "undelete", show=False),
+                Binding("j", "move(1)", show=False), Binding("k", "move(-1)", show=False)]
+    app: RewindApp
+
+    def __init__(self) -> None:
+        super().__init__(classes="dialog")
+        self.infos: list[SessionInfo] = []
+        self.trashed: list[str] = []
+        self.changed = False
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = "Sessions and forks"
+            yield OptionList()
+            yield Static(id="trash")
+            yield Static(Text(_KEYS, "dim"))
+
+    def on_mount(self) -> None:
+        self.load()
+
+    @work(exclusive=True)
+    async def load(self, keep: str = "") -> None:
+        await self._load(keep)
+
+    async def _load(self, keep: str = "") -> None:
+        found = await flows.do(self.app, "Looking…", lambda c, p: (
+            as_tree(c.sessions()), [str(b["sessionId"]) for b in c.deleted_forks()]))
+        if found is None:
+            self.dismiss(self.changed)
+            return
+        tree, self.trashed = found
+        self.infos = [info for _, info in tree]
+        options = self.query_one(OptionList)
+        options.clear_options()
+        options.add_options([Option(_line(depth, info), id=info.session_id) for depth, info in tree])
+        ids = [info.session_id for info in self.infos]
+        options.highlighted = ids.index(keep) if keep in ids else (0 if ids else None)
+        options.focus()
+        empty = "" if ids else "There are no conversations in this project yet."
+        trash = f"{plural(len(self.trashed), 'fork')} in the trash" if self.trashed else ""
+        self.query_one("#trash", Static).update(Text(empty or trash, "yellow"))
+
+    def _chosen(self) -> SessionInfo | None:
+        at = self.query_one(OptionList).highlighted
+        return self.infos[at] if at is not None and at < len(self.infos) else None
+
+    def on_option_list_option_selected(self) -> None:
+        self.go_on()
+
+    @work(exclusive=True)
+    async def go_on(self) -> None:
+        info = self._chosen()
+        if info is None:
+            return
+        command = await flows.do(self.app, "Looking…", lambda c, p: c.resume_command(info))
+        if command is not None:
+            await self.app.push_screen_wait(Outcome("Go on", [Text(one_line(info.name), "bold")], command))
+
+    @work(exclusive=True)
+    async def action_rename(self) -> None:
+        info = self._chosen()
+        if info is None:
+            return
+        name = await self.app.push_screen_wait(Ask("Rename", "A name for this branch", info.name))
+        if name and await flows.do(self.app, "Renaming…", lambda c, p: c.rename_fork(info.session_id, name)):
+            await self._done(info.session_id)
+
+    @work(exclusive=True)
+    async def action_promote(self) -> None:
+        info = self._chosen()
+        if info and await flows.do(self.app, "Promoting…", lambda c, p: c.promote_fork(info.session_id)):
+            self.notify("It is the one to go on with; its parent is folded away.")
+            await self._done(info.session_id)
+
+    @work(exclusive=True)
+    async def action_delete(self) -> None:
+        info = self._chosen()
+        if info is None:
+            return
+        facts = f"{info.session_id}, {plural(len(info.turns), 'turn')}"
+        body = [Text(one_line(info.name), "bold"), Text(facts, "dim"),
+                Text("It goes to the trash; u brings it back.")]
+        if await self.app.push_screen_wait(Confirm("Delete this fork?", body, "Delete", dangerous=True)) \
+                and await flows.do(self.app, "Deleting…", lambda c, p: c.delete_forks([info.session_id])):
+            await self._done()
+
+    @work(exclusive=True)
+    async def action_undelete(self) -> None:
+        """The one that was deleted last."""
+        if self.trashed and (found := await flows.do(
+                self.app, "Bringing it back…", lambda c, p: c.undelete_fork(self.trashed[-1]))):
+            await self._done(found)
+
+    async def _done(self, keep: str = "") -> None:
+        self.changed = True
+        await self._load(keep)
+
+    def action_move(self, by: int) -> None:
+        options = self.query_one(OptionList)
+        options.action_cursor_down() if by > 0 else options.action_cursor_up()
+
+    def action_leave(self) -> None:
+        self.dismiss(self.changed)
+
+
+def _line(depth: int, info: SessionInfo) -> Text:
+    text = Text(no_wrap=True, overflow="ellipsis")
+    text.append(f"{'  ' * (depth - 1)}╰─" if depth else "", "dim").append("▌", "magenta" if depth else "cyan")
+    text.append(one_line(info.name) or "(no title)", "dim" if info.archived else "bold")
+    text.append(f"  {plural(len(info.turns), 'turn')} · {age(info.file.modified)}", "dim")
+    if info.parent and info.rewind_from_turn is not None:
+        text.append(f" · from turn {info.rewind_from_turn}", "dim")
+    branch = info.branch or {}
+    marks = [("● open", "green", info.running), ("★ promoted", "yellow", bool(branch.get("promoted"))),
+             ("folded away", "dim", info.archived)]
+    for mark, style, there in marks:
+        text.append(f" · {mark}" if there else "", style)
+    return text

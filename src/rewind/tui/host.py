@@ -1,0 +1,42 @@
+"""What the program that starts the terminal UI lends to it: the project, and things that only it can do."""
+
+from __future__ import annotations
+
+import os
+
+from rewind.controller import Controller
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Host:
+    def __init__(self, project: str | None = None, copy: Callable[[str], object] | None = None,
+                 check_root: Callable[[str], None] | None = None, light: bool = False) -> None:
+        self.project = project
+        self.copy = copy
+        self.check_root = check_root
+        self.light = light  # the terminal's background
+
+    @property
+    def root(self) -> str:
+        """The directory that would be protected."""
+        return os.path.realpath(self.project or os.getcwd())
+
+    def open(self) -> Opened:
+        return Opened(self.project)
+
+
+class Opened:
+    """A controller for one piece of work: a connection to the store belongs to the thread that made it."""
+
+    def __init__(self, project: str | None) -> None:
+        self._project = project
+
+    def __enter__(self) -> Controller:
+        self._controller = Controller(self._project)
+        return self._controller
+
+    def __exit__(self, *error: object) -> None:
+        self._controller.close()

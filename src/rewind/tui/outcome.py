@@ -1,0 +1,75 @@
+"""After a step: what happened, and the command to go on with, ready to be copied."""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Button, Static
+
+from rewind.tui.words import explain, path, safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.restore import Restored
+
+
+class Outcome(ModalScreen[None]):
+    DEFAULT_CSS = """
+    Outcome .command { margin-top: 1; padding: 0 1; background: $boost; color: $text-accent; }
+    """
+    BINDINGS = [Binding("enter,escape,q", "leave", show=False), Binding("c,y", "copy", show=False)]
+
+    def __init__(self, title: str, body: list[Text], command: str = "") -> None:
+        super().__init__(classes="dialog")
+        self.heading = title
+        self.body = body
+        self.command = command
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = self.heading
+            with VerticalScroll(classes="body", can_focus=False):
+                yield Static(Text("\n").join(self.body))
+            if self.command:
+                yield Static(Text("\nGo on with:", "dim"))
+                yield Static(Text(self.command, overflow="fold"), classes="command")
+            with Horizontal(classes="buttons"):
+                if self.command:
+                    yield Button(Text("Copy (c)"), id="copy", compact=True, variant="primary")
+                yield Button(Text("Close"), id="close", compact=True)
+
+    def on_mount(self) -> None:
+        self.query_one("#close").focus()
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        self.action_copy() if event.button.id == "copy" else self.action_leave()
+
+    def action_copy(self) -> None:
+        if self.command:
+            self.app.copy_to_clipboard(self.command)
+            self.notify("The command is on the clipboard.")
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
+
+def about_files(restored: Restored | None) -> list[Text]:
+    """What became of the code."""
+    if restored is None or restored.record is None:
+        return [Text("The code stays as it is.")]
+    plan, name = restored.plan, restored.record.name
+    if not plan.changes and restored.complete:
+        return [Text.assemble("The code was already as in ", (name, "yellow"))]
+    written, deleted = len(plan.written), len(plan.deleted)
+    lines = [Text.assemble("The code is as in ", (name, "yellow"),
+                           f"\n{written:,} written, {deleted:,} deleted"
+                           + (f", {len(plan.kept):,} kept" if plan.kept else ""))]
+    return lines + [Text.assemble(("not restored: ", "red"), f"{path(name)} ({explain(reason)})")
+                    for name, reason in restored.remaining]
+
+
+def about_notes(notes: list[str]) -> list[Text]:
+    return [Text(safe(note), "yellow") for note in notes if note]

@@ -1,0 +1,126 @@
+"""The list on the left: one line for each row, however many there are."""
+
+from __future__ import annotations
+
+import time
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from rewind.tui.rows import drawn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.story import Item
+    from rewind.tui.rows import Row
+
+
+class Timeline(ScrollView, can_focus=True):
+    COMPONENT_CLASSES = {"timeline--cursor", "timeline--cursor-blurred"}
+    DEFAULT_CSS = """
+    Timeline { overflow-x: hidden; scrollbar-size-vertical: 1; }
+    Timeline .timeline--cursor { background: $primary 35%; }
+    Timeline .timeline--cursor-blurred { background: $primary 15%; }
+    """
+    BINDINGS = [
+        Binding("up,k", "move(-1)", "Up", show=False), Binding("down,j", "move(1)", "Down", show=False),
+        Binding("pageup", "page(-1)", show=False), Binding("pagedown", "page(1)", show=False),
+        Binding("home", "jump(0)", show=False), Binding("end", "jump(-1)", show=False),
+        Binding("enter", "choose", "Go back", key_display="⏎"),
+    ]
+    cursor = reactive(0)
+
+    class Moved(Message):
+        """The cursor stands on another item, or on none."""
+
+        def __init__(self, item: Item | None) -> None:
+            super().__init__()
+            self.item = item
+
+    class Chosen(Message):
+        def __init__(self, item: Item) -> None:
+            super().__init__()
+            self.item = item
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[Row] = []
+
+    @property
+    def item(self) -> Item | None:
+        return self.rows[self.cursor].item if self.cursor < len(self.rows) else None
+
+    def show(self, rows: list[Row], key: tuple[str, ...] | None) -> None:
+        """New rows; the cursor stays on the item with this key, else goes to the last."""
+        self.rows = rows
+        self.virtual_size = Size(0, len(rows))
+        keys = [row.item.key for row in rows]
+        at = keys.index(key) if key in keys else max(0, len(rows) - 1)
+        self.set_reactive(Timeline.cursor, at)
+        self.refresh()
+        # The size is known only once this is laid out.
+        self.call_after_refresh(self._reveal)
+        self.post_message(self.Moved(self.item))
+
+    def watch_cursor(self) -> None:
+        self._reveal()
+        self.refresh()
+        self.post_message(self.Moved(self.item))
+
+    def _reveal(self) -> None:
+        self.scroll_to_region(Region(0, self.cursor, 1, 1), animate=False, force=True)
+
+    def render_line(self, y: int) -> Strip:
+        number = y + self.scroll_offset.y
+        width = self.scrollable_content_region.width
+        if number >= len(self.rows):
+            return Strip.blank(width, self.rich_style)
+        text = drawn(self.rows[number], width, time.time())
+        text.truncate(width, pad=True)
+        style = self.rich_style
+        if number == self.cursor:
+            name = "timeline--cursor" if self.has_focus else "timeline--cursor-blurred"
+            style = self.get_component_rich_style(name)
+        segments = Segment.apply_style(text.render(self.app.console), Style(bgcolor=style.bgcolor,
+                                                                            color=style.color))
+        return Strip([s for s in segments if s.text != "\n"]).adjust_cell_length(width, style)
+
+    # moving
+
+    def _go(self, at: int) -> None:
+        self.cursor = max(0, min(at, len(self.rows) - 1))
+
+    def action_move(self, by: int) -> None:
+        self._go(self.cursor + by)
+
+    def action_page(self, by: int) -> None:
+        self._go(self.cursor + by * max(1, self.size.height - 1))
+
+    def action_jump(self, at: int) -> None:
+        self._go(at if at >= 0 else len(self.rows) - 1)
+
+    def action_choose(self) -> None:
+        if self.item:
+            self.post_message(self.Chosen(self.item))
+
+    def on_click(self, event: events.Click) -> None:
+        """One click looks, a second one on the same row chooses."""
+        number = event.y + self.scroll_offset.y
+        if number >= len(self.rows):
+            return
+        if number == self.cursor and event.chain > 1:
+            self.action_choose()
+        self._go(number)
+
+    def on_focus(self) -> None:
+        self.refresh()
+
+    def on_blur(self) -> None:
+        self.refresh()
