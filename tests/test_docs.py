@@ -17,7 +17,7 @@ from rewind.snapshot import read, scan
 
 TOP = Path(__file__).resolve().parents[1]
 DOCS = TOP / "docs"
-COMMON = {"-h", "--help", "-C", "--project", "--json"}
+COMMON = {"-h", "--help", "-C", "--project", "--json", "-q", "--quiet", "-v", "--verbose"}
 EXIT_CODES = {name: value for name, value in vars(errors).items()
               if name.isupper() and isinstance(value, int)}
 ERRORS = [value for value in vars(errors).values()

@@ -94,7 +94,8 @@ def test_everything_after_two_dashes_is_a_path() -> None:
                                   if not getattr(load_command(n), "takes_paths", False)])
 def test_a_command_that_takes_no_paths_says_so(name: str) -> None:
     words = {"show": ["last"], "export": ["last", "f"], "import": ["f"],
-             "rewrite-chat": ["last"]}.get(name, [])
+             "rewrite-chat": ["last"], "log": ["f"], "cat": ["last:f"], "grep": ["f"],
+             "completion": ["bash"]}.get(name, [])
     with pytest.raises(UsageError, match="takes no paths"):
         parse(load_command(name), name, [*words, "--", "file"])
 

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
+
+from chat_scene import Scene
+from cli.conftest import InProcess
+from cli.test_main import on_terminal
 from rewind_cli import Rewind
 
 
@@ -34,3 +41,56 @@ def test_list_escapes_control_characters(two: Rewind) -> None:
     two.ok("save", "evil \x1b[2J\nsecond line")
     assert "\x1b" not in two.ok("list").out
     assert len(two.ok("list").out.splitlines()) == 3
+
+
+def test_list_without_any_says_what_to_do(two: Rewind) -> None:
+    assert "rewind sessions list" in two.ok("list", "--session", "none").err
+
+
+def test_list_says_what_a_checkpoint_was_made_for(cli: InProcess) -> None:
+    scene = Scene(cli)
+    scene.say("write a")
+    scene.save("UserPromptSubmit", promptText="write a")
+    scene.save("PreToolUse", tool="Edit")
+    scene.save("Stop")
+    why = [re.split(r"  +", line)[4] for line in cli.ok("list").out.splitlines()]
+    assert why == ["turn end", "Edit", "prompt", "initial"]
+    assert all("chat" in line for line in cli.ok("list").out.splitlines()[:3])
+
+
+# on a terminal
+
+@pytest.fixture
+def three(rewind: Rewind) -> Rewind:
+    (rewind.project / "a.txt").write_text("one\ntwo\n")
+    rewind.init()
+    (rewind.project / "a.txt").write_text("one\n2\n3\n")
+    (rewind.project / "b.bin").write_bytes(b"\0")
+    rewind.save("a description that is so long that it fits on no line of a terminal " * 3)
+    rewind.save("nothing new")
+    return rewind
+
+
+def shown(rewind: Rewind, columns: int, *args: str) -> list[str]:
+    return on_terminal(rewind, "list", *args, NO_COLOR="1", COLUMNS=str(columns)).splitlines()
+
+
+def test_a_terminal_gets_what_changed(three: Rewind) -> None:
+    newest, middle, first = shown(three, 130)
+    assert "  unchanged  " in newest and "  +2 −1 in 2 files  " in middle and "lines" not in first
+    assert len({line.index("new  ") for line in (newest, middle, first)}) == 1, "columns are aligned"
+    assert shown(three, 130)[1].split()[5:10] == middle.split()[5:10], "the same when it is remembered"
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 100, 160])
+def test_a_line_fits_on_the_terminal_where_there_is_room_for_names(three: Rewind, columns: int) -> None:
+    lines = shown(three, columns)
+    assert len(lines) == 3 and all(name in line for name, line in zip(three.names(), lines))
+    if columns >= 60:
+        assert max(map(len, lines)) < columns
+
+
+def test_backups_have_no_number_in_the_table(three: Rewind) -> None:
+    three.ok("restore", "3")
+    lines = shown(three, 120, "--all")
+    assert "backup" in lines[0] and not lines[0].split()[0].isdecimal() and lines[1].split()[0] == "1"

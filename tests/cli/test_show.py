@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 
+from chat_scene import Scene
+from cli.conftest import InProcess
 from rewind_cli import Rewind, paths_of
 
 
@@ -89,3 +91,23 @@ def test_show_keeps_long_lists_short(two: Rewind) -> None:
     two.ok("save")
     text = two.ok("show", "last").out
     assert "… and 20 more" in text and len(text.splitlines()) < 20
+
+
+def test_show_tells_the_last_prompt_before_it(cli: InProcess) -> None:
+    scene = Scene(cli)
+    scene.do("write a\nand b", a="one\n")
+    name = scene.save("Stop").name
+    assert "turn 1: write a and b" in cli.ok("show", name).out and "(+1 lines)" in cli.ok("show", name).out
+    prompt = cli.json("show", name)["prompt"]
+    assert prompt == {"session_id": scene.session, "turn": 1, "text": "write a and b"}
+    assert cli.json("show", "prev")["prompt"] is None
+
+
+def test_a_name_that_is_nearly_right_is_answered_with_the_nearest(two: Rewind) -> None:
+    newest = two.names()[0]
+    wrong = newest[:-3] + "999"
+    two.fails(12, "show", wrong, hint=f"Did you mean `{newest}`?")
+    two.fails(12, "show", "lasst", hint="Did you mean `last`?")
+    two.fails(2, "show", "lst", hint="Did you mean `last`?")
+    two.fails(12, "show", "first check", hint=f"Did you mean `{two.names()[1]}`?")
+    two.fails(12, "show", "nothing like it", hint="rewind list --all")

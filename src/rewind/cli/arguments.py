@@ -34,7 +34,9 @@ def make_parser(module: ModuleType, name: str) -> argparse.ArgumentParser:
 
     class Parser(argparse.ArgumentParser):
         def error(self, message: str) -> NoReturn:
-            raise UsageError(message[:1].upper() + message[1:] + ".", hint=f"Run `{self.prog} --help`.")
+            from rewind.cli.usage import usage_error
+
+            raise usage_error(message, self)
 
     examples = "\n".join(f"  {line}" for line in module.examples)
     parser = Parser(prog=f"rewind {name}", description=module.__doc__, allow_abbrev=False,
@@ -49,6 +51,9 @@ def make_parser(module: ModuleType, name: str) -> argparse.ArgumentParser:
 def _add_arguments(module: ModuleType, parser: Any) -> None:
     module.arguments(parser)
     parser.add_argument("-C", "--project", metavar="DIR", help="work on the project in DIR")
+    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing on stderr but errors")
+    parser.add_argument("-v", "--verbose", action="store_true",
+                        help="say on stderr what was looked at, and how long it took")
     if getattr(module, "reports", True):
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 

@@ -11,6 +11,7 @@ import sys
 
 from rewind.cli.arguments import project_paths
 from rewind.cli.diffstat import stat_lines
+from rewind.cli.pager import add_pager_option, paged
 from rewind.cli.patch import for_terminal, patch
 from rewind.cli.progress import ProgressLine
 from rewind.cli.session import note, open_controller, print_json
@@ -39,6 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("new", nargs="?", metavar="B",
                         help="the checkpoint to compare with (default: the project as it is now)")
     parser.add_argument("--stat", action="store_true", help="only count the changed lines of each path")
+    add_pager_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,10 +51,9 @@ def run(args: argparse.Namespace) -> int:
         progress.clear()
         if args.json:
             print_json(_json(difference, args.stat))
-        elif args.stat:
-            _print_stat(difference)
         else:
-            _print_patch(difference)
+            with paged(args):
+                _print_stat(difference) if args.stat else _print_patch(difference)
         if not difference.changes and not args.json:
             note(f"Nothing differs between {difference.old.name} and {difference.new.name}")
     return 0

@@ -10,26 +10,31 @@ from rewind.errors import BUG, DONE, FAILED, INTERRUPTED, RewindError, UsageErro
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import argparse
     from types import ModuleType
 
+# Options that may stand before the command, and how many words they take.
+_GLOBAL = {"-C": 2, "--project": 2, "-q": 1, "--quiet": 1, "-v": 1, "--verbose": 1}
 # Command -> module. `summary` of each module is its line in the overview.
 COMMANDS = {
     "init": "init", "save": "save", "list": "list_", "show": "show", "diff": "diff",
     "restore": "restore", "jump": "restore", "undo": "undo", "redo": "redo",
     "undo-restore": "undo_restore", "back": "back", "rewrite-chat": "rewrite_chat",
+    "log": "log", "cat": "cat", "grep": "grep", "watch": "watch",
     "sessions": "sessions", "forks": "forks", "gc": "gc", "export": "export", "import": "import_",
     "status": "status", "validate": "validate", "config": "config",
-    "demo": "demo",
+    "ui": "ui", "tui": "tui", "demo": "demo",
     "install": "install", "uninstall": "uninstall", "doctor": "doctor",
+    "completion": "completion",
 }
 _GROUPS = (
     ("Protect", ("init", "save", "status", "config")),
-    ("Look", ("list", "show", "diff", "sessions")),
+    ("Look", ("list", "show", "diff", "log", "cat", "sessions", "grep", "watch", "ui", "tui")),
     ("Go back", ("back", "restore", "jump", "undo", "redo", "undo-restore")),
     ("Branches of the conversation", ("forks", "rewrite-chat")),
     ("Keep in order", ("gc", "export", "import", "validate")),
     ("Try it", ("demo",)),
-    ("Set up", ("install", "uninstall", "doctor")),
+    ("Set up", ("install", "uninstall", "doctor", "completion")),
 )
 
 
@@ -69,6 +74,8 @@ def main(argv: list[str]) -> int:
 
 
 def _dispatch(argv: list[str]) -> int:
+    if not argv and sys.stdin.isatty() and sys.stdout.isatty():
+        argv = ["tui"]
     if not argv or argv[0] in ("-h", "--help") or argv == ["help"]:
         from rewind.cli.overview import overview
 
@@ -78,15 +85,47 @@ def _dispatch(argv: list[str]) -> int:
         print(f"rewind {__version__}")
         return DONE
     if argv[0] == "help":
+        if argv[1] not in COMMANDS:
+            from rewind.cli.topic import print_topic
+
+            return print_topic(argv[1])
         argv = [argv[1], "--help"]
-    if argv[0] in ("-C", "--project") and len(argv) > 2:
-        argv = [argv[2], *argv[:2], *argv[3:]]
+    if argv[0] == "__complete":
+        from rewind.cli.complete import complete
+
+        return complete(argv[1:])
+    argv = command_first(argv)
     name, rest = argv[0], argv[1:]
     module = load_command(name)
     from rewind.cli.arguments import parse
 
-    arguments = parse(module, name, rest)
-    code: int = module.run(arguments)
+    return _run(module, parse(module, name, rest))
+
+
+def command_first(argv: list[str]) -> list[str]:
+    """`rewind -C DIR --quiet list` is `rewind list -C DIR --quiet`."""
+    at = 0
+    while at < len(argv) and argv[at] in _GLOBAL:
+        at += _GLOBAL[argv[at]]
+    return [argv[at], *argv[:at], *argv[at + 1:]] if 0 < at < len(argv) else argv
+
+
+def _run(module: ModuleType, arguments: argparse.Namespace) -> int:
+    if not (arguments.quiet or arguments.verbose):
+        code: int = module.run(arguments)
+        return code
+    import time
+
+    from rewind.cli.session import detail, voice
+
+    voice.quiet, voice.verbose = arguments.quiet, arguments.verbose
+    began = time.perf_counter()
+    try:
+        code = module.run(arguments)
+    finally:
+        detail(f"rewind {__version__}, Python {sys.version.split()[0]}: {sys.executable}")
+        detail(f"{arguments.command} took {(time.perf_counter() - began) * 1000:.0f} ms")
+        voice.quiet = voice.verbose = False
     return code
 
 

@@ -6,10 +6,12 @@ import sys
 
 from rewind.cli.main import load_command
 from rewind.cli.style import style_for
+from rewind.cli.topic import TOPICS
 
 _HEAD = "Rewind is a time machine for AI coding agents: checkpoints of your project, and a safe way back."
 _TAIL = """A checkpoint is named by its full name, `last`, `prev`, a number (1 = newest)
-or a unique beginning. `rewind help COMMAND` shows a command's options and examples."""
+or a unique beginning. `rewind help COMMAND` shows a command's options and examples,
+`rewind help TOPIC` how things hang together: {topics}."""
 
 
 def overview(groups: tuple[tuple[str, tuple[str, ...]], ...]) -> str:
@@ -21,4 +23,4 @@ def overview(groups: tuple[tuple[str, tuple[str, ...]], ...]) -> str:
             module = load_command(name)
             summary = getattr(module, "summaries", {}).get(name, module.summary)
             lines.append(f"  {paint(name.ljust(13), 'cyan')} {summary}")
-    return "\n".join([*lines, "", _TAIL])
+    return "\n".join([*lines, "", _TAIL.format(topics=", ".join(TOPICS))])

@@ -6,6 +6,8 @@ import os
 import sys
 import time
 
+from rewind.cli.session import voice
+
 _PATIENCE = 0.5
 _EVERY = 0.1
 _BAR = 24
@@ -18,7 +20,7 @@ class ProgressLine:
         self._start = time.monotonic()
         self._last = 0.0
         self._drawn = False
-        self._wanted = sys.stderr.isatty()
+        self._wanted = sys.stderr.isatty() and not voice.quiet
 
     def __enter__(self) -> ProgressLine:
         return self

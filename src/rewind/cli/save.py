@@ -55,7 +55,8 @@ def _dry_run(args: argparse.Namespace, controller: Controller) -> int:
         print_json({"checkpoint": newest.name if newest else None, "created": False, "dryRun": True,
                     "changed": [path_json(path) for path in changed]})
         return 0
-    print(f"{plural(len(changed), 'path')} changed since {newest.name if newest else 'the beginning'}")
+    what = plural(len(changed), "path") if changed else "Nothing"
+    print(f"{what} changed since {newest.name if newest else 'the beginning'}")
     for path in changed:
         print(f"  {shown(path)}")
     return 0

@@ -15,6 +15,15 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+class _Voice:
+    """How much is said on stderr; main.py sets it for each command."""
+
+    quiet = False
+    verbose = False
+
+
+voice = _Voice()
+
 # These finish an interrupted restore, or report it themselves.
 _TOLD_OTHERWISE = ("restore", "jump", "undo-restore", "validate", "status")
 
@@ -24,6 +33,8 @@ def open_controller(arguments: argparse.Namespace, *, forgiving: bool = False) -
     if arguments.project and not os.path.isdir(arguments.project):
         raise RewindError(f"There is no directory {arguments.project}", hint="Check the name.")
     controller = Controller(arguments.project, forgiving=forgiving)
+    detail(f"project {controller.project.root}")
+    detail(f"state {controller.project.state}")
     if arguments.command not in _TOLD_OTHERWISE:
         _tell_interrupted(controller)
     return controller
@@ -41,7 +52,14 @@ def _tell_interrupted(controller: Controller) -> None:
 
 def note(text: str) -> None:
     """Talk, as opposed to the result."""
-    print(text, file=sys.stderr)
+    if not voice.quiet:
+        print(text, file=sys.stderr)
+
+
+def detail(text: str) -> None:
+    """What only those want to know who ask with --verbose."""
+    if voice.verbose:
+        note(f"verbose: {text}")
 
 
 def print_json(value: dict[str, Any]) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 import time
 
-from rewind.cli.session import open_controller, print_json
+from rewind.cli.changed import lines
+from rewind.cli.pager import add_pager_option, paged
+from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.style import age, kind_of, path_json, plural, safe, shown, size, style_for
 from rewind.errors import CheckpointNotFound
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
+    from rewind.checkpoint.last_prompt import LastPrompt
     from rewind.checkpoint.record import Record
     from rewind.controller import Controller, Difference
     from rewind.snapshot.tree import Entry
@@ -27,6 +30,7 @@ _FIRST = 10
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("checkpoint", help="name, beginning of a name, number, `last` or `prev`")
     parser.add_argument("--files", action="store_true", help="list every path with its mode and size")
+    add_pager_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -35,8 +39,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(_json(controller, record, args.files))
     elif args.files:
-        for path, entry in controller.files(record.name):
-            print(_file_line(path, entry))
+        with paged(args):
+            for path, entry in controller.files(record.name):
+                print(_file_line(path, entry))
     else:
         _print_summary(controller, record)
     return 0
@@ -48,10 +53,11 @@ class _Changed:
     def __init__(self, controller: Controller, record: Record) -> None:
         self.parent: str | None = record.data.get("parent")
         self.difference: Difference | None = None
+        self.lines = ""  # how many came and went, where that is known
         if isinstance(self.parent, str):
             try:
                 with controller.diff(self.parent, record.name) as self.difference:
-                    pass
+                    self.lines = _lines(controller, self.parent, record)
             except CheckpointNotFound:
                 pass  # collected since
 
@@ -69,22 +75,38 @@ class _Changed:
         return found
 
 
+def _lines(controller: Controller, parent: str, record: Record) -> str:
+    from rewind.checkpoint.turn_changes import changes_between
+
+    changes = changes_between(controller.state, controller.find(parent), record)
+    return lines(changes["added"], changes["removed"]) if changes else ""
+
+
+def _prompt(controller: Controller, record: Record) -> LastPrompt | None:
+    from rewind.checkpoint.last_prompt import LastPrompts
+
+    return LastPrompts(controller.state).before(record) if record.data.get("hasTranscript") else None
+
+
 def _print_summary(controller: Controller, record: Record) -> None:
     paint = style_for(sys.stdout)
     print(paint(record.name, "cyan"))
     if record.description:
         print(f"  {safe(record.description)}")
     changed = _Changed(controller, record)
-    for title, text in _facts(record, changed):
+    for title, text in _facts(record, changed, _prompt(controller, record)):
         print(f"  {paint(f'{title:<12}', 'dim')}{text}")
     for sign, colour, path in changed.first():
         print(f"  {'':<12}{paint(sign, colour)} {shown(path)}")
     if len(changed) > _FIRST:
         print(f"  {'':<12}… and {len(changed) - _FIRST:,} more;"
               f" `rewind diff --stat {changed.parent} {record.name}` shows all.")
+    if sys.stdout.isatty():
+        note(f"`rewind diff {record.name}` shows what changed since,"
+             f" `rewind restore {record.name}` goes back to it.")
 
 
-def _facts(record: Record, changed: _Changed) -> list[tuple[str, str]]:
+def _facts(record: Record, changed: _Changed, prompt: LastPrompt | None) -> list[tuple[str, str]]:
     code = record.code
     local = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.created))
     facts = [("made", f"{local} ({age(record.created)})"), ("kind", safe(record.kind))]
@@ -96,11 +118,13 @@ def _facts(record: Record, changed: _Changed) -> list[tuple[str, str]]:
     if _number(code, "uncovered"):
         facts.append(("unprotected", f"{plural(_number(code, 'uncovered'), 'path')} not captured"))
     facts += [("chat", _transcript(record))] if record.data.get("hasTranscript") else []
+    facts += [("last prompt", f"turn {prompt.turn}: {safe(prompt.text)}")] if prompt else []
     facts.append(("parent", _parent(changed)))
     difference = changed.difference
     if difference:
         facts.append(("changed", f"{len(difference.added):,} added, {len(difference.modified):,} modified,"
-                                 f" {len(difference.deleted):,} deleted"))
+                                 f" {len(difference.deleted):,} deleted"
+                                 + (f" ({changed.lines} lines)" if changed.lines else "")))
     return facts
 
 
@@ -150,7 +174,9 @@ def _json(controller: Controller, record: Record, files: bool) -> dict[str, Any]
     difference = _Changed(controller, record).difference
     changes = difference and {key: [path_json(path) for path in getattr(difference, key)]
                               for key in ("added", "modified", "deleted")}
-    found = {**record.data, "sessionId": record.session, "changes": changes}
+    prompt = _prompt(controller, record)
+    found = {**record.data, "sessionId": record.session, "changes": changes,
+             "prompt": prompt and {"session_id": prompt.session_id, "turn": prompt.turn, "text": prompt.text}}
     if files:
         found["files"] = [_file_json(path, entry) for path, entry in controller.files(record.name)]
     return found

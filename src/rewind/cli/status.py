@@ -66,9 +66,9 @@ def _facts(status: Status) -> list[tuple[str, str]]:
         facts.append(("newest", f"{status.newest.name}, {age(status.newest.created)}"
                       + (f"  {safe(status.newest.description)}" if status.newest.description else "")))
     if status.position:
-        facts.append(("position", f"back at {status.position.name};"
-                      f" {plural(status.later, 'checkpoint')} came later"
-                      + (", `rewind redo` goes forward" if status.can_redo else "")))
+        later = f"; {plural(status.later, 'checkpoint')} came later" if status.later else ""
+        forward = "; `rewind redo` goes forward" if status.can_redo else ""
+        facts.append(("position", f"back at {status.position.name}{later}{forward}"))
     if status.base:
         facts.append(("changed", _changed(status, status.base.name)))
     facts.append(("disk", _disk(status)))

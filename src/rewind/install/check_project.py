@@ -98,7 +98,8 @@ def _writable(project: Project) -> Finding:
 
 def _newest(state: State, system: System) -> Iterator[Finding]:
     """Whether hooks have made checkpoints of the latest conversation, and which client has it."""
-    by_hooks = [record for record in state.timeline.all() if record.trigger.get("event")]
+    # A backup names what it was made for, too, but a person made it.
+    by_hooks = [r for r in state.timeline.all() if r.trigger.get("event") and r.kind != "backup"]
     last = max((record.created for record in by_hooks), default=0.0)
     sessions = list(_sessions(state))
     newest = sessions[0] if sessions else None
@@ -109,7 +110,7 @@ def _newest(state: State, system: System) -> Iterator[Finding]:
                       "Restart the agent, so that it reads its settings again. If it stays, look at what else"
                       " is said here.")
     elif by_hooks:
-        yield ok("checkpoints", f"{len(by_hooks):,} by hooks, the last at {_shown(last)}")
+        yield ok("checkpoints", f"Checkpoints by hooks: {len(by_hooks):,}, the last at {_shown(last)}")
     else:
         yield ok("checkpoints", "None by a hook yet: they begin with the next session of an agent")
     yield from _clients(sessions)

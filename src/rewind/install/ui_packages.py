@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rewind.install.system import System
 
 # The extra `ui` of pyproject.toml; an installed copy has no such file.
-PACKAGES = ("textual>=0.80", "starlette>=0.37", "uvicorn>=0.29", "websockets>=12")
+PACKAGES = ("textual>=6", "starlette>=0.37", "uvicorn>=0.29", "websockets>=12")
 
 
 def add_packages(system: System, python: str) -> str:

@@ -1,0 +1,150 @@
+"""`rewind __complete WORD …`: how the last word could go on, for the scripts that `completion` prints.
+
+Hidden, and quiet whatever happens: a shell that completes must never show an error.
+"""
+
+from __future__ import annotations
+
+from rewind.cli.main import COMMANDS, command_first, load_command
+from rewind.cli.style import age, safe
+from rewind.errors import RewindError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from rewind.controller import Controller
+
+    Candidate = tuple[str, str]  # what to type, what it is
+
+_MOST = 50
+_CHECKPOINT = ("checkpoint", "old", "new")
+_SESSION = ("session", "names")
+
+
+def complete(words: list[str]) -> int:
+    try:
+        begun = words[-1] if words else ""
+        found = 0
+        for text, meaning in _candidates(words[:-1], begun):
+            # A name that a shell would split or a terminal would obey is not worth the trouble.
+            if text.startswith(begun) and text.isprintable() and " " not in text:
+                print(f"{text}\t{safe(meaning)}")
+                found += 1
+            if found == _MOST:
+                break
+    except (RewindError, OSError, ValueError):
+        pass
+    return 0
+
+
+def _candidates(before: list[str], begun: str) -> Iterable[Candidate]:
+    before = command_first([*before, ""])[:-1] if before else []
+    if not before:
+        return [*_commands(), ("help", "every command, or a topic")]
+    if before[0] == "help":
+        from rewind.cli.topic import TOPICS
+
+        return [*_commands(), *((topic, "a topic") for topic in TOPICS)] if len(before) == 1 else []
+    if before[0] not in COMMANDS or "--" in before:
+        return []
+    return _of_command(before[0], before[1:], begun)
+
+
+def _commands() -> Iterator[Candidate]:
+    for name in COMMANDS:
+        module = load_command(name)
+        yield name, getattr(module, "summaries", {}).get(name, module.summary)
+
+
+def _of_command(command: str, words: list[str], begun: str) -> Iterable[Candidate]:
+    from rewind.cli.arguments import make_parser
+
+    actions: list[Any] = make_parser(load_command(command), command)._actions
+    options = {option: action for action in actions for option in action.option_strings}
+    waiting = options.get(words[-1]) if words else None
+    if waiting is not None and waiting.nargs != 0:
+        return _values(waiting, words, begun)
+    if begun.startswith("-"):
+        return [(option, action.help or "") for option, action in options.items()
+                if option.startswith("--") and option not in words]
+    free = _positionals(words, options)
+    positionals = [action for action in actions if not action.option_strings]
+    if not positionals:
+        return []
+    action = positionals[min(len(free), len(positionals) - 1)]
+    if len(free) >= len(positionals) and action.nargs != "*":
+        return []
+    return _values(action, words, begun)
+
+
+def _positionals(words: list[str], options: dict[str, argparse.Action]) -> list[str]:
+    found, skip = [], False
+    for word in words:
+        if skip or word.startswith("-"):
+            skip = not skip and word in options and options[word].nargs != 0
+        else:
+            found.append(word)
+    return found
+
+
+def _values(action: Any, words: list[str], begun: str) -> Iterable[Candidate]:
+    if action.choices:
+        return [(str(choice), "") for choice in action.choices]
+    if action.dest in _CHECKPOINT:
+        return _checkpoints(_controller(words), begun)
+    if action.dest in _SESSION:
+        return _sessions(_controller(words), words)
+    if action.dest == "what":
+        return _files_of(_controller(words), begun)
+    return []
+
+
+def _controller(words: list[str]) -> Controller:
+    from rewind.controller import Controller
+
+    named = [words[at + 1] for at, word in enumerate(words[:-1]) if word in ("-C", "--project")]
+    return Controller(named[-1] if named else None, forgiving=True)
+
+
+def _checkpoints(controller: Controller, begun: str) -> Iterator[Candidate]:
+    shown = controller.list_checkpoints()
+    for word, record in zip(("last", "prev"), shown):
+        yield word, f"{age(record.created)}  {record.description}"
+    for record in controller.list_checkpoints(backups=True) if begun else shown:
+        yield record.name, f"{age(record.created)}  {record.description}"
+
+
+def _sessions(controller: Controller, words: list[str]) -> Iterator[Candidate]:
+    if words and words[0] == "undelete":
+        for entry in controller.deleted_forks():
+            yield str(entry["sessionId"]), "in the trash"
+        return
+    for info in controller.sessions():
+        yield info.session_id, f"{age(info.file.modified)}  {info.name}"
+
+
+def _files_of(controller: Controller, begun: str) -> Iterator[Candidate]:
+    """`CHECKPOINT:PATH`, one level of directories at a time."""
+    name, colon, path = begun.partition(":")
+    if not colon:
+        for text, meaning in _checkpoints(controller, begun):
+            yield f"{text}:", meaning
+        return
+    import os
+
+    from rewind.cli.arguments import project_paths
+
+    folder = path.rpartition("/")[0] + "/" if "/" in path else ""
+    inside = (project_paths([folder or "."], controller.project) or [b""])[0]
+    record = controller.find(name)
+    with controller.source(record) as source:
+        root = record.tree
+        for part in inside.split(b"/") if inside else ():
+            root = source.tree(root).entries[part].ref
+        for child, entry in sorted(source.tree(root).entries.items()):
+            if child.startswith(b".") and not path[len(folder):].startswith("."):
+                continue  # hidden, as shells see it
+            yield f"{name}:{folder}{os.fsdecode(child)}{'/' if entry.kind == b'd' else ''}", ""

@@ -1,0 +1,79 @@
+"""The list of checkpoints on a terminal: columns as wide as they must be, and what fits on a line."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+
+from rewind.checkpoint.row_changes import row_changes
+from rewind.cli.changed import amount
+from rewind.cli.diffstat import cells
+from rewind.cli.style import age, safe, size, style_for
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.record import Record
+    from rewind.controller import Controller
+
+_PATIENCE = 0.25  # seconds for what is not known yet
+_ROOM = 18  # columns that a description should have
+_GAP = "  "
+_STYLES = {"name": "cyan", "age": "dim", "chat": "magenta", "new": "dim"}
+_TO_THE_RIGHT = ("number", "age", "new")
+_DISPENSABLE = ("new", "why", "changes")  # in this order, on a narrow terminal
+
+
+def print_table(controller: Controller, rows: list[Record], why: list[str]) -> None:
+    changes = row_changes(controller.state, rows, _PATIENCE)
+    now = time.time()
+    numbers = {r.name: n for n, r in enumerate(controller.list_checkpoints(), 1)}
+    columns = {
+        "number": [f" {numbers.get(r.name, '')}" for r in rows],
+        "name": [r.name for r in rows],
+        "age": [age(r.created, now) for r in rows],
+        "why": [safe(word) for word in why],
+        "chat": ["chat" if r.data.get("hasTranscript") else "" for r in rows],
+        "changes": [_changed(r, changes.get(r.name)) for r in rows],
+        "new": [f"{size(r.code.get('newBytes') or 0)} new" for r in rows],
+    }
+    room = _fit(columns)
+    paint = style_for(sys.stdout)
+    widths = {key: max(map(cells, column)) for key, column in columns.items()}
+    for at, record in enumerate(rows):
+        parts = []
+        for key, column in columns.items():
+            gap = " " * (widths[key] - cells(column[at]))
+            text = gap + column[at] if key in _TO_THE_RIGHT else column[at] + gap
+            parts.append(paint(text, _STYLES[key]) if key in _STYLES and text.strip() else text)
+        print(_GAP.join([*parts, cut(safe(record.description), room)]).rstrip())
+
+
+def _fit(columns: dict[str, list[str]]) -> int:
+    """Leave out what a narrow terminal has no room for; how much is left for the description."""
+    for key in [key for key, column in columns.items() if not any(column)]:
+        del columns[key]
+    wide = shutil.get_terminal_size().columns or 80
+    for key in ("", *_DISPENSABLE):
+        columns.pop(key, None)
+        room = wide - 1 - sum(max(map(cells, column)) + len(_GAP) for column in columns.values())
+        if room >= _ROOM:
+            break
+    return max(room, _ROOM)
+
+
+def cut(text: str, room: int) -> str:
+    if cells(text) <= room:
+        return text
+    while cells(text) > room - 1:
+        text = text[:-1]
+    return text.rstrip() + "…"
+
+
+def _changed(record: Record, changes: dict[str, Any] | None) -> str:
+    if changes is None:
+        return ""
+    files = len(changes["files"]) + changes["more"]
+    return amount(changes["added"], changes["removed"], files) if files else "unchanged"

@@ -1,0 +1,51 @@
+"""What argparse says of a wrong command line, in the product's voice and with the nearest right word."""
+
+from __future__ import annotations
+
+from rewind.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+_MISSING = "the following arguments are required: "
+_UNKNOWN = "unrecognized arguments: "
+_CHOICE = "invalid choice: "
+
+
+def usage_error(message: str, parser: argparse.ArgumentParser) -> UsageError:
+    hint = f"Run `{parser.prog} --help`."
+    if message.startswith(_MISSING):
+        names = message[len(_MISSING):].upper().replace(", ", " and ")
+        return UsageError(f"`{parser.prog}` needs {names}.", hint=hint)
+    if message.startswith(_UNKNOWN):
+        return _unknown(message[len(_UNKNOWN):].split(" ")[0], parser)
+    if message.startswith("argument "):
+        return _about_one(message[len("argument "):], hint)
+    return UsageError(message[:1].upper() + message[1:] + ".", hint=hint)
+
+
+def _about_one(message: str, hint: str) -> UsageError:
+    what, _, problem = message.partition(": ")
+    what = what if what.startswith("-") else f"The {what}" if what.islower() else what
+    if problem == "expected one argument":
+        return UsageError(f"{what} needs a value.", hint=hint)
+    if problem.startswith(_CHOICE):
+        said, _, choices = problem[len(_CHOICE):].partition(" (choose from ")
+        known = choices.rstrip(")").replace("'", "")
+        return UsageError(f"{what} cannot be {said}; choose from {known}.", hint=hint)
+    if problem.startswith(("invalid int value: ", "invalid float value: ")):
+        return UsageError(f"{what} must be a number, not {problem.partition(': ')[2]}.", hint=hint)
+    return UsageError(f"{what}: {problem}.", hint=hint)
+
+
+def _unknown(word: str, parser: argparse.ArgumentParser) -> UsageError:
+    import difflib
+
+    if not word.startswith("-"):
+        return UsageError(f"`{parser.prog}` does not take so many words: {word}",
+                          hint=f"Run `{parser.prog} --help`.")
+    known = [option for action in parser._actions for option in action.option_strings]
+    near = difflib.get_close_matches(word, known, n=1)
+    guess = f"; did you mean {near[0]}" if near else ""
+    return UsageError(f"`{parser.prog}` has no option {word}{guess}", hint=f"Run `{parser.prog} --help`.")

@@ -1,0 +1,144 @@
+"""Show new checkpoints and prompts as they come, while an agent works. Ctrl-C ends it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from rewind import quickjson
+from rewind.cli.changed import amount
+from rewind.cli.session import note, open_controller
+from rewind.cli.style import safe, style_for
+from rewind.errors import RewindError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from rewind.controller import Controller
+    from rewind.transcript.find import SessionFile
+    from rewind.transcript.turn_tree import Row
+
+    Event = dict[str, Any]
+
+summary = "show checkpoints and prompts as they come, while an agent works"
+examples = ("rewind watch", "rewind watch --json | jq .")
+_EVERY = 1.0
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--interval", type=float, default=_EVERY, metavar="SECONDS",
+                        help="how often to look (1)")
+
+
+def run(args: argparse.Namespace) -> int:
+    controller = open_controller(args)
+    watcher = Watcher(controller)
+    note(f"Watching {controller.project.root}; Ctrl-C ends it.")
+    tell: Callable[[Event], str] = quickjson.dumps if args.json else _line
+    try:
+        while True:
+            time.sleep(min(60.0, max(0.05, args.interval)))
+            for event in watcher.look():
+                print(tell(event), flush=True)
+    except KeyboardInterrupt:
+        return 0
+
+
+class Watcher:
+    """Asked again and again. A look at a project at rest lists some directories and opens no file."""
+
+    def __init__(self, controller: Controller) -> None:
+        from rewind.transcript.find import latest_sessions
+
+        self._controller = controller
+        self._looked = time.time()
+        self._checkpoints = self._with_record(set())
+        # How long each transcript was: a prompt behind that is new.
+        self._sizes = {s.path: s.size for s in latest_sessions(
+            controller.project.root, home=controller.project.home)}
+
+    def look(self) -> Iterator[Event]:
+        """What is new since the last time."""
+        yield from self._new_turns()
+        new = self._with_record(self._checkpoints)
+        self._checkpoints |= new
+        for name in sorted(new):
+            try:
+                yield self._checkpoint(name)
+            except RewindError:
+                continue  # deleted already, or not readable
+
+    def _with_record(self, known: set[str]) -> set[str]:
+        """One that has no record yet is being made: it comes with one of the next looks."""
+        from rewind.checkpoint.record import is_name
+
+        files = self._controller.state.files
+        try:
+            names = os.listdir(files.folder)
+        except FileNotFoundError:
+            return set()
+        return {name for name in names if name not in known and is_name(name) and files.stamp(name)}
+
+    def _checkpoint(self, name: str) -> Event:
+        from rewind.checkpoint.turn_changes import changes_between
+
+        record = self._controller.find(name)
+        parent, changes = record.data.get("parent"), None
+        if isinstance(parent, str):
+            try:
+                changes = changes_between(self._controller.state, self._controller.find(parent), record)
+            except RewindError:
+                pass  # collected since
+        return {"event": "checkpoint", "checkpoint": name, "createdAt": record.created_at,
+                "kind": record.kind, "description": record.description, "trigger": record.trigger,
+                "sessionId": record.session,
+                "changes": changes and {"files": len(changes["files"]) + changes["more"],
+                                        "insertions": changes["added"], "deletions": changes["removed"]}}
+
+    def _new_turns(self) -> Iterator[Event]:
+        from rewind.transcript.find import latest_sessions
+
+        project = self._controller.project
+        # Those at rest are not even opened. Two seconds more, as some file systems count in those.
+        since, self._looked = self._looked - 2, time.time()
+        for session in latest_sessions(project.root, home=project.home, since=since):
+            if self._sizes.get(session.path) == session.size:
+                continue
+            try:
+                rows = self._rows(session)
+            except RewindError:
+                continue  # gone again; or the next look may read it
+            for row in rows:
+                yield {"event": "turn", "session_id": session.session_id, "agent": session.profile.name,
+                       "turn": row.turn, "prompt": row.prompt, "timestamp": row.stamp}
+
+    def _rows(self, session: SessionFile) -> list[Row]:
+        from rewind.checkpoint.branches import Branches
+        from rewind.transcript.turn_index import open_turns
+
+        state = self._controller.state
+        index = open_turns(session.path, session.profile, state.derived)
+        before = self._sizes.get(session.path)
+        if before is None and (index.parent_session or Branches(state).find(session.session_id)):
+            before = session.size  # a fork: what it begins with was said elsewhere
+        self._sizes[session.path] = index.size
+        return [row for row in index.turns(1, index.total) if row.offset >= (before or 0)]
+
+
+def _line(event: Event) -> str:
+    paint = style_for(sys.stdout)
+    now = paint(time.strftime("%H:%M:%S"), "dim")
+    if event["event"] == "turn":
+        text = safe(event["prompt"])
+        text = text if len(text) <= 90 else text[:89] + "…"
+        return (f"{now}  {paint('prompt'.ljust(10), 'bold')}  {event['session_id'][:8]}"
+                f"  turn {event['turn']}: {text}")
+    changes = event["changes"]
+    what = "" if not changes or not changes["files"] else "  " + paint(
+        f"({amount(changes['insertions'], changes['deletions'], changes['files'])})", "dim")
+    return (f"{now}  checkpoint  {paint(event['checkpoint'], 'cyan')}  {safe(event['description'])}"
+            f"{what}").rstrip()

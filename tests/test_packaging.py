@@ -1,0 +1,94 @@
+"""The wheel holds everything, and works where nothing else is installed. Needs `hatchling`; no network."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from rewind import __version__
+from rewind_cli import CHECKOUT, clean_env
+
+BUILD = "import sys; from hatchling.build import build_wheel; print(build_wheel(sys.argv[1]))"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("hatchling", reason="hatchling is not installed: packaging is NOT tested")
+    folder = tmp_path_factory.mktemp("wheel")
+    # From a copy, as a build must not depend on what git thinks of this checkout, nor leave anything in it.
+    source = folder / "source"
+    shutil.copytree(CHECKOUT / "src", source / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(CHECKOUT / name, source / name)
+    done = subprocess.run([sys.executable, "-c", BUILD, str(folder)], cwd=source, capture_output=True,
+                          text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return folder / done.stdout.splitlines()[-1]
+
+
+def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
+    inside = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("rewind/")}
+    source = CHECKOUT / "src"
+    wanted = {str(path.relative_to(source)) for path in (source / "rewind").rglob("*")
+              if path.is_file() and "__pycache__" not in path.parts}
+    assert inside == wanted
+    for part in ("agents/schemas/claude.json", "config/tiers/balanced.json", "py.typed",
+                 "config/rewind-checkpoint-ignore.json", "cli/topics/safety.txt"):
+        assert f"rewind/{part}" in inside
+    assert any(name.startswith("rewind/web/static/") for name in inside)
+
+
+def test_the_version_is_in_one_place(wheel: Path) -> None:
+    assert wheel.name.startswith(f"agentrewind-{__version__}-py3-none-any")
+    text = (CHECKOUT / "pyproject.toml").read_text()
+    assert 'dynamic = ["version"]' in text and not re.search(r"^version *=", text, re.M)
+
+
+def test_the_core_needs_no_other_package(wheel: Path) -> None:
+    files = zipfile.ZipFile(wheel)
+    metadata = files.read(next(n for n in files.namelist() if n.endswith("/METADATA"))).decode()
+    needs = [line for line in metadata.splitlines() if line.startswith("Requires-Dist:")]
+    assert needs and all("extra ==" in line for line in needs), needs
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The command, in a virtual environment that has nothing else."""
+    venv = tmp_path_factory.mktemp("venv")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True, timeout=60)
+    python = str(venv / "bin" / "python")
+    options = ["install", "-q", "--no-deps", "--no-index", str(wheel)]
+    env = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    for command in ([sys.executable, "-m", "pip", "--python", python, *options],
+                    ["uv", "pip", *options, "--python", python]):
+        if shutil.which(command[0]) and subprocess.run(command, env=env, capture_output=True,
+                                                       timeout=120).returncode == 0:
+            return venv / "bin" / "rewind"
+    pytest.skip("neither a pip of 22.3 or newer nor uv here: the installed wheel is NOT tested")
+
+
+@pytest.mark.slow
+def test_the_installed_command_works(installed: Path, project: Path, home: Path) -> None:
+    def run(*args: str) -> str:
+        done = subprocess.run([str(installed), *args], cwd=project, env=clean_env(home), capture_output=True,
+                              text=True, timeout=60)
+        assert done.returncode == 0, (args, done)
+        return done.stdout
+
+    assert run("--version") == f"rewind {__version__}\n"
+    assert "Go back" in run("help") and "undo-restore" in run("help", "safety")
+    (project / "a.txt").write_text("one\n")
+    run("init")
+    (project / "a.txt").write_text("two\n")
+    run("save", "second")
+    assert len(run("list").splitlines()) == 2
+    run("restore", "prev")
+    assert (project / "a.txt").read_text() == "one\n"
+    assert run("sessions", "list") and "balanced" in run("config")
