@@ -70,7 +70,8 @@ def _add_code(state: State, session: SessionFile, index: TurnIndex, views: list[
     for view, old, new in zip(views, befores, befores[1:]):
         view.code = new
         if old and new and (old.record.name != new.record.name or (old.exact and new.exact)):
-            view.changes = changes_between(state, old.record, new.record)
+            found = changes_between(state, old.record, new.record)
+            view.changes = found and {**found, "from": old.record.name, "to": new.record.name}
 
 
 def _add_reasons(state: State, session: SessionFile, index: TurnIndex, views: list[TurnView]) -> None:
