@@ -13,8 +13,9 @@ from rewind.files import read_bounded
 from rewind.transcript.find import (
     SessionFile,
     SessionNotFound,
+    belonging,
+    candidates,
     find_session,
-    latest_sessions,
     project_sessions,
 )
 from rewind.transcript.lines import TranscriptNotFound
@@ -56,13 +57,14 @@ def choose_session(state: State, named: str | None = None,
     if here:
         return Chosen(here)
     lost = environ.get("REWIND_SESSION_ID")
-    root, home = state.project.root, state.project.home
-    taken = _recorded(state, environ) or next(
-        (s for s in latest_sessions(root, environ, home) if not _is_untouched_fork(state, s)), None)
+    root, untouched = state.project.root, _untouched_forks(state)
+    found = [(s, sure) for s, sure in candidates(root, environ, state.project.home)
+             if untouched.get(s.session_id) != s.size]
+    taken = _recorded(state, environ) or next(belonging(found, root), None)
     if taken is None:
         raise NoSession()
-    recent = latest_sessions(root, environ, home, time.time() - _RECENT)
-    other = next((s for s in recent if s.path != taken.path and not _is_untouched_fork(state, s)), None)
+    recent = belonging(found, root, time.time() - _RECENT)
+    other = next((s for s in recent if s.path != taken.path), None)
     if lost and lost != taken.session_id:
         return Chosen(taken, f"Took session {taken.session_id}, for this project has none with the id that"
                              f" REWIND_SESSION_ID names: {lost}")
@@ -72,13 +74,12 @@ def choose_session(state: State, named: str | None = None,
                          " minutes (choose with --session).")
 
 
-def _is_untouched_fork(state: State, session: SessionFile) -> bool:
-    """A fork is new, but nobody works in it before something is said there."""
+def _untouched_forks(state: State) -> dict[str, Any]:
+    """Forks and the size they were made with: nobody works in one before something is said there."""
     try:
-        branch = Branches(state).find(session.session_id)
+        return {branch["sessionId"]: branch.get("size") for branch in Branches(state).all}
     except RewindError:
-        return False
-    return branch is not None and branch.get("size") == session.size
+        return {}
 
 
 def capture_current(state: State, session: SessionFile | None = None) -> tuple[Captured | None, str]:

@@ -6,15 +6,14 @@ import os
 import re
 import time
 
-from rewind import quickjson
 from rewind.agents.profile import pick
 from rewind.checkpoint import retention
 from rewind.checkpoint.branches import Branches
 from rewind.checkpoint.record import timestamp
 from rewind.checkpoint.state import State
 from rewind.errors import RewindError
-from rewind.files import read_bounded
 from rewind.install.finding import ok, problem, warning
+from rewind.install.system import read_object
 from rewind.snapshot.gitfiles import work_tree_top
 from rewind.snapshot.rules import MB
 from rewind.transcript.find import latest_sessions
@@ -23,7 +22,6 @@ from rewind.transcript.lines import events_backward, open_transcript
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from rewind.config.load import Settings
     from rewind.install.finding import Finding
@@ -189,7 +187,7 @@ def _budget(state: State, system: System) -> Iterator[Finding]:
 
 def _hook_errors(project: Project, system: System) -> Iterator[Finding]:
     name, log = "hook errors", project.path("rewind.log")
-    data = _object(project.path("hook-state.json"))
+    data = read_object(project.path("hook-state.json"), _MAX_BYTES)
     errors, failures = data.get("errors"), data.get("failures")
     last = errors[-1] if isinstance(errors, list) and errors and isinstance(errors[-1], dict) else {}
     if isinstance(failures, int) and failures > 0:
@@ -219,11 +217,3 @@ def _recent_line(path: str) -> str:
         return lines[-1] if lines and time.time() - timestamp(lines[-1].split(" ")[0]) < _RECENT else ""
     except (OSError, ValueError, IndexError):
         return ""
-
-
-def _object(path: str) -> dict[str, Any]:
-    try:
-        data = quickjson.loads(read_bounded(path, _MAX_BYTES))
-    except (OSError, ValueError, RecursionError, RewindError):
-        data = None
-    return data if isinstance(data, dict) else {}

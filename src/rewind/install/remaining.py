@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from rewind import quickjson
-from rewind.errors import RewindError
-from rewind.files import read_bounded
+from rewind.install.system import read_object
 from rewind.paths import global_state, project_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    pass
 
 _MAX_BYTES = 16 << 20
 
@@ -24,7 +22,7 @@ class Remaining(NamedTuple):
 
 def known_roots(home: str) -> list[str]:
     """The projects that were ever protected, as `known-stores.json` has them."""
-    stores = _object(os.path.join(home, "known-stores.json")).get("stores")
+    stores = read_object(os.path.join(home, "known-stores.json"), _MAX_BYTES).get("stores")
     entries = stores.values() if isinstance(stores, dict) else ()
     roots = [entry.get("root") for entry in entries if isinstance(entry, dict)]
     return sorted({root for root in roots if isinstance(root, str) and os.path.isabs(root)
@@ -38,7 +36,7 @@ def remaining_checkpoints(home: str) -> list[Remaining]:
     for name in _names(storage):
         state = os.path.join(storage, name)
         if state not in found and _has_checkpoints(state):
-            root = _object(os.path.join(state, "project.json")).get("root")
+            root = read_object(os.path.join(state, "project.json"), _MAX_BYTES).get("root")
             found[state] = root if isinstance(root, str) else "a project that is not named"
     return [Remaining(root, state) for state, root in sorted(found.items(), key=lambda one: one[::-1])]
 
@@ -52,11 +50,3 @@ def _names(folder: str) -> list[str]:
         return sorted(os.listdir(folder))
     except OSError:
         return []
-
-
-def _object(path: str) -> dict[str, Any]:
-    try:
-        data = quickjson.loads(read_bounded(path, _MAX_BYTES))
-    except (OSError, ValueError, RecursionError, RewindError):
-        data = None
-    return data if isinstance(data, dict) else {}

@@ -70,14 +70,19 @@ class System:
 
     def notes(self) -> dict[str, Any]:
         """What an installation remembers about itself, for the one that removes it."""
-        try:
-            found = quickjson.loads(read_bounded(self._notes, _MAX_BYTES))
-        except (OSError, ValueError, RecursionError, RewindError):
-            found = None
-        return found if isinstance(found, dict) else {}
+        return read_object(self._notes, _MAX_BYTES)
 
     def write_notes(self, notes: dict[str, Any]) -> None:
         write_atomic(self._notes, quickjson.dump_file(notes))
+
+
+def read_object(path: str, limit: int) -> dict[str, Any]:
+    """A JSON object that some part of Rewind keeps; an empty one where it cannot be read."""
+    try:
+        found = quickjson.loads(read_bounded(path, limit))
+    except (OSError, ValueError, RecursionError, RewindError):
+        found = None
+    return found if isinstance(found, dict) else {}
 
 
 def read_baked(script: str) -> Baked | None:

@@ -10,7 +10,7 @@ from rewind.agents.profile import pick
 from rewind.transcript.chain import Tail
 from rewind.transcript.entries import USER, entry_of, is_compaction
 from rewind.transcript.lines import end_of_lines, events_forward, size_of
-from rewind.transcript.prompts import content_of, prompt_text
+from rewind.transcript.prompts import content_of, has_block, prompt_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,9 +99,7 @@ def _after_turn(file: BinaryIO, profile: Profile, offset: int,
 
 
 def _is_result(event: Event, profile: Profile) -> bool:
-    content = content_of(event.data, profile)
-    return isinstance(content, list) and any(
-        isinstance(b, dict) and b.get("type") in profile.prompt["refuseBlocks"] for b in content)
+    return has_block(content_of(event.data, profile), profile.prompt["refuseBlocks"])
 
 
 def _before_tool(file: BinaryIO, profile: Profile, offset: int,

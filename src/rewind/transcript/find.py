@@ -59,20 +59,31 @@ def latest_sessions(root: str, environ: Mapping[str, str] | None = None, home: s
                     since: float = 0.0) -> Iterator[SessionFile]:
     """The same one by one: a session is opened only when somebody gets so far, and never an older one
     than `since`."""
+    return belonging(candidates(root, environ, home), root, since)
+
+
+def candidates(root: str, environ: Mapping[str, str] | None = None,
+               home: str | None = None) -> list[tuple[SessionFile, bool]]:
+    """(session, whether its directory's name is just the project's), latest first; none is opened yet."""
     found = [(s, sure) for profile in profiles(home)
              for folder, sure in _folders(profile, root, environ) for s in _in_folder(profile, folder)]
     found.sort(key=lambda one: (one[0].modified, one[0].session_id), reverse=True)
-    return (session for session, sure in found if session.modified >= since
-            and _belongs(session, root, sure))
+    return found
 
 
 def session_with_id(root: str, session_id: str, environ: Mapping[str, str] | None = None,
                     home: str | None = None) -> SessionFile | None:
     """The project's session with this very id; no other one is opened."""
-    found = [(s, sure) for profile in profiles(home) if is_session_id(session_id)
-             for folder, sure in _folders(profile, root, environ)
-             for s in _in_folder(profile, folder) if s.session_id == session_id]
-    return next((session for session, sure in found if _belongs(session, root, sure)), None)
+    if not is_session_id(session_id):
+        return None
+    found = [one for one in candidates(root, environ, home) if one[0].session_id == session_id]
+    return next(belonging(found, root), None)
+
+
+def belonging(found: list[tuple[SessionFile, bool]], root: str, since: float = 0.0) -> Iterator[SessionFile]:
+    """Those of the candidates that did begin in the project."""
+    return (session for session, sure in found if session.modified >= since
+            and _belongs(session, root, sure))
 
 
 def _folders(profile: Profile, root: str, environ: Mapping[str, str] | None) -> Iterator[tuple[str, bool]]:

@@ -29,11 +29,11 @@ def kind_of_prompt(data: dict[str, Any], profile: Profile) -> int:
     if not holds(rule["require"], data) or _is_refused(data, rule):
         return NO
     content = content_of(data, profile)
-    if not isinstance(content, (str, list)) or _has_block(content, rule["refuseBlocks"]):
+    if not isinstance(content, (str, list)) or has_block(content, rule["refuseBlocks"]):
         return NO
     text = _genuine_text(content, rule)
     if not text:
-        return YES if _has_block(content, rule["imageBlocks"]) else NO
+        return YES if has_block(content, rule["imageBlocks"]) else NO
     if text.startswith(tuple(rule["refuseStarts"])) or text.strip() in rule["refuseTexts"]:
         return NO
     commands = rule["commands"]
@@ -50,7 +50,8 @@ def _is_refused(data: dict[str, Any], rule: dict[str, Any]) -> bool:
                    for path, values in absent_or))
 
 
-def _has_block(content: str | list[Any], kinds: list[str]) -> bool:
+def has_block(content: Any, kinds: list[str]) -> bool:
+    """Whether what was said holds a block of one of these types."""
     return isinstance(content, list) and any(
         isinstance(block, dict) and block.get("type") in kinds for block in content)
 
