@@ -11,6 +11,7 @@ from rewind.checkpoint.state import FORMAT, State, read_store_file
 from rewind.errors import RewindError, StoreNotTrusted
 from rewind.files import make_private_dir, write_atomic
 from rewind.paths import STORE_FILE, Project, global_state, open_project, project_state
+from rewind.snapshot.gitfiles import work_tree_top
 
 
 def init_project(root: str, home: str, mode: str, trust: bool) -> tuple[State, bool]:
@@ -28,6 +29,18 @@ def init_project(root: str, home: str, mode: str, trust: bool) -> tuple[State, b
     opened = State(project)
     opened.objects.commit()  # opened, and so made, even where every checkpoint will be an archive
     return opened, True
+
+
+def root_to_protect(start: str, wanted: str) -> str:
+    """What hooks initialise by themselves for a session in `start`, as the setting `init.auto` wants it: the
+    top of the git work tree, or the directory itself; never HOME, what holds it, or `/`."""
+    start = os.path.realpath(start)
+    if wanted == "never" or not os.path.isdir(start):
+        return ""
+    top = work_tree_top(os.fsencode(start))
+    root = os.fsdecode(top) if top else start if wanted == "always" else ""
+    own = os.path.realpath(os.path.expanduser("~"))
+    return "" if not root or root == "/" or (own + "/").startswith(root.rstrip("/") + "/") else root
 
 
 def _reopen(project: Project, mode: str, trust: bool) -> State:

@@ -9,12 +9,12 @@ import time
 from rewind.agents.profile import pick
 from rewind.checkpoint import retention
 from rewind.checkpoint.branches import Branches
+from rewind.checkpoint.init import root_to_protect
 from rewind.checkpoint.record import timestamp
 from rewind.checkpoint.state import State
 from rewind.errors import RewindError
 from rewind.install.finding import ok, problem, warning
 from rewind.install.system import read_object
-from rewind.snapshot.gitfiles import work_tree_top
 from rewind.snapshot.rules import MB
 from rewind.transcript.find import latest_sessions
 from rewind.transcript.lines import events_backward, open_transcript
@@ -48,9 +48,8 @@ def check_place(start: str, settings: Settings) -> Finding:
         return warning("project", f"This is not the directory of a project: {start}",
                        "Run `rewind doctor` in one, or with `-C DIR`.")
     wanted = settings.get("init.auto")
-    top = work_tree_top(os.fsencode(start))
-    root = os.fsdecode(top) if top else start if wanted == "always" else ""
-    if wanted != "never" and root and not (own + "/").startswith(root.rstrip("/") + "/"):
+    root = root_to_protect(start, wanted)
+    if root:
         return warning("project", f"Not protected yet. The next session of an agent here does it: {root}",
                        "Run `rewind init` to do it now.")
     return problem("project", f"Not protected, and hooks do not do it by themselves here (init.auto is"
