@@ -10,7 +10,7 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "rewind"
 RANKS = {
-    "errors": -1,  # the one room that rank 0 itself may use
+    "errors": -1, "sha256": -1,  # what rank 0 itself may use
     "paths": 0, "files": 0, "quickjson": 0,
     "agents": 1, "config": 1,
     "transcript": 2, "store": 2,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from rewind.sha256 import sha256
+
 STATE_IN_PROJECT = os.path.join(".agent", "rewind")
 STORE_FILE = "store.json"
 TEMP_PREFIX = ".rewind-tmp-"  # then 16 hex digits: a name of ours that may lie in a project for an instant
@@ -55,10 +57,7 @@ def project_state(root: str) -> str:
 
 
 def global_state(root: str, home: str) -> str:
-    import hashlib
-
-    digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:32]
-    return os.path.join(home, "storage", digest)
+    return os.path.join(home, "storage", sha256(os.fsencode(root)).hex()[:32])
 
 
 def open_project(root: str, home: str | None = None) -> Project | None:

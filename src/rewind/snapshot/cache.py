@@ -8,12 +8,14 @@ from rewind.snapshot.walk import Known
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from rewind.store.derived import DerivedDb
 
 _STAT = struct.Struct("<QqqQHB")  # size, mtime, ctime, inode, mode, racy
 _COUNT = struct.Struct("<I")
+_AT_ONCE = 500  # SQLite takes no more than 999 values in a statement, where it is old
 _COLUMNS = ("path", "env", "sig", "out_env", "tree", "files", "bytes", "uncovered", "marks")
 
 
@@ -33,10 +35,19 @@ class KnownDirs:
 
     def get(self, path: bytes) -> Known | None:
         if path not in self._rows:
-            rows = self._db.query(f"SELECT {', '.join(_COLUMNS)} FROM dirs WHERE path=?", (path,)
-                                  ) if self._db else []
-            self._rows[path] = Known._make(rows[0]) if rows else None
+            self.fetch([path])
         return self._rows[path]
+
+    def fetch(self, paths: Iterable[bytes]) -> None:
+        """Many at once: a question for each would take longer than reading what has changed."""
+        wanted = [path for path in paths if path not in self._rows]
+        for at in range(0, len(wanted), _AT_ONCE):
+            part = wanted[at:at + _AT_ONCE]
+            self._rows.update(dict.fromkeys(part))
+            marks = ",".join("?" * len(part))
+            for row in self._db.query(f"SELECT {', '.join(_COLUMNS)} FROM dirs WHERE path IN ({marks})",
+                                      tuple(part)) if self._db else ():
+                self._rows[row[0]] = Known._make(row)
 
     def __getitem__(self, path: bytes) -> Known:
         known = self.get(path)

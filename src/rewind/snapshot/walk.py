@@ -8,7 +8,7 @@ from __future__ import annotations
 import marshal
 import os
 import sys
-from collections import namedtuple
+from _operator import itemgetter
 
 from rewind.paths import is_state_path, is_temp_name
 from rewind.snapshot.gitfiles import info_exclude, read_small
@@ -57,7 +57,17 @@ if TYPE_CHECKING:
         uncovered: int
         marks: bytes
 else:
-    Known = namedtuple("Known", "path env sig out_env tree files size uncovered marks")
+    class Known(tuple):  # by hand, for `collections` costs every save more than all its fields together
+        __slots__ = ()
+        path, env, sig, out_env, tree, files, size, uncovered, marks = (
+            property(itemgetter(at)) for at in range(9))
+
+        def __new__(cls, *fields):
+            return tuple.__new__(cls, fields)
+
+        @classmethod
+        def _make(cls, fields):
+            return tuple.__new__(cls, fields)
 
 
 class Listing:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rewind.sha256 import sha256
+
 CHUNK = 4 << 20  # a larger file is stored in pieces of this size
 _MOST_UNPACKED = 64 << 20  # chunks are smaller, and the trees of huge directories hardly shrink, so
 _MOST_SHRUNK = 8  # what is larger than the one and the other is damage or an attack
@@ -34,9 +36,7 @@ class Unreadable(Exception):
 
 
 def oid_of(data: bytes) -> bytes:
-    from hashlib import sha256  # loads OpenSSL: not before there is something to hash
-
-    return sha256(data).digest()
+    return sha256(data)
 
 
 def pack(data: bytes, loose: bool = False) -> bytes:

@@ -1,14 +1,50 @@
-"""SQLite's own module. `sqlite3` adds converters for dates, which nobody here uses, for 3 ms."""
+"""SQLite's own module. `sqlite3` adds converters for dates, which nobody here uses, for 3 ms.
+
+`_sqlite3` itself wants one function of `functools`, whose import costs another 3 ms. That function is a
+thin cover of a C one, so for the moment of the import we give it a cover of our own.
+"""
 
 from __future__ import annotations
 
+import sys
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from sqlite3 import Connection, DatabaseError, OperationalError, connect
-else:
+    from types import ModuleType
+    from typing import Any
+
+
+def _stand_in() -> ModuleType:
+    from _functools import _lru_cache_wrapper as wrapper  # type: ignore[import-not-found]
+
+    def lru_cache(size: int) -> Callable[[Any], Any]:
+        return lambda function: wrapper(function, size, False, tuple)
+
+    module = type(sys)("functools")
+    module.lru_cache = lru_cache  # type: ignore[attr-defined]
+    return module
+
+
+def _import_bare() -> Any:
+    if "functools" in sys.modules:
+        import _sqlite3
+    else:
+        sys.modules["functools"] = _stand_in()
+        try:
+            import _sqlite3
+        finally:
+            del sys.modules["functools"]
+    return _sqlite3
+
+
+if not TYPE_CHECKING:
     try:
-        from _sqlite3 import Connection, DatabaseError, OperationalError, connect
+        _module = _import_bare()
     except ImportError:
-        from sqlite3 import Connection, DatabaseError, OperationalError, connect
+        import sqlite3 as _module
+    Connection, connect = _module.Connection, _module.connect
+    DatabaseError, OperationalError = _module.DatabaseError, _module.OperationalError
 
 __all__ = ["Connection", "DatabaseError", "OperationalError", "connect"]

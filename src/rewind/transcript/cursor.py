@@ -7,6 +7,7 @@ body, that is all but line 1, has a fingerprint and offsets of its own.
 from __future__ import annotations
 
 from rewind.agents.profile import pick
+from rewind.sha256 import sha256
 from rewind.transcript.lines import events_backward, lines_forward, read_at, size_of
 
 TYPE_CHECKING = False
@@ -27,9 +28,7 @@ def header_length(file: BinaryIO) -> int:
 
 
 def fingerprint(file: BinaryIO, start: int, end: int) -> str:
-    from hashlib import sha256
-
-    return sha256(read_at(file, start, max(0, end - start))).hexdigest()
+    return sha256(read_at(file, start, max(0, end - start))).hex()
 
 
 def tail_of(file: BinaryIO, header: int, end: int) -> str:
