@@ -1,0 +1,97 @@
+"""Running the program under measure: how long it took, how much memory each of its processes had at most."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+from rewind_cli import PROGRAM, clean_env
+
+ENTRY = PROGRAM.parent.parent / "src" / "rewind" / "hooks" / "entry.py"
+
+
+class Run(NamedTuple):
+    code: int
+    seconds: float
+    peak_mb: int
+    out: bytes
+    err: bytes
+
+
+class Program:
+    def __init__(self, project: Path, home: Path) -> None:
+        self.project = project
+        self.home = home
+        self.env = clean_env(home)
+        project.mkdir(parents=True, exist_ok=True)
+        home.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def state(self) -> Path:
+        return self.project / ".agent" / "rewind"
+
+    def run(self, *argv: str, ok: bool = True) -> Run:
+        done = self._measured([sys.executable, "-I", "-S", str(PROGRAM), *argv], b"")
+        if ok and done.code:
+            raise AssertionError(
+                f"`rewind {' '.join(argv)}` ended with {done.code}: {done.err.decode()[-500:]}"
+            )
+        assert b"Traceback" not in done.err and done.code != 70, done.err.decode()[-2000:]
+        return done
+
+    def hook(self, action: str, payload: bytes) -> Run:
+        return self._measured([sys.executable, "-I", "-S", str(ENTRY), action], payload)
+
+    def _measured(self, command: list[str], stdin: bytes) -> Run:
+        began = time.perf_counter()
+        process = subprocess.Popen(
+            command,
+            cwd=self.project,
+            env=self.env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert process.stdin and process.stdout and process.stderr
+        # A payload is smaller than a pipe, and what these commands print on stderr, too.
+        process.stdin.write(stdin)
+        process.stdin.close()
+        out = process.stdout.read()
+        err = process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        process.stdout.close()
+        process.stderr.close()
+        return Run(process.returncode, time.perf_counter() - began, usage.ru_maxrss // 1024, out, err)
+
+
+class Row(NamedTuple):
+    """One line of the table: what was measured, and what it may be at most."""
+
+    what: str
+    measured: str
+    bound: str
+    good: bool
+
+
+def at_most(what: str, value: float, bound: float, unit: str) -> Row:
+    return Row(
+        what,
+        f"{value:,.1f} {unit}" if value < 100 else f"{value:,.0f} {unit}",
+        f"{bound:g} {unit}",
+        value <= bound,
+    )
+
+
+def seen(what: str, measured: str, good: bool = True, bound: str = "") -> Row:
+    return Row(what, measured, bound, good)
+
+
+def peak_row(what: str, run: Run, bound: Optional[int]) -> Row:
+    if bound is None:
+        return seen(what, f"{run.peak_mb} MB")
+    return at_most(what, run.peak_mb, bound, "MB")
