@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -99,13 +101,53 @@ def test_a_deleted_branch_waits_in_the_list_of_deleted_ones(page: Rewind) -> Non
     unfold(page)
 
 
-def test_two_branches_are_compared_side_by_side(page: Rewind, agent: Agent, project: Path) -> None:
+def test_what_nobody_touched_for_long_is_folded_away_and_comes_back_when_it_is_continued(
+        page: Rewind, agent: Agent, project: Path) -> None:
+    path = agent.path.with_name(f"{session_named(page, 'From the tests')}.jsonl")
+    long_ago = time.time() - 8 * 86400
+    os.utime(path, (long_ago, long_ago))
+    (project / ".agent" / "rewind" / "config.json").write_text('{"branches": {"archiveAfterDays": 7}}')
+    page.choose(ROOT)
+    page.row(ROOT).get_by_role("button", name="1 branch").click()
+    expect(page.row("Without the database")).to_be_visible()
+    expect(page.row("From the tests")).to_have_count(0)
+    page.tree.get_by_role("button", name="Archived (1)").click()
+    page.choose("From the tests")
+    Agent(agent.home, project, path.stem, ago=60).turn("Go on here", hooks=False)
+    expect(page.tree.get_by_role("button", name="Archived (1)")).to_have_count(0)
+    expect(page.row(ROOT).get_by_role("button", name="2 branches")).to_be_visible()
+    expect(page.row("From the tests")).to_contain_text("3 turns")
+
+
+def test_a_promoted_branch_takes_the_place_of_its_archived_parent(page: Rewind) -> None:
+    page.choose(ROOT)
+    unfold(page)
+    page.choose("From the tests")
+    page.branch_menu("Promote")
+    page.dialog.get_by_role("button", name="Promote").click()
+    expect(page.tree.get_by_role("button", name="Archived (1)")).to_be_visible()
+    expect(page.row(ROOT)).to_have_count(0)
+    expect(page.row("From the tests")).to_be_visible()
+    expect(page.row("Without the database")).to_be_visible()
+    page.tree.get_by_role("button", name="Archived (1)").click()
+    expect(page.row(ROOT)).to_be_visible()
+
+
+def session_named(page: Rewind, name: str) -> str:
     sessions = page.page.evaluate("fetch('/api/sessions').then(r => r.json())")["sessions"]
-    fork = next(s["sessionId"] for s in sessions if s["name"] == "Without the database")
-    Agent(agent.home, project, fork, ago=60).turn("Keep the list", {"cart.py": "items = ()\n"})
+    return str(next(s["sessionId"] for s in sessions if s["name"] == name))
+
+
+def compare(page: Rewind, name: str) -> None:
     page.choose(ROOT)
     page.page.get_by_role("button", name="Compare", exact=True).click()
-    page.dialog.get_by_role("button", name="Without the database").click()
+    page.dialog.get_by_role("button", name=name).click()
+
+
+def test_two_branches_are_compared_side_by_side(page: Rewind, agent: Agent, project: Path) -> None:
+    fork = session_named(page, "Without the database")
+    Agent(agent.home, project, fork, ago=60).turn("Keep the list", {"cart.py": "items = ()\n"})
+    compare(page, "Without the database")
     expect(page.page.get_by_text("4 turns in common")).to_be_visible()
     expect(page.page.get_by_text("They part after turn 4")).to_be_visible()
     left = page.page.get_by_role("region", name=ROOT)
@@ -114,5 +156,18 @@ def test_two_branches_are_compared_side_by_side(page: Rewind, agent: Agent, proj
     expect(right).to_contain_text("Keep the list")
     page.page.get_by_text("4 turns in common").click()
     expect(page.page.locator(".common-list")).to_contain_text("Style the cart")
-    page.page.locator(".code-diff").get_by_role("button", name="cart.py").click()
-    expect(page.dialog).to_contain_text("items = ()")
+    code = page.page.locator(".code-diff")
+    expect(code).to_contain_text("1 file differs in code")
+    file = code.get_by_role("button", name="modified cart.py")
+    file.click()
+    expect(code.locator(".line.del")).to_contain_text("import sqlite3")
+    expect(code.locator(".line.add")).to_contain_text("items = ()")
+    file.click()
+    expect(code.locator(".patch")).to_have_count(0)
+
+
+def test_a_branch_without_a_checkpoint_says_that_its_code_cannot_be_compared(page: Rewind) -> None:
+    compare(page, "From the tests")
+    expect(page.page.get_by_text("The code cannot be compared: “From the tests” has no checkpoint yet.")
+           ).to_be_visible()
+    expect(page.page.locator(".code-diff")).to_have_count(0)

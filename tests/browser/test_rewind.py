@@ -80,6 +80,7 @@ def test_rewinding_code_and_chat_brings_the_files_back_and_fast_forward_undoes_i
     expect(future.first).to_contain_text("Now rewrite it all with a database")
     expect(future.first.get_by_role("button", name="Rewind to here")).to_have_count(0)
 
+    page.page.reload()  # it is not the page that remembers whether there is code to bring back
     page.page.get_by_role("button", name="Fast-forward").click()
     expect(page.dialog.get_by_role("checkbox")).to_be_checked()
     page.dialog.get_by_role("button", name="Fast-forward").click()
@@ -87,6 +88,22 @@ def test_rewinding_code_and_chat_brings_the_files_back_and_fast_forward_undoes_i
     expect(page.toast).to_contain_text("with its code")
     assert (project / "cart.py").read_text() == "import sqlite3\n"
     assert (project / "checkout.py").exists()
+    page.page.reload()
+    page.row("Build the cart of the shop").get_by_role("button", name="1 branch").click()
+    page.choose("Branch from turn 3")
+    page.page.get_by_role("button", name="Fast-forward").click()
+    expect(page.dialog).to_contain_text("This branch stays.")
+    expect(page.dialog.get_by_role("checkbox")).to_have_count(0)  # it is back already
+    page.dialog.get_by_role("button", name="Cancel").click()
+
+
+def test_a_branch_of_the_chat_alone_offers_no_code_on_the_way_forward(page: Rewind) -> None:
+    page.rewind_to(3)
+    page.page.get_by_role("button", name="Fast-forward").click()
+    expect(page.dialog).to_contain_text("This branch stays.")
+    expect(page.dialog.get_by_role("checkbox")).to_have_count(0)
+    page.dialog.get_by_role("button", name="Fast-forward").click()
+    expect(page.title("Build the cart of the shop")).to_be_visible()
 
 
 def test_a_branch_is_continued_and_rewound_again(page: Rewind, home: Path, project: Path) -> None:

@@ -13,6 +13,9 @@ import pytest
 from cli import conftest as in_process
 from cli.conftest import InProcess
 from rewind.agents.registry import profile_for
+from rewind.checkpoint.to_turn import rewind_to_turn
+from rewind.checkpoint.which_session import session_at
+from rewind.controller import Controller
 from rewind.errors import RewindError
 from rewind.transcript.boundary import find_boundary_by_user_prompts
 from rewind.transcript.index import read_index
@@ -156,17 +159,45 @@ def test_a_fork_at_every_prompt_resumes_exactly_its_ancestors(cli: InProcess, sa
     path = sample.place(cli)
     before = _identity(path)
     for n, prompt in enumerate(reversed(sample.active), start=1):
-        kept = sample.golden["kept"][prompt["uuid"]]
-        if sample.agent == "claude" and not kept:
+        if sample.agent == "claude" and not sample.golden["kept"][prompt["uuid"]]:
             continue
-        fork = _fork(cli, sample, path, n)
-        data = fork.read_bytes()
-        assert resumed(sample.agent, data) == kept, f"back {n}"
-        assert {*kept, *sample.golden["beside"][prompt["uuid"]]} <= ids_in(data), f"back {n}"
-        if sample.name.startswith("v2.1.30"):
-            assert resumed(sample.agent, data, explicit=False) == kept, f"back {n} in the old client"
-        _assert_lines_of_source(sample, data, prompt["offset"])
+        _assert_resumes_ancestors(sample, _fork(cli, sample, path, n), prompt)
     assert path.read_bytes() == sample.data and _identity(path) == before
+
+
+@every_sample
+def test_rewinding_to_a_turn_resumes_exactly_the_ancestors_of_the_next_prompt(
+        cli: InProcess, sample: Sample) -> None:
+    """What the page does, checked like what `back` does."""
+    cli.init()
+    path = sample.place(cli)
+    before = _identity(path)
+    for turn, prompt in enumerate(sample.active[1:], start=1):
+        _assert_resumes_ancestors(sample, _to_turn(cli, path, turn), prompt)
+    if sample.active:
+        fork = _to_turn(cli, path, len(sample.active))
+        assert resumed(sample.agent, fork.read_bytes()) == sample.golden["chain"]
+        _assert_lines_of_source(sample, fork.read_bytes(), len(sample.data))
+    assert path.read_bytes() == sample.data and _identity(path) == before
+
+
+def _to_turn(cli: InProcess, path: Path, turn: int) -> Path:
+    state = Controller(str(cli.project)).state
+    with state.locked("back"):
+        made = rewind_to_turn(state, session_at(str(path), state.project.home), turn, both=False).chat
+    assert made and made.fork and made.fork["path"] != str(path)
+    fork = Path(made.fork["path"])
+    _assert_sound(fork)
+    return fork
+
+
+def _assert_resumes_ancestors(sample: Sample, fork: Path, prompt: dict[str, Any]) -> None:
+    kept, data = sample.golden["kept"][prompt["uuid"]], fork.read_bytes()
+    assert resumed(sample.agent, data) == kept, prompt
+    assert {*kept, *sample.golden["beside"][prompt["uuid"]]} <= ids_in(data), prompt
+    if sample.name.startswith("v2.1.30"):
+        assert resumed(sample.agent, data, explicit=False) == kept, "in the old client"
+    _assert_lines_of_source(sample, data, prompt["offset"])
 
 
 @pytest.mark.parametrize("sample", [s for s in SAMPLES if s.agent == "claude" and s.active],
@@ -208,10 +239,14 @@ def _fork(cli: InProcess, sample: Sample, path: Path, n: int) -> Path:
     assert set(path.parent.glob("*.jsonl")) - before == {fork}
     assert fork.name == f"{uuid.UUID(answer['fork']['session_id'])}.jsonl"
     assert fork.stem in answer["fork"]["resume"]
-    assert stat.S_IMODE(fork.stat().st_mode) == 0o600
+    _assert_sound(fork)
+    return fork
+
+
+def _assert_sound(fork: Path) -> None:
+    assert uuid.UUID(fork.stem) and stat.S_IMODE(fork.stat().st_mode) == 0o600
     data = fork.read_bytes()
     assert data.endswith(b"\n") and all(json.loads(line) for line in data.splitlines())
-    return fork
 
 
 def _identity(path: Path) -> tuple[int, int, int]:

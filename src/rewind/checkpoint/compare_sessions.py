@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from rewind.checkpoint.put_aside import made_by
 from rewind.checkpoint.session_tree import shared_turns
 from rewind.checkpoint.source import Source
 from rewind.checkpoint.turn_codes import TurnCodes
 from rewind.checkpoint.turn_views import read_page
+from rewind.errors import CheckpointNotFound
 from rewind.snapshot.change import Paths, differences
 from rewind.transcript.turn_blocks import Limits
 from rewind.transcript.turn_index import open_turns
@@ -59,7 +61,9 @@ def _last_code(state: State, info: SessionInfo) -> Record | None:
 def _where_it_began(state: State, info: SessionInfo) -> Record | None:
     """The code that the step which made this branch brought back."""
     for entry in reversed(state.history().entries):
-        fork = entry.get("fork")
-        if isinstance(fork, dict) and fork.get("sessionId") == info.session_id and entry["checkpoint"]:
-            return state.timeline.find(entry["checkpoint"])
+        if made_by(entry) == info.session_id and entry["checkpoint"]:
+            try:
+                return state.timeline.find(entry["checkpoint"])
+            except CheckpointNotFound:
+                return None  # collected since
     return None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 
 from rewind import quickjson
 from rewind.checkpoint.branches import Branches
+from rewind.checkpoint.put_aside import code_put_aside
 from rewind.checkpoint.which_session import recorded_sessions
 from rewind.errors import RewindError
 from rewind.transcript.find import project_sessions
@@ -36,6 +38,8 @@ class SessionInfo:
         self.branch: dict[str, Any] | None = None  # what `branches.json` has of it
         self.running = False
         self.busy = False  # a turn is running
+        self.rests = False  # nobody went on in it for as long as the setting allows
+        self.put_aside = ""  # the checkpoint with the code that making it replaced
 
     @property
     def session_id(self) -> str:
@@ -50,8 +54,14 @@ class SessionInfo:
         return bool(self.branch) and (self.branch or {}).get("made", True)
 
     @property
+    def promoted(self) -> bool:
+        return bool((self.branch or {}).get("promoted"))
+
+    @property
     def archived(self) -> bool:
-        return bool((self.branch or {}).get("archived"))
+        """By a promotion, or by its age: then going on with it, or promoting it, is all that it takes."""
+        by_age = self.rests and self.made_by_rewind and not self.promoted and not self.running
+        return by_age or bool((self.branch or {}).get("archived"))
 
 
 def session_infos(state: State) -> list[SessionInfo]:
@@ -66,10 +76,26 @@ def session_infos(state: State) -> list[SessionInfo]:
     for info in infos:
         info.branch = branches.get(info.session_id)
     life = Life(state)
+    aside, resting_since = _code_put_aside(state), _resting_since(state)
     for info in infos:
         info.running, info.busy = life.of(info.file)
+        info.rests = info.file.modified < resting_since
+        info.put_aside = aside.get(info.session_id, "")
     _set_parents(infos)
     return infos
+
+
+def _resting_since(state: State) -> float:
+    """Whoever was not touched since then rests; 0 when nobody ever does."""
+    days: float = state.settings.get("branches.archiveAfterDays")
+    return time.time() - days * 86_400 if days else 0
+
+
+def _code_put_aside(state: State) -> dict[str, str]:
+    try:
+        return code_put_aside(state)
+    except RewindError:
+        return {}  # a history that cannot be read is told where it is needed
 
 
 class Life:

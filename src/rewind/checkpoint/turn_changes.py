@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from rewind import quickjson
 from rewind.checkpoint.source import Source
 from rewind.errors import RewindError
@@ -12,6 +14,7 @@ from rewind.snapshot.tree import DIR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import TracebackType
     from typing import Any
 
     from rewind.checkpoint.record import Record
@@ -20,12 +23,49 @@ if TYPE_CHECKING:
 
 _NAMED = 100  # files that are listed,
 _COUNTED = 40  # and whose lines are counted
+MOST_UNPACKED = 64 << 20  # of archives, for one page of turns: about two seconds
 
 
-def changes_between(state: State, old: Record, new: Record) -> dict[str, Any] | None:
-    """{files, added, removed, more}; None where it cannot be told. Nothing changed: no files."""
-    if old.format != "objects" or new.format != "objects":
-        return None  # an archive would have to be unpacked for it
+class Unpacked:
+    """Checkpoints whose content is at hand while several are compared: an archive is unpacked once, and no
+    more of them than a person would wait for. What was found out is remembered, so the next time goes on."""
+
+    def __init__(self, state: State, room: int = MOST_UNPACKED) -> None:
+        self._state = state
+        self._room = room
+        self._open: dict[str, Source] = {}
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self) -> Unpacked:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._stack.close()
+
+    def has_room_for(self, *records: Record) -> bool:
+        needed = sum(_size(record) for record in records if record.name not in self._open)
+        return needed <= self._room
+
+    def source(self, record: Record) -> Source:
+        if record.name not in self._open:
+            self._room -= _size(record)
+            self._open[record.name] = self._stack.enter_context(Source(self._state, record))
+        return self._open[record.name]
+
+
+def _size(record: Record) -> int:
+    """The bytes that must be unpacked to look into it."""
+    if record.format == "objects":
+        return 0
+    size = record.code.get("totalSize")
+    return max(1, size) if isinstance(size, int) else MOST_UNPACKED + 1
+
+
+def changes_between(state: State, old: Record, new: Record,
+                    unpacked: Unpacked | None = None) -> dict[str, Any] | None:
+    """{files, added, removed, more}; None where it cannot be told: without `unpacked`, archives are not
+    looked into. Nothing changed: no files."""
     if old.tree == new.tree:
         return {"files": [], "added": 0, "removed": 0, "more": 0}
     key = f"{old.tree.hex()} {new.tree.hex()}"
@@ -35,8 +75,11 @@ def changes_between(state: State, old: Record, new: Record) -> dict[str, Any] | 
             return known
         except ValueError:
             pass  # then it is found out again
+    at_hand = unpacked or Unpacked(state, 0)
+    if not at_hand.has_room_for(old, new):
+        return None
     try:
-        found = _compare(state, old, new)
+        found = _compare(at_hand.source(old), at_hand.source(new))
     except RewindError:
         return None
     state.derived.write([("INSERT OR REPLACE INTO turn_changes VALUES(?, ?)",
@@ -44,26 +87,27 @@ def changes_between(state: State, old: Record, new: Record) -> dict[str, Any] | 
     return found
 
 
-def _compare(state: State, old: Record, new: Record) -> dict[str, Any]:
+def _compare(before: Source, after: Source) -> dict[str, Any]:
     files: list[dict[str, Any]] = []
     more = added = removed = 0
-    with Source(state, old) as before, Source(state, new) as after:
-        def read(side: Source) -> Any:
-            return lambda path, entry, limit: whole(entry, side.blobs) if entry.size <= limit else None
 
-        for path, then, now in differences(old.tree, before.tree, new.tree, after.tree, Paths()):
-            if _is_directory(then, now):
-                continue
-            if len(files) >= _NAMED:
-                more += 1
-                continue
-            counts = compare(path, then, now, read(before), read(after)).counts \
-                if len(files) < _COUNTED else None
-            plus, minus = counts or (None, None)
-            added, removed = added + (plus or 0), removed + (minus or 0)
-            files.append({"path": path.decode("utf-8", "backslashreplace"),
-                          "status": "added" if then is None else "deleted" if now is None else "modified",
-                          "added": plus, "removed": minus})
+    def read(side: Source) -> Any:
+        return lambda path, entry, limit: whole(entry, side.blobs) if entry.size <= limit else None
+
+    old, new = before.record.tree, after.record.tree
+    for path, then, now in differences(old, before.tree, new, after.tree, Paths()):
+        if _is_directory(then, now):
+            continue
+        if len(files) >= _NAMED:
+            more += 1
+            continue
+        counts = compare(path, then, now, read(before), read(after)).counts \
+            if len(files) < _COUNTED else None
+        plus, minus = counts or (None, None)
+        added, removed = added + (plus or 0), removed + (minus or 0)
+        files.append({"path": path.decode("utf-8", "backslashreplace"),
+                      "status": "added" if then is None else "deleted" if now is None else "modified",
+                      "added": plus, "removed": minus})
     return {"files": files, "added": added, "removed": removed, "more": more}
 
 

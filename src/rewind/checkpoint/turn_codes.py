@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+
 from rewind.checkpoint.code_for import CodeAt, family, is_on_branch, session_of
 from rewind.transcript.cursor import place_in
 from rewind.transcript.lines import open_transcript
@@ -26,6 +28,7 @@ class TurnCodes:
     def __init__(self, state: State, session: SessionFile) -> None:
         self.session = session
         self.records = [r for r in state.timeline.all() if r.kind != "backup"]
+        self._sequences = [r.sequence for r in self.records]
         self._by_prompt: dict[object, Record] = {}
         self._by_tool: dict[object, Record] = {}
         for record in self.records:
@@ -86,9 +89,36 @@ class TurnCodes:
                     return CodeAt(record, not record.trigger.get("late"))
         return None
 
+    def as_left(self, before: CodeAt, after: CodeAt | None) -> Record | None:
+        """What the turn after `before` made of the code; `after` is what was there when this conversation
+        went on. In between the turns that a branch leaves out, or others, may have changed the code: then it
+        is what the session that the turn ran in had next."""
+        session, last = session_of(before.record), None
+        for record in self._since(before.record, after):
+            if session_of(record) != session:
+                continue
+            event = record.trigger.get("event")
+            if event == "UserPromptSubmit" and not _same_prompt(record, before.record):
+                return record
+            last = record if event == "Stop" else last
+        if after and session_of(after.record) == session:
+            return after.record
+        return last or (after.record if after else None)
+
+    def _since(self, record: Record, after: CodeAt | None) -> list[Record]:
+        start = bisect_right(self._sequences, record.sequence)
+        end = bisect_left(self._sequences, after.record.sequence) if after else len(self._sequences)
+        return self.records[start:end]
+
     def newest(self) -> Record | None:
         """The latest checkpoint of this very session."""
         return self._near[0][-1] if self._near and self._near[0] else None
+
+
+def _same_prompt(one: Record, other: Record) -> bool:
+    """A prompt that was typed while a turn ran has that turn's id, and does not end it."""
+    id = one.trigger.get("promptId")
+    return bool(id) and id == other.trigger.get("promptId")
 
 
 def _told_place(record: Record) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.turn_changes import changes_between
+from rewind.checkpoint.turn_changes import Unpacked, changes_between
 from rewind.checkpoint.turn_codes import TurnCodes
 from rewind.checkpoint.which_session import recorded_session
 from rewind.transcript.liveness import is_busy
@@ -67,11 +67,13 @@ def _add_code(state: State, session: SessionFile, index: TurnIndex, views: list[
     after = read_turns(index, number + 1, number + 1, Limits(0, 0, 0))
     befores = [codes.before(view.text) for view in views]
     befores.append(codes.before(after[0]) if after else codes.after_last(last.row.offset, last.join))
-    for view, old, new in zip(views, befores, befores[1:]):
-        view.code = new
-        if old and new and (old.record.name != new.record.name or (old.exact and new.exact)):
-            found = changes_between(state, old.record, new.record)
-            view.changes = found and {**found, "from": old.record.name, "to": new.record.name}
+    with Unpacked(state) as unpacked:
+        for view, old, new in reversed(list(zip(views, befores, befores[1:]))):  # the latest matter most
+            view.code = new
+            left = codes.as_left(old, new) if old else None
+            if old and left and (old.record.name != left.name or (new and old.exact and new.exact)):
+                found = changes_between(state, old.record, left, unpacked)
+                view.changes = found and {**found, "from": old.record.name, "to": left.name}
 
 
 def _add_reasons(state: State, session: SessionFile, index: TurnIndex, views: list[TurnView]) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 from rewind import __version__
 from rewind.checkpoint.running import TurnRunning, refuse_while_running
+from rewind.checkpoint.session_tree import Life
 from rewind.snapshot.rules import MB
 from rewind.web import shapes
 from rewind.web.errors import BadRequest
@@ -15,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from rewind.checkpoint.compare_sessions import Compared
     from rewind.checkpoint.session_tree import SessionInfo
     from rewind.controller import Controller
     from rewind.web.query import Query
@@ -33,15 +37,17 @@ def project(controller: Controller, query: Query) -> dict[str, Any]:
         "version": __version__, "branchesMax": settings.get("branches.max"),
         "storage": {"bytes": controller.disk_use(),
                     "maxBytes": int(settings.get("storage.maxSizeMb") * MB), "checkpoints": len(records)},
-        "interrupted": _interrupted(controller), "turnRunning": _is_turn_running(controller)}
+        "interrupted": interrupted(controller), "turnRunning": _is_turn_running(controller)}
 
 
-def _interrupted(controller: Controller) -> dict[str, Any] | None:
+def interrupted(controller: Controller) -> dict[str, Any] | None:
+    """Not while a restore is going on, which looks the same but for the lock."""
     entry = controller.interrupted()
     if not entry or controller.state.is_busy():
         return None
     return {"checkpoint": entry["checkpoint"],
-            "message": f"A restore of {entry['checkpoint']} was interrupted. Take it back, or finish it."}
+            "paths": shapes.listed([os.fsencode(path) for path in entry.get("paths") or []]),
+            "message": f"Some files are from {entry['checkpoint']}, others are not. Take it back, or finish it."}
 
 
 def _is_turn_running(controller: Controller) -> bool:
@@ -71,18 +77,27 @@ def _warnings(controller: Controller, infos: list[SessionInfo]) -> list[dict[str
 
 def turns(controller: Controller, query: Query) -> dict[str, Any]:
     start = query.number("from", 1, low=-1_000_000_000)
-    page = controller.turns(query.session, start, query.number("count", 30, low=1, high=_MOST_TURNS))
+    count = query.number("count", 30, low=1, high=_MOST_TURNS)
+    before = _is_busy(controller, query.session)
+    page = controller.turns(query.session, start, count)
     return {"sessionId": query.session, "total": page.total, "from": page.first,
+            "busy": before or _is_busy(controller, query.session),
             "turns": [shapes.turn(view) for view in page.turns]}
+
+
+def _is_busy(controller: Controller, session_id: str) -> bool:
+    """Asked before and after turns are read: either may be why they say that they cannot be rewound to."""
+    return Life(controller.state).of(controller.session_file(session_id))[1]
 
 
 def one_turn(controller: Controller, query: Query) -> dict[str, Any]:
     from rewind.checkpoint.to_turn import TurnNotFound
 
+    before = _is_busy(controller, query.session)
     page = controller.turns(query.session, query.place("n"), 1, whole=True)
     if not page.turns:
         raise TurnNotFound(turn=query.place("n"), total=page.total)
-    return {"turn": shapes.turn(page.turns[0])}
+    return {"busy": before or _is_busy(controller, query.session), "turn": shapes.turn(page.turns[0])}
 
 
 def outline(controller: Controller, query: Query) -> dict[str, Any]:
@@ -140,17 +155,22 @@ def plan(controller: Controller, query: Query) -> dict[str, Any]:
 def compare(controller: Controller, query: Query) -> dict[str, Any]:
     ids = [controller.session_file(query.text(key, 200)).session_id for key in ("a", "b")]
     a, b, found = controller.compare_sessions(*ids)
-    code: dict[str, Any] | None = None
-    if found.changes is not None:
-        names = [record.name if record else None for record in (found.code_a, found.code_b)]
-        code = {"a": names[0], "b": names[1]}
-        for key, was, now in (("added", False, True), ("modified", True, True), ("deleted", True, False)):
-            paths = [path for path, then, later in found.changes if (then, later) == (was, now)]
-            code[key], code[f"{key}Count"] = shapes.listed(paths), len(paths)
     sides = {key: {"session": shapes.session(controller, info), "total": page.total,
                    "turns": [shapes.turn(view) for view in page.turns]}
              for key, info, page in (("a", a, found.a), ("b", b, found.b))}
-    return {"common": found.common, **sides, "code": code}
+    return {"common": found.common, **sides, "code": _code_of_both(found)}
+
+
+def _code_of_both(found: Compared) -> dict[str, Any]:
+    """A side without a checkpoint is null, and then so are the lists: nobody knows."""
+    names = [record.name if record else None for record in (found.code_a, found.code_b)]
+    code: dict[str, Any] = {"a": names[0], "b": names[1]}
+    for key, was, now in (("added", False, True), ("modified", True, True), ("deleted", True, False)):
+        paths = None if found.changes is None else [
+            path for path, then, later in found.changes if (then, later) == (was, now)]
+        code[key] = None if paths is None else shapes.listed(paths)
+        code[f"{key}Count"] = None if paths is None else len(paths)
+    return code
 
 
 def checkpoints(controller: Controller, query: Query) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from rewind.checkpoint.session_tree import Life
 from rewind.errors import RewindError
 from rewind.transcript.find import project_sessions
 from rewind.web import shapes
+from rewind.web.reads import interrupted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rewind.controller import Controller
 
 _PROJECT_FILES = ("session.json", "restore-history.json", "config.json")
+_BRANCH_FILES = ("branches.json", "restore-history.json", "config.json")  # all that a session is shown by
 
 
 class Glance:
@@ -29,9 +31,11 @@ class Glance:
         for file in project_sessions(state.project.root, home=state.project.home):
             self.sessions[file.session_id] = file.size, file.modified
             self.alive[file.session_id] = life.of(file)
-        self.branches = _stamp(state.project.path("branches.json"))
+        self.branches = [_stamp(state.project.path(name)) for name in _BRANCH_FILES]
         self.checkpoints = (state.files.count(), state.files.last_name())
         self.project = [_stamp(state.project.path(name)) for name in _PROJECT_FILES]
+        # A process that is killed changes no file any more, but lets go of the lock.
+        self.interrupted = interrupted(controller) is not None
 
 
 def _stamp(path: str) -> tuple[int, int, int]:
@@ -50,13 +54,15 @@ class Watch:
 
     def look(self, controller: Controller) -> list[dict[str, Any]]:
         before, now = self._last, Glance(controller)
-        self._last = now
-        if before is None:
-            return []
+        events = self._since(controller, before, now) if before else []
+        self._last = now  # not before: what a failed look did not tell, the next one does
+        return events
+
+    def _since(self, controller: Controller, before: Glance, now: Glance) -> list[dict[str, Any]]:
         events = self._about_sessions(controller, before, now)
         if now.checkpoints != before.checkpoints:
             events.append({"event": "checkpoints_changed", "newest": now.checkpoints[1]})
-        if now.project != before.project:
+        if (now.project, now.interrupted) != (before.project, before.interrupted):
             events.append({"event": "project_changed"})
         return events
 

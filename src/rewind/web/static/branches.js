@@ -74,6 +74,7 @@ export async function fastForward(session) {
   const withCode = await askForward(session, parent);
   if (withCode === null) return;
   await act('fast_forward', {sessionId: session.sessionId, code: withCode}, answer => {
+    if (answer.code) state.loadSessions();
     go(to.session(answer.sessionId));
     say(answer.code ? 'Back at the parent, with its code.' : 'Back at the parent.', {hint: (answer.notes || []).join(' ')});
   });
@@ -83,13 +84,13 @@ export async function fastForward(session) {
 function askForward(session, parent) {
   const {body, foot, close, closed} = openModal('Fast-forward to the parent?');
   const id = freshId('code');
-  const box = h('input', {id, type: 'checkbox', checked: session.codeRestored ?? state.withCode.has(session.sessionId)});
+  const box = h('input', {id, type: 'checkbox', checked: true});
   body.append(h('p', {}, `You return to “${parent ? sessionTitle(parent) : 'the parent'}” with all its turns. This branch stays.`));
-  if (session.codeRestored !== false) {
+  if (session.codeRestored) {
     body.append(h('label.check', {for: id}, box, h('span', {}, h('strong', {}, 'Bring the code back too'),
-      h('small', {}, 'Undoes the restore that came with this branch. What the files hold now is saved first.'))));
+      h('small', {}, 'The files become what they were before this branch was made. What the files hold now is saved first.'))));
   }
-  const act = h('button.primary', {type: 'button', onclick: () => close(box.checked)}, 'Fast-forward');
+  const act = h('button.primary', {type: 'button', onclick: () => close(Boolean(session.codeRestored) && box.checked)}, 'Fast-forward');
   foot.append(h('button.plain', {type: 'button', onclick: () => close()}, 'Cancel'), act);
   act.focus();
   return closed;

@@ -3,12 +3,13 @@
 import {h, fill, freshId} from './element.js';
 import {icon} from './icons.js';
 import {api} from './api.js';
+import {oneAtATime} from './order.js';
 import {state} from './state.js';
 import {replace, to} from './route.js';
 import {act} from './branches.js';
 import {bytes, clock, day, moment, number, oneLine, plural, sessionTitle} from './format.js';
 import {askName} from './modal.js';
-import {filesOf, loadPatch, pathText, statusLetter} from './diff.js';
+import {fileList, filesOf} from './diff.js';
 import {openRestore} from './restore.js';
 import {storageView} from './storage.js';
 import {emptyState, errorState, loadingState} from './states.js';
@@ -23,6 +24,7 @@ export class CheckpointsView {
     this.timeline = h('div.timeline', {role: 'region', 'aria-label': 'Timeline'});
     this.detail = h('div.detail');
     this.stats = h('div.stats');
+    this.reload = oneAtATime(() => this.readAgain());
     this.onProject = () => this.renderStats();
     state.addEventListener('project', this.onProject);
     document.title = 'Checkpoints – Rewind';
@@ -71,6 +73,7 @@ export class CheckpointsView {
 
   renderTimeline() {
     const top = this.timeline.scrollTop;
+    const focused = this.timeline.contains(document.activeElement) ? document.activeElement.dataset.name : null;
     const groups = [];
     for (const point of this.points) {
       const label = day(point.createdAt);
@@ -80,6 +83,7 @@ export class CheckpointsView {
     fill(this.timeline, groups.map(g => h('section', {}, h('h2.day', {}, g.label), h('ol', {}, g.points.map(p => h('li', {}, this.row(p)))))),
       this.points.length < this.total ? h('button.quiet.more', {type: 'button', onclick: () => this.loadMore()}, `Show earlier (${number(this.total - this.points.length)} more)`) : null);
     this.timeline.scrollTop = top;
+    if (focused) this.timeline.querySelector(`[data-name="${CSS.escape(focused)}"]`)?.focus({preventScroll: true});
   }
 
   row(point) {
@@ -160,24 +164,17 @@ export class CheckpointsView {
       if (again && seen === this.seen) return;
       this.seen = seen;
       const words = target === 'now' ? `${plural(files.length, 'file differs', 'files differ')}. Select some to restore only those.` : plural(files.length, 'file differs', 'files differ');
-      fill(this.files, files.length ? [h('p.muted.files-words', {}, words), h('ul.files.choosable', {}, files.slice(0, 1000).map(f => this.fileRow(point, target, f)))] : emptyState('No difference', target === 'now' ? 'The files are exactly as in this checkpoint.' : 'Both checkpoints hold the same files.'));
+      fill(this.files, files.length ? [h('p.muted.files-words', {}, words), fileList(files, point.name, target, target === 'now' ? file => this.box(file) : undefined)] : emptyState('No difference', target === 'now' ? 'The files are exactly as in this checkpoint.' : 'Both checkpoints hold the same files.'));
     } catch (error) {
       fill(this.files, errorState(error, () => this.loadDiff(point)));
     }
   }
 
-  fileRow(point, target, file) {
-    const patch = h('div.file-patch');
-    const open = h('button.file', {type: 'button', 'aria-expanded': 'false', onclick: () => {
-      const now = open.getAttribute('aria-expanded') !== 'true';
-      open.setAttribute('aria-expanded', String(now));
-      if (now) loadPatch(patch, point.name, target, file.path); else fill(patch);
-    }}, icon('chevron'), statusLetter(file.status), pathText(file.path));
-    const box = target === 'now' ? h('input', {type: 'checkbox', 'aria-label': `Restore ${file.path}`, onchange: event => {
+  box(file) {
+    return h('input', {type: 'checkbox', 'aria-label': `Restore ${file.path}`, onchange: event => {
       if (event.target.checked) this.chosen.add(file.path); else this.chosen.delete(file.path);
       this.renderRestore();
-    }}) : null;
-    return h('li', {}, h('div.file-row', {}, box, open), patch);
+    }});
   }
 
   renderRestore() {
@@ -207,7 +204,7 @@ export class CheckpointsView {
     await act(event, {}, answer => { say(event === 'redo' ? 'The restore was done again.' : 'The last restore was undone.', {hint: (answer.notes || []).join(' ')}); this.reload(); });
   }
 
-  async reload() {
+  async readAgain() {
     state.loadProject();
     try {
       const page = await api.checkpoints(undefined, Math.min(200, Math.max(PAGE, this.points.length)));

@@ -8,7 +8,7 @@ import {go, to} from './route.js';
 import {age, oneLine, plural, sessionTitle} from './format.js';
 import {openModal} from './modal.js';
 import {renderTurn} from './turn.js';
-import {filesOf, openDiff, pathText, statusLetter} from './diff.js';
+import {fileList, filesOf, openDiff} from './diff.js';
 import {emptyState, errorState, loadingState} from './states.js';
 import {say} from './toast.js';
 
@@ -59,12 +59,14 @@ export class CompareView {
   }
 
   code({code, a, b}) {
-    if (!code) return h('p.code-none', {}, icon('info'), 'The code cannot be compared: one of the two has no checkpoint.');
+    const without = [code.a ? null : a, code.b ? null : b].filter(Boolean).map(side => `“${sessionTitle(side.session)}”`);
+    if (without.length) return h('p.code-none', {}, icon('info'), `The code cannot be compared: ${without.join(' and ')} ${without.length > 1 ? 'have' : 'has'} no checkpoint yet.`);
     const files = filesOf(code);
+    const total = code.addedCount + code.modifiedCount + code.deletedCount;
     const names = `from “${sessionTitle(a.session)}” to “${sessionTitle(b.session)}”`;
     if (!files.length) return h('p.code-none', {}, icon('check'), 'Both ended with the same code.');
-    return h('details.code-diff', {open: files.length <= 8}, h('summary', {}, icon('chevron'), h('strong', {}, `${plural(files.length, 'file differs', 'files differ')} in code`), h('span.muted.clip', {}, names)),
-      h('ul.files', {}, files.slice(0, 500).map(f => h('li', {}, h('button.file', {type: 'button', onclick: () => openDiff(code.a, code.b || 'now', f.path)}, statusLetter(f.status), pathText(f.path))))));
+    return h('details.code-diff', {open: total <= 8}, h('summary', {}, icon('chevron'), h('strong', {}, `${plural(total, 'file differs', 'files differ')} in code`), h('span.muted.clip', {}, names)),
+      fileList(files, code.a, code.b));
   }
 
   /** Side by side needs room: on a phone one side is shown at a time. */

@@ -108,7 +108,6 @@ class RewindDialog {
   }
 
   done({session, code, notes}) {
-    if (code) state.withCode.add(session.sessionId);
     state.update(session);
     state.loadSessions();
     this.modal.close(session);

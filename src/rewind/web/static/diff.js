@@ -8,6 +8,7 @@ import {loadingState, errorState} from './states.js';
 import {plural} from './format.js';
 
 const MOST_LINES = 3000;
+const MOST_FILES = 1000;
 const LETTERS = {added: 'A', modified: 'M', deleted: 'D'};
 
 /** {added, modified, deleted} as one list in order of path. */
@@ -60,6 +61,19 @@ function patchLine(line, kind, before, after) {
   return h(`div.line.${kind}`, {}, h('span.no', {'aria-hidden': 'true'}, numbered && kind !== 'add' ? String(before) : ''),
     h('span.no', {'aria-hidden': 'true'}, numbered && kind !== 'del' ? String(after) : ''),
     h('span.sign', {}, sign), h('span.text', {}, text));
+}
+
+/** Files that differ between two states; a press on one unfolds its patch. `before` makes what stands in front of it. */
+export function fileList(files, from, target, before = () => null) {
+  return h('ul.files', {}, files.slice(0, MOST_FILES).map(file => {
+    const patch = h('div.file-patch');
+    const open = h('button.file', {type: 'button', 'aria-expanded': 'false', onclick: () => {
+      const now = open.getAttribute('aria-expanded') !== 'true';
+      open.setAttribute('aria-expanded', String(now));
+      if (now) loadPatch(patch, from, target, file.path); else fill(patch);
+    }}, icon('chevron'), statusLetter(file.status), pathText(file.path));
+    return h('li', {}, h('div.file-row', {}, before(file), open), patch);
+  }));
 }
 
 /** Fills a place with the patch of one file between two states. */

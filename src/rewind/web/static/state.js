@@ -1,6 +1,7 @@
 // What the page knows of the project, and the branches of its sessions as a tree.
 
 import {api} from './api.js';
+import {oneAtATime} from './order.js';
 
 /** Events: `sessions` and `project`, when something of them changed. */
 class State extends EventTarget {
@@ -12,10 +13,12 @@ class State extends EventTarget {
     this.warnings = [];
     this.loaded = false;
     this.error = null;
-    this.withCode = new Set(); // branches made here that restored code
+    this.meanwhile = null; // what was heard while the sessions are read
+    this.loadProject = oneAtATime(() => this.readProject());
+    this.loadSessions = oneAtATime(() => this.readSessions());
   }
 
-  async loadProject() {
+  async readProject() {
     try {
       this.project = await api.project();
     } catch (error) {
@@ -24,7 +27,8 @@ class State extends EventTarget {
     this.dispatchEvent(new Event('project'));
   }
 
-  async loadSessions() {
+  async readSessions() {
+    const meanwhile = this.meanwhile = [];
     try {
       const {sessions, trash, warnings} = await api.sessions();
       this.sessions = new Map(sessions.map(s => [s.sessionId, s]));
@@ -32,20 +36,32 @@ class State extends EventTarget {
       this.warnings = warnings || [];
       this.loaded = true;
       this.error = null;
+      for (const change of meanwhile) change();
     } catch (error) {
       this.error = error;
     }
+    this.meanwhile = null;
     this.dispatchEvent(new Event('sessions'));
   }
 
   update(session) {
-    this.sessions.set(session.sessionId, session);
-    this.trash = this.trash.filter(t => t.sessionId !== session.sessionId);
-    this.dispatchEvent(new Event('sessions'));
+    this.heard(() => {
+      this.sessions.set(session.sessionId, session);
+      this.trash = this.trash.filter(t => t.sessionId !== session.sessionId);
+    });
   }
 
   forget(ids) {
-    for (const sessionId of ids) this.sessions.delete(sessionId);
+    this.heard(() => ids.forEach(sessionId => this.sessions.delete(sessionId)));
+  }
+
+  /**
+   * An answer that is on its way may be older than what is heard now, and would undo it. It may be newer, too,
+   * but then the server says so once more: what is heard comes in order, and the last of it is true.
+   */
+  heard(change) {
+    change();
+    this.meanwhile?.push(change);
     this.dispatchEvent(new Event('sessions'));
   }
 
@@ -78,8 +94,13 @@ class State extends EventTarget {
   }
 }
 
+/** Two that are being worked in would change places every second: they keep the order in which they began. */
+function order(session) {
+  return session.busy ? `9999 ${session.created}` : String(session.modified);
+}
+
 function newestFirst(sessions) {
-  return sessions.sort((a, b) => String(b.modified).localeCompare(String(a.modified)));
+  return sessions.sort((a, b) => order(b).localeCompare(order(a)));
 }
 
 export const state = new State();

@@ -1,6 +1,7 @@
 // The sidebar: sessions and their branches, a filter, what is archived or deleted, and choosing many at once.
 
 import {h, fill, freshId} from './element.js';
+import {renew} from './renew.js';
 import {icon} from './icons.js';
 import {age, plural, sessionTitle} from './format.js';
 import {state} from './state.js';
@@ -41,6 +42,7 @@ export class Tree {
     this.selected = sessionId;
     const session = state.get(sessionId);
     if (session) for (const parent of state.ancestors(session)) this.folded.delete(parent.sessionId);
+    if (session?.archived) this.open.add('archived');
     this.render();
     this.list.querySelector('[aria-current]')?.scrollIntoView({block: 'nearest'});
   }
@@ -56,11 +58,11 @@ export class Tree {
   render() {
     const top = this.list.scrollTop;
     const focused = this.list.contains(document.activeElement) ? document.activeElement.dataset.key : null;
-    fill(this.list, ...this.content());
-    fill(this.warnings, ...state.warnings.map(w => notice('warning', [h('strong', {}, w.message), ' ', w.hint || ''])));
+    renew(this.list, ...this.content());
+    renew(this.warnings, ...state.warnings.map(w => notice('warning', [h('strong', {}, w.message), ' ', w.hint || ''])));
     this.renderBar();
     this.list.scrollTop = top;
-    if (focused) this.list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({preventScroll: true});
+    if (focused && !this.list.contains(document.activeElement)) this.list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({preventScroll: true});
   }
 
   renderAges() {
@@ -69,12 +71,11 @@ export class Tree {
 
   content() {
     if (!state.loaded) return [state.error ? errorState(state.error, () => state.loadSessions()) : loadingState('Reading the sessions', 5)];
-    const roots = state.roots().filter(s => this.shown(s));
+    const live = unfolded(state.roots()).filter(s => this.shown(s));
+    const old = [...state.sessions.values()].filter(s => s.archived && this.matches(s));
     if (!state.sessions.size && !state.trash.length) return [h('p.side-note', {}, 'No sessions yet.')];
-    if (!roots.length && this.words) return [emptyState('No match', `No session contains “${this.words}”.`,
+    if (!live.length && !old.length && this.words) return [emptyState('No match', `No session contains “${this.words}”.`,
       h('button.quiet', {type: 'button', onclick: () => this.clearFilter()}, 'Clear the filter'))];
-    const live = roots.filter(s => !s.archived);
-    const old = roots.filter(s => s.archived);
     return [this.branchList(live, 0, 'Sessions of this project'), this.archive(old), this.trash()];
   }
 
@@ -90,17 +91,17 @@ export class Tree {
 
   /** A session is shown when it or anything below it matches. */
   shown(session, depth = 0) {
-    return this.matches(session) || (depth < 100 && state.childrenOf(session.sessionId).some(c => this.shown(c, depth + 1)));
+    return this.matches(session) || (depth < 100 && branchesOf(session).some(c => this.shown(c, depth + 1)));
   }
 
   branchList(sessions, depth, label) {
-    return h('ul.branches', label ? {'aria-label': label} : {}, sessions.map(s => this.branch(s, depth)));
+    return h('ul.branches', {'aria-label': label, 'data-part': label}, sessions.map(s => this.branch(s, depth)));
   }
 
   branch(session, depth) {
-    const children = depth < 100 ? state.childrenOf(session.sessionId).filter(c => this.shown(c)) : [];
+    const children = depth < 100 ? branchesOf(session).filter(c => this.shown(c)) : [];
     const open = this.isOpen(session, children);
-    const item = h('li.branch', {}, this.row(session, children, open, depth));
+    const item = h('li.branch', {'data-part': session.sessionId}, this.row(session, children, open, depth));
     if (children.length && open) item.append(this.branchList(children, depth + 1, `Branches of ${sessionTitle(session)}`));
     return item;
   }
@@ -163,7 +164,8 @@ export class Tree {
 
   archive(sessions) {
     if (!sessions.length) return null;
-    return this.folder('archived', `Archived (${sessions.length})`, () => this.branchList(sessions, 0, 'Archived sessions'), !!this.words);
+    return this.folder('archived', `Archived (${sessions.length})`, () => h('ul.branches', {'aria-label': 'Archived sessions'},
+      sessions.map(s => h('li.branch', {}, this.row(s, [], false, 0)))), !!this.words);
   }
 
   trash() {
@@ -177,7 +179,7 @@ export class Tree {
     const open = force || this.open.has(key);
     const button = h(`button.folder${open ? '.open' : ''}`, {type: 'button', 'aria-expanded': String(open), 'data-key': key,
       onclick: () => { if (open) this.open.delete(key); else this.open.add(key); this.render(); }}, icon('chevron'), label);
-    return h('section.folder-part', {'aria-label': label}, button, open ? content() : null);
+    return h('section.folder-part', {'aria-label': label, 'data-part': key}, button, open ? content() : null);
   }
 
   /** Up and down between rows, right and left unfold and fold. */
@@ -194,6 +196,15 @@ export class Tree {
     else return;
     event.preventDefault();
   }
+}
+
+function branchesOf(session) {
+  return unfolded(state.childrenOf(session.sessionId));
+}
+
+/** What is archived has a folder of its own: the branches of such a session stand in its place. */
+function unfolded(sessions, depth = 0) {
+  return sessions.flatMap(s => !s.archived ? [s] : depth < 100 ? unfolded(state.childrenOf(s.sessionId), depth + 1) : []);
 }
 
 /** What a session is doing, in a word as well as a dot. */

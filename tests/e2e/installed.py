@@ -1,0 +1,41 @@
+"""Rewind as its user has it: put into a home by install.sh, called by its name."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from stage import Stage
+
+from rewind_cli import CHECKOUT, clean_env
+
+
+class Installed:
+    def __init__(self, stage: Stage, agent: str) -> None:
+        self.stage = stage
+        self.env = clean_env(stage.home)
+        self._run(["sh", str(CHECKOUT / "install.sh"), "--yes", "--tier", "aggressive", "--agents", agent])
+
+    def _run(self, command: list[str]) -> str:
+        done = subprocess.run(command, cwd=self.stage.project, env=self.env, text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+        assert done.returncode == 0, done
+        assert "Traceback" not in done.stdout + done.stderr
+        return done.stdout
+
+    def __call__(self, *args: str) -> str:
+        return self._run([str(self.stage.home / ".local" / "bin" / "rewind"), *args])
+
+    def json(self, *args: str) -> dict[str, Any]:
+        return dict(json.loads(self(*args, "--json")))
+
+    def made_for(self) -> list[str]:
+        """The events that checkpoints were made for, oldest first."""
+        found = self.json("list")["checkpoints"]
+        return [str(c["trigger"].get("event")) for c in reversed(found)]
+
+
+def state(project: Path) -> dict[str, str]:
+    return {p.name: p.read_text() for p in project.iterdir() if p.is_file()}
