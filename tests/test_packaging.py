@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import pty
 import re
+import select
 import shutil
 import subprocess
 import sys
+import urllib.request
 import zipfile
 from pathlib import Path
 
@@ -92,3 +95,64 @@ def test_the_installed_command_works(installed: Path, project: Path, home: Path)
     run("restore", "prev")
     assert (project / "a.txt").read_text() == "one\n"
     assert run("sessions", "list") and "balanced" in run("config")
+
+
+# with the packages of the extra `ui` of this environment, for an index is not at hand everywhere
+
+@pytest.fixture
+def unpacked(wheel: Path, tmp_path: Path) -> list[str]:
+    """The command that runs what is in the wheel, and not the checkout."""
+    folder = tmp_path / "unpacked"
+    zipfile.ZipFile(wheel).extractall(folder)
+    start = "import sys; sys.path.insert(0, sys.argv.pop(1)); from rewind.cli.main import run; run()"
+    return [sys.executable, "-I", "-c", start, str(folder)]
+
+
+@pytest.mark.slow
+def test_the_page_of_the_wheel_is_served(unpacked: list[str], project: Path, home: Path) -> None:
+    pytest.importorskip("uvicorn", reason="uvicorn is not installed: the page of the wheel is NOT tested")
+    env = clean_env(home)
+    subprocess.run([*unpacked, "init"], cwd=project, env=env, check=True, capture_output=True, timeout=60)
+    with subprocess.Popen([*unpacked, "ui", "--no-open"], cwd=project, env=env, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        try:
+            address = process.stdout.readline().split()[-1]
+            opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+            with opener.open(address, timeout=30) as page:
+                scripts = re.findall(r'(?:src|href)="(/static/[^"]+)"', page.read().decode())
+            assert scripts
+            for name in scripts:
+                with opener.open(address.split("/?")[0] + name, timeout=30) as file:
+                    assert file.read()
+        finally:
+            process.terminate()
+
+
+@pytest.mark.slow
+def test_the_terminal_ui_of_the_wheel_starts(unpacked: list[str], project: Path, home: Path) -> None:
+    pytest.importorskip("textual", reason="textual is not installed: the wheel's terminal UI is NOT tested")
+    env = {**clean_env(home), "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"}
+    subprocess.run([*unpacked, "init"], cwd=project, env=env, check=True, capture_output=True, timeout=60)
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([*unpacked, "tui"], cwd=project, env=env, stdin=theirs, stdout=theirs,
+                               stderr=theirs, start_new_session=True)
+    os.close(theirs)
+    seen, asked = b"", False
+    try:
+        while b"First checkpoint" not in seen:
+            seen += os.read(ours, 65536)
+            if b"\x1b]11;?" in seen and not asked:
+                os.write(ours, b"\x1b[?62c")  # a terminal that does not tell its background
+                asked = True
+        while process.poll() is None:
+            os.write(ours, b"q")  # until it is past reading the story
+            if select.select([ours], [], [], 0.2)[0]:
+                os.read(ours, 65536)
+    except OSError:
+        pass  # it has closed its end
+    finally:
+        process.kill() if process.poll() is None and b"First checkpoint" not in seen else None
+        code = process.wait(60)
+        os.close(ours)
+    assert b"First checkpoint" in seen and code == 0, (code, seen[-500:])

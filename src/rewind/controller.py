@@ -12,9 +12,8 @@ from __future__ import annotations
 import os
 
 # What saves, goes back and cleans up is loaded by the methods that do so: `list` needs none of it.
-from rewind.checkpoint.running import refuse_while_running
-from rewind.checkpoint.state import State
-from rewind.errors import NothingToRedo, NothingToUndo, NotInitialised, PathNotFound
+from rewind.checkpoint.state import DAMAGE_FILE, State
+from rewind.errors import NothingToRedo, NothingToUndo, NotInitialised, PathNotFound, RewindError
 from rewind.paths import Project, find_project, rewind_home
 
 TYPE_CHECKING = False
@@ -24,22 +23,27 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from rewind.checkpoint.compare_sessions import Compared
+    from rewind.checkpoint.damage import Lacks
     from rewind.checkpoint.fast_forward import Forwarded
-    from rewind.checkpoint.file_log import Step
+    from rewind.checkpoint.file_log import LogEntry
     from rewind.checkpoint.go_back import Back, BackPlan
     from rewind.checkpoint.plan import RestorePlan
     from rewind.checkpoint.prompt_search import Found
     from rewind.checkpoint.record import Record
+    from rewind.checkpoint.repair import Repaired
     from rewind.checkpoint.restore import Restored
     from rewind.checkpoint.retention import Collected
     from rewind.checkpoint.save import Saved
     from rewind.checkpoint.session_tree import SessionInfo
     from rewind.checkpoint.source import Source
     from rewind.checkpoint.status import Status
+    from rewind.checkpoint.step import Step, Taken
+    from rewind.checkpoint.story import Item, Story
+    from rewind.checkpoint.timeline import Brief
     from rewind.checkpoint.to_turn import TurnPlan
     from rewind.checkpoint.transfer import Exported
     from rewind.checkpoint.turn_views import TurnPage
-    from rewind.errors import RewindError
+    from rewind.checkpoint.validate import Examined
     from rewind.snapshot.portable import Imported
     from rewind.snapshot.scan import Progress, Snapshot
     from rewind.snapshot.tree import Entry, Tree
@@ -137,6 +141,11 @@ class Controller:
     def project(self) -> Project:
         return self.state.project
 
+    def _refuse_while_running(self, force: bool) -> None:
+        from rewind.checkpoint.running import refuse_while_running
+
+        refuse_while_running(self.state, force)
+
     # checkpoints
 
     def save(self, description: str = "", *, kind: str = "manual", if_changed: bool = False,
@@ -155,6 +164,12 @@ class Controller:
         if session:
             records = [r for r in records if (r.session or "").startswith(session)]
         return records
+
+    def list_briefs(self, *, backups: bool = False, session: str | None = None) -> list[Brief]:
+        """The same, with no more of each than a list shows, which is much faster where there are many."""
+        self.state.look_again()
+        return [b for b in self.state.timeline.briefs() if (backups or b.kind != "backup")
+                and (not session or (b.session or "").startswith(session))]
 
     def find(self, name: str) -> Record:
         self.state.look_again()
@@ -175,17 +190,19 @@ class Controller:
 
     def restore(self, name: str = "", *, mode: str = "both", paths: list[bytes] | None = None,
                 plan: RestorePlan | None = None, in_place: bool = False, force: bool = False,
-                skip_backup: bool = False, progress: Progress | None = None) -> Restored:
+                skip_backup: bool = False, skip_missing: bool = False,
+                progress: Progress | None = None) -> Restored:
         """Bring back the code, the conversation or both. With a `plan` that was shown, refuses when files
-        changed since. Some paths alone have no conversation; nor have checkpoints made without an agent."""
+        changed since; of a checkpoint that is not whole, `skip_missing` restores the rest. Some paths alone
+        have no conversation; nor have checkpoints made without an agent."""
         from rewind.checkpoint.go_back import restore_checkpoint
 
-        refuse_while_running(self.state, force or mode == "chat")
+        self._refuse_while_running(force or mode == "chat")
         with self.state.locked("restore"):
             record = self.find(name or (plan.checkpoint if plan else ""))
             return restore_checkpoint(self.state, record, mode="code" if paths else mode, paths=paths,
                                       expected=plan, in_place=in_place, force=force,
-                                      skip_backup=skip_backup, progress=progress)
+                                      skip_backup=skip_backup, progress=progress, skip_missing=skip_missing)
 
     def plan_back(self, n: int, *, both: bool = False, in_place: bool = False,
                   session: str | None = None) -> BackPlan:
@@ -201,17 +218,18 @@ class Controller:
         `both` the code as it was before the first of them."""
         from rewind.checkpoint.go_back import plan_back, rewind_back
 
-        refuse_while_running(self.state, force or not both)  # a fork alone disturbs nobody
+        self._refuse_while_running(force or not both)  # a fork alone disturbs nobody
         with self.state.locked("back"):
             plan = plan_back(self.state, n, both=both, in_place=in_place, session=session, plan_code=False)
             return rewind_back(self.state, plan, force=force, progress=progress)
 
     def write_to(self, name: str, target: str, *, paths: list[bytes] | None = None,
-                 progress: Progress | None = None) -> list[bytes]:
-        """Write a checkpoint's files into another, empty directory; the project is not touched."""
+                 left_out: list[bytes] | None = None, progress: Progress | None = None) -> list[bytes]:
+        """Write a checkpoint's files into another, empty directory; the project is not touched. What is
+        missing in one that is not whole goes to `left_out`; without that, it is refused."""
         from rewind.checkpoint.elsewhere import write_elsewhere
 
-        return write_elsewhere(self.state, self.find(name), target, paths, progress)
+        return write_elsewhere(self.state, self.find(name), target, paths, progress, left_out)
 
     def plan_undo(self) -> RestorePlan:
         record = self._undo_target()
@@ -221,7 +239,7 @@ class Controller:
         """Restore the newest earlier checkpoint that differs from the code as it is now."""
         from rewind.checkpoint import restore as going_back
 
-        refuse_while_running(self.state, force)
+        self._refuse_while_running(force)
         with self.state.locked("undo"):
             record = self._undo_target()
             return going_back.restore(self.state, record, action="undo", force=force,
@@ -253,7 +271,7 @@ class Controller:
         """Go forward again to the state that the last step back had left."""
         from rewind.checkpoint.go_back import redo
 
-        refuse_while_running(self.state, force)
+        self._refuse_while_running(force)
         with self.state.locked("redo"):
             return redo(self.state, self._redo_target(), force=force, progress=progress)
 
@@ -276,12 +294,27 @@ class Controller:
         """Take back the last restore, undo, redo or step back: code and conversation."""
         from rewind.checkpoint.go_back import undo_restore
 
-        refuse_while_running(self.state, force)
+        self._refuse_while_running(force)
         with self.state.locked("undo-restore"):
             return undo_restore(self.state, force=force, progress=progress)
 
+    def plan_step(self, item: Item, intent: str) -> Step:
+        """What going back to an item of the story would do; nothing is written. The intent is "both", "code"
+        or "chat". A prompt stands for the moment before it was given, a checkpoint for itself."""
+        from rewind.checkpoint.step import plan_step
+
+        return plan_step(self.state, item, intent)
+
+    def take_step(self, step: Step, *, force: bool = False, progress: Progress | None = None) -> Taken:
+        """Do what `plan_step` said; refuses when files, or the conversation, changed since."""
+        from rewind.checkpoint.step import take_step
+
+        return take_step(self.state, step, force=force, progress=progress)
+
     def interrupted(self) -> dict[str, Any] | None:
         """The restore that a killed process left half done, if there is one."""
+        if not os.path.exists(self.project.path("restore-history.json")):
+            return None  # nobody went back yet
         return self.state.history().interrupted()
 
     # conversations
@@ -362,7 +395,7 @@ class Controller:
         from rewind.checkpoint.to_turn import rewind_to_turn
 
         file = self.session_file(session_id)
-        refuse_while_running(self.state, not both)
+        self._refuse_while_running(not both)
         with self.state.locked("back"):
             return rewind_to_turn(self.state, file, turn, both=both, name=name, stamp=stamp,
                                   progress=progress)
@@ -372,7 +405,7 @@ class Controller:
         from rewind.checkpoint.fast_forward import fast_forward
 
         info = self.session(session_id)
-        refuse_while_running(self.state, not code)
+        self._refuse_while_running(not code)
         with self.state.locked("restore"):
             return fast_forward(self.state, info, code=code)
 
@@ -430,6 +463,18 @@ class Controller:
 
     # looking
 
+    def story(self) -> Story:
+        """Sessions, prompts, checkpoints and forks in the order in which they happened; last comes now."""
+        from rewind.checkpoint.story import tell
+
+        return tell(self.state)
+
+    def story_stamp(self) -> str:
+        """Text that changes when there is something new to tell, and costs less than the story."""
+        from rewind.checkpoint.story import stamp
+
+        return stamp(self.state)
+
     def look(self, progress: Progress | None = None) -> Snapshot:
         """The project as it is now, without storing anything."""
         from rewind.snapshot.scan import scan
@@ -472,7 +517,7 @@ class Controller:
         with self.source(record) as source:
             yield from every_path(record.tree, source.tree)
 
-    def log(self, path: bytes, damaged: dict[str, RewindError] | None = None) -> Iterator[Step]:
+    def log(self, path: bytes, damaged: dict[str, RewindError] | None = None) -> Iterator[LogEntry]:
         """The checkpoints that changed a path, newest first. What cannot be read goes to `damaged`."""
         from rewind.checkpoint.file_log import file_log
 
@@ -556,6 +601,37 @@ class Controller:
         from rewind.checkpoint.validate import validate
 
         return validate(self.state, deep=deep, progress=progress)
+
+    def examine(self, *, deep: bool = False, progress: Progress | None = None) -> Examined:
+        """The same with what each checkpoint lacks. After a deep look the next checkpoint stores anew what
+        it meets of what is damaged, unless somebody else is at work here, or nothing can be written."""
+        from rewind.checkpoint.repair import note_damage
+        from rewind.checkpoint.validate import examine
+
+        found = examine(self.state, deep=deep, progress=progress)
+        if deep:
+            try:
+                with self.state.locked("validate", wait=0):
+                    note_damage(self.state, found)
+            except (RewindError, OSError):
+                pass
+        return found
+
+    def repair(self, *, dry_run: bool = False, copies: list[str] | None = None,
+               progress: Progress | None = None) -> Repaired:
+        """Read everything, bring back what is damaged and has another copy, put the rest aside."""
+        from rewind.checkpoint.repair import repair
+
+        if dry_run:
+            return repair(self.state, dry_run=True, copies=copies or [], progress=progress)
+        with self.state.locked("repair"):
+            return repair(self.state, dry_run=False, copies=copies or [], progress=progress)
+
+    def incomplete(self) -> dict[str, Lacks]:
+        """The checkpoints that are known to lack something."""
+        if not os.path.exists(self.project.path(DAMAGE_FILE)):
+            return {}
+        return self.state.damage().checkpoints
 
     def config_problems(self) -> list[str]:
         """Those of `validate` that the configuration files have."""

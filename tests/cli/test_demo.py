@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
+import signal
 import subprocess
+import sys
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +18,7 @@ from cli.conftest import InProcess
 from rewind.cli import demo
 from rewind.cli.demo_session import BEFORE, TURNS
 from rewind.cli.demo_world import World
-from rewind_cli import Rewind, tree_state
+from rewind_cli import PROGRAM, Rewind, tree_state
 
 
 @pytest.fixture
@@ -84,11 +89,38 @@ def test_kept_it_says_where_and_holds_what_was_shown(cli: InProcess, temporary: 
     kept = Rewind(top / "todo", top / "home")
     assert kept.json("validate", "--deep")["ok"] is True
     assert len(kept.names()) == 8
+    typed = result.err.partition("To look around:\n")[2].splitlines()[:2]
+    program = " ".join(shlex.quote(part) for part in cli.command)
+    seen = subprocess.run(["/bin/sh", "-c", "\n".join([*typed, f"{program} sessions list"])], env=cli.env,
+                          capture_output=True, text=True, timeout=60).stdout
+    assert "todo" in seen and "[Fork] todo" in seen, "as typed, the conversation and its fork are seen"
 
 
-def test_the_web_page_is_explained_in_one_sentence(cli: InProcess, temporary: Path) -> None:
-    result = cli.ok("demo", "--ui")
-    assert len(result.err.splitlines()) == 1 and "agentrewind[ui]" in result.err
+def test_without_its_packages_the_page_is_explained_in_one_line(cli: InProcess, temporary: Path) -> None:
+    env = {**cli.env, "TMPDIR": str(temporary)}
+    done = subprocess.run([*cli.command, "demo", "--ui"], env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr  # started with -S, so that nothing but Python is there
+    assert len(done.stderr.splitlines()) == 1 and "agentrewind[ui]" in done.stderr
+    assert not os.listdir(temporary)
+
+
+def test_the_page_shows_the_demo_until_it_is_ended(cli: InProcess, temporary: Path) -> None:
+    pytest.importorskip("uvicorn")
+    env = {**cli.env, "TMPDIR": str(temporary), "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen([sys.executable, "-I", str(PROGRAM), "demo", "--ui"], env=env,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stderr is not None
+        address = next(line.split()[-1] for line in process.stdout if line.startswith("Rewind is at "))
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        opener.open(address, timeout=20).close()
+        with opener.open(address.split("?")[0] + "api/sessions", timeout=20) as answer:
+            titles = [session["title"] for session in json.load(answer)["sessions"]]
+        process.send_signal(signal.SIGINT)
+        process.stdout.read()
+        assert "Traceback" not in process.stderr.read()
+        assert process.wait(30) == 0
+    assert sorted(titles) == ["[Fork] todo", "todo"]
+    assert not os.listdir(temporary)
 
 
 def test_the_recorded_app_works() -> None:

@@ -126,7 +126,15 @@ def test_import_dry_run_imports_nothing(two: Rewind, file: Path) -> None:
     assert two.names() == before and (two.state / "objects.db").stat().st_size == size
 
 
-@pytest.mark.parametrize("damage", ["cut", "flipped", "text", "missing", "directory"])
+@pytest.mark.parametrize("dry", [[], ["--dry-run"]])
+def test_a_file_that_is_not_there_is_simply_named(two: Rewind, dry: list[str]) -> None:
+    before = two.names()
+    assert two.fails(1, "import", "no-such.tar.gz", *dry) == "error: There is no file no-such.tar.gz"
+    assert two.fails_with_json(1, "import", "no-such.tar.gz", *dry)["code"] == "file-not-there"
+    assert two.names() == before
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "text", "directory"])
 def test_a_damaged_file_is_refused_as_a_whole(two: Rewind, file: Path, damage: str) -> None:
     (two.project / "new.txt").write_bytes(os.urandom(5000))
     two.ok("save")
@@ -140,8 +148,7 @@ def test_a_damaged_file_is_refused_as_a_whole(two: Rewind, file: Path, damage: s
         file.write_text("not an archive\n" * 100)
     else:
         file.unlink()
-        if damage == "directory":
-            file.mkdir()
+        file.mkdir()
     before = two.names()
     for dry in ([], ["--dry-run"]):
         said = two.fails(1, "import", str(file), *dry, hint="Nothing was imported")

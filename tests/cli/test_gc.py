@@ -31,7 +31,8 @@ def test_gc_dry_run_deletes_nothing(two: Rewind) -> None:
 
 def test_gc_without_options_deletes_nothing_young(two: Rewind) -> None:
     assert two.json("gc")["deleted"] == []
-    assert "Deleted 0 checkpoints" in two.ok("gc").out
+    assert two.ok("gc").out == "There was nothing to delete.\n"
+    assert two.ok("gc", "--dry-run").out == "Nothing would be deleted\n"
 
 
 def test_gc_refuses_to_keep_none(two: Rewind) -> None:

@@ -116,3 +116,26 @@ def test_log_does_without_a_transcript_that_is_gone(cli: InProcess) -> None:
     scene.save("Stop")
     scene.path.unlink()
     assert cli.json("log", "a.txt")["changes"][0]["prompt"] is None
+
+
+def test_on_a_terminal_every_line_of_the_log_fits(cli: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene(cli)
+    scene.save("UserPromptSubmit", promptId="p1")
+    scene.do("a prompt that goes on and on, " * 10, one="one\n")
+    scene.controller().save("a description that goes on and on, " * 10)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert max(map(len, cli.ok("log", "one.txt").out.splitlines())) > 200, "a pipe gets all of it"
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("NO_PAGER", "1")
+    lines = cli.ok("log", "one.txt").out.splitlines()
+    assert len(lines) == 2 and all(len(line) < 80 and line.endswith("…") for line in lines), lines
+
+
+def test_what_the_hook_of_a_turns_end_says_is_not_said_twice(cli: InProcess) -> None:
+    scene = Scene(cli)
+    scene.do("make it friendlier", one="one\n")
+    controller = scene.controller()
+    controller.save("After: make it friendlier", kind="auto", trigger={"event": "Stop"})
+    first, second = cli.ok("log", "one.txt").out.splitlines()
+    assert first.endswith("added +1") and second.endswith("after turn 1 of 00005e55: make it friendlier")

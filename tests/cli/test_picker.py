@@ -2,38 +2,49 @@
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
 import pty
 import re
 import select
 import shutil
+import struct
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Iterator
 from typing import Any, Optional
 
 import pytest
 
-from chat_scene import Scene
+from chat_scene import Scene, client_is_running
 from cli.conftest import InProcess
 from rewind_cli import PROGRAM, clean_env
 
 ASKS = "q to quit:"
 
 
+def _own_terminal() -> None:
+    """So that Ctrl-C reaches it as from a keyboard."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
 class Terminal:
     """A `rewind` in a pseudo-terminal that can do nothing but show text."""
 
-    def __init__(self, cli: InProcess, *args: str, term: Optional[str] = "dumb") -> None:
+    def __init__(self, cli: InProcess, *args: str, term: Optional[str] = "dumb",
+                 python: tuple[str, ...] = (), **more: str) -> None:
         ours, theirs = pty.openpty()
-        env = {**clean_env(cli.home), "COLUMNS": "80"}
+        env = {**clean_env(cli.home), "COLUMNS": "80", **more}
         env.pop("TERM", None)
         env.update({"TERM": term} if term else {})
         self.fd = ours
         self.text = ""
-        self.process = subprocess.Popen([sys.executable, "-I", "-S", str(PROGRAM), *args], cwd=cli.project,
-                                        env=env, stdin=theirs, stdout=theirs, stderr=theirs)
+        self.process = subprocess.Popen([sys.executable, *python, "-I", "-S", str(PROGRAM), *args],
+                                        cwd=cli.project, env=env, stdin=theirs, stdout=theirs, stderr=theirs,
+                                        start_new_session=True, preexec_fn=_own_terminal)
         os.close(theirs)
 
     def until(self, wanted: str, patience: float = 60) -> str:
@@ -253,3 +264,117 @@ def test_without_a_terminal_rewind_alone_is_the_help(cli: InProcess) -> None:
 def test_without_a_terminal_tui_is_refused(cli: InProcess) -> None:
     result = cli.run("tui")
     assert result.code == 2 and "needs a terminal" in result.err
+
+
+# left, and interrupted
+
+@pytest.mark.parametrize("at", ["list", "intent", "plan"])
+@pytest.mark.parametrize("how", ["q", "end of input", "ctrl-c"])
+def test_each_question_can_be_left_in_each_way(start: Any, scene: Scene, at: str, how: str) -> None:
+    terminal = start("tui")
+    number = number_of("> write two", terminal.until(ASKS))
+    if at != "list":
+        terminal.say(number)
+        terminal.until("for the list:")
+    if at == "plan":
+        terminal.say("1")
+        terminal.until("(y/n)")
+    if how == "q":
+        terminal.say("q")
+        if at == "plan":  # no to the plan, and then the list again
+            terminal.until(ASKS)
+            terminal.say("q")
+    else:
+        os.write(terminal.fd, b"\x04" if how == "end of input" else b"\x03")
+    code, text = terminal.end()
+    assert code == (130 if how == "ctrl-c" else 0), text
+    assert scene.read("two") == "two\n" and not scene.forks()
+    assert not [name for name in scene.cli.names(backups=True) if name not in scene.cli.names()]
+
+
+@pytest.mark.parametrize("answer", ["0", "007", "99999999999999999999", "-1", "1.5", "²"])
+def test_a_number_that_is_none_is_told_or_looked_for(start: Any, answer: str) -> None:
+    terminal = start("tui")
+    terminal.until(ASKS)
+    terminal.say(answer)
+    said = terminal.until(ASKS)
+    assert "There is no number" in said or "Nothing matches" in said or "Go back" not in said
+    terminal.say("q")
+    assert terminal.end()[0] == 0
+
+
+def test_a_filtered_list_has_numbers_of_its_own(start: Any, scene: Scene) -> None:
+    terminal = start("tui")
+    terminal.until(ASKS)
+    terminal.say("write two")
+    listed = terminal.until(ASKS)
+    assert number_of("> write two", listed) == "1"
+    terminal.say("1")
+    assert "Go back before the prompt: write two" in terminal.until("for the list:")
+    terminal.say("2")
+    terminal.until("(y/n)")
+    terminal.say("y")
+    assert terminal.end()[0] == 0
+    assert scene.read("two") is None and scene.read("one") == "one\n"
+
+
+def test_without_a_conversation_the_code_comes_back_alone(start: Any, scene: Scene) -> None:
+    terminal = start("tui")
+    terminal.say(number_of("First checkpoint", terminal.until(ASKS)))
+    terminal.until("for the list:")
+    terminal.say("1")
+    assert "Only the code comes back." in terminal.until("(y/n)")
+    terminal.say("y")
+    code, text = terminal.end()
+    assert code == 0, text
+    assert scene.read("one") is None and not scene.forks()
+
+
+def test_while_an_agent_works_it_is_a_sentence(start: Any, scene: Scene) -> None:
+    client_is_running(scene.cli.home, scene.session, status="busy")
+    scene.cli.state.joinpath("session.json").write_text(json.dumps(
+        {"format": 1, "agent": "claude", "session_id": scene.session, "transcript_path": str(scene.path),
+         "running": True, "pid": os.getpid(), "recent": []}))
+    terminal = start("tui")
+    terminal.say(number_of("> write two", terminal.until(ASKS)))
+    terminal.until("for the list:")
+    terminal.say("2")
+    terminal.until("(y/n)")
+    terminal.say("y")
+    assert "middle of a turn" in terminal.until(ASKS)
+    assert scene.read("two") == "two\n"
+    terminal.say("q")
+    assert terminal.end()[0] == 0
+
+
+# the terminal itself
+
+def test_a_terminal_that_changes_its_size_does_not_disturb(start: Any, scene: Scene) -> None:
+    terminal = start("tui")
+    terminal.until(ASKS)
+    fcntl.ioctl(terminal.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 10, 40, 0, 0))
+    terminal.say("")
+    number = number_of("> write two", terminal.until(ASKS))
+    terminal.say(number)
+    terminal.until("for the list:")
+    terminal.say("3")
+    terminal.until("(y/n)")
+    fcntl.ioctl(terminal.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 60, 200, 0, 0))
+    terminal.say("y")
+    assert terminal.end()[0] == 0
+    assert scene.fork() == ["write one"]
+
+
+def test_a_terminal_that_knows_no_unicode_gets_text_all_the_same(start: Any, scene: Scene) -> None:
+    scene.do("schöne Grüße 語", three="three\n")
+    terminal = start("tui", python=("-X", "utf8=0"), LC_ALL="C")
+    listed = terminal.until(ASKS)
+    assert listed.isascii() and "> sch\\xf6ne Gr\\xfc\\xdfe \\u8a9e" in listed
+    terminal.say(number_of("> sch", listed))
+    terminal.until("for the list:")
+    terminal.say("1")
+    terminal.until("(y/n)")
+    terminal.say("y")
+    code, text = terminal.end()
+    assert code == 0, text
+    assert scene.fork() == ["write one", "write two"]

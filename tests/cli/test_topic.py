@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Optional
 
 import pytest
 
@@ -17,7 +18,7 @@ from rewind_cli import Rewind
 @pytest.mark.parametrize("name", TOPICS)
 def test_a_topic_is_a_short_text(cli: Rewind, name: str) -> None:
     text = cli.ok("help", name).out
-    assert 8 < len(text.splitlines()) < 40 and max(map(len, text.splitlines())) <= 110
+    assert 8 < len(text.splitlines()) < 40 and max(map(len, text.splitlines())) < 80
     assert name in cli.ok("help").out
 
 
@@ -38,3 +39,11 @@ def test_every_text_is_a_topic() -> None:
 def test_an_unknown_topic_is_answered_with_the_nearest(cli: Rewind) -> None:
     cli.fails(2, "help", "going_back", hint="Did you mean `rewind help going-back`?")
     cli.fails(2, "help", "lsit", hint="Did you mean `rewind help list`?")
+
+
+@pytest.mark.parametrize("name", [None, *COMMANDS])
+def test_help_fits_on_a_narrow_terminal(cli: Rewind, monkeypatch: pytest.MonkeyPatch,
+                                        name: Optional[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = cli.ok("help", *([name] if name else [])).out
+    assert [line for line in text.splitlines() if len(line) > 80] == []

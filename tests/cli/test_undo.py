@@ -55,3 +55,21 @@ def test_undo_does_not_lead_to_an_imported_checkpoint(two: Rewind) -> None:
     two.ok("import", file)
     two.ok("undo")
     assert readme(two) == "# two\n"
+
+
+def test_a_plan_says_newer_only_of_what_no_checkpoint_holds(two: Rewind) -> None:
+    """After a step back the newest checkpoint is another state than the one that the project stands on."""
+    two.ok("undo")
+    assert "checkpoint)" not in two.ok("undo-restore", "--dry-run").out
+    assert two.json("undo-restore", "--dry-run")["changedSince"] == []
+    (two.project / "README.md").write_text("# by hand\n")
+    (two.project / "fresh.txt").write_text("fresh\n")
+    said = two.ok("restore", "last", "--dry-run").out
+    assert "~ README.md  (changed since the last checkpoint)" in said
+    assert "- fresh.txt  (newer than the last checkpoint)" in said and "+ new.txt\n" in said
+
+
+def test_after_a_step_back_nothing_has_changed_since_where_it_led(two: Rewind) -> None:
+    two.ok("undo")
+    assert two.ok("save", "--dry-run").out == f"Nothing changed since {two.names()[1]}\n"
+    assert "nothing since" in two.ok("status").out

@@ -14,6 +14,7 @@ from textual.widgets import Input
 from chat_scene import Scene, client_is_running
 from cli.conftest import InProcess
 from rewind.checkpoint.story import CHECKPOINT, PROMPT, SESSION
+from rewind.cli.theme import light_wanted, remember_light
 from rewind.tui.lines import Lines
 
 both_sizes = pytest.mark.parametrize("size", SIZES, ids=["80x24", "160x50"])
@@ -95,6 +96,7 @@ def test_typing_filters_and_escape_shows_everything_again(scene: Scene) -> None:
         await person.press("w")  # no key of ours: it begins a filter
         assert person.app.screen.query_one(Input).value == "w"
         await person.press("x")
+        assert person.app.screen.query_one(Input).value == "wx", "and what is typed next is added"
         assert not person.items()
         assert "Nothing matches" in person.words()
 
@@ -375,13 +377,33 @@ def test_a_session_shows_how_to_go_on_with_it(scene: Scene) -> None:
     at_keyboard(scene, SIZES[0], go)
 
 
-def test_light_and_dark_are_a_key_apart(scene: Scene) -> None:
+def test_light_and_dark_are_a_key_apart_and_the_choice_is_remembered(scene: Scene) -> None:
     async def go(person: Person) -> None:
         assert person.app.current_theme.dark
         await person.press("t")
         assert not person.app.current_theme.dark
 
-    at_keyboard(scene, SIZES[0], go)
+    at_keyboard(scene, SIZES[0], go, light=light_wanted(), remember=remember_light)
+    assert light_wanted()
+
+    async def again(person: Person) -> None:
+        assert not person.app.current_theme.dark
+        await person.press("t")
+
+    at_keyboard(scene, SIZES[0], again, light=light_wanted(), remember=remember_light)
+    assert not light_wanted()
+
+
+def test_a_choice_that_cannot_be_remembered_is_made_all_the_same(scene: Scene) -> None:
+    def fail(light: bool) -> None:
+        raise OSError(30, "Read-only file system", "config.json")
+
+    async def go(person: Person) -> None:
+        await person.press("t")
+        assert not person.app.current_theme.dark
+        assert any("Read-only" in note.message for note in person.app._notifications)
+
+    at_keyboard(scene, SIZES[0], go, remember=fail)
 
 
 def test_what_a_transcript_says_cannot_steer_the_terminal(scene: Scene) -> None:

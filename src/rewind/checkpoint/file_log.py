@@ -33,7 +33,7 @@ class PathNeverSeen(RewindError):
     hint = "Run `rewind show last --files` to see what the newest one holds."
 
 
-class Step:
+class LogEntry:
     """A checkpoint in which a path is not as it was in the one before. To be used before the next is asked
     for: its content is open until then."""
 
@@ -55,7 +55,7 @@ class Step:
         return [compare(path, old, new, self.read_old, self.read_new) for path, old, new in self.changes]
 
 
-def file_log(state: State, path: bytes, damaged: dict[str, RewindError]) -> Iterator[Step]:
+def file_log(state: State, path: bytes, damaged: dict[str, RewindError]) -> Iterator[LogEntry]:
     """What cannot be read goes to `damaged` and is passed over."""
     prompts = LastPrompts(state)
     for record, before in reversed(_pairs(state, path, damaged)):
@@ -68,7 +68,7 @@ def file_log(state: State, path: bytes, damaged: dict[str, RewindError]) -> Iter
                 damaged[record.name] = error
                 continue
             if changes:
-                yield Step(record, changes, _reader(old), _reader(new), prompts.before(record))
+                yield LogEntry(record, changes, _reader(old), _reader(new), prompts.before(record))
 
 
 def _pairs(state: State, path: bytes, damaged: dict[str, RewindError]) -> list[tuple[Record, Record | None]]:

@@ -7,9 +7,10 @@ import time
 
 from rewind import quickjson
 from rewind.checkpoint import known_stores
+from rewind.checkpoint.seal import sealed
 from rewind.checkpoint.state import FORMAT, State, read_store_file
-from rewind.errors import RewindError, StoreNotTrusted
-from rewind.files import make_private_dir, write_atomic
+from rewind.errors import RewindError, StoreNotTrusted, UsageError
+from rewind.files import make_durable_dir, make_private_dir, write_atomic
 from rewind.paths import STORE_FILE, Project, global_state, open_project, project_state
 from rewind.snapshot.gitfiles import work_tree_top
 
@@ -17,8 +18,7 @@ from rewind.snapshot.gitfiles import work_tree_top
 def init_project(root: str, home: str, mode: str, trust: bool) -> tuple[State, bool]:
     """The opened state, and whether it is new."""
     root = os.path.realpath(root)
-    if not os.path.isdir(root):
-        raise RewindError(f"There is no directory {root}")
+    check_root(root, home)
     existing = open_project(root, home)
     if existing:
         return _reopen(existing, mode, trust), False
@@ -29,6 +29,19 @@ def init_project(root: str, home: str, mode: str, trust: bool) -> tuple[State, b
     opened = State(project)
     opened.objects.commit()  # opened, and so made, even where every checkpoint will be an archive
     return opened, True
+
+
+def check_root(root: str, home: str) -> None:
+    """Refuses what can be no project: Rewind's own directory, a whole home or disk, what is not there."""
+    own = os.path.realpath(home)
+    if root == own or root.startswith(own + os.sep):
+        raise UsageError(f"{root} belongs to Rewind itself.",
+                         hint="Run `rewind init` in the directory of a project.")
+    if root in ("/", os.path.realpath(os.path.expanduser("~"))):
+        raise UsageError(f"{root} is too large to be one project.",
+                         hint="Run `rewind init` in the directory of one project.")
+    if not os.path.isdir(root):
+        raise RewindError(f"There is no directory {root}", hint="Check the name, or make it first.")
 
 
 def root_to_protect(start: str, wanted: str) -> str:
@@ -63,7 +76,7 @@ def _refuse_planted(project: Project, trust: bool) -> None:
 
 def _create(project: Project) -> None:
     store_id = os.urandom(16).hex()
-    make_private_dir(project.state)
+    make_durable_dir(project.state)
     os.chmod(project.state, 0o700)
     make_private_dir(project.path("checkpoints"))
     write_atomic(project.path(".gitignore"), b"*\n")
@@ -74,4 +87,4 @@ def _create(project: Project) -> None:
     known_stores.remember(project.home, store_id, project.root)
     data = {"format": FORMAT, "id": store_id, "root": project.root,
             "createdAt": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
-    write_atomic(project.path(STORE_FILE), quickjson.dump_file(data))
+    write_atomic(project.path(STORE_FILE), quickjson.dump_file(sealed(data)))

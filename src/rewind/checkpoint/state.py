@@ -6,40 +6,41 @@ import os
 import stat
 
 from rewind import quickjson
-from rewind.checkpoint.history import History
 from rewind.checkpoint.known_stores import is_known
 from rewind.checkpoint.record import RecordFiles
 from rewind.checkpoint.timeline import Timeline
-from rewind.config.ignore_list import builtin_ignore_patterns
 from rewind.config.load import load_settings, load_usable
 from rewind.errors import FormatTooNew, Locked, RewindError, StateUnwritable, StoreDamaged, StoreNotTrusted
 from rewind.files import Lock, on_local_disk, process_start, read_bounded
 from rewind.paths import STORE_FILE, Project
-from rewind.snapshot import gitfiles
-from rewind.snapshot.rules import MB, Rules
 from rewind.store.derived import DerivedDb
-from rewind.store.objects import ObjectStore, remove_database
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
+    from rewind.checkpoint.damage import Damage
+    from rewind.checkpoint.history import History
     from rewind.snapshot.cache import ScanCache
+    from rewind.snapshot.rules import Rules
+    from rewind.store.objects import ObjectStore
 
 FORMAT = 1
+DAMAGE_FILE = "damage.json"
 _MAX_BYTES = 4 << 20
 
 
 class State:
-    """Everything a command needs of one project. Opened cheaply; each part when it is asked for."""
+    """Everything a command needs of one project. Opened cheaply; each part, and the code for it, when it
+    is asked for: `list` does without most of them."""
 
     def __init__(self, project: Project, *, forgiving: bool = False) -> None:
         """`forgiving`: a problem in a configuration file counts as if it were not set."""
         self.project = project
         self.root = os.fsencode(project.root)
         self.store_info = read_store_file(project)
-        if not is_known(project.home, self.store_info["id"]):
+        if not is_known(project.home, self.store_info["id"], project):
             raise StoreNotTrusted(path=project.state)
         self.settings = (load_usable(project.home, project.state)[0] if forgiving
                          else load_settings(project.home, project.state))
@@ -55,16 +56,22 @@ class State:
     @property
     def objects(self) -> ObjectStore:
         if self._objects is None:
+            from rewind.store.objects import ObjectStore
+
             path = self.project.path("objects.db")
             # Without records there is nothing to lose: an `init` that was killed may begin again.
             fresh = not self.files.count()
             self._objects = self._fresh_store(path) if fresh else ObjectStore(path)
             if not fresh:
                 self._objects.settle(self.on_shared_disk)  # a killed first checkpoint did not
+            if os.path.exists(self.project.path(DAMAGE_FILE)):
+                self._objects.lost = self.damage().objects
         return self._objects
 
     def _fresh_store(self, path: str) -> ObjectStore:
         """A store for the first checkpoint; what an `init` without power left is swept away."""
+        from rewind.store.objects import ObjectStore, remove_database
+
         if os.path.exists(path):
             try:
                 store = ObjectStore(path, create=True)
@@ -94,7 +101,7 @@ class State:
 
     @property
     def cache(self) -> ScanCache:
-        from rewind.snapshot.cache import ScanCache  # and all that walks a tree, which `list` does without
+        from rewind.snapshot.cache import ScanCache
 
         return ScanCache(self.derived)
 
@@ -110,7 +117,15 @@ class State:
             self._timeline = None
 
     def history(self) -> History:
+        from rewind.checkpoint.history import History
+
         return History(self.project.path("restore-history.json"))
+
+    def damage(self) -> Damage:
+        """What `validate --deep` found wrong and could not mend."""
+        from rewind.checkpoint.damage import Damage
+
+        return Damage(self.project.path(DAMAGE_FILE))
 
     @property
     def staging(self) -> str:
@@ -133,8 +148,23 @@ class State:
         try:
             if self._objects:
                 self._objects.rollback()
+                if self._objects.healed:
+                    self._note_healed(self._objects)
         except RewindError:
             self.close()
+
+    def _note_healed(self, store: ObjectStore) -> None:
+        """What was damaged has been stored anew: checkpoints that lacked it are whole again."""
+        from rewind.checkpoint.validate import missing_in
+
+        damage, store.healed = self.damage(), set()
+        damage.objects &= store.lost
+        names = list(damage.checkpoints)
+        damage.checkpoints = {name: lacks for name in names if (lacks := missing_in(self, name))}
+        try:
+            damage.save()
+        except OSError:
+            pass  # a full disk: the marks say too much, and the next healing or `validate` corrects them
 
     def is_busy(self) -> bool:
         """Whether another process holds the lock right now."""
@@ -150,10 +180,17 @@ class State:
         """Remove what a killed process left in the state directory; the lock says it is dead."""
         for name in os.listdir(self.project.state):
             if _is_dead_draft(name) or _is_abandoned(name):
-                os.unlink(self.project.path(name))
+                self._sweep_one(self.project.path(name))
         if os.path.isdir(self.staging):
             for name in os.listdir(self.staging):
                 os.unlink(os.path.join(self.staging, name))
+
+    def _sweep_one(self, path: str) -> None:
+        if path.endswith(".unfinished"):
+            from rewind.checkpoint.unfinished import remove_unfinished
+
+            remove_unfinished(path)
+        os.unlink(path)
 
     def close(self) -> None:
         for part in (self._objects, self._derived):
@@ -164,6 +201,10 @@ class State:
     # what is protected
 
     def rules(self) -> Rules:
+        from rewind.config.ignore_list import builtin_ignore_patterns
+        from rewind.snapshot import gitfiles
+        from rewind.snapshot.rules import MB, Rules
+
         s = self.settings
         home = os.fsencode(os.path.expanduser("~"))
         top = gitfiles.work_tree_top(self.root)
@@ -240,6 +281,8 @@ def _outer_ignores(root: bytes, top: bytes | None) -> list[tuple[bytes, bytes]]:
     """Git's rules from outside the project, lowest precedence first, each with our place below it."""
     if top is None:
         return []
+    from rewind.snapshot import gitfiles
+
     found = [(_below(top, root), gitfiles.info_exclude(top))]
     above = []
     folder = root

@@ -8,11 +8,43 @@ from rewind.errors import CheckpointAmbiguous, CheckpointNotFound, RewindError, 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from rewind.checkpoint.record import RecordFiles
     from rewind.store.derived import DerivedDb
 
 _SHORTEST_PREFIX = 5
-_INSERT = "INSERT OR REPLACE INTO records VALUES(?,?,?,?)"
+_ROTTEN = (TypeError, KeyError, ValueError, AttributeError)  # a row of the index that is JSON, and no record
+_INSERT = "INSERT OR REPLACE INTO records VALUES(?,?,?,?,?)"
+
+
+class Brief:
+    """What a list shows of a checkpoint: a quarter of the record, and faster to read by as much."""
+
+    FIELDS = ("sequence", "name", "created", "kind", "event", "tool", "chat", "new_bytes", "session",
+              "description")
+    __slots__ = FIELDS
+
+    def __init__(self, sequence: int, name: str, created: float, kind: str, event: str | None,
+                 tool: str | None, chat: bool, new_bytes: int, session: str | None, description: str) -> None:
+        self.sequence = sequence
+        self.name = name
+        self.created = created
+        self.kind = kind
+        self.event = event
+        self.tool = tool
+        self.chat = chat
+        self.new_bytes = new_bytes
+        self.session = session
+        self.description = description
+
+
+def brief(record: Record) -> Brief:
+    event, tool, new = record.trigger.get("event"), record.trigger.get("tool"), record.code.get("newBytes")
+    return Brief(record.sequence, record.name, record.created, record.kind,
+                 str(event) if event else None, str(tool) if tool else None,
+                 bool(record.data.get("hasTranscript")), new if isinstance(new, int) else 0,
+                 record.session, record.description)
 
 
 class Timeline:
@@ -26,8 +58,16 @@ class Timeline:
 
     def all(self) -> list[Record]:
         if self._loaded is None:
-            self._loaded = self._load()
+            try:
+                self._loaded = self._records()
+            except _ROTTEN:
+                self._derived.forget_everything()
+                self._loaded = self._records()
         return self._loaded
+
+    def _records(self) -> list[Record]:
+        known, read = self._load("summary")
+        return sorted([Record(data) for data in known] + read, key=lambda r: r.sequence)
 
     def add(self, record: Record) -> None:
         stamp = self.files.stamp(record.name)
@@ -49,22 +89,48 @@ class Timeline:
                 return Record(quickjson.loads(rows[0][2]))
         return self.all()[-1] if self.all() else None
 
-    def _load(self) -> list[Record]:
-        stamps = self.files.stamps()
-        rows = self._derived.query("SELECT name, stamp, summary FROM records")
-        fresh = [(name, text) for name, stamp, text in rows if stamps.get(name) == stamp]
-        # One call for all of them: with a thousand records this is most of `rewind list`.
+    def sweep(self) -> None:
+        """What a killed process reserved and never made a checkpoint of puts the index out of step for ever:
+        looked for, under the lock, where all records had to be looked at anyway."""
+        if self._loaded is not None:
+            self.files.sweep(self.known_names())
+
+    def known_names(self) -> set[str]:
+        """Those that were checkpoints once, by the index: such a one has lost its record, and `validate` can
+        bring that back."""
+        return {name for (name,) in self._derived.query("SELECT name FROM records")}
+
+    def briefs(self) -> list[Brief]:
+        """All of them, newest first."""
         try:
-            found = quickjson.loads("[" + ",".join(text for _, text in fresh) + "]")
+            return self._briefs()
+        except _ROTTEN:
+            self._derived.forget_everything()
+            return self._briefs()
+
+    def _briefs(self) -> list[Brief]:
+        known, read = self._load("brief")
+        found = [Brief(*values) for values in known] + [brief(record) for record in read]
+        return sorted(found, key=lambda b: b.sequence, reverse=True)
+
+    def _load(self, column: str) -> tuple[list[Any], list[Record]]:
+        """One column of the index, as far as that is in step; and the records that had to be read."""
+        stamps = self.files.stamps()
+        rows = self._derived.query(f"SELECT name, stamp, {column} FROM records")
+        fresh = [row for row in rows if stamps.get(row[0]) == row[1]]
+        # One call for all of them: with a thousand records this is much of `rewind list`.
+        try:
+            found = quickjson.loads("[" + ",".join([text for _, _, text in fresh]) + "]")
         except ValueError:
             found, fresh = [], []  # a rotten index: read the records themselves
-        records = [Record(data) for data in found]
-        indexed = {name for name, _ in fresh}
+        if len(fresh) == len(rows) == len(stamps):
+            return found, []
+        indexed = {name for name, _, _ in fresh}
         missing = [name for name in stamps if name not in indexed]
-        stale: list[tuple[object, ...]] = [(n,) for n, _, _ in rows if n not in indexed]
-        if missing or stale:
-            records += self._read(missing, stamps, stale)
-        return sorted(records, key=lambda r: r.sequence)
+        # A row whose record is damaged or lost is the only other copy of it.
+        stale: list[tuple[object, ...]] = [(n,) for n, _, _ in rows
+                                           if n not in indexed and not self.files.is_reserved(n)]
+        return found, self._read(missing, stamps, stale)
 
     def _read(self, names: list[str], stamps: dict[str, str],
               stale: list[tuple[object, ...]]) -> list[Record]:
@@ -127,4 +193,6 @@ class Timeline:
 
 
 def _row(record: Record, stamp: str) -> tuple[object, ...]:
-    return record.name, stamp, quickjson.dumps(record.data), record.sequence
+    short = brief(record)
+    return (record.name, stamp, quickjson.dumps(record.data), record.sequence,
+            quickjson.dumps([getattr(short, field) for field in Brief.FIELDS]))

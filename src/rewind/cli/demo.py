@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 summary = "a tour in seconds: a bad turn of an agent, taken back"
-examples = ("rewind demo", "rewind demo --keep            # leave the directory for a look")
+examples = ("rewind demo", "rewind demo --ui              # and then look at it on the web page",
+            "rewind demo --keep            # leave the directory for a look")
 
 
 class DemoFailed(RewindError):
@@ -33,13 +34,10 @@ class DemoFailed(RewindError):
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--keep", action="store_true", help="leave the directory, and say where it is")
-    parser.add_argument("--ui", action="store_true", help="show it on the web page (not in this version)")
+    parser.add_argument("--ui", action="store_true", help="afterwards, show it on the web page")
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.ui:
-        note("The web page comes with a later version, as the extra `ui` (pip install 'agentrewind[ui]');"
-             " the tour goes on here.")
     began = time.monotonic()
     world = World()
     tour = _Tour(world, quiet=args.json)
@@ -47,9 +45,11 @@ def run(args: argparse.Namespace) -> int:
         tour.play()
         seconds = time.monotonic() - began
         tour.farewell(seconds)
+        if args.ui and not args.json:
+            _show_page(world)
     finally:
         if args.keep:
-            note(f"To look around: cd {world.project} && REWIND_HOME={world.home}/.rewind rewind list\n"
+            note(f"To look around:\n  cd {world.project}\n  export {world.exports()}\n  rewind\n"
                  f"Everything is left in {world.top}")
         else:
             world.remove()
@@ -57,6 +57,24 @@ def run(args: argparse.Namespace) -> int:
         print_json({"ok": True, "seconds": round(seconds, 2), "steps": tour.done,
                     "directory": world.top if args.keep else None})
     return DONE
+
+
+def _show_page(world: World) -> None:
+    """Until Ctrl-C. It looks into the demo's homes; the browser that it opens stays in the person's own."""
+    from rewind.cli import ui
+    from rewind.cli.arguments import parse
+
+    was = dict(os.environ)
+    try:
+        os.environ.clear()
+        os.environ.update({**world.env(), "HOME": was.get("HOME", world.home)})
+        ui.run(parse(ui, "ui", ["-C", world.project]))
+    except (ui.UiMissing, KeyboardInterrupt) as end:
+        if isinstance(end, ui.UiMissing):
+            note(f"{end.message} {end.hint}")
+    finally:
+        os.environ.clear()
+        os.environ.update(was)
 
 
 class _Tour:

@@ -45,6 +45,13 @@ class World:
         return {**kept, "HOME": self.home, "REWIND_HOME": os.path.join(self.home, ".rewind"),
                 "CLAUDE_CONFIG_DIR": self.agent_home, "FACTORY_HOME_OVERRIDE": self.home, **more}
 
+    def exports(self) -> str:
+        """What a shell needs to see the demo's project and its conversation."""
+        import shlex
+
+        wanted = {"REWIND_HOME": os.path.join(self.home, ".rewind"), "CLAUDE_CONFIG_DIR": self.agent_home}
+        return " ".join(f"{key}={shlex.quote(value)}" for key, value in wanted.items())
+
     # what runs
 
     def rewind(self, *args: str) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from rewind.cli.progress import ProgressLine
 from rewind.cli.session import note, print_json
 from rewind.cli.style import plural, size
 from rewind.controller import Controller
-from rewind.errors import RewindError, UsageError
 from rewind.paths import open_project, rewind_home
 
 TYPE_CHECKING = False
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 summary = "protect a project, and make its first checkpoint"
 examples = ("rewind init", "rewind init --mode global     # keep the checkpoints in ~/.rewind",
-            "rewind init --trust           # use checkpoints that came with a copied project")
+            "rewind init --trust           # use what came with a copied project")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +29,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     root = os.path.realpath(args.project or os.getcwd())
-    _refuse_unwise(root)
     if args.dry_run:
         return _dry_run(args, root)
     with ProgressLine() as progress:
@@ -50,19 +48,10 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse_unwise(root: str) -> None:
-    home = os.path.realpath(rewind_home())
-    if root == home or root.startswith(home + os.sep):
-        raise UsageError(f"{root} belongs to Rewind itself.",
-                         hint="Run `rewind init` in the directory of a project.")
-    if root in ("/", os.path.realpath(os.path.expanduser("~"))):
-        raise UsageError(f"{root} is too large to be one project.",
-                         hint="Run `rewind init` in the directory of one project.")
-    if not os.path.isdir(root):
-        raise RewindError(f"There is no directory {root}", hint="Check the name, or make it first.")
-
-
 def _dry_run(args: argparse.Namespace, root: str) -> int:
+    from rewind.checkpoint.init import check_root
+
+    check_root(root, rewind_home())
     existing = open_project(root)
     if args.json:
         print_json({"root": root, "state": existing.state if existing else None,

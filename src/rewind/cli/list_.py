@@ -13,7 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
+    from rewind.checkpoint.damage import Lacks
     from rewind.checkpoint.record import Record
+    from rewind.checkpoint.timeline import Brief
     from rewind.controller import Controller
 
 summary = "show the checkpoints, newest first"
@@ -31,28 +33,36 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     controller = open_controller(args)
-    records = controller.list_checkpoints(backups=args.all, session=args.session)
-    detail(plural(len(records), "checkpoint"))
+    if args.json or sys.stdout.isatty():
+        count = _show(controller, args)
+    else:
+        count = _print_lines(controller.list_briefs(backups=args.all, session=args.session),
+                             controller.incomplete())
+    detail(plural(count, "checkpoint"))
     for name, error in controller.state.timeline.damaged.items():
         note(f"warning: {name} is left out: {error.message}")
-    if args.json:
-        print_json({"checkpoints": [_json(r) for r in records]})
-    elif not records:
+    if not count and not args.json:
         _print_none(args.session)
-    elif sys.stdout.isatty():
-        with paged(args):
-            _print_table(controller, records, records if args.all else records[:_SHOWN])
-    else:
-        _print_lines(records)
     return 0
 
 
-def _json(record: Record) -> dict[str, object]:
+def _show(controller: Controller, args: argparse.Namespace) -> int:
+    records = controller.list_checkpoints(backups=args.all, session=args.session)
+    if args.json:
+        incomplete = controller.incomplete()
+        print_json({"checkpoints": [_json(r, incomplete.get(r.name)) for r in records]})
+    elif records:
+        with paged(args):
+            _print_table(controller, records, records if args.all else records[:_SHOWN])
+    return len(records)
+
+
+def _json(record: Record, lacks: Lacks | None) -> dict[str, object]:
     return {"name": record.name, "createdAt": record.created_at, "kind": record.kind,
             "description": record.description, "trigger": record.trigger,
             "hasTranscript": bool(record.data.get("hasTranscript")), "sessionId": record.session,
             "fileCount": record.code.get("fileCount"), "totalSize": record.code.get("totalSize"),
-            "newBytes": record.code.get("newBytes")}
+            "newBytes": record.code.get("newBytes"), "incomplete": lacks.text if lacks else None}
 
 
 def _print_none(session: str | None) -> None:
@@ -64,33 +74,39 @@ def _print_none(session: str | None) -> None:
         note("`rewind save` makes one.")
 
 
-def _why(record: Record) -> str:
+def _why(kind: str, event: str | None, tool: str | None) -> str:
     """What it was made for, in a word or two."""
-    event = record.trigger.get("event")
-    if record.kind in ("backup", "initial") or not event:
-        return record.kind
-    return str(_EVENTS.get(event) or record.trigger.get("tool") or event)[:12]
+    if kind in ("backup", "initial") or not event:
+        return kind
+    return (_EVENTS.get(event) or tool or event)[:12]
 
 
-def _print_lines(records: list[Record]) -> None:
+def _print_lines(rows: list[Brief], incomplete: dict[str, Lacks]) -> int:
     """For a pipe: fixed columns, and nothing that has to be found out first."""
     now = time.time()
     number = 0
     lines = []
-    for record in records:
-        kind = record.kind
-        number += kind != "backup"
-        place = number if kind != "backup" else ""
-        chat = "chat" if record.data.get("hasTranscript") else ""
-        lines.append(f"{place:>4}  {record.name}  {age(record.created, now):>12}"
-                     f"  {safe(_why(record)):<8}  {chat:<4}  {size(record.code.get('newBytes') or 0):>7} new"
-                     f"  {safe(record.description)}".rstrip())
-    print("\n".join(lines))
+    for row in rows:
+        place = ""
+        if row.kind != "backup":
+            number += 1
+            place = str(number)
+        why = safe(_why(row.kind, row.event, row.tool))
+        chat = "chat" if row.chat else ""
+        text = safe(row.description)
+        if incomplete and row.name in incomplete:
+            text = f"incomplete: {incomplete[row.name].text}  {text}"
+        lines.append(f"{place:>4}  {row.name}  {age(row.created, now):>12}  {why:<8}  {chat:<4}"
+                     f"  {size(row.new_bytes):>7} new  {text}".rstrip())
+    if lines:
+        print("\n".join(lines))
+    return len(rows)
 
 
 def _print_table(controller: Controller, records: list[Record], rows: list[Record]) -> None:
+    from rewind.checkpoint.timeline import brief
     from rewind.cli.list_table import print_table
 
-    print_table(controller, rows, [_why(record) for record in rows])
+    print_table(controller, rows, [_why(b.kind, b.event, b.tool) for b in map(brief, rows)])
     if len(rows) < len(records):
         note(f"… and {plural(len(records) - len(rows), 'older checkpoint')}; `rewind list --all` shows all.")

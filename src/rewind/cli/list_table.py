@@ -40,6 +40,7 @@ def print_table(controller: Controller, rows: list[Record], why: list[str]) -> N
         "new": [f"{size(r.code.get('newBytes') or 0)} new" for r in rows],
     }
     room = _fit(columns)
+    incomplete = controller.incomplete()
     paint = style_for(sys.stdout)
     widths = {key: max(map(cells, column)) for key, column in columns.items()}
     for at, record in enumerate(rows):
@@ -48,7 +49,10 @@ def print_table(controller: Controller, rows: list[Record], why: list[str]) -> N
             gap = " " * (widths[key] - cells(column[at]))
             text = gap + column[at] if key in _TO_THE_RIGHT else column[at] + gap
             parts.append(paint(text, _STYLES[key]) if key in _STYLES and text.strip() else text)
-        print(_GAP.join([*parts, cut(safe(record.description), room)]).rstrip())
+        text = safe(record.description)
+        if record.name in incomplete:
+            text = f"incomplete: {incomplete[record.name].text}  {text}"
+        print(_GAP.join([*parts, cut(text, room)]).rstrip())
 
 
 def _fit(columns: dict[str, list[str]]) -> int:

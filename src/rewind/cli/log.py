@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 
 from rewind.cli.arguments import project_paths
 from rewind.cli.changed import lines
+from rewind.cli.list_table import cut
 from rewind.cli.pager import add_pager_option, paged
 from rewind.cli.patch import for_terminal, patch
 from rewind.cli.session import note, open_controller, print_json
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from rewind.checkpoint.file_log import Step
+    from rewind.checkpoint.file_log import LogEntry
     from rewind.cli.patch import Line
     from rewind.cli.style import Paint
     from rewind.controller import Controller
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 summary = "show which checkpoints changed a file, and after which prompt"
 examples = ("rewind log src/app.py", "rewind log src/app.py --patch   # with what changed",
             "rewind log docs --json")
+_AFTER = "After: "  # how the hook at the end of a turn begins a description
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,83 +42,98 @@ def run(args: argparse.Namespace) -> int:
     controller = open_controller(args)
     path = (project_paths([args.path], controller.project) or [b""])[0]
     damaged: dict[str, RewindError] = {}
-    steps = _checked(controller.log(path, damaged), path)
+    entries = _checked(controller.log(path, damaged), path)
     if args.json:
-        print_json({**path_json(path), "changes": [_json(step, args.patch) for step in steps]})
+        print_json({**path_json(path), "changes": [_json(entry, args.patch) for entry in entries]})
     else:
         with paged(args):
-            _print(controller, steps, args.patch)
+            _print(controller, entries, args.patch)
     for name, error in damaged.items():
         note(f"warning: {name} is left out: {error.message}")
     return 0
 
 
-def _checked(steps: Iterator[Step], path: bytes) -> Iterator[Step]:
+def _checked(entries: Iterator[LogEntry], path: bytes) -> Iterator[LogEntry]:
     from rewind.checkpoint.file_log import PathNeverSeen
     from rewind.cli.style import shown
 
     seen = False
-    for step in steps:
+    for entry in entries:
         seen = True
-        yield step
+        yield entry
     if not seen:
         raise PathNeverSeen(path=shown(path))
 
 
-def _print(controller: Controller, steps: Iterator[Step], with_patch: bool) -> None:
+def _print(controller: Controller, entries: Iterator[LogEntry], with_patch: bool) -> None:
     paint = style_for(sys.stdout)
     numbers = {r.name: n for n, r in enumerate(controller.list_checkpoints(), 1)}
     now = time.time()
-    for step in steps:
-        record = step.record
-        print(f"{numbers.get(record.name, ''):>4}  {paint(record.name, 'cyan')}"
-              f"  {age(record.created, now):>13}  {_amount(step):<18}  {safe(record.description)}".rstrip())
-        if step.prompt:
-            print(paint(_prompt(step), "dim"))
+    for entry in entries:
+        record = entry.record
+        facts = f"{age(record.created, now):>11}  {_amount(entry):<12}"
+        head = f"{numbers.get(record.name, ''):>4}  {record.name}  {facts}  {_description(entry)}".rstrip()
+        print(_fitted(head).replace(record.name, paint(record.name, "cyan"), 1))
+        if entry.prompt:
+            print(paint(_fitted(_prompt(entry)), "dim"))
         if with_patch:
-            for line in _patch(step):
+            for line in _patch(entry):
                 print(for_terminal(line, paint) if sys.stdout.isatty() else _as_text(line, paint))
             print()
+
+
+def _fitted(text: str) -> str:
+    """One line of a terminal; in a pipe all of it."""
+    return cut(text, shutil.get_terminal_size().columns - 1) if sys.stdout.isatty() else text
+
+
+def _description(entry: LogEntry) -> str:
+    """Unless it is that of a hook, and says no more than the line with the prompt below it."""
+    text = safe(entry.record.description)
+    said = text[len(_AFTER):].rstrip("… ")
+    if entry.prompt and text.startswith(_AFTER) and safe(entry.prompt.text).startswith(said):
+        return ""
+    return text
 
 
 def _as_text(line: Line, paint: Paint) -> str:
     return line[1].decode("utf-8", "surrogateescape")
 
 
-def _prompt(step: Step) -> str:
-    assert step.prompt is not None
-    text = safe(step.prompt.text)
-    text = text if len(text) <= 70 else text[:69] + "…"
-    return f"{'':<6}after turn {step.prompt.turn} of {step.prompt.session_id[:8]}: {text}"
+def _prompt(entry: LogEntry) -> str:
+    assert entry.prompt is not None
+    text = safe(entry.prompt.text)
+    text = text if len(text) <= 200 else text[:199] + "…"
+    return f"{'':<6}after turn {entry.prompt.turn} of {entry.prompt.session_id[:8]}: {text}"
 
 
-def _counts(step: Step) -> tuple[int, int]:
-    known = [one.counts for one in step.compared() if one.counts]
+def _counts(entry: LogEntry) -> tuple[int, int]:
+    known = [one.counts for one in entry.compared() if one.counts]
     return sum(i for i, _ in known), sum(d for _, d in known)
 
 
-def _amount(step: Step) -> str:
-    text = lines(*_counts(step))
-    if len(step.changes) > 1:
-        return f"{text} in {plural(len(step.changes), 'file')}".strip().removeprefix("in ")
-    word = "" if step.status == "modified" and text else step.status
+def _amount(entry: LogEntry) -> str:
+    text = lines(*_counts(entry))
+    if len(entry.changes) > 1:
+        return f"{text} in {plural(len(entry.changes), 'file')}".strip().removeprefix("in ")
+    word = "" if entry.status == "modified" and text else entry.status
     return " ".join(part for part in (word, text) if part)
 
 
-def _patch(step: Step) -> Iterator[Line]:
-    for path, old, new in step.changes:
-        yield from patch(path, old, new, step.read_old, step.read_new)
+def _patch(entry: LogEntry) -> Iterator[Line]:
+    for path, old, new in entry.changes:
+        yield from patch(path, old, new, entry.read_old, entry.read_new)
 
 
-def _json(step: Step, with_patch: bool) -> dict[str, Any]:
-    record, prompt = step.record, step.prompt
-    inserted, deleted = _counts(step)
+def _json(entry: LogEntry, with_patch: bool) -> dict[str, Any]:
+    record, prompt = entry.record, entry.prompt
+    inserted, deleted = _counts(entry)
     found: dict[str, Any] = {
         "checkpoint": record.name, "createdAt": record.created_at, "kind": record.kind,
-        "description": record.description, "trigger": record.trigger, "status": step.status,
+        "description": record.description, "trigger": record.trigger, "status": entry.status,
         "insertions": inserted, "deletions": deleted,
-        "files": [path_json(path) for path, _, _ in step.changes],
+        "files": [path_json(path) for path, _, _ in entry.changes],
         "prompt": prompt and {"session_id": prompt.session_id, "turn": prompt.turn, "text": prompt.text}}
     if with_patch:
-        found["patch"] = "".join(text.decode("utf-8", "replace") + "\n" for _, text in _patch(step))
+        found["patch"] = "".join(text.decode("utf-8", "replace") + "\n" for _, text in _patch(entry))
     return found

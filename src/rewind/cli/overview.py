@@ -8,10 +8,12 @@ from rewind.cli.main import load_command
 from rewind.cli.style import style_for
 from rewind.cli.topic import TOPICS
 
-_HEAD = "Rewind is a time machine for AI coding agents: checkpoints of your project, and a safe way back."
+_HEAD = """Rewind is a time machine for AI coding agents: checkpoints of your project,
+and a safe way back."""
 _TAIL = """A checkpoint is named by its full name, `last`, `prev`, a number (1 = newest)
-or a unique beginning. `rewind help COMMAND` shows a command's options and examples,
-`rewind help TOPIC` how things hang together: {topics}."""
+or a unique beginning. `rewind help COMMAND` shows a command's options and
+examples, `rewind help TOPIC` how things hang together. Topics:
+  {topics}"""
 
 
 def overview(groups: tuple[tuple[str, tuple[str, ...]], ...]) -> str:

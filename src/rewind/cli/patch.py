@@ -117,8 +117,8 @@ def _directory(found: Comparison) -> bytes:
 def quoted(path: bytes) -> bytes:
     """A name as git writes it: in quotes when something in it would break the line."""
     try:
-        path.decode()
-        plain = not any(byte in _ESCAPES or byte < 0x20 or byte == 0x7F for byte in path)
+        # Also what only turns the direction of writing, say, or begins a line in some programs.
+        plain = path.decode().isprintable() and not any(byte in _ESCAPES for byte in path)
     except UnicodeDecodeError:
         plain = False
     if plain:

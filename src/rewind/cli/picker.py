@@ -6,8 +6,8 @@ import os
 import sys
 import time
 
-from rewind.checkpoint.step import BOTH, CHAT, CODE, plan_step, take_step
-from rewind.checkpoint.story import CHECKPOINT, NOW, PROMPT, SESSION, tell
+from rewind.checkpoint.step import BOTH, CHAT, CODE
+from rewind.checkpoint.story import CHECKPOINT, NOW, PROMPT, SESSION
 from rewind.cli.progress import ProgressLine
 from rewind.cli.restored import print_plan, tell_chat, tell_restored
 from rewind.cli.session import note
@@ -41,13 +41,10 @@ def _open(project: str | None) -> Controller:
     try:
         return Controller(project)
     except NotInitialised:
-        from rewind.cli.init import _refuse_unwise
-
         root = os.path.realpath(project or os.getcwd())
         print(f"This directory is not protected by Rewind yet: {safe(root)}")
         if not _yes("Protect it now?"):
             raise _Enough
-        _refuse_unwise(root)
         with ProgressLine() as progress:
             return Controller.init(root, progress=progress)[0]
 
@@ -81,7 +78,7 @@ class _Picker:
         """Until something was done, or the person has seen enough."""
         show = True
         while True:
-            self.items = tell(self.controller.state).items if show else self.items
+            self.items = self.controller.story().items if show else self.items
             numbers = self._list(show)
             answer = _ask("Number, text to filter, m for more, q to quit:")
             show = True
@@ -161,12 +158,12 @@ class _Picker:
                 raise _Enough
             return None
         try:
-            step = plan_step(self.controller.state, item, intent)
+            step = self.controller.plan_step(item, intent)
             _show(step)
             if not _yes("Go ahead?"):
                 return None
             with ProgressLine() as progress:
-                taken = take_step(self.controller.state, step, progress=progress)
+                taken = self.controller.take_step(step, progress=progress)
         except RewindError as error:
             print(f"{self.paint('error:', 'red')} {safe(error.message)}")
             print(f"{self.paint('hint:', 'cyan')} {error.hint}")

@@ -57,10 +57,9 @@ def _load_app() -> Any:
 
 def _start(app: Any, project: str | None) -> int:
     from rewind.cli.clipboard import copy
-    from rewind.cli.init import _refuse_unwise
-    from rewind.cli.terminal import is_light
+    from rewind.cli.theme import light_wanted, remember_light
 
-    command = app.run(app.Host(project, copy, _refuse_unwise, is_light()))
+    command = app.run(app.Host(project, copy, light_wanted(), remember_light))
     if command:
         note("Go on with:")
         print(f"  {command}")

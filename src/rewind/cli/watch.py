@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 
 from rewind import quickjson
 from rewind.cli.changed import amount
+from rewind.cli.diffstat import cells
+from rewind.cli.list_table import cut
 from rewind.cli.session import note, open_controller
 from rewind.cli.style import safe, style_for
 from rewind.errors import RewindError
@@ -130,15 +133,20 @@ class Watcher:
 
 
 def _line(event: Event) -> str:
+    """On a terminal one line of it: the text in the middle gives way."""
     paint = style_for(sys.stdout)
     now = paint(time.strftime("%H:%M:%S"), "dim")
     if event["event"] == "turn":
-        text = safe(event["prompt"])
-        text = text if len(text) <= 90 else text[:89] + "…"
-        return (f"{now}  {paint('prompt'.ljust(10), 'bold')}  {event['session_id'][:8]}"
-                f"  turn {event['turn']}: {text}")
+        head = f"{event['session_id'][:8]}  turn {event['turn']}: "
+        return f"{now}  {paint('prompt'.ljust(10), 'bold')}  {head}{_fitted(event['prompt'], head)}"
     changes = event["changes"]
-    what = "" if not changes or not changes["files"] else "  " + paint(
-        f"({amount(changes['insertions'], changes['deletions'], changes['files'])})", "dim")
-    return (f"{now}  checkpoint  {paint(event['checkpoint'], 'cyan')}  {safe(event['description'])}"
-            f"{what}").rstrip()
+    what = "" if not changes or not changes["files"] else (
+        f"  ({amount(changes['insertions'], changes['deletions'], changes['files'])})")
+    text = _fitted(event["description"], f"{event['checkpoint']}  {what}")
+    name = paint(event["checkpoint"], "cyan")
+    return f"{now}  checkpoint  {name}  {text}{paint(what, 'dim') if what else ''}".rstrip()
+
+
+def _fitted(text: str, beside: str) -> str:
+    room = shutil.get_terminal_size().columns - 1 - cells(f"HH:MM:SS  checkpoint  {beside}")
+    return cut(safe(" ".join(text.split())), max(20, room) if sys.stdout.isatty() else 1000)

@@ -11,7 +11,7 @@ import os
 from rewind.config.settings import BY_KEY, GROUPS, shown, unknown
 from rewind.config.strictjson import invalid, read_object
 from rewind.errors import StateUnwritable
-from rewind.files import make_private_dir, write_atomic
+from rewind.files import make_private_dir, sweep_drafts, write_atomic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ def _write(file: str, found: dict[str, Any], project: bool) -> None:
     try:
         if not project:
             make_private_dir(os.path.dirname(target))
+            sweep_drafts(target)
         write_atomic(target, text.encode())
     except OSError as error:
         raise StateUnwritable(reason=error.strerror, path=target) from None

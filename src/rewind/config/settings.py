@@ -156,6 +156,10 @@ SETTINGS = (
             "The number of branches above which a warning says how to clean up.", high=1_000_000),
     Setting("branches.archiveAfterDays", "number", 0,
             "Branches untouched for this many days are archived (0: never).", high=YEARS_100),
+    Setting("ui.theme", "choice", "auto",
+            "The colours of the terminal UI: by the terminal's background, or always light or dark.",
+            choices=("auto", "light", "dark"),
+            user_only="how your screen looks is your choice"),
 )
 
 BY_KEY = {setting.key: setting for setting in SETTINGS}

@@ -12,14 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-_VERSION = 5
+_VERSION = 6
 _SCHEMA = (
     # One row per directory of the project; `docs/format.md` explains the columns.
     "CREATE TABLE dirs (path BLOB PRIMARY KEY, env BLOB, sig BLOB, out_env BLOB, tree BLOB,"
     " files INTEGER, bytes INTEGER, uncovered INTEGER, marks BLOB, special INTEGER)",
     "CREATE INDEX IF NOT EXISTS special ON dirs (path) WHERE special",
     "CREATE TABLE stats (path BLOB PRIMARY KEY, rows BLOB)",
-    "CREATE TABLE records (name TEXT PRIMARY KEY, stamp TEXT, summary TEXT, sequence INTEGER)",
+    "CREATE TABLE records (name TEXT PRIMARY KEY, stamp TEXT, summary TEXT, sequence INTEGER,"
+    " brief TEXT)",
     "CREATE INDEX IF NOT EXISTS newest ON records (sequence)",
     "CREATE TABLE transcripts (path TEXT PRIMARY KEY, stamp TEXT, summary TEXT)",
     # Where each turn of a transcript begins, how far it was read, and what a turn did to the files.
@@ -88,6 +89,9 @@ class DerivedDb:
 
     def close(self) -> None:
         self._db.close()
+
+    def is_sound(self) -> bool:
+        return self.query("PRAGMA integrity_check(1)") == [("ok",)]
 
     def query(self, statement: str, values: tuple[object, ...] = ()) -> list[Any]:
         """Rows, or none at all when the file is damaged: it is only a shortcut."""

@@ -9,7 +9,7 @@ from textual.theme import Theme
 from rewind.tui.dialog import BOX
 from rewind.tui.host import Host
 from rewind.tui.timeline_screen import TimelineScreen
-from rewind.tui.working import Working
+from rewind.tui.working import Failure, Working
 
 _DARK = Theme("rewind-dark", primary="#4f8fd0", secondary="#8a6fc0", accent="#5fb3b3", success="#6aaf6a",
               warning="#d0a040", error="#d06060", foreground="#d8dce4", background="#12151b",
@@ -50,6 +50,15 @@ class RewindApp(App[str]):
 
     def turn_light(self, light: bool) -> None:
         self.theme = (_LIGHT if light else _DARK).name
+
+    def choose_light(self, light: bool) -> None:
+        """The person's choice, for the next time, too."""
+        self.turn_light(light)
+        try:
+            if self.host.remember:
+                self.host.remember(light)
+        except Exception as error:
+            self.notify(f"This cannot be remembered: {Failure(error).message}", severity="warning")
 
     def action_leave(self) -> None:
         if isinstance(self.screen, Working):

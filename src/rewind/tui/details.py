@@ -7,6 +7,7 @@ import os
 from rich.text import Text
 
 from rewind.checkpoint.code_for import code_at_prompt
+from rewind.checkpoint.standing import standing_on
 from rewind.checkpoint.story import CHECKPOINT, NOW, PROMPT, SESSION
 from rewind.checkpoint.turn_codes import TurnCodes
 from rewind.errors import RewindError
@@ -14,7 +15,7 @@ from rewind.transcript.turn_blocks import Limits
 from rewind.transcript.turn_index import open_turns
 from rewind.transcript.turn_pages import read_turns
 from rewind.tui.difftext import Changed, changed
-from rewind.tui.words import clock, one_line, plural, safe
+from rewind.tui.words import clock, from_home, one_line, plural, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,8 +45,9 @@ def span_of(controller: Controller, item: Item) -> Span:
     if item.kind == CHECKPOINT and item.record:
         before = next((r for r in records if r.sequence < item.record.sequence), None)
         return Span(before.name, item.record.name) if before else Span(None, None, "The first checkpoint.")
-    if item.kind == NOW and records:
-        return Span(records[0].name, None)
+    base = standing_on(controller.state)
+    if item.kind == NOW and base:
+        return Span(base.name, None)
     return Span(None, None, "There is nothing to compare here.")
 
 
@@ -91,7 +93,8 @@ def _add_files(controller: Controller, item: Item, text: Text) -> None:
     except RewindError as error:
         text.append(f"\n{error.message}\n", "red").append(error.hint, "dim")
         return
-    title = "Since the last checkpoint" if item.kind == NOW else "Files"
+    since = "the last checkpoint" if span.old == controller.find("last").name else span.old
+    title = f"Since {since}" if item.kind == NOW else "Files"
     text.append(f"\n{title}  ", "bold").append(found.summary()).append("\n")
     for line in found.counts:
         text.append(line).append("\n")
@@ -158,7 +161,7 @@ def _checkpoint(controller: Controller, item: Item, text: Text) -> None:
 
 
 def _now(controller: Controller, item: Item, text: Text) -> None:
-    text.append("The project as it is now\n", "bold").append(f"{controller.project.root}\n", "dim")
+    text.append("The project as it is now\n", "bold").append(f"{from_home(controller.project.root)}\n", "dim")
 
 
 _HEAD = {SESSION: _session, PROMPT: _prompt, CHECKPOINT: _checkpoint, NOW: _now}

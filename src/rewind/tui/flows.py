@@ -5,12 +5,12 @@ from __future__ import annotations
 from rich.text import Text
 
 from rewind.checkpoint.running import TurnRunning
-from rewind.checkpoint.step import CODE, plan_step, take_step
+from rewind.checkpoint.step import CODE
 from rewind.errors import ChangedSincePlan
 from rewind.tui.dialog import Ask, Confirm, Tell
 from rewind.tui.intent_dialog import ChooseIntent
 from rewind.tui.outcome import Outcome, about_files, about_notes
-from rewind.tui.words import one_line, plan_lines, plan_sum, plural
+from rewind.tui.words import from_home, one_line, plan_lines, plan_sum, plural
 from rewind.tui.working import Failure, Working
 
 TYPE_CHECKING = False
@@ -73,12 +73,12 @@ async def go_back(app: RewindApp, item: Item) -> bool:
     if intent is None:
         return False
     step: Step | None = await do(app, "Working out the plan…",
-                                 lambda controller, _: plan_step(controller.state, item, intent))
+                                 lambda controller, _: controller.plan_step(item, intent))
     if step is None or not await app.push_screen_wait(Confirm("The plan", _step_lines(step), "Go back")):
         return False
     taken: Taken | None = await insist(
         app, "Going back…",
-        lambda controller, progress, force: take_step(controller.state, step, force=force, progress=progress))
+        lambda controller, progress, force: controller.take_step(step, force=force, progress=progress))
     if taken is None:
         return False
     app.go_on = taken.resume or app.go_on
@@ -94,7 +94,8 @@ def _step_lines(step: Step) -> list[Text]:
         lines += [Text.assemble(("  > ", "cyan"), _short(text)) for text in step.prompts[:5]]
         lines += [Text(f"  … and {len(step.prompts) - 5} more", "dim")] if len(step.prompts) > 5 else []
     if step.code:
-        lines.append(Text.assemble(("Code  ", "bold"), plan_sum(step.code)))
+        already = f"is already as in {step.code.checkpoint}"
+        lines.append(Text.assemble(("Code  ", "bold"), already if step.code.empty else plan_sum(step.code)))
         lines += [Text("  ").append(line) for line in plan_lines(step.code)]
     else:
         lines.append(Text.assemble(("Code  ", "bold"), "stays as it is"))
@@ -169,14 +170,12 @@ async def protect(app: RewindApp) -> bool:
     from rewind.controller import Controller
 
     root = app.host.root
-    question = "Shall Rewind protect this directory? It makes the first checkpoint now."
-    if not await app.push_screen_wait(Confirm("Not protected yet", [Text(root, "bold"), Text(question)],
-                                              "Protect it", "No")):
+    question = [Text(from_home(root), "bold"),
+                Text("Shall Rewind protect this directory? It makes the first checkpoint now.")]
+    if not await app.push_screen_wait(Confirm("Not protected yet", question, "Protect it", "No")):
         return False
 
     def init(progress: Progress) -> bool:
-        if app.host.check_root:
-            app.host.check_root(root)
         Controller.init(root, progress=progress)[0].close()
         return True
 

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 class Host:
     def __init__(self, project: str | None = None, copy: Callable[[str], object] | None = None,
-                 check_root: Callable[[str], None] | None = None, light: bool = False) -> None:
+                 light: bool = False, remember: Callable[[bool], object] | None = None) -> None:
         self.project = project
         self.copy = copy
-        self.check_root = check_root
-        self.light = light  # the terminal's background
+        self.light = light  # the terminal's background, or what the person chose
+        self.remember = remember
 
     @property
     def root(self) -> str:

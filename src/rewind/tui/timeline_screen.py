@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 
 from rich.text import Text
 from textual import events, on, work
@@ -14,7 +13,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Footer, Input, Static
 
-from rewind.checkpoint.story import NOW, SESSION, stamp, tell
+from rewind.checkpoint.story import NOW, SESSION
 from rewind.errors import NotInitialised
 from rewind.tui import flows
 from rewind.tui.details import preview
@@ -23,7 +22,7 @@ from rewind.tui.help import help_lines
 from rewind.tui.outcome import Outcome
 from rewind.tui.rows import rows_of
 from rewind.tui.timeline import Timeline
-from rewind.tui.words import one_line, plural
+from rewind.tui.words import from_home, one_line, plural
 from rewind.tui.working import Failure
 
 TYPE_CHECKING = False
@@ -64,7 +63,8 @@ class TimelineScreen(Screen[None]):
         yield Static(id="warning")
         with Horizontal(id="main"):
             with Vertical(id="left"):
-                yield Input(placeholder="words to look for", id="filter", compact=True)
+                # Not selected when it gets the focus: the next letter would replace the one that opened it.
+                yield Input(placeholder="words to look for", id="filter", compact=True, select_on_focus=False)
                 yield Timeline()
             with VerticalScroll(id="right"):
                 yield Static(id="preview")
@@ -141,7 +141,7 @@ class TimelineScreen(Screen[None]):
     def _new_stamp(self) -> str:
         try:
             with self.app.host.open() as controller:
-                return stamp(controller.state)
+                return controller.story_stamp()
         except Exception:
             return ""  # whatever is wrong, the next thing that the person does tells it
 
@@ -151,6 +151,8 @@ class TimelineScreen(Screen[None]):
     def moved(self, event: Timeline.Moved) -> None:
         if self._pause:
             self._pause.stop()
+        if self.story is None:
+            return
         if event.item is None:
             self._tell(Text("Nothing matches." if self.filter else "There is nothing yet.", "dim"))
             self._shown = None
@@ -226,7 +228,7 @@ class TimelineScreen(Screen[None]):
         self.begin()
 
     def action_theme(self) -> None:
-        self.app.turn_light(not self.app.current_theme.name.endswith("light"))
+        self.app.choose_light(self.app.current_theme.dark)
 
     def action_quit(self) -> None:
         self.app.exit(self.app.go_on)
@@ -265,11 +267,11 @@ class TimelineScreen(Screen[None]):
 
 
 def _read(controller: Controller, progress: object) -> tuple[Story, str, str, dict[str, Any] | None]:
-    state = controller.state
-    return tell(state), stamp(state), controller.project.root, controller.interrupted()
+    # The stamp first: what comes while the story is told makes it told again.
+    stamp = controller.story_stamp()
+    return controller.story(), stamp, controller.project.root, controller.interrupted()
 
 
 def _from_the_end(path: str, most: int) -> str:
-    home = os.path.realpath(os.path.expanduser("~"))
-    path = one_line("~" + path[len(home):] if path.startswith(home + os.sep) else path)
+    path = from_home(path)
     return path if len(path) <= most else "…" + path[1 - most:]

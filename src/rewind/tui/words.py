@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from rich.text import Text
@@ -54,6 +55,12 @@ def path(name: bytes) -> str:
     return one_line(name.decode("utf-8", "backslashreplace")) or "?"
 
 
+def from_home(folder: str) -> str:
+    """As people write it: ~ for their home."""
+    home = os.path.realpath(os.path.expanduser("~"))
+    return one_line("~" + folder[len(home):] if folder.startswith(home + os.sep) else folder)
+
+
 def explain(reason: str) -> str:
     return _REASONS.get(reason, reason)
 
@@ -73,7 +80,7 @@ def plan_lines(plan: RestorePlan, most: int = 500) -> list[Text]:
     foreign = set(plan.foreign)
     lines = [_line("+" if name in fresh else "~", "green" if name in fresh else "yellow", name,
                    "changed since the last checkpoint" if name in foreign else "") for name in plan.written]
-    lines += [_line("−", "red", name, "not in any checkpoint yet" if name in foreign else "")
+    lines += [_line("−", "red", name, "newer than the last checkpoint" if name in foreign else "")
               for name in plan.deleted]
     lines += [_line("=", "dim", kept.path, f"kept: {explain(kept.reason)}") for kept in plan.kept]
     if len(lines) > most:
