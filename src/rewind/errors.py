@@ -119,7 +119,16 @@ class StoreDamaged(RewindError):
     """The store is damaged: {what}"""
 
     exit_code = DAMAGED
-    hint = "Run `rewind validate --deep` to see which checkpoints are affected."
+    hint = ("Run `rewind validate --deep` to see which checkpoints are affected; with `--repair` it brings"
+            " back what has another copy.")
+
+
+class CheckpointIncomplete(RewindError):
+    """{checkpoint} is incomplete, so nothing was touched: {lacks}"""
+
+    exit_code = DAMAGED
+    hint = ("`rewind restore {checkpoint} --skip-missing` restores the rest;"
+            " `rewind validate --deep --repair` looks for other copies of what is missing.")
 
 
 class StoreUnavailable(RewindError):
@@ -134,6 +143,13 @@ class FormatTooNew(RewindError):
 
     exit_code = FAILED
     hint = "Upgrade Rewind, then try again."
+
+
+class FileNotThere(RewindError):
+    """There is no file {file}"""
+
+    exit_code = FAILED
+    hint = "Check the name; a path is relative to where you stand."
 
 
 class ArchiveRefused(RewindError):

@@ -37,6 +37,27 @@ def make_private_dir(path: str) -> None:
             raise
 
 
+def make_durable_dir(path: str) -> None:
+    """The same, and a power cut does not take it: what is durable in a directory goes with the directory."""
+    above = os.path.dirname(path)
+    if not os.path.isdir(above):
+        make_durable_dir(above)
+    make_private_dir(path)
+    fsync_dir(above)
+
+
+def chmod_no_follow(name: bytes, mode: int, dir_fd: int) -> None:
+    """The mode of a directory; never that of what a link in its place leads to. It need not be readable."""
+    if os.chmod in os.supports_follow_symlinks:
+        os.chmod(name, mode, dir_fd=dir_fd, follow_symlinks=False)
+        return
+    fd = os.open(name, os.O_PATH | os.O_DIRECTORY | _NO_FOLLOW, dir_fd=dir_fd)
+    try:
+        os.chmod(f"/proc/self/fd/{fd}", mode)  # Linux has no other way to name what is open like this
+    finally:
+        os.close(fd)
+
+
 def fsync_dir(path: str) -> None:
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -51,10 +72,30 @@ def write_all(fd: int, data: bytes | memoryview) -> None:
         view = view[os.write(fd, view):]
 
 
+def draft_of(path: str) -> str:
+    """Under which name this process writes what is to replace `path`."""
+    folder, name = os.path.split(path)
+    return os.path.join(folder, f".{name}.{os.getpid()}.tmp")
+
+
+def sweep_drafts(path: str, suffix: str = ".tmp") -> None:
+    """What killed processes left of their attempts to replace this very file. For directories that are not
+    ours; the state directory is swept as a whole."""
+    folder, name = os.path.split(path)
+    prefix = f".{name}."
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    for found in names:
+        pid = found[len(prefix):-len(suffix)]
+        if found == f"{prefix}{pid}{suffix}" and pid.isdigit() and process_start(int(pid)) is None:
+            _unlink_quietly(os.path.join(folder, found))
+
+
 def write_atomic(path: str, data: bytes, *, mode: int = PRIVATE_FILE, sync: bool = True) -> None:
     """Replace `path` by a file with these bytes; a crash leaves the old one or the new one."""
-    folder, name = os.path.split(path)
-    temp = os.path.join(folder, f".{name}.{os.getpid()}.tmp")
+    folder, temp = os.path.dirname(path), draft_of(path)
     fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_FOLLOW, mode)
     try:
         try:

@@ -49,7 +49,9 @@ def is_state_path(path: bytes) -> bool:
 
 
 def rewind_home() -> str:
-    return os.path.abspath(os.environ.get("REWIND_HOME") or os.path.expanduser("~/.rewind"))
+    """A relative `REWIND_HOME` is one in the home directory: in the current one, a repository could bring it
+    along, with the list of stores that are trusted in it."""
+    return os.path.abspath(os.path.join(os.path.expanduser("~"), os.environ.get("REWIND_HOME") or ".rewind"))
 
 
 def project_state(root: str) -> str:

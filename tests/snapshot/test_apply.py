@@ -344,3 +344,25 @@ def test_special_mode_bits_come_back(bench: Bench) -> None:
                        Change("mkdir", b"shared", folder(0o1777), None))
     assert done.failed == []
     assert [mode_of(bench.root / n) for n in ("tool", "secret", "shared")] == [0o4755, 0, 0o1777]
+
+
+def test_a_closed_directory_swapped_for_a_link_does_not_hand_its_new_mode_on(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the look at its mode and the change of it."""
+    from rewind.files import chmod_no_follow
+
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    outside.chmod(0o500)
+    (tmp_path / "closed").symlink_to(outside)
+    fd = os.open(tmp_path, os.O_RDONLY)
+    try:
+        with pytest.raises(OSError):
+            chmod_no_follow(b"closed", 0o777, fd)
+        assert stat.S_IMODE(outside.stat().st_mode) == 0o500
+        (tmp_path / "real").mkdir(mode=0o000)
+        chmod_no_follow(b"real", 0o700, fd)
+        assert stat.S_IMODE((tmp_path / "real").stat().st_mode) == 0o700
+    finally:
+        os.close(fd)
+        outside.chmod(0o700)

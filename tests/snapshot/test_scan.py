@@ -10,7 +10,7 @@ import stat
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 import pytest
 
@@ -72,15 +72,28 @@ class Scanner:
         self.derived.close()
 
 
+def in_folder(name: bytes, dir_fd: Optional[int]) -> bytes:
+    """The path of a name in an open directory."""
+    if dir_fd is None:
+        return name
+    if os.path.isdir("/proc/self/fd"):
+        folder = os.readlink(b"/proc/self/fd/%d" % dir_fd)
+    else:
+        import fcntl
+
+        folder = fcntl.fcntl(dir_fd, 50, bytes(1024)).rstrip(b"\0")  # F_GETPATH of macOS
+    return os.path.join(folder, name)
+
+
 @pytest.fixture
 def look(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scanner]:
     (tmp_path / "state").mkdir()
     scanner = Scanner(project, tmp_path / "state")
     read = read_file
 
-    def counted(path: bytes, *args: Any) -> Any:
-        scanner.reads.append(path[len(os.fsencode(project)) + 1:])
-        return read(path, *args)
+    def counted(path: bytes, sink: Any, seen: Any = None, dir_fd: Optional[int] = None) -> Any:
+        scanner.reads.append(in_folder(path, dir_fd)[len(os.path.realpath(os.fsencode(project))) + 1:])
+        return read(path, sink, seen, dir_fd)
 
     monkeypatch.setattr(scanning, "read_file", counted)
     yield scanner
@@ -368,11 +381,11 @@ def before_reading(monkeypatch: pytest.MonkeyPatch, name: bytes, action: Callabl
     read: Callable[..., Any] = vars(scanning)["read_file"]
     waiting = [True]
 
-    def meddled(path: bytes, *args: Any) -> Any:
+    def meddled(path: bytes, sink: Any, seen: Any = None, dir_fd: Optional[int] = None) -> Any:
         if os.path.basename(path) == name and waiting:
             waiting.pop()
-            action(path)
-        return read(path, *args)
+            action(in_folder(path, dir_fd))
+        return read(path, sink, seen, dir_fd)
 
     monkeypatch.setattr(scanning, "read_file", meddled)
 

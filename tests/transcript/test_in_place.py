@@ -74,7 +74,18 @@ def test_a_history_that_cannot_be_written_keeps_the_file_as_it_was(path: Path, t
                                                                   backup: Path) -> None:
     with pytest.raises(OSError):
         cut_in_place(path, Cut(talk.offset(3)), backup, note=full_disk)
-    assert nothing_done(path, talk, backup)
+    assert path.read_bytes() == talk.bytes() and only(path)
+    # It may have been written all the same, and only not be known to be durable: what it names is kept.
+    assert backup.read_bytes() == talk.bytes()
+
+
+def test_a_backup_that_the_history_names_is_kept_when_the_file_cannot_be_replaced(
+        path: Path, talk: ClaudeTalk, backup: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(in_place.os, "replace", full_disk)
+    with pytest.raises(OSError):
+        cut_in_place(path, Cut(talk.offset(3)), backup)
+    assert path.read_bytes() == talk.bytes() and only(path)
+    assert backup.read_bytes() == talk.bytes()
 
 
 def test_the_client_resumes_the_same_as_of_a_fork(path: Path, talk: ClaudeTalk, backup: Path) -> None:

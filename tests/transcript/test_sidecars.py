@@ -44,6 +44,13 @@ def test_settings_that_cannot_be_read_are_left_out(tmp_path: Path, text: str) ->
     assert not (tmp_path / "b.settings.json").exists()
 
 
+def test_what_could_not_be_copied_is_told(tmp_path: Path) -> None:
+    source = write_settings(tmp_path, {"model": "m"})
+    assert copy_sidecars(source, str(tmp_path / "b.jsonl"), profile_named("droid")) == []
+    (said,) = copy_sidecars(source, str(tmp_path / "missing" / "b.jsonl"), profile_named("droid"))
+    assert "a.settings.json could not be copied" in said
+
+
 def test_claude_has_nothing_beside_its_transcripts(tmp_path: Path) -> None:
     source = write_settings(tmp_path, {"a": 1})
     copy_sidecars(source, str(tmp_path / "b.jsonl"), profile_named("claude"))

@@ -39,7 +39,9 @@ class Branches:
         return data
 
     def save(self) -> None:
-        write_atomic(self.path, quickjson.dump_file(self.data))
+        from rewind.checkpoint.seal import sealed
+
+        write_atomic(self.path, quickjson.dump_file(sealed(self.data)))
 
     @property
     def all(self) -> list[dict[str, Any]]:

@@ -6,22 +6,24 @@ import os
 import time
 
 from rewind.agents.registry import is_under_root, profile_named
+from rewind.checkpoint.backup_sums import sum_of
 from rewind.checkpoint.branches import Branches, new_branch
 from rewind.checkpoint.chat_links import body_of, links_of, snapshot_of
 from rewind.checkpoint.conversation import write_out
+from rewind.checkpoint.unfinished import Unfinished
 from rewind.checkpoint.which_session import recorded_session
 from rewind.errors import RewindError
-from rewind.files import PRIVATE_FILE, make_private_dir
+from rewind.files import PRIVATE_FILE, draft_of, make_private_dir
 from rewind.transcript.cursor import place_in
 from rewind.transcript.cut import Cut, resolve_cut
 from rewind.transcript.find import SessionFile, began_in
-from rewind.transcript.fork import check_resumable, write_fork
+from rewind.transcript.fork import check_resumable, new_session_id, temp_of, write_fork
 from rewind.transcript.in_place import rewrite
 from rewind.transcript.index import read_index
-from rewind.transcript.lines import TranscriptNotFound, open_transcript
+from rewind.transcript.lines import TranscriptNotFound, identity_of, open_transcript
 from rewind.transcript.liveness import SessionInUse, why_open
-from rewind.transcript.names import is_session_id, session_id_of
-from rewind.transcript.sidecars import INDEX, add_to_index, update_index
+from rewind.transcript.names import SUFFIX, is_session_id, session_id_of
+from rewind.transcript.sidecars import INDEX, add_to_index, sidecar_paths, update_index
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ class ChatPlan:
         self.original = original
         self.source = source
         self.cut = cut
+        self.identity: tuple[int, int] | None = None  # of the file that was checked: no other one is read
         self.turns: int | None = None  # how many are kept, where that is known already
         self.notes: list[str] = []
 
@@ -69,7 +72,7 @@ class ChatPlan:
 
     def check(self) -> None:
         """Whether the agent could go on from there; better said before anything is restored."""
-        with open_transcript(self.source) as file:
+        with open_transcript(self.source, self.identity) as file:
             check_resumable(file, self.profile, self.cut)
 
     @property
@@ -95,10 +98,11 @@ def plan_of_record(state: State, record: Record) -> ChatPlan:
         raise NoConversation(checkpoint=record.name)
     profile = profile_named(str(data.get("agent")), state.project.home)
     original = checked_path(profile, data)
-    source, offset = _source(state, record, data, original)
+    source, offset, identity = _source(state, record, data, original, profile)
     plan = ChatPlan(profile, original, source, Cut(0))
+    plan.identity = identity
     try:
-        with open_transcript(source) as file:
+        with open_transcript(source, identity) as file:
             plan.cut = resolve_cut(file, profile, offset, record.trigger)
     except BaseException:
         plan.close()
@@ -129,18 +133,31 @@ def check_ours(profile: Profile, path: str) -> None:
         raise NotOurs(path=path, agent=profile.title, root=session_root(profile) or "an agent's home")
 
 
-def _source(state: State, record: Record, data: dict[str, Any], original: str) -> tuple[str, int]:
-    """The file to read and where the checkpoint ends in it."""
+def _source(state: State, record: Record, data: dict[str, Any], original: str,
+            profile: Profile) -> tuple[str, int, tuple[int, int] | None]:
+    """The file to read, where the checkpoint ends in it, and which file it was."""
     cursor = data.get("cursor")
     if isinstance(cursor, dict):
         try:
             with open_transcript(original) as file:
-                place = place_in(file, cursor)
+                identity = identity_of(file)
+                # Once more, now that it is open: a link to elsewhere may have taken its place meanwhile.
+                ours = is_under_root(profile, original) and _is_still(original, identity)
+                place = place_in(file, cursor) if ours else None
         except RewindError:
             place = None
         if place is not None:
-            return original, place
-    return _from_store(state, record, original)
+            return original, place, identity
+    path, offset = _from_store(state, record, original)
+    return path, offset, None
+
+
+def _is_still(path: str, identity: tuple[int, int]) -> bool:
+    try:
+        info = os.stat(path)
+    except OSError:
+        return False
+    return identity == (info.st_dev, info.st_ino)
 
 
 def _from_store(state: State, record: Record, original: str) -> tuple[str, int]:
@@ -219,11 +236,16 @@ def make_fork(state: State, plan: ChatPlan, note: Note) -> Done:
         Branches(state).add(branch)
         note({"fork": {key: branch[key] for key in ("sessionId", "path", "agent", "size", "header")}})
 
-    fork = write_fork(plan.source, plan.profile, plan.cut, original=plan.original, appears=appears)
+    session_id = new_session_id()
+    path = os.path.join(folder, session_id + SUFFIX)
+    beside = [draft_of(sidecar) for sidecar in sidecar_paths(path, plan.profile)]
+    with Unfinished(state.project, temp_of(path), *beside):
+        fork = write_fork(plan.source, plan.profile, plan.cut, original=plan.original, session_id=session_id,
+                          appears=appears, identity=plan.identity)
     note_in_index(plan.profile, Branches(state).find(fork.session_id) or {})
     done.fork = {"session_id": fork.session_id, "path": fork.path, "title": fork.title,
                  "resume": resume_command(state, plan.profile, fork.session_id, fork.path)}
-    done.notes = plan.notes
+    done.notes = plan.notes + fork.notes
     return done
 
 
@@ -275,9 +297,11 @@ def rewrite_in_place(state: State, plan: ChatPlan, note: Note, *, force: bool) -
     done = Done()
     done.backup = free_backup_name(state, plan.original) if os.path.lexists(plan.original) else None
     fields = {"backup": done.backup, "path": plan.original, "agent": plan.profile.name}
-    rewrite(plan.original, plan.source, plan.profile, plan.cut, done.backup,
-            lambda: note({"transcript_backup": fields}))
-    note({"transcript_backup": {**fields, "made": stamp_of(plan.original)}})
+    with Unfinished(state.project, temp_of(plan.original)):
+        rewrite(plan.original, plan.source, plan.profile, plan.cut, done.backup,
+                lambda: note({"transcript_backup": fields}), plan.identity)
+    note({"transcript_backup": {**fields, "made": stamp_of(plan.original),
+                                **(sum_of(done.backup) if done.backup else {})}})
     if os.path.exists(os.path.join(os.path.dirname(plan.original), INDEX)):
         update_index(os.path.dirname(plan.original), plan.session_id,
                      {"modified": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

@@ -114,6 +114,8 @@ def _continues(state: State, file: BinaryIO, session_id: str, header: int, end: 
     if known is None:
         return None
     try:
+        if state.objects.lost and _lacks_something(state.objects, known):
+            return None  # a chain that is damaged is not continued
         for link in links_of(state.objects, known):
             at = header + link.end
             if (at <= end and link.data["head"] == head_of(file, header, at)
@@ -122,6 +124,10 @@ def _continues(state: State, file: BinaryIO, session_id: str, header: int, end: 
     except StoreDamaged:
         pass  # then it is stored anew
     return None
+
+
+def _lacks_something(store: ObjectStore, body: bytes) -> bool:
+    return any(store.lost.intersection([link.oid, *link.pieces]) for link in links_of(store, body))
 
 
 def _latest_link(state: State, session_id: str) -> bytes | None:
@@ -143,16 +149,23 @@ def _count_lines(file: BinaryIO, start: int, end: int) -> int:
 
 
 def _write_gz(path: str, target: str, end: int) -> None:
-    """The whole of it, for a checkpoint that is an archive. Deterministic: no name, no time."""
+    """The whole of it, for a checkpoint that is an archive."""
+    fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
+    try:
+        write_gz(path, fd, end)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def write_gz(path: str, fd: int, end: int) -> None:
+    """The first `end` bytes of a transcript, deterministic: no name, no time."""
     import gzip
 
-    with open_transcript(path) as file, open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL,
-                                                     PRIVATE_FILE), "wb") as raw:
-        with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=6) as out:
-            for at in range(0, end, CHUNK):
-                out.write(read_at(file, at, min(CHUNK, end - at)))
-        raw.flush()
-        os.fsync(raw.fileno())
+    with open_transcript(path) as file, open(os.dup(fd), "wb") as raw, \
+            gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=6) as out:
+        for at in range(0, end, CHUNK):
+            out.write(read_at(file, at, min(CHUNK, end - at)))
 
 
 # reading it back
@@ -194,6 +207,9 @@ def _write_out_gz(state: State, record: Record, fd: int) -> None:
                     break
                 write_all(fd, piece)
                 left -= len(piece)
+            # At its end, and not before, gzip compares the checksum.
+            if file.read(1):
+                raise StoreDamaged(what=f"{path} is longer than its record says")
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise StoreDamaged(what=f"{path} does not unpack ({error})")
     except FileNotFoundError:

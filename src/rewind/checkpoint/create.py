@@ -56,11 +56,17 @@ def capture(state: State, rules: Rules, progress: Progress | None = None) -> Dra
 
 def _sweep_leftovers(state: State, snapshot: Snapshot) -> None:
     """Temporary names of an earlier restore that was killed; the lock says that nobody uses them."""
-    for path in snapshot.temps:
-        try:
-            os.unlink(os.path.join(state.root, path))
-        except OSError:
-            pass  # a directory by that name is not ours
+    if not snapshot.temps:
+        return
+    from rewind.snapshot.folders import Folders
+
+    with Folders(state.root) as folders:
+        for path in snapshot.temps:
+            folder, name = os.path.split(path)
+            try:
+                os.unlink(name, dir_fd=folders.fd(folder))
+            except OSError:
+                pass  # a directory by that name is not ours
 
 
 def _put_rules(state: State, rules: Rules, store: ObjectStore) -> bytes:
@@ -103,6 +109,7 @@ def write_record(state: State, draft: Draft, kind: str, description: str,
         state.objects.commit()
         state.objects.settle(state.on_shared_disk)
     newest = state.timeline.newest()
+    state.timeline.sweep()
     record = new_record(state, newest, kind, description, draft.code,
                         {"trigger": trigger or {}, "hasTranscript": chat is not None,
                          "transcript": chat.data if chat else None})

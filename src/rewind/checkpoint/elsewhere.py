@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 
+from rewind.checkpoint import restore as going_back
+from rewind.checkpoint.missing import leave_out_missing
 from rewind.checkpoint.plan import plan_restore
 from rewind.checkpoint.source import Source
-from rewind.errors import PathNotFound, RewindError
+from rewind.errors import PathNotFound, RewindError, StoreDamaged
 from rewind.snapshot.apply import Applier
 from rewind.snapshot.change import Paths
 from rewind.snapshot.tree import EMPTY, Tree
@@ -28,26 +30,37 @@ def _only_held_our_state(change: Change, source: Source) -> bool:
 
 
 def write_elsewhere(state: State, record: Record, target: str, paths: list[bytes] | None,
-                    progress: Progress | None = None) -> list[bytes]:
-    """The paths that could not be written are in the error; what was written is returned."""
+                    progress: Progress | None = None, left_out: list[bytes] | None = None) -> list[bytes]:
+    """The paths that could not be written are in the error; what was written is returned. A checkpoint that
+    is not whole is refused, unless `left_out` is there to take what is missing."""
     root = os.path.realpath(target)
     if os.path.exists(root) and (not os.path.isdir(root) or os.listdir(root)):
         raise RewindError(f"{target} is not an empty directory.",
                           hint="Name a directory that is empty or does not exist yet.")
     os.makedirs(root, exist_ok=True)
     with Source(state, record) as source:
+        source.skip_missing = left_out is not None
+        if record.code.get("lost") and left_out is None:
+            raise going_back.incomplete(state, record) or AssertionError
+
         def now(oid: bytes) -> Tree:
             return EMPTY
 
         plan = plan_restore(record.name, record.tree, source.tree, _NOTHING, now,
                             lambda path, entry: False, Paths(paths), state.rules().hidden)
         plan.changes = [c for c in plan.changes if not _only_held_our_state(c, source)]
+        if left_out is not None:
+            leave_out_missing(source, plan)
+            left_out += [kept.path for kept in plan.conflicts]
         if paths and not plan.changes:
             raise PathNotFound(checkpoint=record.name, path=os.fsdecode(paths[0]))
         # Staged inside the target: it may be on another disk than our state.
         staging = os.path.join(root, f".rewind-tmp-{os.getpid()}")
         applier = Applier(os.fsencode(root), source.blobs, staging, 0, progress)
-        applier.prepare(plan.changes)
+        try:
+            applier.prepare(plan.changes)
+        except StoreDamaged as error:
+            raise going_back.incomplete(state, record) or error
         done = applier.run(plan.changes)
     if done.failed:
         path, reason = done.failed[0]

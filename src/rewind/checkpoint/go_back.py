@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 def restore_checkpoint(state: State, record: Record, *, mode: str, paths: list[bytes] | None,
                        expected: RestorePlan | None, in_place: bool, force: bool, skip_backup: bool,
-                       progress: Progress | None) -> Restored:
+                       progress: Progress | None, skip_missing: bool = False) -> Restored:
     if mode not in ("both", "code", "chat"):
         raise UsageError(f"There is no mode {mode}.", hint="It is `both`, `code` or `chat`.")
     with contextlib.ExitStack() as stack:
@@ -68,7 +68,7 @@ def restore_checkpoint(state: State, record: Record, *, mode: str, paths: list[b
         else:
             result = going_back.restore(state, record, paths=paths, expected=expected, force=force,
                                         skip_backup=skip_backup, progress=progress,
-                                        position=record.sequence, chat=step)
+                                        position=record.sequence, chat=step, skip_missing=skip_missing)
         result.chat = step.done if step else None
         result.lacks_chat = failed
         result.notes = notes + (result.chat.notes if result.chat else [])

@@ -45,7 +45,9 @@ class History:
     def save(self) -> None:
         self.data["entries"] = self.data["entries"][-_MAX_STEPS:]
         self.data["redo"] = self.data["redo"][-_MAX_STEPS:]
-        write_atomic(self.path, quickjson.dump_file(self.data))
+        from rewind.checkpoint.seal import sealed
+
+        write_atomic(self.path, quickjson.dump_file(sealed(self.data)))
 
     @property
     def position(self) -> int | None:
@@ -92,8 +94,10 @@ class History:
                 "checkpoint": checkpoint, "backup_checkpoint": backup, "transcript_backup": None,
                 "fork": None, "paths": paths, "position_before": self.position, "in_progress": True}
 
-    def finish(self, entry: dict[str, Any], position: int | None, *, partial: bool) -> None:
-        """The step is done: a restore or undo can be redone later, a redo is used up."""
+    def finish(self, entry: dict[str, Any], position: int | None, *, partial: bool,
+               failed: bool = False) -> None:
+        """The step is done: a restore or undo can be redone later, a redo is used up. Where something failed,
+        the same `undo` or `redo` must lead to the same place when it is repeated."""
         entry["in_progress"] = False
         entry.pop("chat", None)
         first = entry.pop("resumes", None)
@@ -103,11 +107,13 @@ class History:
             for part in ("transcript_backup", "fork"):
                 entry[part] = first.get(part) or entry.get(part)
         if entry["action"] == "redo":
-            entry["redone"] = self.redo.pop()
+            entry["redone"] = None if failed else self.redo.pop()
         elif entry["backup_checkpoint"] or entry.get("transcript_backup"):
             self._push_redo(entry["backup_checkpoint"] or "", entry["position_before"], entry.get("paths"),
                             _way_forward(entry))
-        if not partial:
+        if failed and entry["action"] == "undo" and position is not None:
+            self.data["position"] = position + 1  # right after it: the next one earlier is the same again
+        elif not partial and not (failed and entry["action"] == "redo"):
             self.data["position"] = position
         self.save()
 
@@ -160,6 +166,13 @@ class History:
         entry.setdefault("undo_backup", backup)
         if not entry.get("in_progress"):
             entry["in_progress"] = entry["undoing"] = True
+        self.save()
+
+    def keep_for_another_try(self, entry: dict[str, Any]) -> None:
+        """Taken back but for some paths: it stays the last step, and the next `undo-restore` goes on with it.
+        It is not called interrupted, as nothing may ever mend it, and hooks would wait for that."""
+        entry["in_progress"] = False
+        entry.pop("undoing", None)
         self.save()
 
     def finish_undo_restore(self, undone: dict[str, Any], backup: str | None,

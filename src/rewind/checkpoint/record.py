@@ -197,6 +197,9 @@ class RecordFiles:
 
     def write(self, record: Record) -> None:
         """The record makes the checkpoint exist, so its content must be durable before this."""
+        from rewind.checkpoint.seal import sealed  # not for `list`
+
+        record.data = sealed(record.data)
         write_atomic(self.path(record.name), record.encode())
         fsync_dir(self.folder)
 
@@ -224,6 +227,10 @@ class RecordFiles:
         except FileNotFoundError:
             return []
 
+    def is_reserved(self, name: str) -> bool:
+        """Whether there is a directory of this name, with a record in it or not."""
+        return os.path.isdir(f"{self.folder}/{name}")
+
     def stamp(self, name: str) -> str:
         """Text that changes with the file; empty when there is none."""
         try:
@@ -234,8 +241,16 @@ class RecordFiles:
 
     def stamps(self) -> dict[str, str]:
         """Name -> stamp, for every record there is."""
-        found = ((name, self.stamp(name)) for name in self._names() if is_name(name))
-        return {name: stamp for name, stamp in found if stamp}
+        # `stamp` in one loop, for there may be ten thousand of them.
+        found = {}
+        for name in self._names():
+            try:
+                st = os.stat(f"{self.folder}/{name}/{METADATA}")
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            if is_name(name):
+                found[name] = f"{st.st_mtime_ns} {st.st_size} {st.st_ino}"
+        return found
 
     def delete(self, name: str) -> None:
         """The metadata goes first: from then on the checkpoint does not exist."""
@@ -247,8 +262,8 @@ class RecordFiles:
                 continue
         os.rmdir(folder)
 
-    def sweep(self) -> None:
+    def sweep(self, kept: set[str]) -> None:
         """Remove what a killed process left: directories that never became a checkpoint."""
         for name in os.listdir(self.folder) if os.path.isdir(self.folder) else ():
-            if is_name(name) and not os.path.exists(self.path(name)):
+            if is_name(name) and name not in kept and not os.path.exists(self.path(name)):
                 self.delete(name)

@@ -6,12 +6,16 @@ import contextlib
 import os
 
 from rewind.checkpoint.create import capture, write_record
+from rewind.checkpoint.damage import Lacks
+from rewind.checkpoint.missing import leave_out_missing
 from rewind.checkpoint.plan import IN_THE_WAY, MAX_CHANGES, NOT_EMPTY, Kept, RestorePlan, plan_restore
 from rewind.checkpoint.source import Source
+from rewind.checkpoint.standing import standing_on
 from rewind.errors import (
     PARTIAL,
     BackupFailed,
     ChangedSincePlan,
+    CheckpointIncomplete,
     NoRestoreToUndo,
     PathNotFound,
     RewindError,
@@ -69,6 +73,11 @@ class Restored:
     def complete(self) -> bool:
         return not self.remaining and not self.lacks_chat
 
+    @property
+    def failed(self) -> bool:
+        """Something could not be done that the plan had: to be mended, and the same command repeated."""
+        return len(self.remaining) > len(self.plan.conflicts)
+
 
 def plan_only(state: State, record: Record, paths: list[bytes] | None,
               leaving: Record | None = None) -> RestorePlan:
@@ -103,7 +112,8 @@ def restore(state: State, record: Record, *, action: str = "restore",
             paths: list[bytes] | None = None, expected: RestorePlan | None = None,
             force: bool = False, skip_backup: bool = False, leaving: Record | None = None,
             progress: Progress | None = None, position: int | None = None,
-            chat: ChatStep | None = None, wanted: dict[str, Any] | None = None) -> Restored:
+            chat: ChatStep | None = None, wanted: dict[str, Any] | None = None,
+            skip_missing: bool = False) -> Restored:
     """Bring the tree (or the given paths) back to the checkpoint. The caller holds the lock.
 
     `leaving` is the checkpoint that the last step had restored, when this one takes it back; `chat` does
@@ -113,11 +123,26 @@ def restore(state: State, record: Record, *, action: str = "restore",
     with contextlib.ExitStack() as stack:
         source = stack.enter_context(Source(state, record))
         look_back = stack.enter_context(Source(state, leaving)) if leaving else None
-        ready = _get_ready(state, source, paths, progress, look_back, force,
-                           None if force else expected)
+        source.skip_missing = skip_missing
+        try:
+            if record.code.get("lost") and not skip_missing:
+                raise StoreDamaged(what=f"{record.name} is not whole")
+            ready = _get_ready(state, source, paths, progress, look_back, force,
+                               None if force else expected)
+        except StoreDamaged as error:
+            raise incomplete(state, record) or error
         stack.callback(ready.draft.close)
         return _apply(state, source, ready, action=action, paths=paths,
                       skip_backup=skip_backup, position=position, chat=chat, wanted=wanted)
+
+
+def incomplete(state: State, record: Record) -> CheckpointIncomplete | None:
+    """What to say when a checkpoint cannot be restored because it is known to lack something."""
+    lacks = state.damage().checkpoints.get(record.name)
+    lost = record.code.get("lost")
+    if not lacks and isinstance(lost, int):
+        lacks = Lacks(lost, [])
+    return CheckpointIncomplete(checkpoint=record.name, lacks=lacks.text) if lacks else None
 
 
 class _Ready:
@@ -177,7 +202,7 @@ def _plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Sn
     """Look and plan until every path that the plan touches is captured, whatever the rules say."""
     wanted = Paths(paths)
     record = source.record
-    then_rules = source.rules()
+    then_rules = _rules_then(source, rules)
     for _ in range(_PATIENCE):
         snapshot = look(rules)
         plan = plan_restore(record.name, record.tree, source.tree, snapshot.root, snapshot.tree,
@@ -188,7 +213,18 @@ def _plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Sn
         rules = rules.forcing(plan.unknown)
     plan.kept += [Kept(path, "not-captured", conflict=True) for path in plan.unknown]
     _spare_repositories(state.root, plan)
+    if source.skip_missing:
+        leave_out_missing(source, plan)
     return plan, snapshot
+
+
+def _rules_then(source: Source, now: Rules) -> Rules:
+    try:
+        return source.rules()
+    except StoreDamaged:
+        if not source.skip_missing:
+            raise
+        return now
 
 
 def _most_changes(record: Record, snapshot: Snapshot) -> int:
@@ -218,7 +254,12 @@ def _skipped(state: State, source: Source, then: Rules, now: Rules,
 
     def read_then(folder: bytes, name: bytes) -> bytes:
         entry = entry_at(source.tree, source.record.tree, folder + b"/" + name if folder else name)
-        return source.blobs.get(entry.ref) if entry and entry.kind == b"f" else b""
+        try:
+            return source.blobs.get(entry.ref) if entry and entry.kind == b"f" else b""
+        except StoreDamaged:
+            if not source.skip_missing:
+                raise
+            return b""
 
     def read_now(folder: bytes, name: bytes) -> bytes:
         return read_ignore_file(state.root, folder, name)
@@ -264,17 +305,24 @@ def _check_named(source: Source, snapshot: Snapshot, wanted: Paths) -> None:
 
 
 def _foreign(state: State, plan: RestorePlan, snapshot: Snapshot) -> list[bytes]:
-    """Planned paths that changed since the newest checkpoint: work that only the backup will hold."""
+    """Planned paths that changed since the last checkpoint: work that only the backup will hold."""
     newest = state.timeline.newest()
-    if not plan.changes or newest is None:
-        return []
     try:
-        with Source(state, newest) as last:
-            changed = {path for path, _, _ in differences(
-                last.record.tree, last.tree, snapshot.root, snapshot.tree, Paths())}
+        found = _changed_since(state, newest, plan, snapshot) if newest and plan.changes else set()
+        # After a step back the newest is another state than the one that we stand on.
+        if not found or any(record.tree == snapshot.root for record in state.timeline.all()):
+            return []
+        base = standing_on(state)
+        return sorted(found & _changed_since(state, base, plan, snapshot) if base else found)
     except StoreDamaged:
         return []  # a remark for the person; a damaged checkpoint must not stand in the way of a sound one
-    return sorted(c.path for c in plan.changes if c.path in changed)
+
+
+def _changed_since(state: State, record: Record, plan: RestorePlan, snapshot: Snapshot) -> set[bytes]:
+    with Source(state, record) as source:
+        changed = {path for path, _, _ in differences(
+            record.tree, source.tree, snapshot.root, snapshot.tree, Paths())}
+    return changed & {change.path for change in plan.changes}
 
 
 def _refuse_if_changed(expected: RestorePlan, plan: RestorePlan) -> None:
@@ -308,9 +356,9 @@ def _apply(state: State, source: Source, ready: _Ready, *, action: str, paths: l
         if chat:
             chat(lambda fields: history.note(entry, fields))
     except (RewindError, OSError) as error:
-        history.finish(entry, position, partial=bool(paths))
+        history.finish(entry, position, partial=bool(paths), failed=True)
         raise ChatNotRestored(reason=getattr(error, "strerror", None) or error)
-    history.finish(entry, position, partial=bool(paths))
+    history.finish(entry, position, partial=bool(paths), failed=result.failed)
     return result
 
 
@@ -425,7 +473,10 @@ def _take_back(state: State, source: Source, ready: _Ready, paths: list[bytes] |
         result.backup = _write_backup(state, ready.draft, source.record)
         history.begin_undo_restore(entry, result.backup.name)
         _run(state, source, ready.applier, result, paths)
+    forward = chat(entry, history.save)
+    if result.failed:
+        history.keep_for_another_try(entry)
+        return result
     # Until this line the entry is still there: killed before it, undo-restore starts again.
-    history.finish_undo_restore(entry, result.backup.name if result.backup else None,
-                                chat(entry, history.save))
+    history.finish_undo_restore(entry, result.backup.name if result.backup else None, forward)
     return result

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 KEPT_NEWEST = 20
 _HOUR, _DAY = 3600.0, 86400.0
+_UNKNOWN = b""  # among what is reached: something that is lost, and so is what it pointed at
 _FILL = 0.8  # over the cap, collect down to this part of it
 
 
@@ -146,10 +147,12 @@ def collect(state: State, records: list[Record], progress: Progress | None = Non
     for record in records:  # records first: one that exists must never point at nothing
         state.files.delete(record.name)
         result.deleted.append(record.name)
-    state.files.sweep()
+    deleted = state.objects.last_deleted()  # also by one that was killed in the middle of it
+    state.files.sweep({name for name in state.timeline.known_names() if name > deleted})
     sweep_kept_chats(state)
     state.cache.forget_trees_not_in(live)
-    state.objects.delete(oid for oid in state.objects.ids() if oid not in live)
+    if _UNKNOWN not in live:
+        state.objects.delete(oid for oid in state.objects.ids() if oid not in live)
     state.objects.give_back_space()
     state.close()
     result.freed = max(0, before - disk_use(state))
@@ -198,13 +201,18 @@ def _mark_tree(store: ObjectStore, root: bytes, live: set[bytes], added: list[by
             continue
         live.add(oid)
         added.append(oid)
+        if oid in store.lost:
+            live.add(_UNKNOWN)
+            continue
         for entry in Tree.decode(store.get(oid)).entries.values():
             if entry.kind == DIR:
                 pending.append(entry.ref)
             elif entry.kind in (FILE, CHUNKED) and entry.ref not in live:
                 live.add(entry.ref)
                 added.append(entry.ref)
-                if entry.kind == CHUNKED:
+                if entry.kind == CHUNKED and entry.ref in store.lost:
+                    live.add(_UNKNOWN)
+                elif entry.kind == CHUNKED:
                     fresh = [o for _, o in decode_pieces(store.get(entry.ref)) if o not in live]
                     live.update(fresh)
                     added.extend(fresh)
@@ -216,10 +224,15 @@ def _mark_chat(store: ObjectStore, record: Record, live: set[bytes], added: list
     if header is None or body is None:
         return
     found = [] if header in live else [header]
-    for link in links_of(store, body):
-        if link.oid in live:
-            break
-        found += [link.oid, *(p for p in link.pieces if p not in live)]
+    try:
+        for link in links_of(store, body):
+            if link.oid in live:
+                break
+            found += [link.oid, *(p for p in link.pieces if p not in live)]
+    except StoreDamaged:
+        if not store.lost:
+            raise  # `validate` has not seen it yet
+        live.add(_UNKNOWN)
     live.update(found)
     added.extend(found)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from _thread import get_ident  # `threading` is slow to load
 
 from rewind.checkpoint.record import ARCHIVE
 from rewind.errors import ArchiveRefused, StoreDamaged
 from rewind.snapshot.rules import Rules
-from rewind.snapshot.tree import Tree
+from rewind.snapshot.tree import MISSING, Tree
 from rewind.store.objects import ObjectStore, remove_database
 
 TYPE_CHECKING = False
@@ -22,17 +23,21 @@ if TYPE_CHECKING:
 class Source:
     """`with Source(state, record) as source:` gives trees, blobs and the rules of that moment."""
 
-    def __init__(self, state: State, record: Record) -> None:
+    def __init__(self, state: State, record: Record, blobs: Blobs | None = None) -> None:
+        """`blobs` stand for the object store, where that one itself is in doubt."""
         self.record = record
         self._state = state
         self._temporary: ObjectStore | None = None
         self._trees: dict[bytes, Tree] = {}
+        self._instead = blobs
         self.blobs: Blobs
+        self.skip_missing = False  # go on without what is damaged; the caller tells what that is
+        self.lost_trees: set[bytes] = set()
 
     def __enter__(self) -> Source:
         if self.record.format == "archive":
             self._temporary = self._unpack()
-        self.blobs = self._temporary or self._state.objects
+        self.blobs = self._temporary or self._instead or self._state.objects
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
@@ -44,8 +49,18 @@ class Source:
     def tree(self, oid: bytes) -> Tree:
         tree = self._trees.get(oid)
         if tree is None:
-            tree = self._trees[oid] = Tree.decode(self.blobs.get(oid))
+            tree = self._trees[oid] = self._read_tree(oid)
         return tree
+
+    def _read_tree(self, oid: bytes) -> Tree:
+        try:
+            return Tree.decode(self.blobs.get(oid))
+        except StoreDamaged:
+            if not self.skip_missing or oid == self.record.tree:
+                raise
+            # Nothing is known of what was in it, so nothing in it is written or deleted.
+            self.lost_trees.add(oid)
+            return Tree({}, MISSING)
 
     def rules(self) -> Rules:
         try:
@@ -60,8 +75,9 @@ class Source:
         path = self._state.files.path(self.record.name, ARCHIVE)
         if not os.path.exists(path):
             raise StoreDamaged(what=f"{path} is missing")
-        store = ObjectStore(self._state.project.path(f"temporary-{os.getpid()}-{self.record.name}.db"),
-                            create=True)
+        # Threads of the page's server may look at the same one.
+        name = f"temporary-{os.getpid()}-{get_ident()}-{self.record.name}.db"
+        store = ObjectStore(self._state.project.path(name), create=True)
         try:
             found = read_snapshot(path, store, allow_links_out=True, max_bytes=1 << 50)
             if found.root != self.record.tree:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rewind.checkpoint import retention
 from rewind.checkpoint.source import Source
+from rewind.checkpoint.standing import position_of, standing_on
 from rewind.snapshot.change import Paths, differences
 from rewind.snapshot.listing import uncovered
 from rewind.snapshot.rules import MB
@@ -29,8 +30,8 @@ class Status:
         history = state.history()
         self.interrupted: dict[str, Any] | None = history.interrupted()
         self.can_redo = bool(history.redo)
-        self.position = _at(self.shown, history.position)
-        self.base = self.position or _last_state(self.shown)
+        self.position = position_of(state)
+        self.base = standing_on(state)
         self.changes = _changes(state, self.base, snapshot)
         self.disk = retention.disk_use(state)
         self.cap = int(state.settings.get("storage.maxSizeMb") * MB)
@@ -47,15 +48,6 @@ class Status:
     @property
     def protected_over_cap(self) -> bool:
         return self.protected is not None and self.protected > self.cap
-
-
-def _at(shown: list[Record], position: int | None) -> Record | None:
-    return next((r for r in shown if r.sequence == position), None)
-
-
-def _last_state(shown: list[Record]) -> Record | None:
-    """The newest checkpoint of this very project: an imported one says nothing about its state."""
-    return next((r for r in shown if not r.data.get("imported")), None)
 
 
 def _changes(state: State, base: Record | None,

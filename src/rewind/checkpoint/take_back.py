@@ -10,11 +10,13 @@ from rewind import quickjson
 from rewind.agents.registry import is_under_root, profile_named
 from rewind.checkpoint.branches import Branches
 from rewind.checkpoint.chat import BACKUPS, check_ours, free_backup_name, note_in_index, stamp_of
+from rewind.checkpoint.unfinished import Unfinished
 from rewind.checkpoint.which_session import recorded_session
 from rewind.errors import RewindError
-from rewind.files import make_private_dir, read_bounded, write_atomic
+from rewind.files import draft_of, make_private_dir, read_bounded, write_atomic
 from rewind.transcript.cursor import header_length
 from rewind.transcript.entries import entry_of
+from rewind.transcript.fork import temp_of
 from rewind.transcript.in_place import copy_whole, put_back, same_bytes
 from rewind.transcript.lines import events_forward, open_transcript, size_of
 from rewind.transcript.liveness import SessionInUse, is_open, why_open
@@ -106,7 +108,8 @@ def _change_places(state: State, rewritten: dict[str, Any], result: TakenBack, n
         return {**fields, "backup": rewritten.get("other") or backup}
     fields["backup"] = kept = free_backup_name(state, path) if os.path.lexists(path) else None
     if backup:
-        put_back(backup, path, kept, lambda: note(dict(fields)))
+        with Unfinished(state.project, temp_of(path)):
+            put_back(backup, path, kept, lambda: note(dict(fields)))
         fields["made"] = stamp_of(path)
     else:  # there was no such file before
         make_private_dir(state.project.path(BACKUPS))
@@ -178,7 +181,8 @@ def move_to_trash(state: State, fork: dict[str, Any], save: Save) -> None:
     folder = state.project.path(TRASH, fork["trash"])
     make_private_dir(folder)
     told = {"sessionId": session, "path": path, "agent": profile.name}
-    write_atomic(os.path.join(folder, TOLD), quickjson.dump_file(told))
+    with Unfinished(state.project, draft_of(os.path.join(folder, TOLD))):
+        write_atomic(os.path.join(folder, TOLD), quickjson.dump_file(told))
     for one in (path, *sidecar_paths(path, profile)):  # what is left beside it does no harm
         if os.path.lexists(one):
             move_file(one, os.path.join(folder, os.path.basename(one)))

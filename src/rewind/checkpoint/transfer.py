@@ -9,7 +9,7 @@ from rewind.checkpoint.create import new_record
 from rewind.checkpoint.record import KINDS, Record, is_name, is_timestamp
 from rewind.checkpoint.source import Source
 from rewind.errors import RewindError
-from rewind.files import PRIVATE_FILE, fsync_dir
+from rewind.files import PRIVATE_FILE, fsync_dir, sweep_drafts
 from rewind.snapshot.listing import uncovered
 from rewind.snapshot.portable import links_out, read_snapshot, write_snapshot
 
@@ -56,7 +56,9 @@ def export_to_file(state: State, record: Record, path: str, *, force: bool = Fal
     path = os.path.abspath(path)
     check_target(path, force)
     folder, name = os.path.split(path)
-    temp = os.path.join(folder, f".{name[:200]}.{os.getpid()}.part")
+    name = name[:200]
+    sweep_drafts(os.path.join(folder, name), ".part")
+    temp = os.path.join(folder, f".{name}.{os.getpid()}.part")
     fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, PRIVATE_FILE)
     try:
         with os.fdopen(fd, "wb") as file:

@@ -4,32 +4,112 @@ from __future__ import annotations
 
 import os
 
+from rewind import quickjson
 from rewind.checkpoint.chat_links import body_of, header_of, links_of, snapshot_of
+from rewind.checkpoint.damage import Lacks
+from rewind.checkpoint.own_files import check_own_files
+from rewind.checkpoint.seal import is_broken
 from rewind.checkpoint.source import Source
 from rewind.config.load import check_settings
-from rewind.errors import RewindError
+from rewind.errors import CheckpointNotFound, RewindError
 from rewind.snapshot.tree import CHUNKED, DIR, FILE, MAX_DEPTH, decode_pieces
+from rewind.store.blobs import Unreadable, unpack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
     from rewind.snapshot.scan import Progress
+    from rewind.store.blobs import Blobs
+    from rewind.store.objects import ObjectStore
+
+# What a damaged object is, which says where another copy of it may be.
+TREE, PIECES, CONTENT, RULES, CHAT_LINE, CHAT_LINK, CHAT_PIECE, GARBAGE = (
+    "directory", "list of pieces", "content", "rules", "first line", "link", "piece", "unused")
+
+
+class Examined:
+    """What is wrong: as sentences, by checkpoint, and by object."""
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+        self.affected: dict[str, Lacks] = {}
+        self.bad: dict[bytes, str] = {}  # object -> what it is
+        self.unusable = ""  # why the object store cannot be read at all
+
+    def add_checkpoint(self, name: str, files: list[tuple[bytes, str]], chat: str, lost: object) -> None:
+        """`lost` are files that a repair could not bring back and knows no names of."""
+        known = lost if isinstance(lost, int) else 0
+        if known:
+            self.problems.append(f"{name}: {known:,} of its files were lost when its archive was damaged")
+        self.problems += [f"{name}: {_shown(path)} cannot be restored ({why})" for path, why in files]
+        if chat:
+            self.problems.append(f"{name}: its conversation cannot be restored ({chat})")
+        if files or chat or known:
+            self.affected[name] = Lacks(len(files) + known, [path for path, _ in files], chat)
 
 
 def validate(state: State, *, deep: bool, progress: Progress | None = None) -> list[str]:
     """The problems found, each a sentence; an empty list when all is well."""
-    problems = check_settings(state.project.home, state.project.state)
-    problems += _check_profiles(state) + _check_history(state)
-    records = state.timeline.all()
-    problems += [f"{error.message}. It cannot be restored; the others can."
-                 for error in state.timeline.damaged.values()]
+    return examine(state, deep=deep, progress=progress).problems
+
+
+def examine(state: State, *, deep: bool, progress: Progress | None = None) -> Examined:
+    found = Examined()
+    found.problems += check_settings(state.project.home, state.project.state)
+    found.problems += _check_profiles(state) + _check_history(state)
+    found.problems += check_own_files(state, deep=deep)
+    if deep:
+        renew_index(state)
+        records, damaged = read_records(state)
+    else:
+        records, damaged = state.timeline.all(), state.timeline.damaged
+    found.problems += [f"{error.message}. It cannot be restored; the others can."
+                       for error in damaged.values()]
     try:
+        store = state.objects
         if deep:
-            problems += state.objects.check()
-        return problems + _check_records(state, records, deep, progress)
+            found.problems += store.check()
+        examine_records(state, records, found, store, deep=deep, progress=progress)
     except RewindError as error:
-        return [*problems, error.message]
+        found.unusable = error.message
+        found.problems.append(error.message)
+    return found
+
+
+def renew_index(state: State) -> None:
+    """What is derived is made anew where it is not what it was derived from."""
+    told = dict(state.derived.query("SELECT name, summary FROM records"))
+    names = [name for name in state.files.stamps() if name in told]
+    if not all(_is_indexed_right(state, name, told[name]) for name in names) or not state.derived.is_sound():
+        state.derived.forget_everything()
+    state.close()
+
+
+def _is_indexed_right(state: State, name: str, text: object) -> bool:
+    try:
+        record = state.files.read(name)
+    except RewindError:
+        return True  # then the index has the only other copy
+    try:
+        return is_broken(record.data) or bool(quickjson.loads(str(text)) == record.data)
+    except (ValueError, RecursionError):
+        return False
+
+
+def read_records(state: State) -> tuple[list[Record], dict[str, RewindError]]:
+    """The records themselves and not what the index says, oldest first; and those that cannot be read."""
+    records, damaged = [], {}
+    for name in state.files.stamps():
+        try:
+            records.append(state.files.read(name))
+        except CheckpointNotFound:
+            continue
+        except RewindError as error:
+            damaged[name] = error
+    return sorted(records, key=lambda record: record.sequence), damaged
 
 
 def _check_profiles(state: State) -> list[str]:
@@ -45,6 +125,8 @@ def _check_profiles(state: State) -> list[str]:
 def _check_history(state: State) -> list[str]:
     try:
         entry = state.history().interrupted()
+        if entry and state.lock_now_ns is None:  # another process may be at it still, or just be done
+            entry = None if state.is_busy() else state.history().interrupted()
     except RewindError as error:
         return [f"{error.message}. {error.hint}"]
     if entry:
@@ -53,32 +135,77 @@ def _check_history(state: State) -> list[str]:
     return []
 
 
-def _check_records(state: State, records: list[Record], deep: bool,
-                   progress: Progress | None) -> list[str]:
-    problems = []
-    shared = _Checker(deep)  # most checkpoints share most objects: each is looked at once
-    chats = _ChatChecker(state, deep)
+def examine_records(state: State, records: Iterable[Record], found: Examined, blobs: Blobs, *, deep: bool,
+                    progress: Progress | None = None, rotten: dict[bytes, str] | None = None) -> None:
+    """`rotten` are the objects that are known to be damaged, where all of them were read already."""
+    careful = False
+    if deep and rotten is None:
+        rotten, careful = _read_all(state.objects, progress)
+    shared = _Checker(blobs, found.bad, rotten or {}, careful)  # most checkpoints share most objects
+    records = list(records)
     for number, record in enumerate(records):
-        checker = shared if record.format == "objects" else _Checker(deep)
-        try:
-            with Source(state, record) as source:
-                source.rules()
-                broken = checker.tree(source, record.tree)
-        except RewindError as error:
-            broken = [(b"", error.message)]
-        problems += [f"{record.name}: {_shown(path)} cannot be restored ({why})" for path, why in broken]
-        why = chats.problem(record) if record.data.get("hasTranscript") else ""
-        problems += [f"{record.name}: its conversation cannot be restored ({why})"] if why else []
+        files = _check_code(state, record, shared, found)
+        chat = _ChatChecker(state, shared).problem(record) if record.data.get("hasTranscript") else ""
+        found.add_checkpoint(record.name, files, chat, record.code.get("lost"))
         if progress:
             progress("Checking checkpoints", number + 1, len(records))
-    return problems
+    for oid in rotten or {}:
+        if oid not in found.bad:
+            found.bad[oid] = GARBAGE
+            found.problems.append(f"object {oid.hex()} is damaged, but no checkpoint needs it")
+
+
+def missing_in(state: State, name: str) -> Lacks | None:
+    """What a checkpoint lacks by now, asked without reading all of its content."""
+    found = Examined()
+    try:
+        examine_records(state, [state.files.read(name)], found, state.objects, deep=False)
+    except CheckpointNotFound:
+        return None  # collected since
+    except RewindError as error:
+        return Lacks(1, [b""], error.message)
+    return found.affected.get(name)
+
+
+def _read_all(store: ObjectStore, progress: Progress | None) -> tuple[dict[bytes, str], bool]:
+    """Read the whole store once, front to back: what is damaged, and whether some could not be reached."""
+    rotten: dict[bytes, str] = {}
+    try:
+        total = store.count()
+        for number, (oid, packed) in enumerate(store.rows(), 1):
+            try:
+                unpack(oid, packed)
+            except (Unreadable, TypeError) as error:
+                rotten[bytes(oid) if isinstance(oid, bytes) else b""] = f"it is damaged: {error}"
+            if progress:
+                progress("Reading the store", number, total)
+    except RewindError:
+        return rotten, True  # a broken page: whatever is behind it may still be had by its name
+    return rotten, False
+
+
+def _check_code(state: State, record: Record, shared: _Checker, found: Examined) -> list[tuple[bytes, str]]:
+    try:
+        with Source(state, record, shared.blobs) as source:
+            checker = shared if record.format == "objects" else _Checker(source.blobs, {}, {}, False)
+            try:
+                source.rules()
+            except RewindError:
+                checker.bad[record.rules] = RULES
+                raise
+            return checker.tree(source, record.tree)
+    except RewindError as error:
+        return [(b"", error.message)]
 
 
 class _Checker:
     """What is wrong below each tree, remembered by its id."""
 
-    def __init__(self, deep: bool) -> None:
-        self.deep = deep  # read and hash everything, not only ask whether it is there
+    def __init__(self, blobs: Blobs, bad: dict[bytes, str], rotten: dict[bytes, str], careful: bool) -> None:
+        self.blobs = blobs
+        self.bad = bad
+        self.rotten = rotten
+        self.careful = careful  # read and hash everything, not only ask whether it is there
         self._trees: dict[bytes, list[tuple[bytes, str]]] = {}
         self._blobs: dict[bytes, str] = {}
 
@@ -96,44 +223,52 @@ class _Checker:
         try:
             entries = source.tree(oid).entries
         except RewindError as error:
+            self.bad[oid] = TREE
             return [(b"", error.message)]
         for name, entry in entries.items():
             if entry.kind == DIR:
                 broken += [(name + b"/" + path if path else name, why)
                            for path, why in self.tree(source, entry.ref, depth + 1)]
             elif entry.kind in (FILE, CHUNKED):
-                problem = self._file(source, entry.kind, entry.ref)
+                problem = self._file(entry.kind, entry.ref)
                 if problem:
                     broken.append((name, problem))
         return broken
 
-    def _file(self, source: Source, kind: bytes, oid: bytes) -> str:
+    def _file(self, kind: bytes, oid: bytes) -> str:
         if kind == FILE:
-            return self._blob(source, oid)
+            return self.blob(oid, CONTENT)
         try:
-            pieces = decode_pieces(source.blobs.get(oid))
+            pieces = decode_pieces(self.blobs.get(oid))
         except RewindError as error:
+            self.bad[oid] = PIECES
             return error.message
-        return next(filter(None, (self._blob(source, piece) for _, piece in pieces)), "")
+        problems = [self.blob(piece, CONTENT) for _, piece in pieces]  # each, so that each can be rescued
+        return next(filter(None, problems), "")
 
-    def _blob(self, source: Source, oid: bytes) -> str:
+    def blob(self, oid: bytes, what: str) -> str:
         if oid not in self._blobs:
-            try:
-                if self.deep or not source.blobs.has(oid):
-                    source.blobs.get(oid)
-                self._blobs[oid] = ""
-            except RewindError as error:
-                self._blobs[oid] = error.message
+            problem = ""
+            if oid in self.rotten:
+                problem = f"object {oid.hex()} is unreadable: {self.rotten[oid]}"
+            else:
+                try:
+                    if self.careful or not self.blobs.has(oid):
+                        self.blobs.get(oid)
+                except RewindError as error:
+                    problem = error.message
+            if problem:
+                self.bad[oid] = what
+            self._blobs[oid] = problem
         return self._blobs[oid]
 
 
 class _ChatChecker:
-    """What is wrong with each link of the conversations, remembered by its id."""
+    """What is wrong with a conversation in the store."""
 
-    def __init__(self, state: State, deep: bool) -> None:
+    def __init__(self, state: State, checker: _Checker) -> None:
         self.state = state
-        self.deep = deep
-        self._links: dict[bytes, str] = {}
+        self.checker = checker
 
     def problem(self, record: Record) -> str:
         """What keeps this conversation from being restored, or nothing."""
@@ -143,7 +278,8 @@ class _ChatChecker:
             header, body = header_of(record), body_of(record)
             if header is None or body is None:
                 return "its record does not say where it is"
-            return self._object(header) or self._chain(body)
+            problems = [self.checker.blob(header, CHAT_LINE), *self._chain(body)]
+            return next(filter(None, problems), "")
         except RewindError as error:
             return error.message
 
@@ -154,26 +290,17 @@ class _ChatChecker:
             write_out(self.state, record, nowhere.fileno())
         return ""
 
-    def _chain(self, body: bytes) -> str:
-        fresh = []
-        problem = ""
-        for link in links_of(self.state.objects, body):
-            if link.oid in self._links:
-                problem = self._links[link.oid]
-                break
-            fresh.append(link)
-        for link in reversed(fresh):  # a link is as good as what comes before it
-            problem = problem or next(filter(None, map(self._object, link.pieces)), "")
-            self._links[link.oid] = problem
-        return problem
-
-    def _object(self, oid: bytes) -> str:
+    def _chain(self, body: bytes) -> list[str]:
+        problems = []
+        at = body
         try:
-            if self.deep or not self.state.objects.has(oid):
-                self.state.objects.get(oid)
+            for link in links_of(self.checker.blobs, body):
+                problems += [self.checker.blob(piece, CHAT_PIECE) for piece in link.pieces]
+                at = link.parent or b""
         except RewindError as error:
-            return error.message
-        return ""
+            self.checker.bad[at] = CHAT_LINK
+            problems.append(error.message)
+        return problems
 
 
 def _shown(path: bytes) -> str:

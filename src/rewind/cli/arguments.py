@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from rewind.errors import UsageError
 
@@ -39,13 +40,23 @@ def make_parser(module: ModuleType, name: str) -> argparse.ArgumentParser:
             raise usage_error(message, self)
 
     examples = "\n".join(f"  {line}" for line in module.examples)
-    parser = Parser(prog=f"rewind {name}", description=module.__doc__, allow_abbrev=False,
+    parser = Parser(prog=f"rewind {name}", description=_filled(module.__doc__ or ""), allow_abbrev=False,
                     epilog=f"examples:\n{examples}",
                     formatter_class=argparse.RawDescriptionHelpFormatter)
     _add_arguments(module, parser)
     if getattr(module, "takes_paths", False):
         parser.usage = parser.format_usage()[len("usage: "):].rstrip() + " [-- PATH ...]"
     return parser
+
+
+def _filled(text: str) -> str:
+    """Paragraphs as wide as the terminal, as argparse does with everything but a description."""
+    import shutil
+    import textwrap
+
+    width = max(20, min(100, shutil.get_terminal_size().columns) - 2)
+    return "\n\n".join(textwrap.fill(" ".join(part.split()), width, break_on_hyphens=False)
+                       for part in text.strip().split("\n\n"))
 
 
 def _add_arguments(module: ModuleType, parser: Any) -> None:
@@ -119,12 +130,10 @@ def _converted(word: str, how: dict[str, Any]) -> Any:
 
 
 def _parse_plain(module: ModuleType, argv: list[str]) -> Any:
-    from types import SimpleNamespace
-
     plain = _Plain()
     try:
         _add_arguments(module, plain)
-        return SimpleNamespace(**plain.parse(argv))
+        return type(sys.implementation)(**plain.parse(argv))  # a SimpleNamespace, without `types`
     except (_NotPlain, AttributeError):
         return None
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.go_back import Back, BackPlan
 
-summary = "take back the last prompts: chat as a fork, and the code with --both"
+summary = "take back the last prompts: the chat, and with --both the code"
 examples = ("rewind back                   # before the last prompt, chat only",
             "rewind back 2 --both          # before the last two prompts, code and chat",
             "rewind back --both --dry-run", "rewind back --copy            # the prompt to the clipboard")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.session_tree import SessionInfo
     from rewind.controller import Controller
 
-summary = "branches of the conversation: list, show, rename, promote, delete"
+summary = "list, show, rename, promote and delete branches of a chat"
 examples = ("rewind forks list", "rewind forks show 3f2a9c11",
             'rewind forks rename 3f2a9c11 "try with SQLite"',
             "rewind forks promote 3f2a9c11", "rewind forks delete 3f2a9c11 77b0d2e4",

@@ -43,7 +43,9 @@ def run(args: argparse.Namespace) -> int:
     for name in names:
         note(f"  {name}")
     if args.dry_run:
-        print(f"{plural(len(names), 'checkpoint')} would be deleted")
-    else:
+        print(f"{plural(len(names), 'checkpoint') if names else 'Nothing'} would be deleted")
+    elif names or freed:
         print(f"Deleted {plural(len(names), 'checkpoint')}, {size(freed)} freed")
+    else:
+        print("There was nothing to delete.")
     return 0

@@ -10,10 +10,10 @@ from __future__ import annotations
 from rewind.checkpoint.chat import NoConversation
 from rewind.cli.arguments import project_paths
 from rewind.cli.progress import ProgressLine
-from rewind.cli.restored import common_arguments, show_plan, show_restored
-from rewind.cli.session import open_controller, print_json
-from rewind.cli.style import path_json, plural
-from rewind.errors import UsageError
+from rewind.cli.restored import common_arguments, explain, show_plan, show_restored
+from rewind.cli.session import note, open_controller, print_json
+from rewind.cli.style import path_json, plural, shown
+from rewind.errors import DONE, PARTIAL, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--in-place", action="store_true",
                         help="cut the session's own transcript instead of making a fork")
     parser.add_argument("--to", metavar="DIR", help="write the files into DIR instead; touch nothing here")
+    parser.add_argument("--skip-missing", action="store_true",
+                        help="of a checkpoint that is incomplete, restore the rest")
     common_arguments(parser)
 
 
@@ -49,7 +51,8 @@ def run(args: argparse.Namespace) -> int:
         return _dry_run(args, controller, mode, paths)
     with ProgressLine() as progress:
         restored = controller.restore(args.checkpoint, mode=mode, paths=paths, in_place=args.in_place,
-                                      force=args.force, progress=progress)
+                                      force=args.force, skip_missing=args.skip_missing,
+                                      progress=progress)
     return show_restored(restored, args.json)
 
 
@@ -81,12 +84,17 @@ def _mode(args: argparse.Namespace) -> str:
 
 def _write_to(args: argparse.Namespace, controller: Controller, paths: list[bytes] | None) -> int:
     record = controller.find(args.checkpoint)
+    left_out: list[bytes] | None = [] if args.skip_missing else None
     with ProgressLine() as progress:
-        written = controller.write_to(record.name, args.to, paths=paths, progress=progress)
+        written = controller.write_to(record.name, args.to, paths=paths, left_out=left_out,
+                                      progress=progress)
     if args.json:
         print_json({"checkpoint": record.name, "backup": None, "to": args.to, "fork": None,
                     "written": [path_json(p) for p in written], "deleted": [], "kept": [],
+                    "remaining": [path_json(p, reason="missing") for p in left_out or ()],
                     "dryRun": False})
     else:
+        for path in left_out or ():
+            note(f"not restored: {shown(path)} ({explain('missing')})")
         print(f"Wrote {plural(len(written), 'path')} of {record.name} into {args.to}")
-    return 0
+    return PARTIAL if left_out else DONE

@@ -28,6 +28,7 @@ _REASONS = {
     "not-captured": "could not be captured first",
     "too-deep": "more directories deep than Rewind looks",
     "not-empty": "something in it is not captured",
+    "missing": "the store has lost it",
     "in-the-way": "a directory that holds files to be kept is in the way",
 }
 
@@ -69,11 +70,11 @@ def print_plan(plan: RestorePlan) -> None:
         sign, colour = ("+", "green") if path in fresh else ("~", "yellow")
         _line(paint(sign, colour), path, "changed since the last checkpoint" if path in foreign else "")
     for path in plan.deleted:
-        _line(paint("-", "red"), path, "not in any checkpoint yet" if path in foreign else "")
+        _line(paint("-", "red"), path, "newer than the last checkpoint" if path in foreign else "")
     for kept in plan.kept:
         _line(paint("=", "dim"), kept.path, f"kept: {explain(kept.reason)}")
     print(f"Plan: {_counts(plan)}, to be as in {plan.checkpoint}" if not plan.empty
-          else f"Nothing differs from {plan.checkpoint}")
+          else f"The code is already as in {plan.checkpoint}")
 
 
 def _line(sign: str, path: bytes, remark: str) -> None:

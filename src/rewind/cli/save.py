@@ -46,17 +46,19 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _dry_run(args: argparse.Namespace, controller: Controller) -> int:
-    newest = controller.state.timeline.newest()
+    from rewind.checkpoint.standing import standing_on
+
+    base = standing_on(controller.state)
     changed = []
-    if newest:
-        with controller.diff(newest.name) as difference:
+    if base:
+        with controller.diff(base.name) as difference:
             changed = [path for path, _, _ in difference.changes]
     if args.json:
-        print_json({"checkpoint": newest.name if newest else None, "created": False, "dryRun": True,
+        print_json({"checkpoint": base.name if base else None, "created": False, "dryRun": True,
                     "changed": [path_json(path) for path in changed]})
         return 0
     what = plural(len(changed), "path") if changed else "Nothing"
-    print(f"{what} changed since {newest.name if newest else 'the beginning'}")
+    print(f"{what} changed since {base.name if base else 'the beginning'}")
     for path in changed:
         print(f"  {shown(path)}")
     return 0

@@ -96,14 +96,27 @@ def _print_summary(controller: Controller, record: Record) -> None:
     changed = _Changed(controller, record)
     for title, text in _facts(record, changed, _prompt(controller, record)):
         print(f"  {paint(f'{title:<12}', 'dim')}{text}")
+    _print_incomplete(controller, record)
     for sign, colour, path in changed.first():
         print(f"  {'':<12}{paint(sign, colour)} {shown(path)}")
     if len(changed) > _FIRST:
         print(f"  {'':<12}… and {len(changed) - _FIRST:,} more;"
               f" `rewind diff --stat {changed.parent} {record.name}` shows all.")
     if sys.stdout.isatty():
-        note(f"`rewind diff {record.name}` shows what changed since,"
-             f" `rewind restore {record.name}` goes back to it.")
+        note(f"What changed since:  rewind diff {record.name}\n"
+             f"Go back to it:       rewind restore {record.name}")
+
+
+def _print_incomplete(controller: Controller, record: Record) -> None:
+    lacks = controller.incomplete().get(record.name)
+    if lacks is None:
+        return
+    paint = style_for(sys.stdout)
+    print(f"  {paint('incomplete: ' + lacks.text, 'red')}")
+    for path in lacks.paths[:_FIRST]:
+        print(f"  {'':<12}{paint('!', 'red')} {shown(path) or 'the whole tree'}")
+    if len(lacks.paths) > _FIRST:
+        print(f"  {'':<12}… and {lacks.files - _FIRST:,} more; `rewind validate` names all.")
 
 
 def _facts(record: Record, changed: _Changed, prompt: LastPrompt | None) -> list[tuple[str, str]]:
@@ -117,7 +130,7 @@ def _facts(record: Record, changed: _Changed, prompt: LastPrompt | None) -> list
                            f" {size(_number(code, 'newBytes'))} new"))
     if _number(code, "uncovered"):
         facts.append(("unprotected", f"{plural(_number(code, 'uncovered'), 'path')} not captured"))
-    facts += [("chat", _transcript(record))] if record.data.get("hasTranscript") else []
+    facts += _chat(record) if record.data.get("hasTranscript") else []
     facts += [("last prompt", f"turn {prompt.turn}: {safe(prompt.text)}")] if prompt else []
     facts.append(("parent", _parent(changed)))
     difference = changed.difference
@@ -145,14 +158,15 @@ def _imported(record: Record) -> str:
                 f" made {origin.get('createdAt') or 'at an unknown time'}")
 
 
-def _transcript(record: Record) -> str:
+def _chat(record: Record) -> list[tuple[str, str]]:
     found = record.data.get("transcript")
     found = found if isinstance(found, dict) else {}
     cursor = found.get("cursor")
     cursor = cursor if isinstance(cursor, dict) else {}
     session = found.get("sessionId") or record.session or "unknown"
-    return safe(f"{found.get('agent') or 'unknown'}, {size(_number(cursor, 'byte_offset_end'))},"
-                f" last event {cursor.get('last_event_id') or 'unknown'}, session {session}")
+    return [("chat", safe(f"{found.get('agent') or 'unknown'}, {size(_number(cursor, 'byte_offset_end'))},"
+                          f" session {session}")),
+            ("last event", safe(str(cursor.get("last_event_id") or "unknown")))]
 
 
 def _parent(changed: _Changed) -> str:
@@ -177,6 +191,9 @@ def _json(controller: Controller, record: Record, files: bool) -> dict[str, Any]
     prompt = _prompt(controller, record)
     found = {**record.data, "sessionId": record.session, "changes": changes,
              "prompt": prompt and {"session_id": prompt.session_id, "turn": prompt.turn, "text": prompt.text}}
+    lacks = controller.incomplete().get(record.name)
+    found["incomplete"] = {"files": lacks.files, "paths": [path_json(p) for p in lacks.paths],
+                           "chat": lacks.chat} if lacks else None
     if files:
         found["files"] = [_file_json(path, entry) for path, entry in controller.files(record.name)]
     return found

@@ -60,15 +60,15 @@ def _print(status: Status) -> None:
 def _facts(status: Status) -> list[tuple[str, str]]:
     project = status.project
     facts = [("project", safe(project.root)),
-             ("state", f"{safe(project.state)} ({project.mode}, format {status.format})"),
+             ("state", safe(project.state)), ("storage", f"{project.mode}, format {status.format}"),
              ("checkpoints", _checkpoints(status))]
     if status.newest:
         facts.append(("newest", f"{status.newest.name}, {age(status.newest.created)}"
                       + (f"  {safe(status.newest.description)}" if status.newest.description else "")))
     if status.position:
-        later = f"; {plural(status.later, 'checkpoint')} came later" if status.later else ""
+        later = f"; {status.later:,} came later" if status.later else ""
         forward = "; `rewind redo` goes forward" if status.can_redo else ""
-        facts.append(("position", f"back at {status.position.name}{later}{forward}"))
+        facts.append(("position", f"at {status.position.name}{later}{forward}"))
     if status.base:
         facts.append(("changed", _changed(status, status.base.name)))
     facts.append(("disk", _disk(status)))

@@ -83,7 +83,7 @@ def _is_trusted(project: Project) -> bool:
         return False
     try:
         store = quickjson.loads(read_bounded(project.path(STORE_FILE), 1 << 20))
-        return isinstance(store, dict) and is_known(project.home, str(store.get("id")))
+        return isinstance(store, dict) and is_known(project.home, str(store.get("id")), project)
     except (OSError, ValueError, RecursionError):
         return False
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rewind import quickjson
+from rewind.checkpoint.seal import sealed
 from rewind.checkpoint.state import State
 from rewind.errors import RewindError
 from rewind.files import write_atomic
@@ -48,4 +49,4 @@ def pin(state: State, paths: list[str]) -> None:
     fresh = [path for path in paths if path not in pins]
     if fresh:
         data = {"format": 1, "pins": (pins + fresh)[-_MOST:]}
-        write_atomic(state.project.path("pins.json"), quickjson.dump_file(data))
+        write_atomic(state.project.path("pins.json"), quickjson.dump_file(sealed(data)))

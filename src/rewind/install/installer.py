@@ -9,7 +9,7 @@ from rewind.agents.registry import profiles, session_home
 from rewind.config.edit import set_value
 from rewind.config.load import CONFIG_FILE, load_tier, load_usable
 from rewind.errors import RewindError, StateUnwritable, UsageError
-from rewind.files import Lock, make_private_dir, write_atomic
+from rewind.files import Lock, draft_of, make_private_dir, sweep_drafts, write_atomic
 from rewind.install.interpreter import base_interpreter
 from rewind.install.library import own_package, put_library
 from rewind.install.program import program_text
@@ -167,7 +167,8 @@ def _put_link(done: Installed, program: str) -> list[str]:
             _tell_foreign(done, program)
             return made
         made = _make_folders(folder)
-        draft = f"{system.link}.{os.getpid()}.tmp"
+        sweep_drafts(system.link)
+        draft = draft_of(system.link)
         if os.path.lexists(draft):
             os.unlink(draft)
         os.symlink(system.program, draft)

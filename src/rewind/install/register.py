@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rewind.agents.registry import session_home
 from rewind.errors import RewindError
-from rewind.files import make_private_dir, read_bounded, write_atomic
+from rewind.files import make_private_dir, read_bounded, sweep_drafts, write_atomic
 from rewind.install.merger import EVENTS, MARK, entries_for, merge, our_hooks, unmerge
 from rewind.install.settings_text import BOM, SettingsUnreadable, read_root, without_comments
 
@@ -250,6 +250,7 @@ def _write(file: str, target: str, text: str | None, before: os.stat_result | No
         if text is None:
             _remove(file, target)
         else:
+            sweep_drafts(target)
             write_atomic(target, text.encode("utf-8"))
             if before:
                 _keep_owner_and_mode(target, before)

@@ -11,7 +11,7 @@ import os
 import stat
 
 from rewind.errors import ChangedSincePlan
-from rewind.files import make_private_dir, write_all
+from rewind.files import chmod_no_follow, make_private_dir, write_all
 from rewind.paths import temp_name
 from rewind.snapshot.content import pieces_of
 from rewind.snapshot.read import read_file
@@ -102,12 +102,15 @@ class Applier:
                 self._staged[change.path] = path
             self.progress("Preparing files", number + 1, len(writes))
 
-    def _write_new(self, path: bytes, entry: Entry, dir_fd: int | None = None) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+    def _write_new(self, path: bytes, entry: Entry, dir_fd: int | None = None,
+                   owner: os.stat_result | None = None) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
         fd = os.open(path, flags, 0o600, dir_fd=dir_fd)
         try:
             for piece in pieces_of(entry, self.blobs):
                 write_all(fd, piece)
+            if owner:
+                os.fchown(fd, owner.st_uid, owner.st_gid)
             os.fchmod(fd, entry.mode)
         finally:
             os.close(fd)
@@ -157,10 +160,10 @@ class Applier:
     def _put_beside(self, fd: int, name: bytes, entry: Entry) -> None:
         temp = os.fsencode(temp_name())
         try:
-            self._write_new(temp, entry, dir_fd=fd)
-            self._keep_owner(temp, fd, name, entry.mode, at=fd)
+            # The owner is given by way of the descriptor: the name may stand for something else by now.
+            self._write_new(temp, entry, fd, self._owner(fd, name) if os.geteuid() == 0 else None)
         except BaseException:
-            os.unlink(temp, dir_fd=fd)
+            _unlink_if_there(temp, fd)
             raise
         try:
             self._rename_over(temp, name, fd)
@@ -186,17 +189,19 @@ class Applier:
         finally:
             os.close(file)
 
-    def _keep_owner(self, staged: bytes, fd: int, name: bytes, mode: int,
-                    at: int | None = None) -> None:
+    def _keep_owner(self, staged: bytes, fd: int, name: bytes, mode: int) -> None:
         """As root, a restored file keeps the owner of what it replaces (or of its directory)."""
         if os.geteuid() != 0:
             return
+        info = self._owner(fd, name)
+        os.chown(staged, info.st_uid, info.st_gid)
+        os.chmod(staged, mode)  # chown drops the set-id bits
+
+    def _owner(self, fd: int, name: bytes) -> os.stat_result:
         try:
-            info = os.stat(name, dir_fd=fd, follow_symlinks=False)
+            return os.stat(name, dir_fd=fd, follow_symlinks=False)
         except FileNotFoundError:
-            info = os.fstat(fd)
-        os.chown(staged, info.st_uid, info.st_gid, dir_fd=at)
-        os.chmod(staged, mode, dir_fd=at)  # chown drops the set-id bits
+            return os.fstat(fd)
 
     def _mkdir(self, change: Change) -> None:
         folder, name = os.path.split(change.path)
@@ -326,7 +331,7 @@ class Applier:
             if not stat.S_ISDIR(info.st_mode):
                 raise
             # A directory of our own without read permission: open it up until we are done.
-            os.chmod(name, stat.S_IMODE(info.st_mode) | 0o700, dir_fd=parent)
+            chmod_no_follow(name, stat.S_IMODE(info.st_mode) | 0o700, parent)
             self._loosened.setdefault(folder, stat.S_IMODE(info.st_mode))
             return os.open(name, _DIR_FLAGS, dir_fd=parent)
 
@@ -344,6 +349,13 @@ class Applier:
         os.fchmod(fd, mode | 0o300)
         self._loosened.setdefault(folder, mode)
         return True
+
+
+def _unlink_if_there(name: bytes, fd: int) -> None:
+    try:
+        os.unlink(name, dir_fd=fd)
+    except FileNotFoundError:
+        pass
 
 
 def with_retry(applier: Applier, folder: bytes, action: Callable[[int], None]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 
-from rewind.errors import ArchiveRefused, StoreDamaged
+from rewind.errors import ArchiveRefused, FileNotThere, StoreDamaged
 from rewind.snapshot import manifest as manifests
 from rewind.snapshot.content import pieces_of
 from rewind.snapshot.listing import every_path
@@ -128,8 +128,8 @@ def read_snapshot(path: str, store: ObjectStore, *, allow_links_out: bool = Fals
     The second pass checks all that the first one did, so an archive that is changed in between
     cannot bring in anything that would have been refused.
     """
-    with _open(path) as file:
-        def one_pass(what: str, sink: BlobSink | None) -> tuple[Manifest, _Builder]:
+    with open_archive(path) as file:
+        def one_pass(what: str, sink: BlobSink | None) -> tuple[Manifest, Builder]:
             file.seek(0)
             reader = ArchiveReader(file, path, forbidden=is_git_dir, top=TOP,
                                    allow_links_out=allow_links_out, max_bytes=max_bytes)
@@ -143,9 +143,11 @@ def read_snapshot(path: str, store: ObjectStore, *, allow_links_out: bool = Fals
     return Imported(manifest, built.files, built.bytes)
 
 
-def _open(path: str) -> BinaryIO:
+def open_archive(path: str) -> BinaryIO:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise FileNotThere(file=path)
     except OSError as error:
         raise ArchiveRefused(file=path, reason=f"it cannot be read ({error.strerror}).")
     if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -155,10 +157,10 @@ def _open(path: str) -> BinaryIO:
 
 
 def _read(reader: ArchiveReader, path: str, sink: BlobSink | None,
-          tick: Callable[[], object]) -> tuple[Manifest, _Builder]:
+          tick: Callable[[], object]) -> tuple[Manifest, Builder]:
     members = iter(reader)
-    manifest = _read_manifest(reader, path, next(members, None))
-    builder = _Builder(reader, manifest, sink)
+    manifest = read_manifest(reader, path, next(members, None))
+    builder = Builder(reader, manifest, sink)
     for member in members:
         builder.add(member)
         tick()
@@ -167,7 +169,7 @@ def _read(reader: ArchiveReader, path: str, sink: BlobSink | None,
     return manifest, builder
 
 
-def _read_manifest(reader: ArchiveReader, path: str, member: Member | None) -> Manifest:
+def read_manifest(reader: ArchiveReader, path: str, member: Member | None) -> Manifest:
     if member is None or member.name != MANIFEST or member.kind != archive.FILE:
         reader.refuse("it is not a snapshot: it does not begin with a manifest.")
     if member.size > manifests.MAX_BYTES:
@@ -189,7 +191,7 @@ class _Folder:
         self.entries: dict[bytes, Entry] = {}
 
 
-class _Builder:
+class Builder:
     """Makes trees of members that come directory by directory; only the open ones are in memory."""
 
     def __init__(self, reader: ArchiveReader, manifest: Manifest, sink: BlobSink | None) -> None:
@@ -225,6 +227,16 @@ class _Builder:
             self._close()
         for path in (*self._uncovered, *self._partial):
             self._refuse(f"its manifest speaks of {shown(path)}, which is not a directory in it.")
+        return self._root
+
+    def finish_early(self, reason: bytes) -> bytes:
+        """After damage: the directories that are still open are partial, for this reason."""
+        if not self._open:
+            self._refuse("nothing in it can be read.")
+        for folder in self._open:
+            self._partial[folder.path[len(TOP) + 1:]] = reason
+        while self._open:
+            self._close()
         return self._root
 
     def _entry(self, member: Member) -> Entry:

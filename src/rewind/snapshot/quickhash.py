@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from hashlib import blake2b
 else:
     try:
@@ -14,3 +15,11 @@ else:
 
 def digest(data: bytes) -> bytes:
     return blake2b(data, digest_size=16).digest()
+
+
+def digest_of_pieces(pieces: Iterable[bytes]) -> bytes:
+    """The same of something that is not in memory as a whole."""
+    running = blake2b(digest_size=16)
+    for piece in pieces:
+        running.update(piece)
+    return running.digest()

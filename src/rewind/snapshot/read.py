@@ -42,14 +42,15 @@ def failed(reason: bytes) -> Read:
     return Read(b"", 0, b"", (), False, reason)
 
 
-def read_file(path: bytes, sink: BlobSink | None, seen: tuple[int, ...] | None = None) -> Read:
+def read_file(path: bytes, sink: BlobSink | None, seen: tuple[int, ...] | None = None,
+              dir_fd: int | None = None) -> Read:
     """Read a regular file; its content goes to `sink` unless that is None (hash only).
 
     `seen` is the file's signature as it was listed: if it still holds after reading, then the
     content is of one moment, and the look before reading is saved.
     """
     try:
-        fd = os.open(path, _FLAGS)
+        fd = os.open(path, _FLAGS, dir_fd=dir_fd)
     except (FileNotFoundError, NotADirectoryError):
         return failed(GONE)
     except OSError:

@@ -12,7 +12,8 @@ import time
 from rewind.errors import StoreDamaged
 from rewind.snapshot import walk as w
 from rewind.snapshot.cache import ScanCache, encode_stats
-from rewind.snapshot.read import GONE, UNREADABLE, read_file
+from rewind.snapshot.folders import Folders
+from rewind.snapshot.read import GONE, UNREADABLE, failed, read_file
 from rewind.snapshot.sqlite_files import companions
 from rewind.snapshot.tree import DIR, FILES, LINK, UNCOVERED, Entry, Tree
 from rewind.store.blobs import oid_of, pack
@@ -120,12 +121,17 @@ class _Builder:
         self.unsettled: set[bytes] = set()
         self.jobs: list[tuple[bytes, bytes]] = []
         self.job_bytes = 0
+        self.swapped: list[bytes] = []  # directories that made way for a link after they were listed
+        self.at_hand: set[bytes] = set()  # trees of the last scan that are surely in the store
 
     def build(self, progress: Progress) -> Snapshot:
-        for listing in self.found.changed.values():
-            self._sort_out(listing)
-        self._read(progress)
-        for folder in self._bottom_up():
+        with Folders(self.root) as self.folders:
+            for listing in list(self.found.changed.values()):
+                self._sort_out(listing)
+            self._read(progress)
+        folders = self._bottom_up()
+        self._fetch_known(folders)
+        for folder in folders:
             self._make_tree(folder)
         top = self._known(b"")
         out = self.out
@@ -136,6 +142,8 @@ class _Builder:
 
     def _sort_out(self, listing: w.Listing) -> None:
         folder = listing.folder
+        if folder and not self._is_there(folder):
+            return
         old_stats = self.cache.stats(folder)
         old = self._old_entries(folder) if old_stats else {}
         entries = self.entries[folder] = {}
@@ -154,6 +162,20 @@ class _Builder:
                 entries[name] = Entry(UNCOVERED, 0, 0, reasons[name])
             else:
                 self._reuse_or_read(folder, name, row, old_stats.get(name), old.get(name))
+
+    def _is_there(self, folder: bytes) -> bool:
+        """Not so when a link is in its place, or on the way to it, since it was listed."""
+        try:
+            if self.swapped and any(folder.startswith(above + b"/") for above in self.swapped):
+                del self.found.changed[folder]
+                return False
+            self.folders.fd(folder)
+        except OSError:
+            self.swapped.append(folder)
+            self.found.failed[folder] = UNREADABLE
+            del self.found.changed[folder]
+            return False
+        return True
 
     def _old_entries(self, folder: bytes) -> dict[bytes, Entry]:
         known = self.known.get(folder)
@@ -176,7 +198,7 @@ class _Builder:
 
     def _read_link(self, folder: bytes, name: bytes) -> None:
         try:
-            target = os.readlink(self._path(folder, name))
+            target = os.readlink(name, dir_fd=self.folders.fd(folder))
         except OSError:
             self.unsettled.add(folder)  # gone, or no longer a link: the next scan sees what it is
             return
@@ -220,12 +242,19 @@ class _Builder:
             sink.begin_bulk()
         for number, (folder, name) in enumerate(self.jobs):
             seen = self.rows[folder][name][1:]
-            self._take(folder, name, read_file(self._path(folder, name), sink, seen))
+            self._take(folder, name, self._read_one(folder, name, sink, seen))
             if not number % 64:
                 progress("Reading files", number, len(self.jobs))
         self._settle_databases()
         if sink and sink.in_bulk:
             sink.end_bulk()
+
+    def _read_one(self, folder: bytes, name: bytes, sink: ObjectStore | None,
+                  seen: tuple[int, ...] | None = None) -> Read:
+        try:
+            return read_file(name, sink, seen, self.folders.fd(folder))
+        except OSError:
+            return failed(UNREADABLE)  # its directory made way for a link
 
     def _take(self, folder: bytes, name: bytes, read: Read) -> None:
         if read.failure is not None:
@@ -255,7 +284,7 @@ class _Builder:
             if not moved:
                 return
             for name in members:
-                read = read_file(self._path(folder, name), self.store if self.keep else None)
+                read = self._read_one(folder, name, self.store if self.keep else None)
                 self.entries[folder].pop(name, None)
                 self._take(folder, name, read)
 
@@ -263,7 +292,7 @@ class _Builder:
         if name not in self.entries[folder] or self.entries[folder][name].kind not in FILES:
             return False
         try:
-            st = os.lstat(self._path(folder, name))
+            st = os.stat(name, dir_fd=self.folders.fd(folder), follow_symlinks=False)
         except OSError:
             return True
         return self.rows[folder][name][1:3] != (st.st_size, st.st_mtime_ns)
@@ -279,6 +308,20 @@ class _Builder:
                     break
                 folders.add(folder)
         return sorted(folders, key=lambda f: f.count(b"/") + bool(f), reverse=True)
+
+    def _fetch_known(self, folders: list[bytes]) -> None:
+        """The rows of the directories that are taken over as they are."""
+        self.known.fetch(folders)
+        taken_over = []
+        for folder in folders:
+            entries = self.entries.get(folder)
+            if entries is None:
+                entries = self.out.tree(self.known[folder].tree).entries
+            taken_over += [_join(folder, name) for name, entry in entries.items() if entry.kind == DIR]
+        self.known.fetch(taken_over)
+        if self.store:
+            rows = (self.known.get(folder) for folder in taken_over)
+            self.at_hand = self.store.those_there(row.tree for row in rows if row)
 
     def _make_tree(self, folder: bytes) -> None:
         listing = self.found.changed.get(folder)
@@ -305,7 +348,7 @@ class _Builder:
 
     def _attach(self, folder: bytes, name: bytes, entry: Entry) -> w.Known | None:
         """Give a child directory's entry its tree; the child's row for the totals."""
-        child = folder + b"/" + name if folder else name
+        child = _join(folder, name)
         reason = self.found.failed.get(child)
         entries = self.entries[folder]
         if reason is not None:
@@ -325,7 +368,8 @@ class _Builder:
         if fresh is not None:
             return fresh
         known = self.known.get(folder)
-        if known is None or (self.store is not None and not self.store.has(known.tree)):
+        if known is None or (self.store is not None and known.tree not in self.at_hand
+                             and not self.store.has(known.tree)):
             raise StoreDamaged(what="a directory that the last scan saw is not in it any more")
         return known
 
@@ -353,7 +397,8 @@ class _Builder:
         for name, entry in self._old_entries(folder).items() if old else ():
             now = self.entries[folder].get(name)
             if entry.kind == DIR and (now is None or now.kind != DIR):
-                self.out.removed.append(folder + b"/" + name if folder else name)
+                self.out.removed.append(_join(folder, name))
 
-    def _path(self, folder: bytes, name: bytes) -> bytes:
-        return self.root + b"/" + (folder + b"/" + name if folder else name)
+
+def _join(folder: bytes, name: bytes) -> bytes:
+    return folder + b"/" + name if folder else name

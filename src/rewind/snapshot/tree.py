@@ -123,6 +123,7 @@ def is_git_dir(name: bytes) -> bool:
 
 
 EMPTY = Tree({})
+MISSING = b"missing"  # why a tree is partial that a repair could not bring back as a whole
 
 
 def check_depth(folder: bytes) -> None:

@@ -14,7 +14,7 @@ from rewind.store.blobs import Unreadable, is_loose, oid_of, pack, unpack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
 FORMAT = 1
@@ -23,6 +23,7 @@ _APPLICATION_ID = 0x52574E44  # "RWND"
 _BATCH_BYTES = 8 << 20
 _BULK_BATCH_BYTES = 32 << 20
 _WORTH_SHRINKING = 2 << 20
+_AT_ONCE = 500  # SQLite takes no more than 999 values in a statement, where it is old
 _ROWS = 64  # in bulk, so many small rows go to SQLite together
 _ROW_BYTES = 64 << 10
 _SCHEMA = (
@@ -41,6 +42,9 @@ class ObjectStore:
         self.added = 0  # bytes stored through this connection
         self.in_bulk = False  # compression is put off; `pack_loose` makes up for it
         self._filling = False  # in bulk, and nothing was here before
+        self.lost: set[bytes] = set()  # known to be damaged: as good as not there, and stored anew
+        self.healed: set[bytes] = set()  # those of them that are whole again, once committed
+        self._healing: set[bytes] = set()
         if not create and not os.path.exists(path):
             raise StoreDamaged(what=f"{path} is missing")
         try:
@@ -61,8 +65,10 @@ class ObjectStore:
     def _connect(self, create: bool) -> sqlite.Connection:
         if create:
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE))
-        elif not os.access(os.path.dirname(self.path), os.W_OK) and not _has_wal(self.path):
-            # A database in WAL mode wants to make files beside it, also for a reader.
+        elif not (os.access(os.path.dirname(self.path), os.W_OK) and os.access(self.path, os.W_OK)) \
+                and not _has_wal(self.path):
+            # A database in WAL mode wants to make files beside it, also for a reader; with the mode of the
+            # database, so that they would stay read-only when it no longer is.
             from urllib.parse import quote
 
             where = f"file:{quote(self.path)}?mode=ro&immutable=1"
@@ -122,9 +128,19 @@ class ObjectStore:
         return bool(self._pragma("journal_mode") == "wal")
 
     def has(self, oid: bytes) -> bool:
-        if self._filling:
+        if self._filling or (self.lost and oid in self.lost):
             return False  # a fresh store: asking costs more than an insert that is ignored
         return bool(self._run("SELECT 1 FROM objects WHERE id=?", (oid,)))
+
+    def those_there(self, oids: Iterable[bytes]) -> set[bytes]:
+        """`has` for many, in a few questions."""
+        wanted = list(set(oids) - self.lost)
+        found: set[bytes] = set()
+        for at in range(0, len(wanted), _AT_ONCE):
+            part = wanted[at:at + _AT_ONCE]
+            found.update(oid for (oid,) in self._run(
+                f"SELECT id FROM objects WHERE id IN ({','.join('?' * len(part))})", tuple(part)))
+        return found
 
     def get(self, oid: bytes) -> bytes:
         rows = self._run("SELECT data FROM objects WHERE id=?", (oid,))
@@ -153,6 +169,17 @@ class ObjectStore:
     def size_on_disk(self) -> int:
         return sum(os.path.getsize(self.path + suffix) for suffix in ("", "-wal")
                    if os.path.exists(self.path + suffix))
+
+    def rows(self) -> Iterator[tuple[bytes, bytes]]:
+        """(id, packed content) of every object, one in memory at a time. Nothing is verified."""
+        found = self._run("SELECT n, id, data FROM objects ORDER BY n LIMIT 1")
+        while found:
+            ((n, oid, packed),) = found
+            yield oid, packed
+            found = self._run("SELECT n, id, data FROM objects WHERE n>? ORDER BY n LIMIT 1", (n,))
+
+    def count(self) -> int:
+        return int(self._run("SELECT count(*) FROM objects")[0][0])
 
     def is_sound(self) -> bool:
         return self._run("PRAGMA quick_check(1)") == [("ok",)]
@@ -186,8 +213,12 @@ class ObjectStore:
 
     def _insert(self) -> None:
         rows, self._waiting = self._waiting, []
+        if self.lost:
+            self._healing |= self.lost.intersection(oid for oid, _ in rows)
+        # What is damaged makes way; what is whole stays, for it is the same.
+        keyword = "REPLACE" if self.lost and any(oid in self.lost for oid, _ in rows) else "IGNORE"
         try:
-            self._db.executemany("INSERT OR IGNORE INTO objects(id, data) VALUES(?, ?)", rows)
+            self._db.executemany(f"INSERT OR {keyword} INTO objects(id, data) VALUES(?, ?)", rows)
         except sqlite.DatabaseError as error:
             raise damage(self.path, error)
 
@@ -212,9 +243,14 @@ class ObjectStore:
         self._pending = 0
         if self._db.in_transaction:
             self._run("COMMIT")
+        if self._healing:
+            self.healed |= self._healing
+            self.lost -= self._healing
+            self._healing = set()
 
     def rollback(self) -> None:
         self._waiting = []
+        self._healing = set()
         self._pending = 0
         self.in_bulk = self._filling = False
         if self._db.in_transaction:
@@ -235,12 +271,15 @@ class ObjectStore:
             self._run("DELETE FROM objects WHERE id=?", (oid,))
         self.commit()
 
+    def set_meta(self, key: str, value: object) -> None:
+        self._begin()
+        self._run("INSERT OR REPLACE INTO meta VALUES(?, ?)", (key, value))
+        self.commit()
+
     def note_deleted(self, name: str) -> None:
         """Remember the highest checkpoint name ever deleted, so that it is not given out again."""
         if name > self.last_deleted():
-            self._begin()
-            self._run("INSERT OR REPLACE INTO meta VALUES('last-deleted', ?)", (name,))
-            self.commit()
+            self.set_meta("last-deleted", name)
 
     def last_deleted(self) -> str:
         rows = self._run("SELECT value FROM meta WHERE key='last-deleted'")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class NotEnoughPrompts(RewindError):
-    """Cannot go back by {wanted}: the number of prompts in this conversation is {found}."""
+    """Cannot take back {wanted} prompts: this conversation has {found}."""
 
     exit_code = NOT_FOUND
     hint = "Run `rewind sessions show` to see its turns."

@@ -47,6 +47,7 @@ class Fork:
         self.size = size
         self.header = header  # of these bytes, so many are line 1
         self.title = title
+        self.notes: list[str] = []  # what could not be brought along
 
 
 class Content:
@@ -121,18 +122,28 @@ def new_session_id() -> str:
     return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
 
 
-def write_fork(source: str, profile: Profile, cut: Cut, *, original: str,
-               appears: Callable[[Fork], None] | None = None) -> Fork:
+def temp_of(path: str) -> str:
+    """Under which name the transcript `path` is written, until it is complete."""
+    return os.path.join(os.path.dirname(path), f".{session_id_of(path)}{TEMP_SUFFIX}")
+
+
+def is_temp(name: str) -> bool:
+    return name.startswith(".") and name.endswith(TEMP_SUFFIX) and is_session_id(name[1:-len(TEMP_SUFFIX)])
+
+
+def write_fork(source: str, profile: Profile, cut: Cut, *, original: str, session_id: str = "",
+               appears: Callable[[Fork], None] | None = None,
+               identity: tuple[int, int] | None = None) -> Fork:
     """Make a fork beside `original`, out of `source`: the same file, or what the store has of it.
     It appears there complete, or not at all; `appears` is told right before."""
     folder, parent = os.path.dirname(original), session_id_of(original)
-    session_id = new_session_id()
+    session_id = session_id or new_session_id()
     path = os.path.join(folder, session_id + ".jsonl")
     sweep(folder)
-    with open_transcript(source) as file:
+    with open_transcript(source, identity) as file:
         content = plan_content(file, profile, cut)
         title = FORK_PREFIX + (read_title(file, profile) or parent)
-        temp = os.path.join(folder, f".{session_id}{TEMP_SUFFIX}")
+        temp = temp_of(path)
         fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), PRIVATE_FILE)
         try:
             _write(fd, file, profile, content, session_id, parent, title)
@@ -144,7 +155,7 @@ def write_fork(source: str, profile: Profile, cut: Cut, *, original: str,
         finally:
             os.close(fd)
             _remove(temp)
-    copy_sidecars(original, path, profile)
+    fork.notes = copy_sidecars(original, path, profile)
     return fork
 
 
@@ -152,8 +163,7 @@ def sweep(folder: str) -> None:
     """What killed processes left in the agent's directory. It may be as long as a conversation."""
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
-        if (name.endswith(TEMP_SUFFIX) and is_session_id(name[1:-len(TEMP_SUFFIX)])
-                and time.time() - os.lstat(path).st_mtime > _ABANDONED):
+        if is_temp(name) and time.time() - os.lstat(path).st_mtime > _ABANDONED:
             _remove(path)
 
 
@@ -266,5 +276,5 @@ def _appear(temp: str, path: str) -> None:
 def _remove(path: str) -> None:
     try:
         os.unlink(path)
-    except FileNotFoundError:
-        pass
+    except OSError:
+        pass  # no reason to call a fork that is there a failure; the next command sweeps it

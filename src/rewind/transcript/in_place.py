@@ -7,7 +7,7 @@ import os
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE, fsync_dir, make_private_dir, write_all
 from rewind.transcript.copying import copy_range
-from rewind.transcript.fork import TEMP_SUFFIX, plan_content, sweep, write_content, write_leaf
+from rewind.transcript.fork import plan_content, sweep, temp_of, write_content, write_leaf
 from rewind.transcript.lines import open_transcript, read_at, size_of
 from rewind.transcript.liveness import SessionInUse
 from rewind.transcript.names import session_id_of
@@ -32,9 +32,9 @@ def copy_whole(path: str, target: str) -> None:
 
 
 def rewrite(path: str, source: str, profile: Profile, cut: Cut, backup: str | None,
-            note: Note) -> None:
+            note: Note, identity: tuple[int, int] | None = None) -> None:
     """Give `path` what a fork of `source` at this cut would hold; what it held goes to `backup`."""
-    with open_transcript(source) as file:
+    with open_transcript(source, identity) as file:
         content = plan_content(file, profile, cut)
 
         def fill(fd: int) -> None:
@@ -71,20 +71,24 @@ def exchange(path: str, fill: Callable[[int], None], backup: str | None, note: N
     if backup is None:
         _replace(path, fill, note, None)
         return
+    noted = False
     with open_transcript(path) as old:
         stamp = _copy_all(old, backup)
 
         def ready() -> None:
+            nonlocal noted
             # While the new content was made somebody may have written: then they are at work here.
             if _stamp_of(os.lstat(path)) != stamp:
                 raise SessionInUse(reason="its transcript was written just now")
+            noted = True
             note()
 
         try:
             _replace(path, fill, ready, stamp[2])
         except BaseException:
-            if _stamp_of(os.lstat(path))[0] == stamp[0]:
-                os.unlink(backup)  # nothing was replaced, so there is nothing to come back to
+            # Nothing was replaced, so there is nothing to come back to; but what the history names stays.
+            if not noted and _stamp_of(os.lstat(path))[0] == stamp[0]:
+                os.unlink(backup)
             raise
         _catch_up(old, backup, stamp[1])
 
@@ -127,7 +131,7 @@ def _replace(path: str, fill: Callable[[int], None], ready: Note, mtime: int | N
     folder = os.path.dirname(path)
     make_private_dir(folder)
     sweep(folder)
-    temp = os.path.join(folder, f".{session_id_of(path)}{TEMP_SUFFIX}")
+    temp = temp_of(path)
     if os.path.lexists(temp):
         os.unlink(temp)  # of a process that was killed; the project's lock says that nobody else is here
     fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, PRIVATE_FILE)

@@ -45,8 +45,9 @@ class Event:
         self.data = data
 
 
-def open_transcript(path: str) -> BinaryIO:
-    """The file, for reading; a FIFO or a directory in its place is refused."""
+def open_transcript(path: str, identity: tuple[int, int] | None = None) -> BinaryIO:
+    """The file, for reading; a FIFO or a directory in its place is refused, and with `identity` every other
+    file than the one that was looked at before."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):
@@ -54,10 +55,19 @@ def open_transcript(path: str) -> BinaryIO:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise TranscriptUnreadable(reason=reason, path=path)
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
+    info = os.fstat(fd)
+    if not stat.S_ISREG(info.st_mode):
         os.close(fd)
         raise TranscriptUnreadable(reason="it is not a regular file", path=path)
+    if identity and identity != (info.st_dev, info.st_ino):
+        os.close(fd)
+        raise TranscriptUnreadable(reason="another file was put in its place just now", path=path)
     return os.fdopen(fd, "rb", buffering=0)
+
+
+def identity_of(file: BinaryIO) -> tuple[int, int]:
+    info = os.fstat(file.fileno())
+    return info.st_dev, info.st_ino
 
 
 def size_of(file: BinaryIO) -> int:

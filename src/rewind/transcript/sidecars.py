@@ -6,7 +6,7 @@ import os
 
 from rewind import quickjson
 from rewind.errors import RewindError
-from rewind.files import read_bounded, write_atomic
+from rewind.files import read_bounded, sweep_drafts, write_atomic
 from rewind.transcript.names import stem
 
 TYPE_CHECKING = False
@@ -24,16 +24,23 @@ def sidecar_paths(path: str, profile: Profile) -> list[str]:
     return [stem(path) + rule["suffix"] for rule in profile.fork["sidecars"]]
 
 
-def copy_sidecars(source: str, target: str, profile: Profile) -> None:
-    """Best effort: the agent can resume without them, if less comfortably."""
+def copy_sidecars(source: str, target: str, profile: Profile) -> list[str]:
+    """Best effort: the agent can resume without them, if less comfortably. Returns what went wrong."""
+    failed = []
     for rule in profile.fork["sidecars"]:
+        path = stem(source) + rule["suffix"]
+        if not os.path.lexists(path):
+            continue
         try:
-            data = _read(stem(source) + rule["suffix"])
+            data = _read(path)
             if isinstance(data, dict):
                 kept = {key: value for key, value in data.items() if key not in rule["drop"]}
                 _write(stem(target) + rule["suffix"], kept)
-        except (OSError, ValueError, RecursionError, RewindError):
-            continue
+        except (OSError, ValueError, RecursionError, RewindError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not understood"
+            failed.append(f"{os.path.basename(path)} could not be copied ({reason});"
+                          " the fork can be resumed without it.")
+    return failed
 
 
 def _read(path: str) -> Any:
@@ -70,6 +77,7 @@ def _change_index(folder: str, change: Callable[[list[Any]], list[Any]]) -> None
     path = os.path.join(folder, INDEX)
     try:
         data = _read(path)
+        sweep_drafts(path)
         key = next((k for k in ("entries", "sessions") if isinstance(data, dict)
                     and isinstance(data.get(k), list)), None)
         if isinstance(data, list):

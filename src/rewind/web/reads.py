@@ -47,7 +47,8 @@ def interrupted(controller: Controller) -> dict[str, Any] | None:
         return None
     return {"checkpoint": entry["checkpoint"],
             "paths": shapes.listed([os.fsencode(path) for path in entry.get("paths") or []]),
-            "message": f"Some files are from {entry['checkpoint']}, others are not. Take it back, or finish it."}
+            "message": f"Some files are as in {entry['checkpoint']}, others not yet."
+                       " Take it back, or finish it."}
 
 
 def _is_turn_running(controller: Controller) -> bool:

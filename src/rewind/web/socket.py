@@ -49,25 +49,39 @@ class Hub:
         self.workshop = workshop
         self._pages: set[WebSocket] = set()
         self._watcher: asyncio.Task[None] | None = None
-        self._hurry: asyncio.Event | None = None  # made in the loop that runs: Python 3.9 wants it so
+        # Made in the loop that runs: Python 3.9 wants it so.
+        self._hurry: asyncio.Event | None = None
+        self._looked: asyncio.Event | None = None
 
     async def serve(self, socket: WebSocket) -> None:
-        await socket.accept()
         if len(self._pages) >= _PAGES:
+            await socket.accept()
             await socket.close(_TOO_MUCH)
             return
         self._pages.add(socket)
-        self._hurry = self._hurry or asyncio.Event()
-        if self._watcher is None or self._watcher.done():
-            self._watcher = asyncio.create_task(self._watch())
-        jobs: asyncio.Queue[str] = asyncio.Queue(MOST_A_SECOND)
-        worker = asyncio.create_task(self._work(socket, jobs))
         try:
-            await self._receive(socket, jobs)
+            await self._first_look()
+            await socket.accept()
+            await self._talk(socket)
         except WebSocketDisconnect:
             pass
         finally:
             self._pages.discard(socket)
+
+    async def _first_look(self) -> None:
+        """A page reads everything once it is connected. Were the first look later than that, a change between
+        the two would be in neither."""
+        if self._watcher is None or self._watcher.done() or self._looked is None:
+            self._hurry, self._looked = asyncio.Event(), asyncio.Event()
+            self._watcher = asyncio.create_task(self._watch(self._hurry, self._looked))
+        await self._looked.wait()
+
+    async def _talk(self, socket: WebSocket) -> None:
+        jobs: asyncio.Queue[str] = asyncio.Queue(MOST_A_SECOND)
+        worker = asyncio.create_task(self._work(socket, jobs))
+        try:
+            await self._receive(socket, jobs)
+        finally:
             # What was begun is finished; what was not is dropped with its page.
             worker.cancel()
 
@@ -109,14 +123,14 @@ class Hub:
         except Exception as error:
             return {"event": "error", **body_of(known(error)), "requestId": request_id}
 
-    async def _watch(self) -> None:
+    async def _watch(self, hurry: asyncio.Event, looked: asyncio.Event) -> None:
         watch = Watch()
-        hurry = self._hurry
-        while self._pages and hurry:
+        while self._pages:
             try:
                 events = await self.workshop.run(watch.look)
             except Exception:
                 events = []  # something may be gone for a moment; the next look tells
+            looked.set()
             for event in events:
                 await self._tell_all(event)
             try:

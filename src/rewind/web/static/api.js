@@ -25,7 +25,8 @@ export async function get(path, query = {}, signal = undefined) {
     if (value === undefined || value === null) continue;
     for (const item of Array.isArray(value) ? value : [value]) wanted.append(key, item);
   }
-  const address = wanted.size ? `${path}?${wanted}` : path;
+  const asked = String(wanted);
+  const address = asked ? `${path}?${asked}` : path;
   let response;
   try {
     response = await fetch(address, {headers: {Accept: 'application/json'}, signal});

@@ -14,6 +14,7 @@ import {act} from './branches.js';
 import {closeMenu} from './menu.js';
 import {listen} from './keyboard.js';
 import {notice} from './states.js';
+import {openRestore} from './restore.js';
 import {say} from './toast.js';
 
 const main = document.getElementById('main');
@@ -96,9 +97,12 @@ function showOffline() {
 
 /** Pushes begin with the connection: what changed before it is read again. */
 async function catchUp(again) {
+  const shownNow = view;
+  const before = state.get(shownNow?.id);
   await Promise.all([state.loadProject(), state.loadSessions()]);
-  const turns = view instanceof SessionView && view.list.total && state.get(view.id)?.turns;
-  if (turns && (again || turns !== view.list.total)) view.turnsAdded(turns);
+  const after = state.get(shownNow?.id);
+  // A view that was opened since has read its turns since.
+  if (after && shownNow === view && (again || after.bytes !== before?.bytes)) view.turnsAdded(after.turns);
   if (!again) return;
   if (view instanceof CheckpointsView) view.reload();
   say('Connected again.', {kind: 'info'});
@@ -109,10 +113,15 @@ state.addEventListener('project', () => {
   const broken = state.project?.interrupted;
   if (!broken) return;
   const node = notice('warning', [h('strong', {}, 'A restore was interrupted. '), broken.message],
-    h('button.quiet', {type: 'button', onclick: () => act('undo_restore', {}, () => { say('The interrupted restore was undone.'); state.loadProject(); })}, 'Undo it'));
+    h('div.notice-actions', {}, h('button.quiet', {type: 'button', onclick: () => undoInterrupted()}, 'Undo it'),
+      h('button.quiet', {type: 'button', onclick: () => openRestore({name: broken.checkpoint}, broken.paths, () => state.loadProject())}, 'Finish it…')));
   node.classList.add('interrupted');
   panes.before(node);
 });
+
+function undoInterrupted() {
+  return act('undo_restore', {}, () => { say('The interrupted restore was undone.'); state.loadProject(); });
+}
 
 document.addEventListener('rewind:refused', event => say(event.detail, {kind: 'info'}));
 // The event's own address: the place may have been replaced since by the turn that scrolled into view.

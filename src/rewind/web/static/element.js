@@ -41,6 +41,11 @@ export function fill(node, ...children) {
   return add(node, children);
 }
 
+/** A sentence of ours, in which `this` is code. */
+export function prose(text) {
+  return String(text ?? '').split('`').map((part, at) => (at % 2 ? h('code', {}, part) : part));
+}
+
 let count = 0;
 export function freshId(prefix) {
   count += 1;
@@ -53,15 +58,15 @@ export function freshId(prefix) {
  */
 export function button(spec, {label, reason = null, onclick, ...more}, ...children) {
   const node = h(`button.${spec}`, {type: 'button', 'aria-label': label, ...more}, ...children);
-  if (!reason) {
-    node.addEventListener('click', onclick);
-    return node;
-  }
-  set(node, {'aria-disabled': 'true', title: reason, 'aria-description': reason});
   node.addEventListener('click', event => {
-    event.preventDefault();
+    if (node.getAttribute('aria-disabled') !== 'true') return onclick(event);
     event.stopPropagation();
-    document.dispatchEvent(new CustomEvent('rewind:refused', {detail: reason}));
+    return document.dispatchEvent(new CustomEvent('rewind:refused', {detail: node.title}));
   });
-  return node;
+  return setReason(node, reason);
+}
+
+/** The same button may be used again later, or no longer: it stays where it is, and keeps the focus. */
+export function setReason(node, reason) {
+  return set(node, {'aria-disabled': reason ? 'true' : null, title: reason, 'aria-description': reason});
 }

@@ -1,4 +1,6 @@
-// Numbers, sizes and times as people read them.
+// Numbers, sizes, times and paths as people read them.
+
+import {state} from './state.js';
 
 const MINUTE = 60e3, HOUR = 60 * MINUTE, DAY = 24 * HOUR;
 
@@ -52,6 +54,12 @@ export function moment(iso) {
   const then = new Date(iso);
   if (Number.isNaN(then.getTime())) return '';
   return `${day(iso)}, ${clock(iso)}`;
+}
+
+/** Paths within the project need not say where the project is. */
+export function inProject(text) {
+  const root = state.project?.root;
+  return root ? String(text ?? '').replaceAll(`${root}/`, '') : String(text ?? '');
 }
 
 /** One line, cut at a length. */

@@ -34,6 +34,7 @@ export function openModal(title, {wide = false, kind = ''} = {}) {
   dialog.addEventListener('pointerdown', event => { if (event.target === dialog) close(); });
   document.body.append(dialog);
   dialog.showModal();
+  queueMicrotask(() => scrollableByKey(body)); // by then it is filled
   const sizes = new ResizeObserver(() => scrollableByKey(body));
   sizes.observe(body);
   closed.then(() => sizes.disconnect());

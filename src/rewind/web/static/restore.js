@@ -17,7 +17,7 @@ export function openRestore(point, paths, done) {
   const problem = h('div', {role: 'alert'});
   const act = h('button.primary', {type: 'button', disabled: true, onclick: () => confirm()}, icon('rewind'), h('span', {}, 'Restore'));
   const cancel = h('button.plain', {type: 'button', onclick: () => close()}, 'Cancel');
-  body.append(h('p.lead', {}, `${oneLine(point.description, 120) || point.name}, ${moment(point.createdAt)}. What the files hold now is saved in a backup first, so this can be undone.`), problem, place);
+  body.append(h('p.lead', {}, `${[oneLine(point.description, 120) || point.name, moment(point.createdAt)].filter(Boolean).join(', ')}. What the files hold now is saved in a backup first, so this can be undone.`), problem, place);
   foot.append(cancel, act);
   cancel.focus();
   let plan = null;

@@ -3,9 +3,10 @@
 import {h, fill} from './element.js';
 import {icon} from './icons.js';
 import {api} from './api.js';
-import {oneLine, plural} from './format.js';
+import {inProject, oneLine, plural} from './format.js';
 
 const WAIT = 220;
+const BEFORE = 18; // characters before a match
 
 /** `jump(turn)` shows a match; `leave()` gives the focus back to the turns. */
 export class Search {
@@ -54,7 +55,7 @@ export class Search {
     this.results.hidden = false;
     if (!this.matches.length) return fill(this.results, h('p.muted', {}, `Nothing in this session contains “${words}”.`));
     return fill(this.results, h('ul', {}, this.matches.map((m, i) => h('li', {}, h('button.result-row', {type: 'button', onclick: () => this.goTo(i)},
-      h('span.no', {}, String(m.turn)), h('span.where', {}, m.where), h('span.clip', {}, marked(oneLine(m.snippet, 160), words)))))),
+      h('span.no', {}, String(m.turn)), h('span.where', {}, m.where), h('span.clip', {}, marked(around(oneLine(inProject(m.snippet), 400), words), words)))))),
     more ? h('p.muted', {}, 'There are more matches than are shown.') : null);
   }
 
@@ -115,6 +116,12 @@ function rangesOf(root, words) {
     }
   }
   return ranges;
+}
+
+/** The match near the beginning: a line that is too long is cut at its end. */
+function around(text, words) {
+  const at = text.toLowerCase().indexOf(words.toLowerCase());
+  return at > BEFORE + 8 ? `…${text.slice(at - BEFORE)}` : text;
 }
 
 function marked(text, words) {

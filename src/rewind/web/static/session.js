@@ -1,6 +1,7 @@
 // One session: its header, the turns, and what can be done from them.
 
 import {h, fill} from './element.js';
+import {renew} from './renew.js';
 import {icon} from './icons.js';
 import {api} from './api.js';
 import {state} from './state.js';
@@ -8,7 +9,7 @@ import {replace, to} from './route.js';
 import {age, bytes, number, plural, sessionTitle} from './format.js';
 import {command, emptyState, errorState, loadingState, notice} from './states.js';
 import {TurnList} from './turnlist.js';
-import {renderTurn} from './turn.js';
+import {renderTurn, renewReason} from './turn.js';
 import {Search} from './search.js';
 import {Future} from './future.js';
 import {openOutline} from './outline.js';
@@ -40,7 +41,7 @@ export class SessionView {
     this.list.addEventListener('failed', event => sayError(event.detail));
     this.onSessions = () => this.sessionChanged();
     state.addEventListener('sessions', this.onSessions);
-    this.load();
+    this.ready = this.load();
   }
 
   get session() {
@@ -66,7 +67,7 @@ export class SessionView {
       if (this.start !== start) await this.jump(this.start); // asked for while it was read
       if (!this.list.total) fill(this.list.after, emptyState('Nothing said yet', 'This session has no prompts. They appear here as soon as the first one is sent.'));
     } catch (error) {
-      fill(this.host, this.head, errorState(error, () => this.load()));
+      fill(this.host, this.head, errorState(error, () => this.reopen()));
     }
     return undefined;
   }
@@ -74,9 +75,9 @@ export class SessionView {
   context() {
     return {
       folds: this.folds,
-      blocked: this.session?.busy ? RUNNING : null,
-      rewind: turn => this.rewind(turn),
-      menu: (turn, place) => this.turnMenu(turn, place),
+      whyNot: turn => this.whyNot(turn),
+      rewind: turn => this.rewind(this.known(turn)),
+      menu: (turn, place) => this.turnMenu(this.known(turn), place),
       whole: turn => this.showWhole(turn),
       diff: (turn, file) => this.showDiff(turn, file),
     };
@@ -89,14 +90,14 @@ export class SessionView {
     if (!session) return;
     const focused = this.head.contains(document.activeElement) ? document.activeElement.dataset.key : null;
     document.title = `${sessionTitle(session)} – Rewind`;
-    fill(this.head, this.crumbs(session),
-      h('div.title-row', {}, h('h1', {tabindex: '-1', 'data-key': 'title'}, sessionTitle(session)), badge(session), mark(session), h('span.grow'), this.actions(session)),
+    renew(this.head, this.crumbs(session),
+      h('div.title-row', {'data-part': 'title'}, h('h1', {tabindex: '-1', 'data-key': 'title'}, sessionTitle(session)), badge(session), mark(session), h('span.grow'), this.actions(session)),
       h('p.meta', {}, h('span', {}, session.agentTitle || session.agent), h('span', {}, plural(session.turns, 'turn')),
         h('time', {datetime: session.modified, title: session.modified}, age(session.modified)), h('span', {}, bytes(session.bytes)),
         h('code.id', {title: session.sessionId}, session.sessionId.slice(0, 8))),
       this.origin(session),
       session.resume ? h('div.continue', {}, h('span.label', {}, 'Continue with'), command(session.resume)) : null);
-    if (focused) this.head.querySelector(`[data-key="${focused}"]`)?.focus({preventScroll: true});
+    if (focused && !this.head.contains(document.activeElement)) this.head.querySelector(`[data-key="${focused}"]`)?.focus({preventScroll: true});
   }
 
   crumbs(session) {
@@ -109,9 +110,9 @@ export class SessionView {
 
   actions(session) {
     return h('div.actions', {},
-      h('button.quiet', {type: 'button', 'data-key': 'compare', 'aria-label': 'Compare', title: 'Compare with another session (c)', onclick: () => chooseOther(session)}, icon('columns'), h('span', {}, 'Compare')),
+      h('button.quiet', {type: 'button', 'data-key': 'compare', 'aria-label': 'Compare', title: 'Compare with another session (c)', onclick: () => chooseOther(this.session)}, icon('columns'), h('span', {}, 'Compare')),
       h('button.quiet', {type: 'button', 'data-key': 'more', 'aria-haspopup': 'menu', 'aria-expanded': 'false', 'aria-label': 'Branch actions',
-        onclick: event => openMenu(branchActions(session), {anchor: event.currentTarget, label: 'Branch actions'})}, icon('more')));
+        onclick: event => openMenu(branchActions(this.session), {anchor: event.currentTarget, label: 'Branch actions'})}, icon('more')));
   }
 
   origin(session) {
@@ -121,7 +122,7 @@ export class SessionView {
     return h('div.origin', {}, icon('rewind'), h('p', {}, `Rewound from turn ${session.rewindFromTurn} of `, name), h('span.grow'),
       parent ? h('button.quiet', {type: 'button', 'data-key': 'future', 'aria-pressed': String(this.future.shown), onclick: () => this.toggleFuture()},
         this.future.shown ? 'Hide future turns' : 'View future turns') : null,
-      parent ? h('button.quiet', {type: 'button', 'data-key': 'forward', onclick: () => fastForward(session)}, icon('forward'), h('span', {}, 'Fast-forward')) : null);
+      parent ? h('button.quiet', {type: 'button', 'data-key': 'forward', onclick: () => fastForward(this.session)}, icon('forward'), h('span', {}, 'Fast-forward')) : null);
   }
 
   async toggleFuture() {
@@ -181,17 +182,27 @@ export class SessionView {
     return this.list.turns.get(this.list.current);
   }
 
+  /** The one answer to why a turn cannot be rewound to now, or null. */
+  whyNot(turn) {
+    if (this.session?.busy) return RUNNING;
+    return turn.canRewind ? null : turn.reason || 'This turn cannot be rewound to.';
+  }
+
+  /** The row may be older than what is known of its turn. */
+  known(turn) {
+    return this.list.turns.get(turn.turn) || turn;
+  }
+
   rewind(turn) {
-    const reason = this.session.busy ? RUNNING : turn.canRewind ? null : turn.reason || 'This turn cannot be rewound to.';
+    const reason = this.whyNot(turn);
     if (reason) return say(reason, {kind: 'info'});
     return openRewind(this.session, turn);
   }
 
   turnMenu(turn, place) {
     this.list.setCurrent(turn.turn);
-    const reason = this.session.busy ? RUNNING : turn.canRewind ? null : turn.reason;
     openMenu([
-      {label: 'Rewind to here', keys: 'r', reason, run: () => this.rewind(turn)},
+      {label: 'Rewind to here', keys: 'r', reason: this.whyNot(turn), run: () => this.rewind(turn)},
       {label: 'Mark as checkpoint…', run: () => markTurn(this.session, turn)},
       null,
       {label: 'Copy the prompt', run: () => navigator.clipboard?.writeText(turn.prompt).then(() => say('Copied.'), () => say('The browser did not allow copying.', {kind: 'error'}))},
@@ -200,8 +211,7 @@ export class SessionView {
 
   async showWhole(turn) {
     try {
-      const answer = await api.turn(this.id, turn.turn);
-      this.list.steady(() => this.list.patch({...answer.turn, truncated: false}));
+      await this.list.readWhole(turn.turn);
     } catch (error) {
       sayError(error);
     }
@@ -238,8 +248,9 @@ export class SessionView {
   }
 
   async turnsAdded(total) {
+    await this.ready; // what is being read may have been there before this was said
     const had = this.list.total;
-    if (!had) return this.load();
+    if (!had) return this.reopen();
     try {
       const seen = await this.list.grow(total);
       if (total > had) announce(`${plural(total - had, 'new turn')}.`);
@@ -254,14 +265,18 @@ export class SessionView {
     const session = this.session;
     if (!session) return;
     if (!this.counter) {
-      await this.load();
+      await this.reopen();
       return;
     }
     this.renderHead();
     if (this.busy === session.busy) return;
     this.renderAlerts();
-    this.list.redraw();
-    await this.list.refresh().catch(sayError);
+    for (const turn of this.list.turns.values()) renewReason(this.list.row(turn.turn), this.whyNot(turn));
+  }
+
+  reopen() {
+    this.ready = this.load();
+    return this.ready;
   }
 
   renderAlerts() {

@@ -1,6 +1,6 @@
 // Nothing there, not yet there, gone wrong: each with a sentence and the next step.
 
-import {h} from './element.js';
+import {h, prose} from './element.js';
 import {icon} from './icons.js';
 import {copyButton} from './copy.js';
 
@@ -12,7 +12,7 @@ export function errorState(error, retry) {
   return h('div.empty.failed', {role: 'alert'},
     h('div.empty-art', {'aria-hidden': 'true'}, icon('warning')),
     h('h2', {}, error.message),
-    error.hint ? h('p', {}, error.hint) : null,
+    error.hint ? h('p', {}, prose(error.hint)) : null,
     retry ? h('button.primary', {type: 'button', onclick: retry}, 'Try again') : null);
 }
 

@@ -1,7 +1,9 @@
-// The chosen theme, set before the first paint. Not a module: modules run after it.
+// The theme, set before the first paint: the chosen one, or the system's. Not a module: modules run after it.
 (function () {
   const KEY = 'rewind.theme';
   const order = ['auto', 'light', 'dark'];
+  const system = matchMedia('(prefers-color-scheme: dark)');
+  let chosen = stored();
 
   function stored() {
     try {
@@ -12,19 +14,20 @@
     }
   }
 
-  function apply(theme) {
-    if (theme === 'auto') delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = theme;
+  function apply() {
+    const dark = chosen === 'auto' ? system.matches : chosen === 'dark';
+    document.documentElement.dataset.theme = dark ? 'dark' : 'light';
   }
 
   window.rewindTheme = {
-    get: stored,
+    get: () => chosen,
     next() {
-      const theme = order[(order.indexOf(stored()) + 1) % order.length];
-      try { localStorage.setItem(KEY, theme); } catch (_) { /* lasts for this page only */ }
-      apply(theme);
-      return theme;
+      chosen = order[(order.indexOf(chosen) + 1) % order.length];
+      try { localStorage.setItem(KEY, chosen); } catch (_) { /* lasts for this page only */ }
+      apply();
+      return chosen;
     },
   };
-  apply(stored());
+  system.addEventListener('change', apply);
+  apply();
 })();

@@ -1,6 +1,6 @@
 // What came of an action, in the live region: read aloud, seen for a while, perhaps with a way back.
 
-import {h} from './element.js';
+import {h, prose} from './element.js';
 import {icon} from './icons.js';
 
 const SHORT = 5000, LONG = 15000;
@@ -10,7 +10,7 @@ export function say(message, {kind = 'done', hint = '', action = null, quiet = f
   const region = document.getElementById('toasts');
   const node = h(`div.toast.${kind}${quiet ? '.quiet' : ''}`, {},
     quiet ? null : icon(kind === 'error' ? 'warning' : kind === 'info' ? 'info' : 'check'),
-    h('div.toast-text', {}, h('p', {}, message), hint ? h('p.hint', {}, hint) : null));
+    h('div.toast-text', {}, h('p', {}, message), hint ? h('p.hint', {}, prose(hint)) : null));
   if (action) {
     node.append(h('button.link', {type: 'button', onclick: () => { node.remove(); action.run(); }}, action.label));
   }

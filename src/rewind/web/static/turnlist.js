@@ -2,6 +2,7 @@
 
 import {h} from './element.js';
 import {api} from './api.js';
+import {renewNode} from './renew.js';
 
 const PAGE = 25;
 const MOST = 100; // rows at once; turns of the future come on top
@@ -27,6 +28,12 @@ export class TurnList extends EventTarget {
     this.first = 1;
     this.last = 0;
     this.current = null;
+    this.readings = 0; // going on now
+    this.asked = 0; // readings so far; an answer may come after that of a later one
+    this.drawn = new Map(); // turn -> the reading that its row shows
+    this.whole = new Map(); // turn -> all of its text, where a person asked for it
+    this.counted = 0; // the reading that told the total
+    this.placed = 0; // the reading that began this window
     this.loading = null;
     this.ended = false;
     // Pictures and what is unfolded make rows taller: who reads the end stays at the end.
@@ -46,13 +53,40 @@ export class TurnList extends EventTarget {
     await this.show(turn);
   }
 
+  async read(from, count) {
+    this.asked += 1;
+    const asked = this.asked;
+    const page = await this.busyWith(api.turns(this.session, from, count));
+    return {...page, asked, turns: page.turns.map(turn => itself(turn, page.busy))};
+  }
+
+  async busyWith(reading) {
+    this.readings += 1;
+    this.node.setAttribute('aria-busy', 'true');
+    try {
+      return await reading;
+    } finally {
+      this.readings -= 1;
+      if (!this.readings) this.node.setAttribute('aria-busy', 'false');
+    }
+  }
+
+  /**
+   * Not every answer counts: the total changes with a new window, or when `grow` sees to the turns that came. Else
+   * a window that ended with the conversation would be taken for one from its middle.
+   */
+  count(total, asked) {
+    if (asked < this.counted) return;
+    this.counted = asked;
+    this.total = total;
+  }
+
   /** A window around a turn, or at the end. */
   async show(turn, {focus = false} = {}) {
     const from = turn ? Math.max(1, turn - 8) : -PAGE;
-    const page = await api.turns(this.session, from, PAGE);
-    if (this.ended) return;
+    const page = await this.read(from, PAGE);
+    if (this.ended || page.asked < this.placed) return;
     this.waiting?.remove();
-    this.total = page.total;
     this.replaceWindow(page);
     this.setCurrent(Math.min(turn || this.total, this.total));
     if (turn) this.reveal(turn, focus);
@@ -63,15 +97,18 @@ export class TurnList extends EventTarget {
 
   replaceWindow(page) {
     for (const node of [...this.rows.children]) this.drop(node);
+    this.placed = page.asked;
+    this.count(page.total, page.asked);
     this.first = page.from;
     this.last = page.from + page.turns.length - 1;
-    for (const turn of page.turns) this.rows.append(this.make(turn));
+    for (const turn of page.turns) this.rows.append(this.make(turn, page.asked));
     this.space();
     this.changed();
   }
 
-  make(turn) {
+  make(turn, asked) {
     this.turns.set(turn.turn, turn);
+    this.drawn.set(turn.turn, asked);
     const node = this.render(turn);
     if (turn.turn === this.current) mark(node, true);
     return node;
@@ -81,6 +118,8 @@ export class TurnList extends EventTarget {
     const turn = Number(node.dataset.turn);
     this.heights.set(turn, node.offsetHeight);
     this.turns.delete(turn);
+    this.drawn.delete(turn);
+    this.whole.delete(turn);
     node.remove();
   }
 
@@ -141,24 +180,26 @@ export class TurnList extends EventTarget {
 
   async fetchPage(wanted) {
     if (wanted.jump) {
-      const page = await api.turns(this.session, Math.max(1, wanted.jump - 8), PAGE);
-      this.total = page.total;
+      const page = await this.read(Math.max(1, wanted.jump - 8), PAGE);
+      if (this.ended || page.asked < this.placed) return;
       const top = this.node.scrollTop;
       this.replaceWindow(page);
       this.node.scrollTop = Math.max(top, this.above.offsetHeight);
       this.follow();
       return;
     }
-    const page = await api.turns(this.session, wanted.from, wanted.count);
+    const page = await this.read(wanted.from, wanted.count);
     if (this.ended) return;
-    this.total = Math.max(this.total, page.total);
-    this.steady(() => (wanted.end === 'top' ? this.prepend(page.turns) : this.append(page.turns)));
+    this.steady(() => (wanted.end === 'top' ? this.prepend(page) : this.append(page)));
     this.changed();
   }
 
-  prepend(turns) {
-    const fresh = turns.filter(t => t.turn < this.first);
-    this.rows.prepend(...fresh.map(t => this.make(t)));
+  // The window may have moved while a page was read: only what touches it is put to it.
+
+  prepend(page) {
+    const fresh = page.turns.filter(t => t.turn < this.first);
+    if (fresh.at(-1)?.turn !== this.first - 1) return;
+    this.rows.prepend(...fresh.map(t => this.make(t, page.asked)));
     this.first -= fresh.length;
     while (this.last - this.first >= MOST) {
       this.drop(this.rows.lastChild);
@@ -167,9 +208,10 @@ export class TurnList extends EventTarget {
     this.space();
   }
 
-  append(turns) {
-    const fresh = turns.filter(t => t.turn > this.last);
-    this.rows.append(...fresh.map(t => this.make(t)));
+  append(page) {
+    const fresh = page.turns.filter(t => t.turn > this.last);
+    if (fresh[0]?.turn !== this.last + 1) return;
+    this.rows.append(...fresh.map(t => this.make(t, page.asked)));
     this.last += fresh.length;
     while (this.last - this.first >= MOST) {
       this.drop(this.rows.firstChild);
@@ -268,9 +310,9 @@ export class TurnList extends EventTarget {
   /** The conversation grew. True when the new turns are in view or next to it. */
   async grow(total) {
     const complete = this.last >= this.total;
-    const stay = this.atEnd;
     const had = this.total;
-    this.total = total;
+    this.asked += 1;
+    this.count(total, this.asked);
     if (total < this.last) {
       await this.show(null);
       return true;
@@ -279,46 +321,89 @@ export class TurnList extends EventTarget {
       this.space();
       return total === had;
     }
-    const page = await api.turns(this.session, Math.max(1, this.last), Math.min(100, total - this.last + 1));
+    const page = await this.read(Math.max(1, this.last), Math.min(100, total - this.last + 1));
     if (this.ended) return true;
+    const stay = this.atEnd;
     this.steady(() => {
-      for (const turn of page.turns) if (turn.turn <= this.last) this.patch(turn);
-      this.append(page.turns);
+      page.turns.forEach(turn => this.patch(turn, page.asked));
+      this.append(page);
+      this.space();
     });
     this.changed();
     if (stay) this.toEnd();
     return stay || total === had;
   }
 
-  /** Reads the window again, for what may be done with a turn has changed. */
+  /** Reads the window again, for what is known of its turns has changed. */
   async refresh() {
     for (let from = this.first; from <= this.last; from += 50) {
-      const page = await api.turns(this.session, from, Math.min(50, this.last - from + 1));
+      const page = await this.read(from, Math.min(50, this.last - from + 1));
       if (this.ended) return;
-      this.steady(() => page.turns.forEach(turn => this.patch(turn)));
+      this.steady(() => page.turns.forEach(turn => this.patch(turn, page.asked)));
     }
     this.changed();
   }
 
-  patch(turn, always = false) {
-    const row = this.row(turn.turn);
-    if (!row || (!always && JSON.stringify(this.turns.get(turn.turn)) === JSON.stringify(turn))) return;
-    const focused = row.contains(document.activeElement);
-    const fresh = this.make(turn);
-    row.replaceWith(fresh);
-    if (focused) fresh.focus({preventScroll: true});
+  /** One turn, whole, for the row that shows a part of it. */
+  async readWhole(turn) {
+    this.asked += 1;
+    const asked = this.asked;
+    const answer = await this.busyWith(api.turn(this.session, turn));
+    const cut = this.turns.get(turn);
+    if (this.ended || !cut) return;
+    const {prompt, blocks} = answer.turn;
+    this.whole.set(turn, {cut: textOf(cut), prompt, blocks});
+    this.steady(() => this.patch(itself(answer.turn, answer.busy), asked));
   }
 
-  /** Draws every row again from what is known. */
-  redraw() {
-    this.steady(() => [...this.turns.values()].forEach(turn => this.patch(turn, true)));
-    this.changed();
+  /** A turn that was asked for whole stays so, as long as it says the same. */
+  completed(turn) {
+    const whole = this.whole.get(turn.turn);
+    if (!whole) return turn;
+    if (turn.truncated && whole.cut !== textOf(turn) && textOf(whole) !== textOf(turn)) {
+      this.whole.delete(turn.turn);
+      return turn;
+    }
+    return {...turn, prompt: whole.prompt, blocks: whole.blocks, truncated: false};
+  }
+
+  patch(found, asked) {
+    const row = this.row(found.turn);
+    if (!row || asked < this.drawn.get(found.turn)) return;
+    const turn = this.completed(found);
+    this.drawn.set(turn.turn, asked);
+    if (JSON.stringify(this.turns.get(turn.turn)) === JSON.stringify(turn)) return;
+    const focused = row.contains(document.activeElement) ? document.activeElement : null;
+    const name = focused && nameOf(focused);
+    renewNode(row, this.make(turn, asked));
+    if (focused && !row.contains(document.activeElement)) (within(row, name) || row).focus({preventScroll: true});
   }
 
   end() {
     this.ended = true;
     this.sizes.disconnect();
   }
+}
+
+/**
+ * That a turn is running is for the session to say, which the server tells in order. In turns that were read it
+ * would only grow old: what they say is kept for what is true of the turn itself.
+ */
+function itself(turn, busy) {
+  return busy ? {...turn, canRewind: true, reason: null} : turn;
+}
+
+function textOf({prompt, blocks}) {
+  return JSON.stringify([prompt, blocks]);
+}
+
+/** How a part of a row is found in the row that takes its place. */
+function nameOf(node) {
+  return node.getAttribute('aria-label') || node.textContent;
+}
+
+function within(row, name) {
+  return [...row.querySelectorAll('a, button, summary, [tabindex]')].find(node => nameOf(node) === name);
 }
 
 function mark(node, on) {

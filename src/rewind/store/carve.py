@@ -1,0 +1,191 @@
+"""Rows out of an object database that SQLite itself cannot read any more.
+
+A row is found by the bytes that every row begins with, wherever it lies: in the file, in its WAL, on
+a page that was given free. Nothing here is verified: content is named by its hash, so the caller can tell.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_USUAL_PAGE = 4096
+_PAGE_SIZES = tuple(1 << bits for bits in range(9, 17))
+# SQLite's record header: its own length, NULL (the number is the row's key), a blob of 32 bytes, the data.
+_START = re.compile(rb"[\x04-\x09]\x00\x4c")
+_ID = 32
+_WAL_HEADER, _FRAME_HEADER = 32, 24
+_MOST_POINTERS = 64  # pages of a chain in which one wrong pointer is looked for
+
+
+class _Pages:
+    """The pages of the file and of its WAL. Of a page that is in both, the WAL's is the later one."""
+
+    def __init__(self, data: bytes, wal: bytes, size: int) -> None:
+        self.size = size
+        self._data = data
+        self._later: dict[int, bytes] = {}
+        self.frames: list[bytes] = []
+        for at in range(_WAL_HEADER, len(wal) - size - _FRAME_HEADER + 1, size + _FRAME_HEADER):
+            (number,) = struct.unpack_from(">I", wal, at)
+            page = wal[at + _FRAME_HEADER:at + _FRAME_HEADER + size]
+            self._later[number] = page
+            self.frames.append(page)
+
+    def images(self) -> Iterator[bytes]:
+        yield from self.frames
+        for at in range(0, len(self._data), self.size):
+            yield self._data[at:at + self.size]
+
+    def get(self, number: int, *, from_wal: bool = True) -> bytes | None:
+        if from_wal and number in self._later:
+            return self._later[number]
+        page = self._data[(number - 1) * self.size:number * self.size] if number else b""
+        return page if len(page) == self.size else None
+
+
+def carve(path: str) -> Iterator[tuple[bytes, bytes]]:
+    """(id, packed content) of everything that looks like a row; a row may come more than once."""
+    for pages in _readings(path):
+        for image in pages.images():
+            for found in _START.finditer(image):
+                length = _data_length(image, found.start())
+                if length is not None:
+                    yield from _rows(pages, image, found.start() + image[found.start()], length)
+
+
+def carve_wanted(path: str, wanted: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """The same for rows whose own header has a wrong bit: they are found by their id."""
+    ids = list(wanted)
+    for pages in _readings(path):
+        for image in pages.images():
+            for oid in ids:
+                at = image.find(oid)
+                while at >= 0:
+                    for length in _lengths_with_a_flip(image, at):
+                        yield from _rows(pages, image, at, length)
+                    at = image.find(oid, at + 1)
+
+
+def _readings(path: str) -> Iterator[_Pages]:
+    data, wal = _content(path), _content(path + "-wal")
+    told = [int.from_bytes(data[16:18], "big") or 1, int.from_bytes(wal[8:12], "big")]
+    sizes = [_USUAL_PAGE, *(65536 if size == 1 else size for size in told)]
+    for size in dict.fromkeys(size for size in sizes if size in _PAGE_SIZES):
+        yield _Pages(data, wal, size)
+
+
+def _content(path: str) -> bytes:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return b""
+    try:
+        import mmap
+
+        # It stands for a byte string that is never in memory as a whole: slices are bytes.
+        size = os.fstat(fd).st_size
+        return mmap.mmap(fd, size, access=mmap.ACCESS_READ) if size else b""  # type: ignore[return-value]
+    except OSError:
+        return b""
+    finally:
+        os.close(fd)
+
+
+def _data_length(image: bytes, at: int) -> int | None:
+    """How long the data is, by the record header at this place; None when there is none."""
+    size = image[at]
+    header = image[at:at + size]
+    if len(header) < size or header[1:3] != b"\x00\x4c":
+        return None
+    kind = 0
+    for number, byte in enumerate(header[3:], 4):
+        kind = kind << 7 | byte & 0x7F
+        if not byte & 0x80:
+            return (kind - 12) // 2 if number == size and kind >= 14 and not kind % 2 else None
+    return None
+
+
+def _lengths_with_a_flip(image: bytes, at: int) -> Iterator[int]:
+    for size in range(4, 10):
+        if at < size:
+            continue
+        for bit in range(size * 8):
+            header = bytearray(image[at - size:at])
+            header[bit // 8] ^= 1 << bit % 8
+            length = _data_length(bytes(header), 0) if header[0] == size else None
+            if length is not None:
+                yield length
+
+
+def _rows(pages: _Pages, image: bytes, at: int, length: int) -> Iterator[tuple[bytes, bytes]]:
+    """The id and data that begin at `at`, right after their record header."""
+    start = at - _header_size(length)
+    payload = at - start + _ID + length
+    local, spilled = _local(payload, pages.size)
+    body = image[start:start + local]
+    if len(body) < local:
+        return
+    oid = body[at - start:at - start + _ID]
+    if not spilled:
+        yield oid, body[at - start + _ID:]
+        return
+    first = image[start + local:start + local + 4]
+    for rest in _chains(pages, first, payload - local):
+        yield oid, (body + rest)[at - start + _ID:]
+
+
+def _header_size(length: int) -> int:
+    kind, size = 2 * length + 12, 1
+    while kind >= 0x80:
+        kind >>= 7
+        size += 1
+    return 3 + size
+
+
+def _local(payload: int, page: int) -> tuple[int, bool]:
+    """How much of a row lies in its cell, as SQLite's file format has it; and whether there is more."""
+    most = page - 35
+    if payload <= most:
+        return payload, False
+    least = (page - 12) * 32 // 255 - 23
+    fitting = least + (payload - least) % (page - 4)
+    return (fitting if fitting <= most else least), True
+
+
+def _chains(pages: _Pages, first: bytes, length: int) -> Iterator[bytes]:
+    """What the overflow pages hold: as they are linked, then with one bit of one link taken for wrong."""
+    if len(first) < 4:
+        return
+    number = int.from_bytes(first, "big")
+    for from_wal in (True, False):
+        whole, links = _follow(pages, number, length, {}, from_wal)
+        if len(whole) == length:
+            yield whole
+    for place in range(min(len(links) + 1, _MOST_POINTERS)):
+        for bit in range(32):
+            whole, _ = _follow(pages, number, length, {place: 1 << bit}, True)
+            if len(whole) == length:
+                yield whole
+
+
+def _follow(pages: _Pages, number: int, length: int, flips: dict[int, int],
+            from_wal: bool) -> tuple[bytes, list[int]]:
+    parts: list[bytes] = []
+    links: list[int] = []
+    left = length
+    while left > 0:
+        number ^= flips.get(len(links), 0)
+        page = pages.get(number, from_wal=from_wal)
+        if page is None or number in links:
+            break
+        links.append(number)
+        parts.append(page[4:4 + left])
+        left -= len(parts[-1])
+        number = int.from_bytes(page[:4], "big")
+    return b"".join(parts), links
