@@ -17,8 +17,18 @@ from typing import Callable
 
 import pytest
 
+from rewind import files
 from rewind.errors import Locked, RewindError
-from rewind.files import Lock, boot_id, process_start, read_bounded, write_atomic
+from rewind.files import (
+    Lock,
+    boot_id,
+    draft_of,
+    make_durable_dir,
+    process_start,
+    read_bounded,
+    sweep_drafts,
+    write_atomic,
+)
 
 SOURCE = str(Path(__file__).resolve().parents[1] / "src")
 _PRELUDE = f"import os, sys, time; sys.path.insert(0, {SOURCE!r}); from rewind import files\n"
@@ -389,3 +399,25 @@ except ChildProcessError:
     assert done.stdout == "no child\n"
     assert until(lambda: told.exists() and told.read_text())
     os.kill(int(told.read_text()), signal.SIGKILL)
+
+
+def test_drafts_of_killed_processes_are_swept_and_nothing_else(tmp_path: Path) -> None:
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    kept = (".a.json.1.tmp", f".a.json.{os.getpid()}.tmp", ".a.json.x.tmp", f".b.json.{gone.pid}.tmp",
+            ".a.json.tmp", f"a.json.{gone.pid}.tmp", "a.json")
+    for name in (*kept, f".a.json.{gone.pid}.tmp"):
+        (tmp_path / name).write_text("")
+    sweep_drafts(str(tmp_path / "a.json"))
+    assert sorted(os.listdir(tmp_path)) == sorted(kept)
+    assert draft_of(str(tmp_path / "a.json")) == str(tmp_path / kept[1])
+    sweep_drafts(str(tmp_path / "nowhere" / "a.json"))
+
+
+def test_a_durable_directory_is_synced_into_the_one_above(tmp_path: Path,
+                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[str] = []
+    monkeypatch.setattr(files, "fsync_dir", synced.append)
+    make_durable_dir(str(tmp_path / "a" / "b"))
+    assert synced == [str(tmp_path), str(tmp_path / "a")]
+    assert stat.S_IMODE((tmp_path / "a" / "b").stat().st_mode) == 0o700

@@ -27,7 +27,7 @@ DEFAULTS = {
     "ignoredDirMaxFiles": 500,
     "ignoredDirMaxMb": 10,
     "branches.max": 50,
-    "branches.archiveAfterDays": 0,
+    "branches.archiveAfterDays": 0, "ui.theme": "auto",
 }
 NUMERIC = [s.key for s in SETTINGS if s.kind in ("integer", "number")]
 
@@ -85,8 +85,9 @@ def test_a_project_cannot_touch_the_guard_or_where_state_is_made(key: str) -> No
     assert problem == f"{key} cannot be set by a project: {setting.user_only}"
 
 
-def test_only_those_three_are_the_users_alone() -> None:
-    assert {s.key for s in SETTINGS if s.user_only} == {"protect", "init.auto", "storage.mode"}
+def test_only_those_four_are_the_users_alone() -> None:
+    alone = {"protect", "init.auto", "storage.mode", "ui.theme"}
+    assert {s.key for s in SETTINGS if s.user_only} == alone
 
 
 @pytest.mark.parametrize("key", ["storage.maxSizeMb", "maxFileSizeMb", "ignoredFileMaxKb",

@@ -1,0 +1,182 @@
+"""Which system calls of a command change files, and that command with one of them made to fail, or to be the
+last one. strace does both; a real short write is made by a small library of our own (`short_write.c`)."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+KILL = "KILL"  # as a fault: SIGKILL on entering the call, so the call before it was the last one
+SHORT = "SHORT"  # as a fault: the Nth write takes only half of the bytes
+_OPENING = ("open", "openat", "creat")
+_WRITING = ("write", "pwrite64", "writev", "pwritev", "pwritev2", "copy_file_range", "sendfile")
+_LOCKING = ("flock", "fcntl")
+_NAMING = ("rename", "renameat", "renameat2", "link", "linkat", "symlink", "symlinkat", "mkdir", "mkdirat")
+_REMOVING = ("unlink", "unlinkat", "rmdir")
+_MARKING = ("chmod", "fchmod", "fchmodat", "chown", "fchown", "lchown", "fchownat", "utimensat")
+_SIZING = ("ftruncate", "truncate", "fallocate")
+_SYNCING = ("fsync", "fdatasync", "sync_file_range")
+CALLS = ",".join((*_OPENING, *_WRITING, *_LOCKING, *_NAMING, *_REMOVING, *_MARKING, *_SIZING, *_SYNCING))
+SQLITES_CALLS = ("pwrite64", "fdatasync", "fcntl", "fchown", "ftruncate")
+# What each may answer, of the four errors that this is about. A lock that cannot be had is a case of its own.
+_ERRORS = {
+    _OPENING: ("ENOSPC", "EIO", "EACCES", "EINTR"), _WRITING: ("ENOSPC", "EIO", "EINTR"),
+    _NAMING: ("ENOSPC", "EIO", "EACCES"), _REMOVING: ("EIO", "EACCES"), _MARKING: ("EIO", "EACCES"),
+    _SIZING: ("ENOSPC", "EIO", "EINTR"), _SYNCING: ("EIO", "ENOSPC"), ("flock",): ("EIO", "EINTR", "ENOLCK"),
+    ("fcntl",): ("EIO",),
+}
+_LINE = re.compile(r"(\d+) +(\w+)\((.*)")
+_CHANGING_OPEN = re.compile(r"O_(CREAT|TRUNC|WRONLY|RDWR)")
+_LOCK = re.compile(r"F_(OFD_)?SETLKW?, \{l_type=F_(RD|WR)LCK")
+
+
+class Point(NamedTuple):
+    """The Nth call of that name in a process, and what becomes of it."""
+
+    call: str
+    number: int
+    fault: str
+
+    def __str__(self) -> str:
+        return f"{self.call}#{self.number} {self.fault}"
+
+
+class Run(NamedTuple):
+    code: int
+    out: str
+    err: str
+    hit: str  # the call as strace shows it; empty: the process came to its end before
+
+    @property
+    def killed(self) -> bool:
+        return self.code in (-9, 137)
+
+
+def has_strace() -> bool:
+    """Whether a process may be traced here; some containers forbid it."""
+    if not shutil.which("strace"):
+        return False
+    probe = ["strace", "-f", "-qq", "-o", os.devnull, "-e", "trace=write", "-e",
+             "inject=write:error=EIO:when=1", "sh", "-c", "echo alive"]
+    return b"alive" not in subprocess.run(probe, capture_output=True).stdout
+
+
+def _strace(log: Path, calls: str, *more: str) -> list[str]:
+    """Only the calls that are looked at stop the process: with all of them it takes several times as long."""
+    return ["strace", "-f", "--seccomp-bpf", "-y", "-qq", "-s", "16", "-o", str(log), "-e", "signal=none",
+            "-e", "trace=" + calls, *more]
+
+
+def run(command: Sequence[str], env: dict[str, str], cwd: Path, stdin: bytes = b"",
+        tracer: Sequence[str] = ()) -> Run:
+    """Output goes to files: what the command leaves running in the background must not hold us up."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as given:
+        given.write(stdin)
+        given.seek(0)
+        done = subprocess.run([*tracer, *command], env=env, cwd=cwd, stdin=given, stdout=out, stderr=err,
+                              timeout=120, check=False)
+        texts = []
+        for file in (out, err):
+            file.seek(0)
+            texts.append(file.read().decode("utf-8", "surrogateescape"))
+    return Run(done.returncode, texts[0], texts[1], "")
+
+
+def trace(command: Sequence[str], env: dict[str, str], cwd: Path, log: Path, stdin: bytes = b"") -> Run:
+    return run(command, env, cwd, stdin, _strace(log, CALLS))
+
+
+def points_of(log: Path, top: Path) -> list[Point]:
+    """Each file-changing call below `top` with each fault that it may have. strace counts the calls of a name
+    in each process; what has the same number in two processes is one point, and fails in both."""
+    seen: Counter[tuple[str, str]] = Counter()
+    points: dict[Point, None] = {}
+    writes: Counter[str] = Counter()
+    changed = True
+    for line in log.read_text(errors="replace").splitlines():
+        match = _LINE.match(line)
+        if not match:
+            continue
+        pid, call, rest = match.groups()
+        seen[pid, call] += 1
+        if not _changes(call, rest, str(top)):
+            continue
+        for fault in errors_of(call):
+            points[Point(call, seen[pid, call], fault)] = None
+        if changed:  # else it would be killed in the state of the point before
+            points[Point(call, seen[pid, call], KILL)] = None
+        changed = call not in (*_LOCKING, *_SYNCING) and (call not in _OPENING or "O_CREAT" in rest)
+        if call in ("write", "pwrite64"):
+            writes[pid] += 1
+            if not rest.endswith(" = 1"):
+                points[Point("write", writes[pid], SHORT)] = None
+    return list(points)
+
+
+def errors_of(call: str) -> tuple[str, ...]:
+    return next(errors for calls, errors in _ERRORS.items() if call in calls)
+
+
+def _changes(call: str, rest: str, top: str) -> bool:
+    if call in _OPENING and not _CHANGING_OPEN.search(rest):
+        return False
+    if call == "fcntl" and not _LOCK.search(rest):
+        return False
+    if call in _WRITING or call in _LOCKING or call in _SYNCING:
+        return f"<{top}/" in rest
+    return True
+
+
+def inject(point: Point, command: Sequence[str], env: dict[str, str], cwd: Path, log: Path,
+           stdin: bytes = b"", library: Optional[Path] = None) -> Run:
+    if point.fault == SHORT:
+        more = {"LD_PRELOAD": str(library), "REWIND_SHORT_WRITE": str(point.number),
+                "REWIND_SHORT_BELOW": str(cwd.parent), "REWIND_SHORT_LOG": str(log)}
+        log.unlink(missing_ok=True)
+        done = run(command, {**env, **more}, cwd, stdin)
+        return done._replace(hit=log.read_text() if log.exists() else "")
+    what = "signal=SIGKILL" if point.fault == KILL else f"error={point.fault}"
+    injected = f"inject={point.call}:{what}:when={point.number}"
+    done = run(command, env, cwd, stdin, _strace(log, point.call, "-e", injected))
+    return done._replace(hit=_hit(point, log))
+
+
+def _hit(point: Point, log: Path) -> str:
+    lines = log.read_text(errors="replace").splitlines()
+    if point.fault != KILL:
+        return next((line for line in lines if "(INJECTED)" in line), "")
+    seen: Counter[str] = Counter()
+    for line in lines:
+        match = _LINE.match(line)
+        if match and match[2] == point.call:
+            seen[match[1]] += 1
+            if seen[match[1]] == point.number:
+                return line
+    return ""
+
+
+def is_change(hit: str, top: Path) -> bool:
+    """Whether what was hit is a call that changes files: their number may differ a little between runs."""
+    match = _LINE.match(hit)
+    return not match or _changes(match[2], match[3], str(top))
+
+
+# short writes
+
+def short_write_library(folder: Path) -> Optional[Path]:
+    """Compiled here and now; None where there is no C compiler."""
+    source = Path(__file__).with_name("short_write.c")
+    target = folder / "short_write.so"
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if not compiler:
+        return None
+    done = subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", str(target), str(source), "-ldl"],
+                          capture_output=True, check=False)
+    return target if done.returncode == 0 else None

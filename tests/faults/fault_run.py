@@ -1,0 +1,60 @@
+"""One scenario: its world made and frozen, its points counted, and one fault after the other tried on it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+from fault_check import check_apart, load_library, what_is_wanted
+from fault_points import SHORT, Point, inject, is_change, points_of, trace
+from fault_scenarios import Scenario
+from fault_world import World
+
+SURVIVED, LOST, MISSED = "survived", "lost", "missed"
+
+
+class Tried(NamedTuple):
+    point: Point
+    outcome: str  # one of the three above; missed: the call did not come this time
+    why: str = ""
+
+
+class Stage:
+    """To be closed, for its world may lie in memory."""
+
+    def __init__(self, scenario: Scenario, top: Path, program: Path, library: Optional[Path] = None) -> None:
+        load_library()
+        self.scenario = scenario
+        self.library = library
+        self.world = World(top, program)
+        self.log = top.with_name(top.name + ".strace")
+        self.world.make(protected=scenario.protected)
+        scenario.setup(self.world)
+        self.world.freeze()
+        self.points = self._count()
+
+    def _count(self) -> list[Point]:
+        """A clean run tells what the command does, and what it is to come to."""
+        world = self.world
+        world.thaw()
+        self.command, self.stdin = self.scenario.command(world), self.scenario.stdin(world)
+        done = trace(self.command, world.env, world.project, self.log, self.stdin)
+        assert done.code == 0, done
+        self.wanted = what_is_wanted(world, world.facts)
+        points = points_of(self.log, world.top)
+        return [p for p in points if p.fault != SHORT or self.library]
+
+    def attempt(self, point: Point, number: int = 0, *, thorough: bool = False) -> Tried:
+        world = self.world
+        world.thaw()
+        run = inject(point, self.command, world.env, world.project, self.log, self.stdin, self.library)
+        if not run.hit or not is_change(run.hit, world.top):
+            return Tried(point, MISSED)
+        why = check_apart(world, self.scenario, self.wanted, run, point.fault, way=number, thorough=thorough)
+        return Tried(point, LOST if why else SURVIVED, f"{why} | {run.hit}" if why else "")
+
+    def close(self) -> None:
+        self.world.remove()
+        if self.log.exists():
+            os.unlink(self.log)

@@ -1,0 +1,149 @@
+"""Faults at single system calls of the real program: a sample of what `scripts/torture faults` tries."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from fault_check import check_apart
+from fault_points import KILL, Run, has_strace, points_of, short_write_library
+from fault_run import LOST, MISSED, SURVIVED, Stage
+from fault_scenarios import SCENARIOS, scenario
+from fault_world import World, quick_place
+from torture import PARTS, write_section
+from torture_faults import Results
+
+from rewind_cli import PROGRAM
+
+needs_strace = pytest.mark.skipif(not has_strace(), reason="NOT TESTED: no strace here")
+SAMPLE = 16
+SAMPLED = ("save", "restore", "undo-restore", "redo", "back", "back --both --in-place", "hook: prompt", "gc",
+           "init")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Path]:
+    with quick_place(tmp_path) as found:
+        yield found
+
+
+@needs_strace
+@pytest.mark.parametrize("name", SAMPLED)
+def test_a_command_survives_a_fault_at_any_call(name: str, place: Path) -> None:
+    stage = Stage(scenario(name), place / "w", PROGRAM, short_write_library(place))
+    step = max(1, len(stage.points) // SAMPLE)
+    tried = [stage.attempt(point, number, thorough=number % 5 == 0)
+             for number, point in enumerate(stage.points[SAMPLED.index(name) % step::step])]
+    stage.close()
+    assert [f"{t.point}: {t.why}" for t in tried if t.outcome == LOST] == []
+    assert sum(t.outcome == SURVIVED for t in tried) > len(tried) * 3 // 4
+
+
+# whether a loss would be seen
+
+def _lose_record(world: World) -> None:
+    shutil.rmtree(world.state / "checkpoints" / world.marks["manual"])
+
+
+def _change_project(world: World) -> None:
+    (world.project / "secret").write_text("other\n")
+
+
+def _lose_mode(world: World) -> None:
+    (world.project / "secret").chmod(0o644)
+
+
+def _cut_transcript(world: World) -> None:
+    world.transcript.write_bytes(world.transcript.read_bytes()[:-1])
+
+
+def _half_a_fork(world: World) -> None:
+    (world.transcript.parent / "0b7c1c52-5d0e-4a63-9b8a-2f1d3a6c9e41.jsonl").write_bytes(b"{}\n")
+
+
+def _litter(world: World) -> None:
+    (world.home / ".claude" / ".x.rewind-tmp").write_bytes(b"")
+
+
+def _touch_git(world: World) -> None:
+    (world.project / ".git" / "HEAD").write_text("ref: refs/heads/other\n")
+
+
+def _lose_content(world: World) -> None:
+    path = world.state / "objects.db"
+    data = bytearray(path.read_bytes())
+    for at in range(8192, len(data), 97):
+        data[at] ^= 0xFF
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("harm", [_lose_record, _change_project, _lose_mode, _cut_transcript, _half_a_fork,
+                                  _litter, _touch_git, _lose_content])
+@needs_strace
+def test_the_checks_see_every_kind_of_loss(harm: Callable[[World], None], place: Path) -> None:
+    stage = Stage(scenario("config"), place / "w", PROGRAM)
+    stage.world.thaw()
+    killed = Run(-9, "", "", "")
+    assert check_apart(stage.world, stage.scenario, stage.wanted, killed, KILL, way=0, thorough=False) == ""
+    stage.world.thaw()
+    harm(stage.world)
+    assert check_apart(stage.world, stage.scenario, stage.wanted, killed, KILL, way=0, thorough=False) != ""
+
+
+@needs_strace
+@pytest.mark.parametrize("code, err", [(0, ""), (1, ""), (1, "error: a\nerror: b\n"), (70, "error: a\n"),
+                                       (1, "Traceback (most recent call last)")])
+def test_the_checks_see_a_lie(code: int, err: str, place: Path) -> None:
+    """Nothing was done: 0 would be a false claim, and anything else needs its one sentence."""
+    stage = Stage(scenario("save"), place / "w", PROGRAM)
+    stage.world.thaw()
+    said = Run(code, "", err, "")
+    assert check_apart(stage.world, stage.scenario, stage.wanted, said, "EIO", way=0, thorough=False) != ""
+
+
+# the driver
+
+def test_every_scenario_has_a_name_of_its_own() -> None:
+    assert len({s.name for s in SCENARIOS}) == len(SCENARIOS)
+    assert set(SAMPLED) <= {s.name for s in SCENARIOS}
+
+
+def test_calls_that_change_nothing_are_no_points(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text(f"""7 openat(AT_FDCWD<{tmp_path}>, "{tmp_path}/a", O_RDONLY) = 3<{tmp_path}/a>
+7 openat(AT_FDCWD<{tmp_path}>, "{tmp_path}/a", O_WRONLY|O_CREAT, 0600) = 3<{tmp_path}/a>
+7 write(3<{tmp_path}/a>, "abc", 3) = 3
+7 write(1<pipe:[1]>, "abc", 3) = 3
+8 write(3<{tmp_path}/a>, "abc", 3) = 3
+7 fsync(3<{tmp_path}/a>) = 0
+7 rename("{tmp_path}/a", "{tmp_path}/b") = 0
+""")
+    found = {str(point) for point in points_of(log, tmp_path)}
+    assert {"openat#2 KILL", "openat#2 ENOSPC", "write#1 EIO", "write#1 SHORT", "fsync#1 KILL", "fsync#1 EIO",
+            "rename#1 EACCES"} <= found
+    assert not {"openat#1 EIO", "write#2 EIO", "rename#1 KILL"} & found
+
+
+def test_results_are_taken_up_again_unless_the_program_changed(tmp_path: Path) -> None:
+    path = tmp_path / "faults.jsonl"
+    first = Results(path, "one", resume=False)
+    first.add(command="save", points=9)
+    first.add(command="save", point="write#1 EIO", outcome=SURVIVED, why="")
+    first.add(command="save", point="write#2 EIO", outcome=MISSED, why="")
+    again = Results(path, "one", resume=True)
+    assert again.done == {"save": {"write#1 EIO": SURVIVED, "write#2 EIO": MISSED}}
+    assert again.sizes == {"save": 9}
+    assert Results(path, "another", resume=True).done == {}
+    assert Results(path, "another", resume=False).done == {}
+
+
+def test_a_report_goes_between_its_markers(tmp_path: Path) -> None:
+    file = tmp_path / "reliability.md"
+    file.write_text("before\n<!-- torture:faults -->\nold\n<!-- /torture:faults -->\nafter\n")
+    write_section(file, "faults", ["| new |"])
+    assert file.read_text() == "before\n<!-- torture:faults -->\n| new |\n<!-- /torture:faults -->\nafter\n"
+    with pytest.raises(SystemExit):
+        write_section(file, "other", [])
+    assert "faults" in PARTS
