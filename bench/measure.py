@@ -33,10 +33,11 @@ def interleave(
     rounds: int,
     before: Action | None = None,
     after: Callable[[str], object] | None = None,
+    ready: Callable[[str], object] | None = None,
 ) -> dict[str, Sample]:
     """Times the contenders round by round, so that a slow minute hits all of them alike.
 
-    `before` prepares a round and `after` checks one contender's result; neither is timed.
+    `before` prepares a round, `ready` one contender's turn, and `after` checks its result; none is timed.
     """
     taken: dict[str, list[float]] = {name: [] for name in contenders}
     for number in range(rounds):
@@ -44,6 +45,8 @@ def interleave(
             before()
         names = list(contenders)
         for name in names if number % 2 == 0 else reversed(names):
+            if ready is not None:
+                ready(name)
             taken[name].append(timed(contenders[name]))
             if after is not None:
                 after(name)
@@ -58,5 +61,6 @@ def timed(action: Action) -> float:
 
 def settle(seconds: float) -> None:
     """Lets edits age past the racy window and writes reach the disk, for both sides alike."""
-    os.sync()
-    time.sleep(seconds)
+    if seconds > 0:
+        os.sync()
+        time.sleep(seconds)

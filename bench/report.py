@@ -1,91 +1,59 @@
-"""What a run found, as text (ratios first, then absolute amounts) or as JSON."""
+"""A result as text for the terminal: ratios first, then everyone side by side, growth, amounts."""
 
 from __future__ import annotations
 
-import json
-import os
-import platform
-from dataclasses import asdict, dataclass
+from typing import Any
 
-from bench.rows.row import Outcome, Row
-from bench.workplace import Options
+from bench.machine import sentence
+from bench.result import Result, findings
+from bench.tables import Table, contest_table, fidelity_table, growth_table, number
 
-NOT_BUILT = "not built yet"
+QUICK = "A quick run: its sizes are not those that the budgets are for."
 
 
-@dataclass(frozen=True)
-class Line:
-    """One row's result: an outcome, or the reason why there is none."""
-
-    row: Row
-    outcome: Outcome | None = None
-    problem: str = ""
-
-    @property
-    def verdict(self) -> str:
-        if self.problem:
-            return "FAIL"
-        if self.outcome is None:
-            return NOT_BUILT
-        if self.row.budget is None:
-            return "info"
-        return "PASS" if self.outcome.ratio <= self.row.budget else "MISS"
+def as_text(result: Result) -> str:
+    parts = [_heading(result)]
+    for title, lines in (
+        ("Ratios: ours ÷ the other", [_ratio(row) for row in result["rows"] if _is_ratio(row)]),
+        ("Everyone: median, and (how many times ours)", _aligned(contest_table(result))),
+        ("Brought back", _aligned(fidelity_table(result))),
+        ("Growth: what each step costs", _aligned(growth_table(result))),
+        ("Absolute: ours | the other", [_absolute(*pair) for pair in findings(result, "ratio")]),
+        ("Not measured", [f"  {row['name']}: {_reason(row)}" for row in result["rows"] if _reason(row)]),
+    ):
+        if lines:
+            parts += ["", title, *lines]
+    return "\n".join(parts)
 
 
-def as_text(lines: list[Line], options: Options) -> str:
-    measured = [line for line in lines if line.outcome is not None]
-    parts = [_heading(options), "", *map(_ratio, lines)]
-    if measured:
-        parts += ["", "Absolute: ours | the other", *map(_absolute, measured)]
-    problems = [f"{line.row.name}: {line.problem}" for line in lines if line.problem]
-    return "\n".join([*parts, *([""] if problems else []), *problems])
+def _is_ratio(row: dict[str, Any]) -> bool:
+    return row["group"] == "speed"
 
 
-def as_json(lines: list[Line], options: Options) -> str:
-    found = {
-        "machine": {"system": platform.platform(), "cpus": os.cpu_count()},
-        "quick": options.quick,
-        "files": options.files,
-        "rounds": options.rounds,
-        "python": options.python,
-        "rows": [_row_json(line) for line in lines],
-    }
-    return json.dumps(found, indent=2, ensure_ascii=False)
+def _reason(row: dict[str, Any]) -> str:
+    return f"{row['verdict']}: {row['problem'] or row['skipped']}" if row["problem"] or row["skipped"] else ""
 
 
-def _heading(options: Options) -> str:
-    text = (
-        f"{options.files} files, {options.rounds} rounds, {os.cpu_count()} CPUs, "
-        f"{platform.system()} {platform.machine()}, {options.python}"
-    )
-    quick = "A quick run: its sizes are not those that the budgets are for."
-    return f"{text}\n{quick}" if options.quick else text
+def _heading(result: Result) -> str:
+    text = f"{result['files']} files, {result['rounds']} rounds. {sentence(result['machine'])}"
+    return f"{text}\n{QUICK}" if result["quick"] else text
 
 
-def _ratio(line: Line) -> str:
-    ratio = f"{line.outcome.ratio:.3f}" if line.outcome else "-"
-    budget = f"≤ {line.row.budget}" if line.row.budget is not None else ""
-    return f"{ratio:>8}  {budget:<7} {line.verdict:<14} {line.row.name:<12} {line.row.what}"
+def _ratio(row: dict[str, Any]) -> str:
+    ratio = next((f"{found['ratio']:.3f}" for found in row["findings"] if found["kind"] == "ratio"), "-")
+    budget = f"≤ {row['budget']}" if row["budget"] is not None else ""
+    return f"{ratio:>8}  {budget:<7} {row['verdict']:<5} {row['name']:<16} {row['what']}"
 
 
-def _absolute(line: Line) -> str:
-    assert line.outcome is not None
-    note = f"  [{line.outcome.note}]" if line.outcome.note else ""
-    return f"  {line.row.name:<12} {line.outcome.ours} | {line.outcome.other}{note}"
+def _absolute(row: dict[str, Any], found: dict[str, Any]) -> str:
+    note = f"  [{found['note']}]" if found["note"] else ""
+    return f"  {row['name']:<16} {number(found['ours'])} | {number(found['other'])}{note}"
 
 
-def _row_json(line: Line) -> dict[str, object]:
-    found: dict[str, object] = {
-        "name": line.row.name,
-        "what": line.row.what,
-        "budget": line.row.budget,
-        "verdict": line.verdict,
-    }
-    if line.outcome is not None:
-        found["ratio"] = line.outcome.ratio
-        found["ours"] = asdict(line.outcome.ours)
-        found["other"] = asdict(line.outcome.other)
-        found["note"] = line.outcome.note
-    if line.problem:
-        found["problem"] = line.problem
-    return found
+def _aligned(table: Table) -> list[str]:
+    if not table.rows:
+        return []
+    rows = [table.head, *table.rows]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(table.head))]
+    lines = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+    return [*lines, *(f"  {note}" for note in table.notes)]

@@ -31,13 +31,13 @@ class Spawner:
 
     def __init__(self, env: Mapping[str, str], scratch: Path) -> None:
         self.env = dict(env)
-        self._scratch = scratch
+        self.scratch = scratch
         self._null = os.open(os.devnull, os.O_RDWR)
 
     def start(
         self, argv: Sequence[str], stdin: int = -1, stdout: int = -1, slot: str = "0"
     ) -> Started:
-        stderr = self._scratch / f"stderr-{slot}"
+        stderr = self.scratch / f"stderr-{slot}"
         actions = [
             (os.POSIX_SPAWN_DUP2, self._null if stdin < 0 else stdin, 0),
             (os.POSIX_SPAWN_DUP2, self._null if stdout < 0 else stdout, 1),

@@ -11,7 +11,9 @@ import shutil
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 # Shares of the files; unequal on purpose, since work split by top-level directory must balance.
 TOP_LEVEL = {
@@ -72,8 +74,9 @@ def plan_tree(root: Path, spec: TreeSpec) -> Tree:
 
 
 def write_files(tree: Tree, spec: TreeSpec) -> None:
-    rng = random.Random(spec.seed + 1)
-    text = _TextSource(rng)
+    text, state = _text_source(spec.seed + 1)
+    rng = random.Random()
+    rng.setstate(state)
     for number, path in enumerate(tree.paths):
         target = tree.root / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -119,11 +122,18 @@ def fingerprint(root: Path) -> dict[str, tuple[int, str]]:
 
 
 def allocated_bytes(root: Path) -> int:
-    """What the file system gave to everything under root, directories included."""
+    """What the file system gave to everything under root, directories included, hard links counted once."""
     total = 0
+    seen: set[tuple[int, int]] = set()
     for folder, _, names in os.walk(root):
         total += os.stat(folder).st_blocks * 512
-        total += sum(os.lstat(os.path.join(folder, name)).st_blocks * 512 for name in names)
+        for name in names:
+            info = os.lstat(os.path.join(folder, name))
+            if info.st_nlink > 1:
+                if (info.st_dev, info.st_ino) in seen:
+                    continue
+                seen.add((info.st_dev, info.st_ino))
+            total += info.st_blocks * 512
     return total
 
 
@@ -183,19 +193,26 @@ def _words(rng: random.Random, count: int) -> list[str]:
     return list(found)
 
 
+@cache
+def _text_source(seed: int) -> tuple[_TextSource, tuple[Any, ...]]:
+    """The lines of a seed, and where its random numbers go on; trees are many, and this takes longest."""
+    rng = random.Random(seed)
+    return _TextSource(rng), rng.getstate()
+
+
 class _TextSource:
     """Code-like lines with common and rare ones, which zlib shrinks about as source code."""
 
     def __init__(self, rng: random.Random) -> None:
         words = _words(rng, 3000)
-        weights = [1 / (rank + 3) for rank in range(len(words))]
+        weights = list(itertools.accumulate(1 / (rank + 3) for rank in range(len(words))))
         self._lines = [self._line(rng, words, weights) for _ in range(20_000)]
         self._cumulative = list(
             itertools.accumulate(1 / math.sqrt(rank + 1) for rank in range(len(self._lines)))
         )
 
     def _line(self, rng: random.Random, words: list[str], weights: list[float]) -> str:
-        a, b, c, d = rng.choices(words, weights, k=4)
+        a, b, c, d = rng.choices(words, cum_weights=weights, k=4)
         indent = " " * (4 * rng.randrange(4))
         shape = rng.choice(
             (

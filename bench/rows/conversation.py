@@ -2,54 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-from pathlib import Path
 
 from bench import trees
 from bench.measure import Sample, interleave
+from bench.peers.peer import tool
 from bench.rows.row import Outcome, Row, Unfaithful, compare
-from bench.workplace import Workplace, say
+from bench.talk import Talk
+from bench.workplace import Workplace
 
 _SMALL = 1 << 20
-_TEXT = "All work and no play makes for a dull transcript. " * 40
-
-
-class Talk:
-    """A transcript in the shape of Claude Code's, as long as it is wanted, for one project."""
-
-    def __init__(self, place: Workplace, project: Path, size: int) -> None:
-        folder = "".join(c if c.isascii() and c.isalnum() else "-" for c in os.path.realpath(project))
-        self.path = place.root / "home" / ".claude" / "projects" / folder / f"{_uuid(size)}.jsonl"
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._project = os.path.realpath(project)
-        self._lines = 0
-        say(f"making a conversation of {size >> 20} MB")
-        with open(self.path, "wb") as file:
-            while file.tell() < size:
-                file.write(self._turn())
-
-    def go_on(self) -> None:
-        with open(self.path, "ab") as file:
-            file.write(self._turn())
-
-    def _turn(self) -> bytes:
-        lines = [self._line("user", f"Prompt {self._lines}", promptSource="typed")]
-        lines += [self._line("assistant", [{"type": "text", "text": _TEXT}]) for _ in range(20)]
-        return b"".join(lines)
-
-    def _line(self, kind: str, content: object, **more: object) -> bytes:
-        parent = _uuid(self._lines) if self._lines else None
-        self._lines += 1
-        data = {"parentUuid": parent, "isSidechain": False, "type": kind, "uuid": _uuid(self._lines),
-                "timestamp": "2026-11-15T10:00:00.000Z", "cwd": self._project, "sessionId": "x",
-                "version": "2.1.325", "message": {"role": kind, "content": content}, **more}
-        return json.dumps(data, separators=(",", ":")).encode() + b"\n"
-
-
-def _uuid(number: int) -> str:
-    return f"{number:08x}-0000-4000-8000-000000000000"
 
 
 def _sizes(place: Workplace) -> tuple[int, int]:
@@ -68,7 +30,8 @@ def _back(place: Workplace) -> Outcome:
     text = place.spawner.output([place.options.python, "-I", "-S", "-c", code, source,
                                  str(long.path), str(short.path)])
     found = [float(line) for line in text.split()][2:]  # the first round loads what it needs
-    _remove(long, short)
+    long.remove()
+    short.remove()
     return compare(Sample(tuple(found[0::2])), Sample(tuple(found[1::2])))
 
 
@@ -78,11 +41,10 @@ def _fork(place: Workplace) -> Outcome:
     rewind.init()
     talk = Talk(place, tree.root, _sizes(place)[0])
     copy = talk.path.with_suffix(".copy")
-    before = set(os.listdir(talk.path.parent))
 
     def check(name: str) -> None:
         if name == "ours":
-            made = [n for n in set(os.listdir(talk.path.parent)) - before if n.endswith(".jsonl")]
+            made = sorted(talk.others())
             if len(made) != 1 or os.path.getsize(talk.path.parent / made[0]) < talk.path.stat().st_size * 0.9:
                 raise Unfaithful(f"the fork is not there or too short: {made}")
             os.unlink(talk.path.parent / made[0])
@@ -90,10 +52,11 @@ def _fork(place: Workplace) -> Outcome:
             copy.unlink()
 
     def cp() -> None:
-        subprocess.run(["cp", str(talk.path), str(copy)], check=True)
+        place.spawner.run([tool("cp"), str(talk.path), str(copy)])
 
-    taken = interleave({"ours": lambda: rewind.back(str(talk.path)), "cp": cp}, 5, after=check)
-    _remove(talk)
+    rounds = max(3, place.options.rounds // 2)
+    taken = interleave({"ours": lambda: rewind.back(str(talk.path)), "cp": cp}, rounds, after=check)
+    talk.remove()
     return compare(taken["ours"], taken["cp"])
 
 
@@ -112,13 +75,9 @@ def _checkpoint(place: Workplace) -> Outcome:
 
     rounds = max(15, place.options.rounds)
     taken = interleave({name: rewind.save for name, (rewind, _) in sides.items()}, rounds, before=go_on)
-    _remove(*(talk for _, talk in sides.values()))
+    for _, talk in sides.values():
+        talk.remove()
     return compare(taken["long"], taken["short"])
-
-
-def _remove(*talks: Talk) -> None:
-    for talk in talks:
-        talk.path.unlink()
 
 
 ROWS = [

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from bench import trees
-from bench.peers import ShadowRepository, write_tar_gz
+from bench.peers.archives import write_tar_gz
+from bench.peers.shadow import ShadowRepository
 from bench.rows.row import Outcome, Row, megabytes
 from bench.workplace import Workplace, say
 
@@ -31,11 +32,12 @@ def _sizes(place: Workplace) -> Sizes:
     for _ in range(place.options.commits):
         edits.apply(1, project)
         rewind.save()
-        shadow.commit()
+        shadow.snapshot()
+    rewind.rest(place.options.settle)
     archive = write_tar_gz(project, place.fresh("tree.tar.gz"))
-    ours, loose = trees.allocated_bytes(rewind.state), trees.allocated_bytes(shadow.git_dir)
+    ours, loose = trees.allocated_bytes(rewind.state), trees.allocated_bytes(shadow.store)
     shadow.gc()
-    return Sizes(ours, loose, trees.allocated_bytes(shadow.git_dir), archive)
+    return Sizes(ours, loose, trees.allocated_bytes(shadow.store), archive)
 
 
 def _against_shadow(place: Workplace) -> Outcome:

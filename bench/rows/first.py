@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from bench.measure import interleave
-from bench.peers import ShadowRepository
+from bench.peers.shadow import ShadowRepository
 from bench.rows.row import Outcome, Row, compare
 from bench.workplace import Workplace
 
@@ -15,7 +15,9 @@ def _first(place: Workplace) -> Outcome:
     rewind = place.rewind(project)
     shadow = ShadowRepository(place.spawner, project, place.fresh("shadow.git"))
 
-    def start_over(_: str) -> None:
+    def start_over(who: str) -> None:
+        if who == "ours":
+            rewind.rest(place.options.settle)
         rewind.remove()
         shadow.remove()
         os.sync()

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from bench import trees
+from bench import many, trees
 from bench.measure import interleave
 from bench.rows.row import Outcome, Row, Unfaithful, compare
-from bench.workplace import Workplace, say
+from bench.workplace import Workplace
 
 
 def _list(place: Workplace) -> Outcome:
     tree = place.plain_tree("listed", trees.TreeSpec(40, 600))
-    edits = trees.Edits(tree, seed=3)
     rewind = place.rewind(tree.root)
     rewind.init()
-    say(f"making {place.options.listed} checkpoints")
     # The first one came with init.
-    for _ in range(place.options.listed - 1):
-        edits.apply(1, tree.root)
-        rewind.save()
+    many.make(rewind, "checkpoints", place.options.listed - 1)
     if rewind.count() < place.options.listed:
         raise Unfaithful(f"list shows {rewind.count()} of {place.options.listed} checkpoints")
     rewind.list()

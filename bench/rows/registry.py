@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
-from bench.rows import checkpoint, conversation, disk, first, hook, listing, restore, scale
+from bench.rows import (
+    checkpoint,
+    cold,
+    conversation,
+    disk,
+    fidelity,
+    first,
+    floor,
+    grow_checkpoints,
+    grow_files,
+    grow_forks,
+    grow_transcript,
+    hook,
+    listing,
+    peers,
+    restore,
+    scale,
+    sizes,
+    untracked,
+)
 from bench.rows.row import Row
 
 ROWS: list[Row] = [
     *checkpoint.ROWS,
+    # Before `restore`, which leaves git's index without stat data.
+    *floor.ROWS,
+    *cold.ROWS,
     *restore.ROWS,
     *first.ROWS,
     *scale.ROWS,
@@ -14,4 +36,12 @@ ROWS: list[Row] = [
     *listing.ROWS,
     *conversation.ROWS,
     *hook.ROWS,
+    *sizes.ROWS,
+    *untracked.ROWS,
+    *peers.ROWS,
+    *fidelity.ROWS,
+    *grow_checkpoints.ROWS,
+    *grow_transcript.ROWS,
+    *grow_forks.ROWS,
+    *grow_files.ROWS,
 ]

@@ -13,9 +13,9 @@ FILES = 50
 Theirs = Callable[[Pair, str, "list[str]"], None]
 
 
-def _against(theirs: Theirs) -> Runner:
+def against(theirs: Theirs, size: int | None = None) -> Runner:
     def run(place: Workplace) -> Outcome:
-        pair = place.pair
+        pair = place.pair if size is None else place.pair_of(place.options.sizes[size])
         place.calm(pair)
         name, tree = pair.rewind.save_named(), pair.opencode.snapshot()
         pair.rewind.restore_options()
@@ -46,10 +46,10 @@ def _against(theirs: Theirs) -> Runner:
 
 
 def _whole(pair: Pair, tree: str, edited: list[str]) -> None:
-    pair.opencode.restore(tree)
+    pair.opencode.whole(tree)
 
 
-def _known_paths(pair: Pair, tree: str, edited: list[str]) -> None:
+def known_paths(pair: Pair, tree: str, edited: list[str]) -> None:
     pair.opencode.revert(tree, edited)
 
 
@@ -59,7 +59,8 @@ ROWS = [
         "revert",
         "restore of 50 edited files ÷ opencode's undo of the same",
         1.0,
-        _against(_known_paths),
+        against(known_paths),
+        stretch=0.8,
     ),
-    Row("restore", "restore of 50 edited files ÷ opencode's whole restore", 1.0, _against(_whole)),
+    Row("restore", "restore of 50 edited files ÷ opencode's whole restore", 1.0, against(_whole)),
 ]

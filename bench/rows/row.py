@@ -1,16 +1,24 @@
-"""The shape of a row: a name, a budget, and a function that measures it."""
+"""The shape of a row: a name, a group, perhaps a budget, and a function that measures it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any, Callable, Union
 
 from bench.measure import Sample
 from bench.workplace import Workplace
 
+GROUPS = ("speed", "peers", "fidelity", "growth")
+# A tenfold step may cost this much before something is called worse than linear.
+TENFOLD = 12.0
+
 
 class Unfaithful(Exception):
     """A result was fast and wrong, which is worth nothing."""
+
+
+class Skipped(Exception):
+    """Something that the row needs is not to be had here; the text says what."""
 
 
 @dataclass(frozen=True)
@@ -36,18 +44,83 @@ class Outcome:
     other: Amount
     note: str = ""
 
+    def as_data(self) -> dict[str, Any]:
+        return {"kind": "ratio", **asdict(self)}
 
-Runner = Callable[[Workplace], Outcome]
+
+@dataclass(frozen=True)
+class Contest:
+    """One operation done by everyone; who could not take part has a reason instead of an amount."""
+
+    operation: str
+    what: str
+    amounts: dict[str, Amount]
+    absent: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+
+    def as_data(self) -> dict[str, Any]:
+        return {"kind": "contest", **asdict(self)}
+
+
+@dataclass(frozen=True)
+class Step:
+    size: float
+    amount: Amount
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One cost at growing sizes. Without a limit it only informs."""
+
+    name: str
+    what: str
+    of: str
+    steps: tuple[Step, ...]
+    limit: float | None = TENFOLD
+    note: str = ""
+
+    @property
+    def factors(self) -> list[float]:
+        """What each step costs beside the one before it."""
+        values = [step.amount.value for step in self.steps]
+        return [after / before for before, after in zip(values, values[1:])]
+
+    @property
+    def verdict(self) -> str:
+        if self.limit is None:
+            return "info"
+        return "PASS" if all(factor <= self.limit for factor in self.factors) else "MISS"
+
+    def as_data(self) -> dict[str, Any]:
+        return {"kind": "curve", **asdict(self), "factors": self.factors, "verdict": self.verdict}
+
+
+@dataclass(frozen=True)
+class Checks:
+    """What one tool brought back of the torture tree: yes, no, or fails (not even a snapshot)."""
+
+    who: str
+    version: str
+    answers: dict[str, str]
+
+    def as_data(self) -> dict[str, Any]:
+        return {"kind": "checks", **asdict(self)}
+
+
+Finding = Union[Outcome, Contest, Curve, Checks]
+Runner = Callable[[Workplace], "Finding | list[Finding]"]
 
 
 @dataclass(frozen=True)
 class Row:
-    """`run` is None while its command is not built; without a budget it only informs."""
+    """Without a budget it only informs; `stretch` is what would be wanted beyond the budget."""
 
     name: str
     what: str
     budget: float | None
-    run: Runner | None
+    run: Runner
+    group: str = "speed"
+    stretch: float | None = None
 
 
 def compare(ours: Sample, other: Sample, note: str = "") -> Outcome:

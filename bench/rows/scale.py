@@ -5,16 +5,12 @@ from __future__ import annotations
 from bench.measure import interleave, settle
 from bench.ours import Rewind
 from bench.rows.row import Outcome, Row, milliseconds
-from bench.trees import TreeSpec
 from bench.workplace import Workplace, say
-
-# Only names and stat data matter when nothing changed, so the files are small.
-MEAN_BYTES = 600
 
 
 def _per_file(place: Workplace) -> Outcome:
     small, large = place.options.scale
-    contenders = {size: _project(place, size) for size in (small, large)}
+    contenders = {size: _protected(place, size) for size in (small, large)}
     for _ in range(2):
         settle(place.options.settle)
         for rewind in contenders.values():
@@ -28,11 +24,12 @@ def _per_file(place: Workplace) -> Outcome:
     return Outcome(ratio, milliseconds(b), milliseconds(a), f"{large} files ÷ {small} files")
 
 
-def _project(place: Workplace, size: int) -> Rewind:
-    tree = place.plain_tree(f"files-{size}", TreeSpec(size, MEAN_BYTES))
-    rewind = place.rewind(tree.root)
-    say(f"first checkpoint of {size} files")
-    rewind.init()
+def _protected(place: Workplace, size: int) -> Rewind:
+    rewind = place.scaled(size)
+    if not rewind.state.exists():
+        say(f"first checkpoint of {size} files")
+        rewind.init()
+        rewind.rest(place.options.settle)
     return rewind
 
 

@@ -1,0 +1,51 @@
+"""Ten times as many checkpoints: listing them, making one more, and going back."""
+
+from __future__ import annotations
+
+from bench import many, trees
+from bench.measure import Action
+from bench.ours import Rewind
+from bench.rows.growth import curves
+from bench.rows.row import Finding, Row, Unfaithful
+from bench.workplace import Workplace
+
+COMMANDS = {
+    "list": "`rewind list`",
+    "save": "`rewind save`, 1 file edited",
+    "restore": "`rewind restore` of 1 edited file",
+}
+
+
+def _checkpoints(place: Workplace) -> list[Finding]:
+    projects = {count: _project(place, count) for count in place.options.grow.checkpoints}
+    names = {count: rewind.save_named() for count, rewind in projects.items()}
+    edits = 0
+
+    def edit() -> None:
+        nonlocal edits
+        edits += 1
+        for rewind in projects.values():
+            (rewind.project / "worked-on.txt").write_text(f"measured {edits}\n" * (edits % 7 + 1))
+
+    at = {count: {"list": rewind.list, "save": rewind.save, "restore": _restoring(rewind, names[count])}
+          for count, rewind in projects.items()}
+    return list(curves("checkpoints", COMMANDS, at, place.options.rounds, before=edit))
+
+
+def _restoring(rewind: Rewind, name: str) -> Action:
+    rewind.restore_options()
+    return lambda: rewind.restore(name)
+
+
+def _project(place: Workplace, count: int) -> Rewind:
+    tree = place.plain_tree(f"checkpoints-{count}", trees.TreeSpec(40, 600))
+    rewind = place.rewind(tree.root)
+    rewind.init()
+    many.make(rewind, "checkpoints", count - 1)
+    if rewind.count() < count:
+        raise Unfaithful(f"list shows {rewind.count()} of {count} checkpoints")
+    return rewind
+
+
+ROWS = [Row("growth-checkpoints", "list, save and restore among ten times as many checkpoints", None,
+            _checkpoints, "growth")]

@@ -1,0 +1,60 @@
+"""Ten times as many forks of one session: listing them, and making one more."""
+
+from __future__ import annotations
+
+import os
+
+from bench import many, trees
+from bench.measure import Action
+from bench.ours import Rewind
+from bench.rows.growth import curves
+from bench.rows.row import Finding, Row, Unfaithful
+from bench.talk import Talk
+from bench.workplace import Workplace
+
+COMMANDS = {
+    "forks": "`rewind forks list`",
+    "sessions": "`rewind sessions list`",
+    "back": "`rewind back 1`",
+}
+TALK_BYTES = 200_000
+
+
+def _forks(place: Workplace) -> list[Finding]:
+    sides = {count: _side(place, count) for count in place.options.grow.forks}
+    there = {count: talk.others() for count, (_, talk) in sides.items()}
+
+    def check(count: int, command: str) -> None:
+        if command == "back":
+            _take_away(sides[count][1], there[count])
+
+    at = {count: {"forks": rewind.forks, "sessions": rewind.sessions, "back": _going_back(rewind, talk)}
+          for count, (rewind, talk) in sides.items()}
+    return list(curves("forks", COMMANDS, at, place.options.rounds, after=check))
+
+
+def _side(place: Workplace, count: int) -> tuple[Rewind, Talk]:
+    tree = place.plain_tree(f"forks-{count}", trees.TreeSpec(40, 600))
+    rewind = place.rewind(tree.root)
+    rewind.init()
+    talk = Talk(place, tree.root, TALK_BYTES)
+    many.make(rewind, "forks", count, str(talk.path))
+    if len(talk.others()) != count:
+        raise Unfaithful(f"there are {len(talk.others())} of {count} forks")
+    rewind.sessions()
+    return rewind, talk
+
+
+def _going_back(rewind: Rewind, talk: Talk) -> Action:
+    return lambda: rewind.back(str(talk.path))
+
+
+def _take_away(talk: Talk, known: set[str]) -> None:
+    """So that the number stays what the row says it is."""
+    made = sorted(talk.others() - known)
+    if len(made) != 1:
+        raise Unfaithful(f"`back` made {len(made)} forks")
+    os.unlink(talk.path.parent / made[0])
+
+
+ROWS = [Row("growth-forks", "forks, sessions and back among ten times as many forks", None, _forks, "growth")]

@@ -1,0 +1,68 @@
+"""A transcript ten times as long: taking back a prompt, listing sessions, and saving what was said since."""
+
+from __future__ import annotations
+
+import os
+
+from bench import trees
+from bench.measure import Action
+from bench.ours import Rewind
+from bench.rows.growth import curves
+from bench.rows.row import Finding, Row, Unfaithful
+from bench.talk import Talk
+from bench.workplace import Workplace
+
+COMMANDS = {
+    "sessions": "`rewind sessions list`, not for the first time",
+    "save": "`rewind save`, one turn said since",
+    "back": "`rewind back 1`, which copies the rest into a fork",
+}
+
+
+def _transcript(place: Workplace) -> list[Finding]:
+    sides = {size: _side(place, size) for size in place.options.grow.transcript}
+
+    def go_on() -> None:
+        for _, talk in sides.values():
+            talk.go_on()
+
+    def check(size: int, command: str) -> None:
+        if command == "back":
+            _take_away(sides[size][1])
+
+    at = {size: {"sessions": rewind.sessions, "save": rewind.save, "back": _going_back(rewind, talk)}
+          for size, (rewind, talk) in sides.items()}
+    # Listing is measured at rest; the other two follow another turn.
+    warm = {"sessions": COMMANDS["sessions"]}
+    rest = {name: what for name, what in COMMANDS.items() if name not in warm}
+    found = curves("transcript bytes", warm, at, place.options.rounds)
+    rounds = max(3, place.options.rounds // 2)
+    found += curves("transcript bytes", rest, at, rounds, before=go_on, after=check)
+    for _, talk in sides.values():
+        talk.remove()
+    return list(found)
+
+
+def _side(place: Workplace, size: int) -> tuple[Rewind, Talk]:
+    tree = place.plain_tree(f"transcript-{size}", trees.TreeSpec(40, 600))
+    rewind = place.rewind(tree.root)
+    rewind.init()
+    talk = Talk(place, tree.root, size)
+    rewind.save()
+    rewind.sessions()
+    return rewind, talk
+
+
+def _going_back(rewind: Rewind, talk: Talk) -> Action:
+    return lambda: rewind.back(str(talk.path))
+
+
+def _take_away(talk: Talk) -> None:
+    made = sorted(talk.others())
+    if len(made) != 1:
+        raise Unfaithful(f"`back` made {len(made)} forks")
+    os.unlink(talk.path.parent / made[0])
+
+
+ROWS = [Row("growth-transcript", "back, sessions and save with a transcript ten times as long", None,
+            _transcript, "growth")]

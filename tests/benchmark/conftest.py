@@ -1,0 +1,20 @@
+"""Makes the package `bench`, which is not installed, importable, and a workplace of tiny sizes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(CHECKOUT))
+
+from bench.command import quick_options  # noqa: E402
+from bench.workplace import Workplace, real_interpreter  # noqa: E402
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workplace:
+    monkeypatch.chdir(tmp_path)  # rows change the directory
+    return Workplace(tmp_path, quick_options(real_interpreter(), CHECKOUT / "bin" / "rewind", 1, 0.0))
