@@ -52,6 +52,16 @@ def _copy(shell: Shell, words: list[str]) -> str:
     return _writes_into(shell, goal, sources)
 
 
+def _link(shell: Shell, words: list[str]) -> str:
+    sources, goal = _sources_and_goal(words)
+    places = shell.places
+    for source in sources or operands(words):
+        # A second name for what is protected would be a way around all of this.
+        if any(places.holds(where) for where in places.locate(source, shell.cwd, follow=True)):
+            return sentences.REMOVING
+    return _writes_into(shell, goal, sources)
+
+
 def _sources_and_goal(words: list[str]) -> tuple[list[str], str]:
     goals = values(words, "-t", "--target-directory")
     found = operands(words, ("-t", "--target-directory", "-S", "-m", "-o", "-g"))
@@ -132,9 +142,9 @@ def _git(shell: Shell, words: list[str]) -> str:
 _PROGRAMS: dict[str, Callable[[Shell, list[str]], str]] = {
     **dict.fromkeys(REMOVERS, _remove),
     **dict.fromkeys(EDITORS, _edit),
-    **dict.fromkeys(("cp", "ln", "install"), _copy),
+    **dict.fromkeys(("cp", "install"), _copy),
     **dict.fromkeys(("chmod", "chown", "chgrp"), _modes),
-    "mv": _move, "rsync": _rsync, "tee": _tee, "dd": _dd, "find": _find, "git": _git,
+    "ln": _link, "mv": _move, "rsync": _rsync, "tee": _tee, "dd": _dd, "find": _find, "git": _git,
 }
 
 
