@@ -28,7 +28,8 @@ def places(rewind: InProcess) -> Places:
 
 @pytest.mark.parametrize("command", [
     "rm -rf .agent", "mv .agent/rewind /tmp/gone", "cp evil.db .agent/rewind/objects.db",
-    "ln -f evil .agent/rewind/objects.db", "ln -s .agent/rewind r && rm -rf r/objects.db", "echo x > .agent/rewind/store.json",
+    "ln -f evil .agent/rewind/objects.db", "ln -s .agent/rewind r && rm -rf r/objects.db",
+    "echo x > .agent/rewind/store.json",
     "cd .agent && rm -rf rewind",
     "truncate -s 0 .agent/rewind/objects.db", "dd if=/dev/zero of=.agent/rewind/objects.db"])
 def test_the_guard_sees_the_plain_attempts(two: InProcess, command: str) -> None:  # noqa: F811

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 # Read now, for every test runs in an environment without it.
-WANTED = os.environ.get("REWIND_BROWSER", "")
+WANTED = os.environ.get("REWIND_BROWSER", "") not in ("", "0")
 CHROMIUM = os.environ.get("REWIND_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 

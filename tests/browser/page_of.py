@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING, Callable, Optional
 
 if TYPE_CHECKING:
     from playwright.sync_api import Dialog, Locator, Page
     from shop import Server
+
+
+# A scroll is answered in the next frame, and what that changes is drawn in the one after.
+TWO_FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+SETTLED = """() => {
+    const turns = document.querySelector('.turns'), rows = document.querySelector('.rows');
+    if (!turns || turns.getAttribute('aria-busy') !== 'false' || !rows.firstChild) return false;
+    const view = turns.getBoundingClientRect(), box = rows.getBoundingClientRect();
+    return box.top <= view.bottom && box.bottom >= view.top;
+}"""
 
 
 class Rewind:
@@ -33,6 +43,14 @@ class Rewind:
     def go(self, place: str) -> None:
         self.page.goto(f"{self.server.base}#/{place}")
 
+    def wait_until(self, happened: Callable[[], bool]) -> None:
+        """While the browser goes on: what its routes do is done in this thread."""
+        for _ in range(3000):
+            if happened():
+                return
+            self.page.evaluate(TWO_FRAMES)
+        raise AssertionError("it did not happen")
+
     # the tree
 
     @property
@@ -54,6 +72,16 @@ class Rewind:
 
     def turn(self, number: int) -> Locator:
         return self.page.locator(f'.rows > .turn[data-turn="{number}"]')
+
+    def settled(self) -> None:
+        """The turns around what is in view are there, and nothing more is being read."""
+        self.page.evaluate(TWO_FRAMES)
+        self.page.wait_for_function(SETTLED)
+
+    def numbers(self) -> list[int]:
+        found: list[int] = self.page.evaluate(
+            "[...document.querySelectorAll('.rows > .turn')].map(n => +n.dataset.turn)")
+        return found
 
     @property
     def counter(self) -> Locator:

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any, Callable, Literal, Optional
 
 from page_of import Rewind
+from paint import picture, png
 from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
-from shop import CART, Agent, Server, open_shop
+from shop import CART, Agent, Server, interrupt_restore, open_shop
 
 from chat_scene import client_is_running
 from rewind.controller import Controller
@@ -27,6 +28,7 @@ from transcript.make_transcripts import event_id, session_folder
 IMAGES = CHECKOUT / "docs" / "images"
 WIDTHS = {1440: 900, 390: 844}
 RUNNING = event_id(0x5EED)
+SETTINGS = '{"branches": {"max": 3, "archiveAfterDays": 30}}'
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 Step = Callable[[Rewind], None]
 
@@ -113,6 +115,44 @@ def states(branch: str) -> dict[str, Step]:
     }
 
 
+def furnish_oddly(home: Path, project: Path) -> str:
+    """What is not there every day: a picture, too many branches, an old one, and a restore cut off."""
+    agent = open_shop(home, project)
+    agent.turn([{"type": "text", "text": "Make the start page look like this"}, picture(png(640, 360))],
+               answer="I took the colours from it: green for the shop, yellow for what is on sale.",
+               hooks=False)
+    (project / ".agent" / "rewind" / "config.json").write_text(SETTINGS)
+    controller = Controller(str(project))
+    for turn, name in ((2, "Tests first"), (3, "A list will do"), (4, "Another database"), (5, "Old try")):
+        made = controller.rewind_to_turn(CART, turn, both=False, name=name)
+    controller.close()
+    assert made.chat and made.chat.fork
+    old = session_folder(home, "claude", project) / f"{made.chat.fork['session_id']}.jsonl"
+    os.utime(old, (time.time() - 400 * 86400,) * 2)
+    return interrupt_restore(project, home)
+
+
+def odd_states() -> dict[str, Step]:
+    def crowded(page: Rewind) -> None:
+        page.go("")
+        page.page.locator(".brand").click()
+        page.page.get_by_role("button", name="Archived (1)").click()
+        fold = page.tree.get_by_role("button", name="3 branches")
+        if fold.get_attribute("aria-expanded") == "false":
+            fold.click()
+        page.tree.get_by_role("button", name="Select").click()
+        page.row("A list will do").get_by_role("checkbox").check()
+
+    def at(turn: int, text: str) -> Step:
+        def step(page: Rewind) -> None:
+            page.go(f"session/{CART}/{turn}")
+            expect(page.turn(turn)).to_contain_text(text)
+            page.settled()
+        return step
+
+    return {"interrupted": at(7, "Make the start page"), "crowded": crowded}
+
+
 def at_home(route: Route, project: Path) -> None:
     """Pictures do not show where they were taken."""
     answer = route.fetch()
@@ -173,6 +213,11 @@ def main() -> None:
             shoot(browser, server, project, {"loading": loading}, slow)
             failed = seen("The store of this project cannot be read.")
             shoot(browser, server, project, {"error": failed}, broken)
+            server.stop()
+        with stage("web-shop") as (home, project):
+            furnish_oddly(home, project)
+            server = Server(project, home)
+            shoot(browser, server, project, odd_states())
             server.stop()
         with stage("web-shop") as (home, project):
             Controller.init(str(project))[0].close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -163,6 +164,34 @@ class Server:
         self._process.terminate()
         self._process.wait(20)
         self._out.close()
+
+
+def interrupt_restore(project: Path, home: Path) -> str:
+    """`rewind restore`, killed in the middle of it; returns the checkpoint. Files say `before` or `now`."""
+    def write(text: str) -> None:
+        for number in range(400):  # enough to be in the middle of for a while
+            (project / f"page{number:03}.txt").write_text(text)
+
+    write("before\n")
+    controller = Controller(str(project))
+    name = controller.save("With all pages").record.name
+    controller.close()
+    write("now\n")
+    command = [sys.executable, "-I", str(PROGRAM), "restore", name, "--code-only"]
+    process = subprocess.Popen(command, cwd=project, env=clean_env(home), stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None and not _is_half_done(project):
+        time.sleep(0.001)
+    process.kill()
+    process.wait()
+    assert _is_half_done(project), "the restore was done before it could be killed"
+    return name
+
+
+def _is_half_done(project: Path) -> bool:
+    history = project / ".agent" / "rewind" / "restore-history.json"
+    steps = json.loads(history.read_text())["entries"] if history.exists() else []
+    return bool(steps) and bool(steps[-1]["in_progress"])
 
 
 def wait_for(what: Any, seconds: float = 15) -> None:

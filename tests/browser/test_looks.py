@@ -93,6 +93,7 @@ def states(page: Rewind) -> Any:
     expect(page.page.get_by_text("This session is not here")).to_be_visible()
     yield "not there"
     page.page.keyboard.press("?")
+    expect(page.dialog).to_contain_text("Keyboard")
     yield "help"
     page.page.keyboard.press("Escape")
 
@@ -122,6 +123,36 @@ def test_no_serious_violation_on_a_phone(phone: Rewind, axe: str, theme: Any) ->
         assert phone.page.evaluate(OVERFLOW) == [], state
 
 
+def test_what_opens_over_the_page_fits_on_a_phone(phone: Rewind) -> None:
+    page = phone.page
+    phone.go(f"session/{CART}")
+    phone.settled()
+
+    def fits(place: str) -> None:
+        box = page.locator(place).bounding_box()
+        assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390, (place, box)
+        wide = page.locator(place).evaluate_all(
+            "all => all.flatMap(n => [n, ...n.querySelectorAll('ul, ol, div, button')])"
+            ".filter(n => n.scrollWidth > n.clientWidth + 1 && n.clientWidth).map(n => n.className)")
+        assert wide == [] and page.evaluate("scrollX") == 0, (place, wide)
+        page.keyboard.press("Escape")
+
+    phone.counter.click()
+    expect(page.locator(".outline-turn").first).to_be_visible()
+    fits(".outline")
+    page.get_by_role("searchbox", name="Search this session").fill("cart")
+    expect(page.locator(".result-row").first).to_be_visible()
+    fits(".results")
+    page.get_by_role("button", name="Branch actions").click()
+    fits(".menu")
+    page.get_by_role("button", name="More for turn 6").click()
+    fits(".menu")
+    page.get_by_role("button", name="Compare", exact=True).click()
+    fits("dialog")
+    page.get_by_role("button", name="Help").click()
+    fits("dialog")
+
+
 def test_the_chosen_theme_is_remembered(page: Rewind) -> None:
     def paper() -> str:
         return str(page.page.evaluate("getComputedStyle(document.body).backgroundColor"))
@@ -135,6 +166,27 @@ def test_the_chosen_theme_is_remembered(page: Rewind) -> None:
     page.page.reload()
     expect(page.page.get_by_role("button", name="Theme: dark")).to_be_visible()
     assert paper() == dark
+
+
+def test_the_theme_follows_the_system_until_one_is_chosen(page: Rewind) -> None:
+    def theme() -> tuple[str, str]:
+        return tuple(page.page.evaluate(
+            "[getComputedStyle(document.body).backgroundColor,"
+            " getComputedStyle(document.documentElement).colorScheme]"))
+
+    root = page.page.locator("html")
+    expect(root).to_have_attribute("data-theme", "light")
+    light = theme()
+    page.page.emulate_media(color_scheme="dark")
+    expect(root).to_have_attribute("data-theme", "dark")
+    dark = theme()
+    assert (light[1], dark[1]) == ("light", "dark") and light[0] != dark[0]
+    page.page.get_by_role("button", name="Theme: as the system").click()
+    expect(page.page.get_by_role("button", name="Theme: light")).to_be_visible()
+    assert theme() == light
+    page.page.reload()
+    expect(page.page.get_by_role("button", name="Theme: light")).to_be_visible()
+    assert theme() == light
 
 
 def test_a_phone_shows_the_tree_first_and_comes_back_to_it(phone: Rewind) -> None:

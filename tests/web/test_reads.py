@@ -143,8 +143,10 @@ def test_a_session_in_the_middle_of_a_turn_cannot_be_rewound(site: Site, shop: S
     client_is_running(shop.cli.home, site.session, status="busy")
     found = site.sessions()[site.session]
     assert found["running"] and found["busy"]
-    turns = site.of_session("turns")["turns"]
+    page = site.of_session("turns")
+    turns = page["turns"]
     assert not any(turn["canRewind"] for turn in turns) and "middle of a turn" in turns[0]["reason"]
+    assert page["busy"] and site.of_session("turns/1")["busy"]
     assert site.fails(409, f"/api/sessions/{site.session}/plan", turn=2)["code"] == "turn-running"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -85,3 +86,30 @@ def test_every_open_page_hears_of_it(site: Site, shop: Shop) -> None:
             while "checkpoints_changed" not in heard:
                 message = socket.receive_json()
                 heard += [message["event"]] if "requestId" not in message else []
+
+
+def test_a_page_is_connected_only_when_the_first_look_was_taken(
+        site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it reads once it is connected is then not older than what the pushes begin with."""
+    looks: list[int] = []
+    look = Watch.look
+
+    def slowly(watch: Watch, controller: Controller) -> list[dict[str, Any]]:
+        time.sleep(0.3)
+        events = look(watch, controller)
+        looks.append(1)
+        return events
+
+    monkeypatch.setattr(Watch, "look", slowly)
+    with site.connect():
+        assert looks
+
+
+def test_what_a_failed_look_did_not_tell_the_next_one_does(
+        eyes: Eyes, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop.say("five")
+    with monkeypatch.context() as patch:
+        patch.setattr(Controller, "sessions", lambda controller: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            eyes.look()
+    assert "turns_added" in eyes.names()
