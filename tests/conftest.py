@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("rewind_cli", "scene", "kill_driver")
+pytest.register_assert_rewrite("rewind_cli", "hook_scene", "scene", "kill_driver")
 
 from rewind_cli import Rewind, as_ordinary_user, clean_env  # noqa: E402
 

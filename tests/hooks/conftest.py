@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("hook_scene")
-
-from hook_scene import Hooks  # noqa: E402
+from hook_scene import Hooks
 
 
 @pytest.fixture

@@ -9,6 +9,8 @@ import pytest
 
 from chat_scene import client_is_running
 from rewind.controller import Controller
+from rewind.web import reads
+from rewind.web.query import Query
 from rewind.web.watch import Watch
 from web.scene import Shop
 from web.site import Site
@@ -17,13 +19,13 @@ from web.site import Site
 class Eyes:
     def __init__(self, shop: Shop) -> None:
         self.shop = shop
-        self._watch = Watch()
+        self.watch = Watch()
         assert self.look() == []
 
     def look(self) -> list[dict[str, Any]]:
         controller = Controller(str(self.shop.cli.project))
         try:
-            return self._watch.look(controller)
+            return self.watch.look(controller)
         finally:
             controller.close()
 
@@ -113,3 +115,41 @@ def test_what_a_failed_look_did_not_tell_the_next_one_does(
         with pytest.raises(ZeroDivisionError):
             eyes.look()
     assert "turns_added" in eyes.names()
+
+
+def test_what_a_page_has_read_and_is_over_before_the_next_look_is_told(eyes: Eyes, shop: Shop) -> None:
+    entry = client_is_running(shop.cli.home, shop.session, status="busy")
+    controller = Controller(str(shop.cli.project))
+    eyes.watch.told(reads.sessions(controller, Query({}, {}))["sessions"])
+    controller.close()
+    entry.unlink()
+    (event,) = eyes.look()
+    assert event["event"] == "session_updated" and not event["session"]["busy"]
+    assert eyes.look() == []
+
+
+def test_what_was_pushed_and_is_over_before_the_next_look_is_told(
+        eyes: Eyes, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    sessions = Controller.sessions
+
+    def while_running(controller: Controller) -> Any:
+        entry = client_is_running(shop.cli.home, shop.session, status="busy")
+        found = sessions(controller)
+        entry.unlink()
+        return found
+
+    shop.say("five")
+    with monkeypatch.context() as patch:
+        patch.setattr(Controller, "sessions", while_running)
+        assert [e["session"]["busy"] for e in eyes.look() if e["event"] == "session_updated"] == [True]
+    assert [e["session"]["busy"] for e in eyes.look()] == [False]
+
+
+def test_the_server_tells_what_changed_since_a_page_has_read_it(site: Site, shop: Shop) -> None:
+    with site.connect() as socket:
+        entry = client_is_running(shop.cli.home, shop.session, status="busy")
+        assert site.sessions()[site.session]["busy"]
+        entry.unlink()
+        message = {"event": ""}
+        while message["event"] != "session_updated" or message["session"]["busy"]:
+            message = socket.receive_json()

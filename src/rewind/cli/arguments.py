@@ -85,10 +85,14 @@ class _Plain:
         self._positionals: list[dict[str, Any]] = []
 
     def add_argument(self, *names: str, **how: Any) -> None:
-        unknown = set(how) - {"action", "nargs", "default", "type", "choices", "metavar", "help"}
-        if unknown or how.get("action", "store_true") != "store_true":
+        unknown = set(how) - {"action", "nargs", "default", "type", "choices", "metavar", "help", "dest"}
+        rare = how.get("action", "store_true") != "store_true"
+        if unknown or (rare and "default" not in how):
             raise _NotPlain
-        how["dest"] = max(names, key=len).lstrip("-").replace("-", "_")
+        how.setdefault("dest", max(names, key=len).lstrip("-").replace("-", "_"))
+        if rare:  # given, it is for argparse; left out, it has its default
+            self.values[how["dest"]] = how["default"]
+            return
         self.values[how["dest"]] = False if "action" in how else how.get("default")
         if names[0].startswith("-"):
             self._options.update(dict.fromkeys(names, how))

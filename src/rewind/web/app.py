@@ -56,19 +56,21 @@ def make_app(workshop: Workshop, token: str, port: int) -> Door:
     routes = [Route("/", _page, methods=["GET"]),
               Mount("/static", StaticFiles(directory=STATIC, check_dir=False)),
               WebSocketRoute("/ws", socket),
-              *(Route(path, _answering(workshop, read), methods=["GET"]) for path, read in _READS.items())]
+              *(Route(path, _answering(hub, read), methods=["GET"]) for path, read in _READS.items())]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error})
     return Door(app, token, port)
 
 
-def _answering(workshop: Workshop, read: Read) -> Callable[[Request], Awaitable[Response]]:
+def _answering(hub: Hub, read: Read) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         values: dict[str, list[str]] = {}
         for key, value in request.query_params.multi_items():
             values.setdefault(key, []).append(value)
         query = Query(request.path_params, values)
         try:
-            return JSONResponse(await workshop.run(lambda controller: read(controller, query)))
+            answered = await hub.workshop.run(lambda controller: read(controller, query))
+            hub.told(answered)
+            return JSONResponse(answered)
         except Exception as error:
             found = known(error)
             return JSONResponse({"error": body_of(found)}, status_of(found))

@@ -52,6 +52,7 @@ class Hub:
         # Made in the loop that runs: Python 3.9 wants it so.
         self._hurry: asyncio.Event | None = None
         self._looked: asyncio.Event | None = None
+        self._eyes = Watch()
 
     async def serve(self, socket: WebSocket) -> None:
         if len(self._pages) >= _PAGES:
@@ -68,12 +69,16 @@ class Hub:
         finally:
             self._pages.discard(socket)
 
+    def told(self, answer: dict[str, Any]) -> None:
+        """A page has read this; what changes of it is pushed."""
+        self._eyes.told(answer.get("sessions") or ([answer["session"]] if "session" in answer else []))
+
     async def _first_look(self) -> None:
         """A page reads everything once it is connected. Were the first look later than that, a change between
         the two would be in neither."""
         if self._watcher is None or self._watcher.done() or self._looked is None:
-            self._hurry, self._looked = asyncio.Event(), asyncio.Event()
-            self._watcher = asyncio.create_task(self._watch(self._hurry, self._looked))
+            self._hurry, self._looked, self._eyes = asyncio.Event(), asyncio.Event(), Watch()
+            self._watcher = asyncio.create_task(self._watch(self._eyes, self._hurry, self._looked))
         await self._looked.wait()
 
     async def _talk(self, socket: WebSocket) -> None:
@@ -119,12 +124,12 @@ class Hub:
             if action is None:
                 raise BadRequest("There is no such action.")
             found = await self.workshop.run(lambda controller: action(controller, Request(data)))
+            self.told(found)
             return {**found, "requestId": request_id}
         except Exception as error:
             return {"event": "error", **body_of(known(error)), "requestId": request_id}
 
-    async def _watch(self, hurry: asyncio.Event, looked: asyncio.Event) -> None:
-        watch = Watch()
+    async def _watch(self, watch: Watch, hurry: asyncio.Event, looked: asyncio.Event) -> None:
         while self._pages:
             try:
                 events = await self.workshop.run(watch.look)
