@@ -137,7 +137,7 @@ def many_files(top: Path, scale: float) -> list[Row]:
         program = Program(top / str(count), top / f"home-{count}")
         _make_files(program.project, count)
         first = program.run("init")
-        time.sleep(3)  # files as young as their checkpoint are read again by the next one
+        time.sleep(3 * scale)  # files as young as their checkpoint are read again by the next one
         program.run("save")
         again = _best(partial(program.run, "save"))
         per_file.append(again.seconds / count)
@@ -217,7 +217,7 @@ def hook_memory(top: Path, scale: float) -> list[Row]:
     program = Program(top / "project", top / "home")
     _make_files(program.project, int(20_000 * scale))
     program.run("init")
-    time.sleep(3)
+    time.sleep(3 * scale)
     program.run("save")
     path = _long_talk(program, int((50 << 20) * scale))
     payload = {

@@ -5,13 +5,25 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import NamedTuple, Optional
 
 from rewind_cli import PROGRAM, clean_env
 
 ENTRY = PROGRAM.parent.parent / "src" / "rewind" / "hooks" / "entry.py"
+
+
+# A process inherits the peak of the one that starts it, so that has to be a small one.
+_STARTER = """
+import os, sys, time
+told = int(sys.argv[1])
+os.set_inheritable(told, False)
+began = time.perf_counter()
+child = os.posix_spawn(sys.argv[2], sys.argv[2:], os.environ)
+_, status, usage = os.wait4(child, 0)
+code, seconds = os.waitstatus_to_exitcode(status), time.perf_counter() - began
+os.write(told, f"{code} {seconds} {usage.ru_maxrss}".encode())
+"""
 
 
 class Run(NamedTuple):
@@ -47,26 +59,14 @@ class Program:
         return self._measured([sys.executable, "-I", "-S", str(ENTRY), action], payload)
 
     def _measured(self, command: list[str], stdin: bytes) -> Run:
-        began = time.perf_counter()
-        process = subprocess.Popen(
-            command,
-            cwd=self.project,
-            env=self.env,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        assert process.stdin and process.stdout and process.stderr
-        # A payload is smaller than a pipe, and what these commands print on stderr, too.
-        process.stdin.write(stdin)
-        process.stdin.close()
-        out = process.stdout.read()
-        err = process.stderr.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        process.stdout.close()
-        process.stderr.close()
-        return Run(process.returncode, time.perf_counter() - began, usage.ru_maxrss // 1024, out, err)
+        read, write = os.pipe()
+        with os.fdopen(read) as told:
+            done = subprocess.run([sys.executable, "-I", "-S", "-c", _STARTER, str(write), *command],
+                                  cwd=self.project, env=self.env, input=stdin, capture_output=True,
+                                  pass_fds=[write], check=True)
+            os.close(write)
+            code, seconds, peak = told.read().split()
+        return Run(int(code), float(seconds), int(peak) // 1024, done.stdout, done.stderr)
 
 
 class Row(NamedTuple):
