@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,7 +38,19 @@ def project(tmp_path: Path) -> Iterator[Path]:
         for name in dirs:
             if not os.path.islink(os.path.join(at, name)):
                 os.chmod(os.path.join(at, name), 0o700)
-    shutil.rmtree(folder)
+    _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """A detached process that collects or packs may still be at it, and remove files of its own."""
+    for patience in range(100, -1, -1):
+        try:
+            shutil.rmtree(folder)
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ENOTEMPTY) or not patience:
+                raise
+            time.sleep(0.05)
 
 
 @pytest.fixture
