@@ -5,11 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    # As a shell leaves it for what it starts in the background; every process of a test would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest.register_assert_rewrite("rewind_cli", "hook_scene", "scene", "kill_driver")
 
