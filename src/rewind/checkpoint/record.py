@@ -240,7 +240,8 @@ class RecordFiles:
         return f"{st.st_mtime_ns} {st.st_size} {st.st_ino}"
 
     def stamps(self) -> dict[str, str]:
-        """Name -> stamp, for every record there is."""
+        """Name -> stamp, for every record there is; and for what somebody else put beside them, which `read`
+        refuses."""
         # `stamp` in one loop, for there may be ten thousand of them.
         found = {}
         for name in self._names():
@@ -248,8 +249,7 @@ class RecordFiles:
                 st = os.stat(f"{self.folder}/{name}/{METADATA}")
             except (FileNotFoundError, NotADirectoryError):
                 continue
-            if is_name(name):
-                found[name] = f"{st.st_mtime_ns} {st.st_size} {st.st_ino}"
+            found[name] = f"{st.st_mtime_ns} {st.st_size} {st.st_ino}"
         return found
 
     def delete(self, name: str) -> None:

@@ -173,7 +173,7 @@ class Timeline:
             raise UsageError(f"{text} is too short to name a checkpoint",
                              hint=self._near(text) or f"Give at least {_SHORTEST_PREFIX} characters, a"
                                                       " number, `last` or `prev`.")
-        names = sorted(name for name in self.files.stamps() if name.startswith(text))
+        names = sorted(name for name in self.files.stamps() if name.startswith(text) and is_name(name))
         if not names:
             raise CheckpointNotFound(name=text, hint=self._near(text))
         if len(names) > 1:
