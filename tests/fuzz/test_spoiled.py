@@ -32,3 +32,8 @@ def test_in_the_world_as_it_was_made_every_command_works(world: World) -> None:
 def test_whatever_is_spoiled_no_command_breaks(target: str, world: World) -> None:
     for seed in range(CASES):
         run_case(target, seed, world)
+
+
+@pytest.mark.parametrize("seed", [253, 353], ids=["half a character", "a null byte in a path"])
+def test_what_once_broke_a_command_does_so_no_more(seed: int, world: World) -> None:
+    run_case("transcripts", seed, world)

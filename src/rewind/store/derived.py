@@ -33,6 +33,9 @@ _SCHEMA = (
     "CREATE TABLE facts (key TEXT PRIMARY KEY, value) WITHOUT ROWID",
 )
 
+# A damaged file; and text from a transcript that no database takes (half a character), or a number too large.
+_TROUBLE = (sqlite.DatabaseError, UnicodeEncodeError, OverflowError)
+
 
 class DerivedDb:
     """A small SQLite database that may be deleted any time, also by us."""
@@ -97,7 +100,7 @@ class DerivedDb:
         """Rows, or none at all when the file is damaged: it is only a shortcut."""
         try:
             return self._db.execute(statement, values).fetchall()
-        except sqlite.DatabaseError:
+        except _TROUBLE:
             return []
 
     def write(self, changes: Iterable[tuple[str, list[tuple[object, ...]]]]) -> bool:
@@ -108,7 +111,7 @@ class DerivedDb:
                 self._db.executemany(statement, rows)
             self._db.execute("COMMIT")
             return True
-        except sqlite.DatabaseError:
+        except _TROUBLE:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             return False

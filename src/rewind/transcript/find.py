@@ -149,8 +149,8 @@ def began_in(session: SessionFile) -> str | None:
                     cwd = pick(event.data, field)
                     if isinstance(cwd, str):
                         return os.path.realpath(cwd) if os.path.isabs(cwd) else None
-    except RewindError:
-        pass
+    except (RewindError, ValueError):
+        pass  # a null byte or half a character is in no path
     return None
 
 
