@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sqlite3
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -56,7 +58,8 @@ def cli(project: Path, home: Path, capsys: pytest.CaptureFixture[str],
     yield InProcess(project, home, capsys, monkeypatch)
     for state in opened:
         if hasattr(state, "_objects"):
-            state.close()
+            with contextlib.suppress(sqlite3.ProgrammingError):  # opened by another thread, which closes it
+                state.close()
 
 
 @pytest.fixture
