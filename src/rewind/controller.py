@@ -313,9 +313,7 @@ class Controller:
 
     def interrupted(self) -> dict[str, Any] | None:
         """The restore that a killed process left half done, if there is one."""
-        if not os.path.exists(self.project.path("restore-history.json")):
-            return None  # nobody went back yet
-        return self.state.history().interrupted()
+        return self.state.interrupted()
 
     # conversations
 

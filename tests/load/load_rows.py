@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from load.load_runs import Program, Row, Run, at_most, peak_row, seen
+from rewind_cli import CHECKOUT, PROGRAM
 from transcript.make_transcripts import ClaudeTalk, event_id, place
 
 _HOOK_MB, _SCAN_MB, _MILLION_MB = 64, 150, 600
@@ -41,7 +42,7 @@ while time.time() < until:
     done += 1
     # Said in so many words: some files moved under it, locked, nothing to undo, changed since the plan.
     if run.returncode not in (0, 3, 11, 12, 13):
-        odd.append((argv, run.returncode, run.stderr[-300:]))
+        odd.append((argv, run.returncode, run.stdout[-300:], run.stderr[-300:]))
 print(done, odd)
 """
 
@@ -54,7 +55,7 @@ def many_processes(top: Path, scale: float) -> list[Row]:
         (program.project / "files" / f"{number}.txt").write_text(f"{number}\n" * 100)
     program.run("init")
     until = time.time() + 180 * scale
-    command = "\t".join([sys.executable, "-I", "-S", str(_program())])
+    command = "\t".join([sys.executable, "-I", "-S", str(PROGRAM)])
     clients = [
         subprocess.Popen(
             [sys.executable, "-c", _CLIENT, command, str(program.project), str(seed), str(until)],
@@ -96,7 +97,7 @@ def many_checkpoints(top: Path, scale: float) -> list[Row]:
     times = []
     for share in (0.1, 0.9):
         subprocess.run(
-            [sys.executable, "-c", _API, str(_source()), str(program.project), str(int(count * share))],
+            [sys.executable, "-c", _API, CHECKOUT / "src", program.project, str(int(count * share))],
             env=program.env,
             check=True,
         )
@@ -248,16 +249,6 @@ ROWS: dict[str, Callable[[Path, float], list[Row]]] = {
     "forks": many_forks,
     "hook": hook_memory,
 }
-
-
-def _program() -> Path:
-    from rewind_cli import PROGRAM
-
-    return PROGRAM
-
-
-def _source() -> Path:
-    return _program().parent.parent / "src"
 
 
 def _best(once: Callable[[], Run]) -> Run:

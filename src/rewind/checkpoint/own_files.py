@@ -86,7 +86,8 @@ def without_record(state: State) -> list[str]:
         collected = state.objects.last_deleted()  # a collection that was killed in the middle of it
     except RewindError:
         collected = ""
-    return [name for name in gone if name in known and name > collected]
+    # Whether it is still there is asked last: another process may be collecting it right now.
+    return [name for name in gone if name in known and name > collected and state.files.is_reserved(name)]
 
 
 def changed_records(state: State) -> dict[str, str]:

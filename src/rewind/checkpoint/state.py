@@ -127,6 +127,16 @@ class State:
 
         return Damage(self.project.path(DAMAGE_FILE))
 
+    def interrupted(self) -> dict[str, Any] | None:
+        """The restore that a killed process left half done; not one that another process is at, or has just
+        ended, which looks the same but for the lock."""
+        if not os.path.exists(self.project.path("restore-history.json")):
+            return None  # nobody went back yet
+        entry = self.history().interrupted()
+        if entry and self.lock_now_ns is None:
+            entry = None if self.is_busy() else self.history().interrupted()
+        return entry
+
     @property
     def staging(self) -> str:
         return self.project.path("staging")

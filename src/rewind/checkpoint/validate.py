@@ -124,9 +124,7 @@ def _check_profiles(state: State) -> list[str]:
 
 def _check_history(state: State) -> list[str]:
     try:
-        entry = state.history().interrupted()
-        if entry and state.lock_now_ns is None:  # another process may be at it still, or just be done
-            entry = None if state.is_busy() else state.history().interrupted()
+        entry = state.interrupted()
     except RewindError as error:
         return [f"{error.message}. {error.hint}"]
     if entry:
@@ -146,7 +144,8 @@ def examine_records(state: State, records: Iterable[Record], found: Examined, bl
     for number, record in enumerate(records):
         files = _check_code(state, record, shared, found)
         chat = _ChatChecker(state, shared).problem(record) if record.data.get("hasTranscript") else ""
-        found.add_checkpoint(record.name, files, chat, record.code.get("lost"))
+        if state.files.is_reserved(record.name):  # not collected by another process since it was listed
+            found.add_checkpoint(record.name, files, chat, record.code.get("lost"))
         if progress:
             progress("Checking checkpoints", number + 1, len(records))
     for oid in rotten or {}:

@@ -45,7 +45,7 @@ def _tell_interrupted(controller: Controller) -> None:
         entry = controller.interrupted()
     except RewindError:
         return  # the commands that need the history report it
-    if entry and not controller.state.is_busy():
+    if entry:
         note(f"A restore of {entry['checkpoint']} was interrupted. `rewind undo-restore` takes it back,"
              f" `rewind restore {entry['checkpoint']}` finishes it.")
 

@@ -166,8 +166,8 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _interrupted(state: State, system: System) -> Iterator[Finding]:
-    entry = state.history().interrupted()
-    if entry and not state.is_busy():
+    entry = state.interrupted()
+    if entry:
         name = entry["checkpoint"]
         yield problem("restore", f"A restore of {name} was interrupted, and hooks wait for its end.",
                       f"`rewind undo-restore` takes it back, `rewind restore {name}` finishes it.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 from rewind.snapshot.walk import Known
+from rewind.store.sqlite import in_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 _STAT = struct.Struct("<QqqQHB")  # size, mtime, ctime, inode, mode, racy
 _COUNT = struct.Struct("<I")
-_AT_ONCE = 500  # SQLite takes no more than 999 values in a statement, where it is old
 _COLUMNS = ("path", "env", "sig", "out_env", "tree", "files", "bytes", "uncovered", "marks")
 
 
@@ -41,13 +41,12 @@ class KnownDirs:
     def fetch(self, paths: Iterable[bytes]) -> None:
         """Many at once: a question for each would take longer than reading what has changed."""
         wanted = [path for path in paths if path not in self._rows]
-        for at in range(0, len(wanted), _AT_ONCE):
-            part = wanted[at:at + _AT_ONCE]
-            self._rows.update(dict.fromkeys(part))
-            marks = ",".join("?" * len(part))
-            for row in self._db.query(f"SELECT {', '.join(_COLUMNS)} FROM dirs WHERE path IN ({marks})",
-                                      tuple(part)) if self._db else ():
-                self._rows[row[0]] = Known._make(row)
+        self._rows.update(dict.fromkeys(wanted))
+        if self._db:
+            asked = f"SELECT {', '.join(_COLUMNS)} FROM dirs WHERE path IN "
+            for marks, part in in_parts(wanted):
+                rows = self._db.query(f"{asked}({marks})", part)
+                self._rows.update((row[0], Known._make(row)) for row in rows)
 
     def __getitem__(self, path: bytes) -> Known:
         known = self.get(path)

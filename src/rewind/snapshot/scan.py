@@ -317,7 +317,7 @@ class _Builder:
             entries = self.entries.get(folder)
             if entries is None:
                 entries = self.out.tree(self.known[folder].tree).entries
-            taken_over += [_join(folder, name) for name, entry in entries.items() if entry.kind == DIR]
+            taken_over += [w.join(folder, name) for name, entry in entries.items() if entry.kind == DIR]
         self.known.fetch(taken_over)
         if self.store:
             rows = (self.known.get(folder) for folder in taken_over)
@@ -348,7 +348,7 @@ class _Builder:
 
     def _attach(self, folder: bytes, name: bytes, entry: Entry) -> w.Known | None:
         """Give a child directory's entry its tree; the child's row for the totals."""
-        child = _join(folder, name)
+        child = w.join(folder, name)
         reason = self.found.failed.get(child)
         entries = self.entries[folder]
         if reason is not None:
@@ -397,8 +397,5 @@ class _Builder:
         for name, entry in self._old_entries(folder).items() if old else ():
             now = self.entries[folder].get(name)
             if entry.kind == DIR and (now is None or now.kind != DIR):
-                self.out.removed.append(_join(folder, name))
+                self.out.removed.append(w.join(folder, name))
 
-
-def _join(folder: bytes, name: bytes) -> bytes:
-    return folder + b"/" + name if folder else name

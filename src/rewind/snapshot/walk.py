@@ -266,7 +266,7 @@ class Walker:
             if special is None:
                 for row in rows:
                     if len(row) == 2:
-                        self._pending.append((_join(folder, row[0]), mode, env, None))
+                        self._pending.append((join(folder, row[0]), mode, env, None))
                 return
             out_env, marks = special
             verdicts = self._known_verdicts(folder, rows, marks)
@@ -283,7 +283,7 @@ class Walker:
             self.found.changed[folder] = Listing(folder, mode, env, out_env, sig, rows, final)
         for row, verdict in zip(rows, final):
             if is_dir_row(row) and verdict not in _NOT_WALKED:
-                child = _join(folder, row[0])
+                child = join(folder, row[0])
                 self._pending.append((child, _CHILD_MODE.get(verdict, mode), out_env,
                                       probes.get(child)))
 
@@ -311,7 +311,7 @@ class Walker:
     def _verdict(self, folder: bytes, mode: int, row: tuple[Any, ...], pins: dict[bytes, int]) -> int:
         name = row[0]
         is_dir = is_dir_row(row)
-        path = _join(folder, name)
+        path = join(folder, name)
         if is_git_dir(name) or path in self.rules.hidden or (name == b"rewind" and is_state_path(path)):
             return HIDDEN
         if name.startswith(b".rewind-") and not is_dir and is_temp_name(name):
@@ -367,7 +367,7 @@ class Walker:
             if verdict not in _PROBED or not is_dir_row(rows[i]):
                 continue
             name = rows[i][0]
-            if self._is_small(_join(folder, name), probes):
+            if self._is_small(join(folder, name), probes):
                 final[i] = BOUNDARY
             elif verdict == BOUNDARY:
                 pins = dict(self._pins.get(folder) or ())
@@ -390,7 +390,7 @@ class Walker:
                     files += 1
                     size += row[1]
                 elif not is_git_dir(row[0]) and not self.tree.never(folder, row[0], True):
-                    pending.append(_join(folder, row[0]))
+                    pending.append(join(folder, row[0]))
             if files > self.rules.dir_files or size > self.rules.dir_bytes:
                 return False
         return True
@@ -445,7 +445,7 @@ def nested_exclude(root: bytes, folder: bytes) -> bytes | None:
     return info_exclude(top) if os.path.lexists(top + b"/.git") else None
 
 
-def _join(folder: bytes, name: bytes) -> bytes:
+def join(folder: bytes, name: bytes) -> bytes:
     return folder + b"/" + name if folder else name
 
 

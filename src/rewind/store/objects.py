@@ -23,7 +23,6 @@ _APPLICATION_ID = 0x52574E44  # "RWND"
 _BATCH_BYTES = 8 << 20
 _BULK_BATCH_BYTES = 32 << 20
 _WORTH_SHRINKING = 2 << 20
-_AT_ONCE = 500  # SQLite takes no more than 999 values in a statement, where it is old
 _ROWS = 64  # in bulk, so many small rows go to SQLite together
 _ROW_BYTES = 64 << 10
 _SCHEMA = (
@@ -136,10 +135,8 @@ class ObjectStore:
         """`has` for many, in a few questions."""
         wanted = list(set(oids) - self.lost)
         found: set[bytes] = set()
-        for at in range(0, len(wanted), _AT_ONCE):
-            part = wanted[at:at + _AT_ONCE]
-            found.update(oid for (oid,) in self._run(
-                f"SELECT id FROM objects WHERE id IN ({','.join('?' * len(part))})", tuple(part)))
+        for marks, part in sqlite.in_parts(wanted):
+            found.update(oid for (oid,) in self._run(f"SELECT id FROM objects WHERE id IN ({marks})", part))
         return found
 
     def get(self, oid: bytes) -> bytes:

@@ -10,7 +10,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from sqlite3 import Connection, DatabaseError, OperationalError, connect
     from types import ModuleType
     from typing import Any
@@ -47,4 +47,14 @@ if not TYPE_CHECKING:
     Connection, connect = _module.Connection, _module.connect
     DatabaseError, OperationalError = _module.DatabaseError, _module.OperationalError
 
-__all__ = ["Connection", "DatabaseError", "OperationalError", "connect"]
+_AT_ONCE = 500  # SQLite takes no more than 999 values in a statement, where it is old
+
+
+def in_parts(values: list[bytes]) -> Iterator[tuple[str, tuple[bytes, ...]]]:
+    """For `… IN ({marks})`: as many marks as there are values, and the values."""
+    for at in range(0, len(values), _AT_ONCE):
+        part = tuple(values[at:at + _AT_ONCE])
+        yield ",".join("?" * len(part)), part
+
+
+__all__ = ["Connection", "DatabaseError", "OperationalError", "connect", "in_parts"]

@@ -41,9 +41,8 @@ def project(controller: Controller, query: Query) -> dict[str, Any]:
 
 
 def interrupted(controller: Controller) -> dict[str, Any] | None:
-    """Not while a restore is going on, which looks the same but for the lock."""
     entry = controller.interrupted()
-    if not entry or controller.state.is_busy():
+    if not entry:
         return None
     return {"checkpoint": entry["checkpoint"],
             "paths": shapes.listed([os.fsencode(path) for path in entry.get("paths") or []]),
