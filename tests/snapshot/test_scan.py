@@ -484,6 +484,33 @@ def test_a_directory_that_cannot_be_listed_does_not_cost_the_others(
     assert (b"d7/inner/file" in settled.entries()) is not vanishes
 
 
+def test_a_directory_that_made_way_for_a_link_is_not_looked_into_and_what_failed_below_it_is_no_matter(
+        settled: Scanner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fill(settled.root)
+    settled()
+    new, outside = settled.root / "new", tmp_path / "outside"
+    (new / "closed").mkdir(parents=True)
+    (new / "file").write_text("inside\n")
+    outside.mkdir()
+    (outside / "file").write_text("outside\n")
+    real = walk.list_rows
+
+    def swapped(prefix: bytes, nested: bool) -> Any:
+        here = prefix or os.getcwdb() + b"/"
+        if here.endswith(b"/new/closed/"):
+            new.rename(tmp_path / "elsewhere")
+            new.symlink_to(outside)
+            raise PermissionError(13, "Permission denied")
+        return real(prefix, nested)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(walk, "list_rows", swapped)
+        entries = settled.entries()
+    assert reasons(entries) == {b"new": b"unreadable"}
+    assert not [path for path in entries if path.startswith(b"new/")]
+    assert settled.entries()[b"new"].kind == LINK
+
+
 # several processes, and a memory that fails
 
 def make_many(root: Path) -> None:

@@ -128,6 +128,8 @@ class _Builder:
         with Folders(self.root) as self.folders:
             for listing in list(self.found.changed.values()):
                 self._sort_out(listing)
+            for folder in [one for one in self.found.failed if self._below_swapped(one)]:
+                del self.found.failed[folder]
             self._read(progress)
         folders = self._bottom_up()
         self._fetch_known(folders)
@@ -166,7 +168,7 @@ class _Builder:
     def _is_there(self, folder: bytes) -> bool:
         """Not so when a link is in its place, or on the way to it, since it was listed."""
         try:
-            if self.swapped and any(folder.startswith(above + b"/") for above in self.swapped):
+            if self._below_swapped(folder):
                 del self.found.changed[folder]
                 return False
             self.folders.fd(folder)
@@ -176,6 +178,9 @@ class _Builder:
             del self.found.changed[folder]
             return False
         return True
+
+    def _below_swapped(self, folder: bytes) -> bool:
+        return any(folder.startswith(above + b"/") for above in self.swapped)
 
     def _old_entries(self, folder: bytes) -> dict[bytes, Entry]:
         known = self.known.get(folder)
