@@ -13,7 +13,7 @@ from rewind.cli.arguments import make_parser
 from rewind.cli.main import COMMANDS, load_command
 from rewind.config.settings import SETTINGS, Setting
 from rewind.errors import RewindError
-from rewind.snapshot import read, scan
+from rewind.snapshot import build, read
 
 TOP = Path(__file__).resolve().parents[1]
 DOCS = TOP / "docs"
@@ -73,7 +73,7 @@ def test_every_environment_variable_is_documented(cli: str) -> None:
 
 
 @pytest.mark.parametrize("reason", [
-    scan.SKIP_LIST, scan.IGNORED, scan.IGNORED_LARGE, scan.TOO_LARGE, scan.SPECIAL, scan.PINS_ONLY,
+    build.SKIP_LIST, build.IGNORED, build.IGNORED_LARGE, build.TOO_LARGE, build.SPECIAL, build.PINS_ONLY,
     read.UNREADABLE])
 def test_every_reason_is_documented(cli: str, reason: bytes) -> None:
     assert f"`{reason.decode()}`" in cli

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from rewind.checkpoint.transfer import Exported
     from rewind.checkpoint.turn_views import TurnPage
     from rewind.checkpoint.validate import Examined
+    from rewind.snapshot.build import Progress, Snapshot
     from rewind.snapshot.portable import Imported
-    from rewind.snapshot.scan import Progress, Snapshot
     from rewind.snapshot.tree import Entry, Tree
     from rewind.store.blobs import Blobs
     from rewind.transcript.find import SessionFile

@@ -6,6 +6,7 @@ import json
 import os
 from pathlib import Path
 
+from rewind import Controller
 from rewind_cli import Rewind, git
 
 
@@ -48,6 +49,10 @@ def test_status_tells_of_an_interrupted_restore(two: Rewind) -> None:
     text = two.ok("status").out
     assert "interrupted" in text and "rewind undo-restore" in text and f"rewind restore {name}" in text
     assert two.json("status")["interrupted"] == name
+    controller = Controller(str(two.project), home=str(two.home / ".rewind"))
+    with controller.state.locked("restore"):  # as while it is being done
+        assert two.json("status")["interrupted"] is None
+    controller.close()
 
 
 def test_status_warns_when_what_is_never_deleted_exceeds_the_cap(two: Rewind) -> None:

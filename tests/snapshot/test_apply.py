@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Optional
 
@@ -54,6 +55,8 @@ class Bench:
         done = applier.run(list(changes))
         assert not self.staging.exists()
         assert not [n for _, d, f in os.walk(self.root) for n in (*d, *f) if n.startswith(".rewind-tmp-")]
+        told = {path for path, _ in done.failed} | set(done.not_empty)
+        assert set(applier.not_as_wanted(list(changes))) <= told
         return done
 
 
@@ -97,6 +100,41 @@ def test_every_kind_of_change_is_made(bench: Bench) -> None:
     assert (root / "d/e/new").read_text() == "new" and mode_of(root / "d/e") == 0o555
     assert mode_of(root / "d") == 0o750 and mode_of(root / "script") == 0o755
     assert os.readlink(root / "link") == "text" and not (root / "old").exists()
+
+
+@pytest.mark.parametrize("path, meddle", [
+    ("text", lambda path: path.write_text("other")),
+    ("text", lambda path: path.write_text("afteR")),
+    ("text", lambda path: path.chmod(0o600)),
+    ("text", lambda path: path.unlink()),
+    ("text", lambda path: (path.unlink(), path.symlink_to("elsewhere"))),
+    ("link", lambda path: (path.unlink(), path.symlink_to("elsewhere"))),
+    ("link", lambda path: (path.unlink(), path.write_text("text"))),
+    ("d", lambda path: path.chmod(0o700)),
+    ("d", lambda path: (path.rmdir(), path.write_text("a file"))),
+    ("script", lambda path: path.chmod(0o644)),
+    ("gone", lambda path: path.write_text("here again")),
+    ("old", lambda path: path.mkdir()),
+], ids=["content", "content of the same size", "mode", "deleted", "a link in its place", "another target",
+        "no link any more", "mode of a directory", "no directory any more", "mode only", "not deleted",
+        "not removed"])
+def test_what_is_changed_while_it_is_applied_is_told(bench: Bench, path: str,
+                                                     meddle: Callable[[Path], object]) -> None:
+    root = bench.root
+    (root / "old").mkdir()
+    for name, text in (("gone", "gone"), ("script", "#!"), ("text", "before")):
+        (root / name).write_text(text)
+    changes = [
+        write("text", bench.file("after", 0o640), bench.file("before")), write("link", link("text")),
+        Change("mkdir", b"d", folder(0o750), None), Change("delete", b"gone", None, bench.file("gone")),
+        Change("chmod", b"script", bench.file("#!", 0o755), bench.file("#!")),
+        Change("rmdir", b"old", None, folder())]
+    applier = bench.applier()
+    applier.prepare(changes)
+    assert applier.run(changes).failed == []
+    assert applier.not_as_wanted(changes) == []
+    meddle(root / path)
+    assert applier.not_as_wanted(changes) == [path.encode()]
 
 
 def test_a_file_makes_room_for_a_directory_and_the_other_way_round(bench: Bench) -> None:

@@ -14,14 +14,15 @@ from typing import Any, Callable, Optional
 
 import pytest
 
+from rewind.snapshot import build, walk
 from rewind.snapshot import scan as scanning
-from rewind.snapshot import walk
+from rewind.snapshot.build import Snapshot
 from rewind.snapshot.cache import ScanCache
 from rewind.snapshot.content import whole
 from rewind.snapshot.listing import every_path
 from rewind.snapshot.read import read_file
 from rewind.snapshot.rules import Rules
-from rewind.snapshot.scan import Snapshot, scan
+from rewind.snapshot.scan import scan
 from rewind.snapshot.tree import DIR, FILE, LINK, UNCOVERED, Entry
 from rewind.store.derived import DerivedDb
 from rewind.store.objects import ObjectStore
@@ -95,7 +96,7 @@ def look(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
         scanner.reads.append(in_folder(path, dir_fd)[len(os.path.realpath(os.fsencode(project))) + 1:])
         return read(path, sink, seen, dir_fd)
 
-    monkeypatch.setattr(scanning, "read_file", counted)
+    monkeypatch.setattr(build, "read_file", counted)
     yield scanner
     scanner.close()
     with warnings.catch_warnings():  # a refused cache must not trouble whatever test comes next
@@ -378,7 +379,7 @@ def test_an_ignored_journal_is_captured_with_its_database(settled: Scanner) -> N
 
 def before_reading(monkeypatch: pytest.MonkeyPatch, name: bytes, action: Callable[[bytes], object]) -> None:
     """Do something to a file once, after it was listed and before it is read."""
-    read: Callable[..., Any] = vars(scanning)["read_file"]
+    read: Callable[..., Any] = vars(build)["read_file"]
     waiting = [True]
 
     def meddled(path: bytes, sink: Any, seen: Any = None, dir_fd: Optional[int] = None) -> Any:
@@ -387,7 +388,7 @@ def before_reading(monkeypatch: pytest.MonkeyPatch, name: bytes, action: Callabl
             action(in_folder(path, dir_fd))
         return read(path, sink, seen, dir_fd)
 
-    monkeypatch.setattr(scanning, "read_file", meddled)
+    monkeypatch.setattr(build, "read_file", meddled)
 
 
 def test_a_file_that_vanishes_during_the_scan_is_simply_not_there(

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.conversation import Captured
     from rewind.checkpoint.state import State
+    from rewind.snapshot.build import Progress, Snapshot
     from rewind.snapshot.rules import Rules
-    from rewind.snapshot.scan import Progress, Snapshot
 
 
 class Draft:

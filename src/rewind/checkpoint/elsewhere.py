@@ -17,8 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
+    from rewind.snapshot.build import Progress
     from rewind.snapshot.change import Change
-    from rewind.snapshot.scan import Progress
 
 _NOTHING = b""
 

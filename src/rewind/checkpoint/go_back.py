@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.code_for import CodeAt
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
-    from rewind.snapshot.scan import Progress
+    from rewind.snapshot.build import Progress
     from rewind.transcript.boundary import BoundaryResult
 
     Note = Callable[[dict[str, Any]], None]

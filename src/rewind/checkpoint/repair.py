@@ -26,7 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.damage import Lacks
     from rewind.checkpoint.state import State
-    from rewind.snapshot.scan import Progress
+    from rewind.snapshot.build import Progress
 
 
 class Repaired:

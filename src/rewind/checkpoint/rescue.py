@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
-    from rewind.snapshot.scan import Progress
+    from rewind.snapshot.build import Progress
     from rewind.store.mend import Mender
 
     # Takes content that may be wanted, and where it was found; false when it is not wanted.
@@ -42,6 +42,9 @@ class Finder:
 
     def get(self, oid: bytes) -> bytes:
         raise RewindError("nothing is stored here")
+
+    def get_many(self, oids: Iterable[bytes]) -> tuple[()]:
+        return ()
 
     def put_packed(self, oid: bytes, packed: bytes) -> None:
         self._keep(oid, unpack(oid, packed), self._where)

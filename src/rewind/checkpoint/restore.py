@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from rewind.checkpoint.create import Draft
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
-    from rewind.snapshot.change import Change, Trees
+    from rewind.snapshot.build import Progress, Snapshot
+    from rewind.snapshot.change import Trees
     from rewind.snapshot.rules import Rules
-    from rewind.snapshot.scan import Progress, Snapshot
 
 NOT_AS_IT_WAS = "it is not as the checkpoint has it"
 _PATIENCE = 3  # rounds of "this is not captured yet" before it is left alone
@@ -205,7 +205,7 @@ def _plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Sn
     then_rules = _rules_then(source, rules)
     for _ in range(_PATIENCE):
         snapshot = look(rules)
-        plan = plan_restore(record.name, record.tree, source.tree, snapshot.root, snapshot.tree,
+        plan = plan_restore(record.name, record.tree, _trees(source, snapshot), snapshot.root, snapshot.tree,
                             _skipped(state, source, then_rules, rules, leaving), wanted,
                             rules.hidden, _most_changes(record, snapshot), rules.forced)
         if not plan.unknown:
@@ -216,6 +216,11 @@ def _plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Sn
     if source.skip_missing:
         leave_out_missing(source, plan)
     return plan, snapshot
+
+
+def _trees(source: Source, snapshot: Snapshot) -> Trees:
+    """The checkpoint's trees, most of which were read already for the snapshot."""
+    return snapshot.tree if snapshot.reads_from(source.blobs) and not source.skip_missing else source.tree
 
 
 def _rules_then(source: Source, now: Rules) -> Rules:
@@ -321,7 +326,7 @@ def _foreign(state: State, plan: RestorePlan, snapshot: Snapshot) -> list[bytes]
 def _changed_since(state: State, record: Record, plan: RestorePlan, snapshot: Snapshot) -> set[bytes]:
     with Source(state, record) as source:
         changed = {path for path, _, _ in differences(
-            record.tree, source.tree, snapshot.root, snapshot.tree, Paths())}
+            record.tree, _trees(source, snapshot), snapshot.root, snapshot.tree, Paths())}
     return changed & {change.path for change in plan.changes}
 
 
@@ -351,7 +356,7 @@ def _apply(state: State, source: Source, ready: _Ready, *, action: str, paths: l
     names = [os.fsdecode(p) for p in paths] if paths else None
     entry = history.begin(action, source.record.name, result.backup.name if result.backup else None, names,
                           wanted)
-    _run(state, source, ready.applier, result, paths)
+    _run(ready.applier, result)
     try:
         if chat:
             chat(lambda fields: history.note(entry, fields))
@@ -362,14 +367,16 @@ def _apply(state: State, source: Source, ready: _Ready, *, action: str, paths: l
     return result
 
 
-def _run(state: State, source: Source, applier: Applier, result: Restored,
-         paths: list[bytes] | None) -> None:
-    """Make the changes, and look whether the tree is now as the checkpoint has it."""
-    applied = applier.run(result.plan.changes)
+def _run(applier: Applier, result: Restored) -> None:
+    """Make the changes, and look whether each of these paths is now as the checkpoint has it: what is not is
+    told, never hidden. All others were so when they were captured, a moment ago."""
+    changes = result.plan.changes
+    applied = applier.run(changes)
     result.remaining += applied.failed
     result.plan.kept += [Kept(path, NOT_EMPTY) for path in applied.not_empty]
     explained = {path for path, _ in result.remaining} | {k.path for k in result.plan.kept}
-    result.remaining += _compare(state, source, paths, explained)
+    result.remaining += sorted((path, NOT_AS_IT_WAS) for path in applier.not_as_wanted(changes)
+                               if path not in explained)
 
 
 def _write_backup(state: State, draft: Draft, record: Record) -> Record:
@@ -381,26 +388,6 @@ def _write_backup(state: State, draft: Draft, record: Record) -> Record:
                             {"event": "restore", "checkpoint": record.name}, chat)
     except OSError as error:
         raise BackupFailed(reason=error.strerror or str(error))
-
-
-def _compare(state: State, source: Source, paths: list[bytes] | None,
-             explained: set[bytes]) -> list[tuple[bytes, str]]:
-    """Look at the tree once more: what is not as the checkpoint says is told, never hidden."""
-    def look(rules: Rules) -> Snapshot:
-        return scan(state.root, rules, state.cache, state.objects, keep=False,
-                    now_ns=state.lock_now_ns)
-
-    plan, _ = _plan(state, source, state.rules(), look, paths)
-    below = tuple(path + b"/" for path in explained)
-
-    def is_explained(change: Change) -> bool:
-        if change.path in explained:
-            return True
-        # What is kept may be ignored no longer, now that the ignore files are as they were.
-        return change.action in ("delete", "rmdir") and (
-            change.path.startswith(below) or any(b.startswith(change.path + b"/") for b in below))
-
-    return sorted({(c.path, NOT_AS_IT_WAS) for c in plan.changes if not is_explained(c)})
 
 
 def last_backup(state: State) -> tuple[str, list[bytes] | None]:
@@ -472,7 +459,7 @@ def _take_back(state: State, source: Source, ready: _Ready, paths: list[bytes] |
     if plan.changes:
         result.backup = _write_backup(state, ready.draft, source.record)
         history.begin_undo_restore(entry, result.backup.name)
-        _run(state, source, ready.applier, result, paths)
+        _run(ready.applier, result)
     forward = chat(entry, history.save)
     if result.failed:
         history.keep_for_another_try(entry)

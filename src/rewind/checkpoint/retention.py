@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
     from rewind.config.load import Settings
-    from rewind.snapshot.scan import Progress
+    from rewind.snapshot.build import Progress
     from rewind.store.objects import ObjectStore
 
 KEPT_NEWEST = 20

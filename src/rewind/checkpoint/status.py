@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
-    from rewind.snapshot.scan import Snapshot
+    from rewind.snapshot.build import Snapshot
     from rewind.snapshot.tree import Entry
 
 
@@ -28,7 +28,7 @@ class Status:
         self.damaged = sorted(state.timeline.damaged)
         self.newest = self.shown[0] if self.shown else None
         history = state.history()
-        self.interrupted: dict[str, Any] | None = history.interrupted()
+        self.interrupted: dict[str, Any] | None = state.interrupted()
         self.can_redo = bool(history.redo)
         self.position = position_of(state)
         self.base = standing_on(state)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.restore import Restored
     from rewind.checkpoint.state import State
     from rewind.checkpoint.story import Item
-    from rewind.snapshot.scan import Progress
+    from rewind.snapshot.build import Progress
 
 BOTH, CODE, CHAT = "both", "code", "chat"
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.go_back import Back
     from rewind.checkpoint.plan import RestorePlan
     from rewind.checkpoint.state import State
-    from rewind.snapshot.scan import Progress
+    from rewind.snapshot.build import Progress
     from rewind.transcript.find import SessionFile
     from rewind.transcript.turn_index import TurnIndex
     from rewind.transcript.turn_tree import Row

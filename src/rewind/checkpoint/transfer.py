@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from rewind.checkpoint.state import State
+    from rewind.snapshot.build import Progress
     from rewind.snapshot.portable import Imported
-    from rewind.snapshot.scan import Progress
 
 _LONGEST_DESCRIPTION = 1000
 _LONGEST_FIELD = 40

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
-    from rewind.snapshot.scan import Progress
+    from rewind.snapshot.build import Progress
     from rewind.store.blobs import Blobs
     from rewind.store.objects import ObjectStore
 

@@ -81,6 +81,17 @@ class Applier:
             self.clean_up()
         return self.done
 
+    def not_as_wanted(self, changes: list[Change]) -> list[bytes]:
+        """Look once more at every path that was changed: those that are not as the plan wants them."""
+        try:
+            wanted = {change.path: change for change in changes if not change.in_the_way}
+            wanted.update((change.path, change) for change in changes if change.target)
+            found = [path for path, change in wanted.items() if not self._as_wanted(change)]
+            return found + [path for path, mode in self._loosened.items()
+                            if path not in wanted and not self._has_mode(path, mode)]
+        finally:
+            self.clean_up()
+
     def clean_up(self) -> None:
         for fd in self._fds.values():
             os.close(fd)
@@ -307,6 +318,38 @@ class Applier:
         folder, name = os.path.split(path)
         names = os.listdir(os.path.join(self.root, folder))
         return name not in names and name.lower() in {n.lower() for n in names}
+
+    # the state after
+
+    def _as_wanted(self, change: Change) -> bool:
+        folder, name = os.path.split(change.path)
+        target = change.target
+        try:
+            fd = self._dir(folder)
+            info = os.stat(name, dir_fd=fd, follow_symlinks=False)
+            if target is None:
+                return (info.st_dev, info.st_ino) in self._written  # another spelling of what was restored
+            if target.kind == LINK:
+                return os.readlink(name, dir_fd=fd) == target.ref
+        except (FileNotFoundError, NotADirectoryError):
+            return target is None
+        except OSError:
+            return False
+        if stat.S_IMODE(info.st_mode) != target.mode:
+            return False
+        if target.kind == DIR:
+            return stat.S_ISDIR(info.st_mode)
+        if change.action == "chmod":
+            return stat.S_ISREG(info.st_mode) and info.st_size == target.size
+        read = read_file(name, None, None, fd)
+        return (read.kind, read.ref) == (target.kind, target.ref)
+
+    def _has_mode(self, folder: bytes, mode: int) -> bool:
+        try:
+            info = os.lstat(os.path.join(self.root, folder))
+        except OSError:
+            return True  # gone, as it was to be
+        return stat.S_IMODE(info.st_mode) == mode
 
     # directories, opened without following links
 

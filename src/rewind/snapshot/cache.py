@@ -48,12 +48,6 @@ class KnownDirs:
                 rows = self._db.query(f"{asked}({marks})", part)
                 self._rows.update((row[0], Known._make(row)) for row in rows)
 
-    def __getitem__(self, path: bytes) -> Known:
-        known = self.get(path)
-        if known is None:
-            raise KeyError(path)
-        return known
-
 
 class ScanCache:
     """Rows of `scan-cache.db`. Only the holder of the lock writes them."""
@@ -69,9 +63,13 @@ class ScanCache:
                 self.forget_all()
         return KnownDirs(self._db)
 
-    def stats(self, folder: bytes) -> dict[bytes, tuple[tuple[int, ...], bool]]:
-        rows = self._db.query("SELECT rows FROM stats WHERE path=?", (folder,)) if self._db else []
-        return decode_stats(rows[0][0]) if rows else {}
+    def stats(self, folders: list[bytes]) -> dict[bytes, bytes]:
+        """For `decode_stats`, of each directory that the last scan saw."""
+        found: dict[bytes, bytes] = {}
+        for marks, part in in_parts(folders) if self._db else ():
+            assert self._db
+            found.update(self._db.query(f"SELECT path, rows FROM stats WHERE path IN ({marks})", part))
+        return found
 
     def update(self, known: dict[bytes, Known], stats: dict[bytes, bytes],
                removed: list[bytes], top: int) -> None:

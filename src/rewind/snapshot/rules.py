@@ -89,8 +89,10 @@ class RuleTree:
     """Rules plus the ignore files inside the project; answers for any directory in it."""
 
     def __init__(self, rules: Rules, read: Callable[[bytes, bytes], bytes],
-                 nested_exclude: Callable[[bytes], bytes | None]) -> None:
+                 nested_exclude: Callable[[bytes], bytes | None],
+                 adds_none: Callable[[bytes], bool] = lambda folder: False) -> None:
         self.rules = rules
+        self._adds_none = adds_none  # whether a directory is known to hold no ignore file and no repository
         from rewind.snapshot import ignore  # only a directory that changed asks for verdicts
 
         self._engine = ignore
@@ -110,6 +112,8 @@ class RuleTree:
 
     def _make_chains(self, folder: bytes) -> tuple[Chain, Chain]:
         never, git = self.chains(os.path.dirname(folder)) if folder else self._outside
+        if self._adds_none(folder):
+            return never, git
         new = self._engine.IgnoreFile
         base = len(folder) + 1 if folder else 0
         nested = self._nested_exclude(folder) if folder else None

@@ -23,6 +23,10 @@ _COUNT = struct.Struct(">I")
 _RECORD = struct.Struct(">cHQ32s")
 _PIECE = struct.Struct(">Q32s")
 _NO_ID = bytes(32)
+# A case-insensitive file system takes `.GIT` for `.git`, whose hooks git would run.
+_GIT_DIRS = frozenset(bytes((46, g, i, t)) for g in b"gG" for i in b"iI" for t in b"tT")
+# Names that a snapshot never holds: they would lead out of the tree or into git's own files.
+_UNSAFE = _GIT_DIRS | {b"", b".", b".."}
 MAX_DEPTH = 400  # directories below each other; deeper is not captured, and a deeper tree is refused
 
 
@@ -63,7 +67,7 @@ class Tree:
 
     def encode(self) -> bytes:
         names = sorted(self.entries)
-        if any(map(unsafe_name, names)):
+        if not _UNSAFE.isdisjoint(names):
             raise ValueError("a tree may not hold git's own files")  # it could never be read again
         entries = [self.entries[name] for name in names]
         inline = [e.ref for e in entries if e.kind in (LINK, UNCOVERED)]
@@ -98,7 +102,7 @@ class Tree:
         inline = count
         for i, (kind, mode, size, ref) in enumerate(_RECORD.iter_unpack(blob[start:end])):
             name = texts[i]
-            if name <= previous or b"/" in name or unsafe_name(name):
+            if name <= previous or b"/" in name or name in _UNSAFE:
                 raise ValueError(f"the name {name!r} may not be there")
             if kind in (LINK, UNCOVERED):
                 ref = texts[inline]
@@ -113,13 +117,11 @@ class Tree:
 
 
 def unsafe_name(name: bytes) -> bool:
-    """Names that a snapshot never holds: they would lead out of the tree or into git's own files."""
-    return name in (b"", b".", b"..") or is_git_dir(name)
+    return name in _UNSAFE
 
 
 def is_git_dir(name: bytes) -> bool:
-    # A case-insensitive file system takes `.GIT` for `.git`, whose hooks git would run.
-    return len(name) == 4 and name.lower() == b".git"
+    return name in _GIT_DIRS
 
 
 EMPTY = Tree({})

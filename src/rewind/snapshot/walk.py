@@ -120,12 +120,19 @@ class Walker:
         # where nobody else can notice: in a forked child, or while there is no other thread.
         self._may_chdir = "threading" not in sys.modules
         self._pending: list[_Task] = []
+        self._changed: dict[bytes, bool] = {}  # directory -> whether there are rules in it
 
     @property
     def tree(self) -> RuleTree:
         if self._tree is None:
-            self._tree = RuleTree(self.rules, self._read_ignore, self._nested_exclude)
+            self._tree = RuleTree(self.rules, self._read_ignore, self._nested_exclude, self._adds_none)
         return self._tree
+
+    def _adds_none(self, folder: bytes) -> bool:
+        """Asked of directories that were visited: those that changed are noted, the others are as known."""
+        if folder in self._changed:
+            return not self._changed[folder]
+        return folder in self.known.sigs and folder not in self.known.special
 
     def run(self, processes: int) -> Walked:
         try:
@@ -226,19 +233,18 @@ class Walker:
             os._exit(status)
 
     def _merge(self, child: int, out: int) -> bool:
-        parts = []
+        message = bytearray()
         while True:
             part = os.read(out, 1 << 20)
             if not part:
                 break
-            parts.append(part)
+            message += part
         os.close(out)
         os.waitpid(child, 0)
-        message = b"".join(parts)
         if not message.startswith(b"ok"):
             return False
         try:
-            failed, temps, changed = marshal.loads(message[2:])
+            failed, temps, changed = marshal.loads(memoryview(message)[2:])
         except (EOFError, ValueError):
             return False
         self.found.failed.update(failed)
@@ -271,6 +277,7 @@ class Walker:
             out_env, marks = special
             verdicts = self._known_verdicts(folder, rows, marks)
         else:
+            self._changed[folder] = self._has_rules(folder, rows)
             verdicts = self._verdicts(folder, mode, rows)
         probes, final = self._probe_boundaries(folder, rows, verdicts)
         if same and final != verdicts:
@@ -348,13 +355,15 @@ class Walker:
 
     def _env_below(self, folder: bytes, env: bytes, rows: list[Any]) -> bytes:
         """The digest of the rules in force below: unchanged where the folder adds none."""
-        names = {row[0] for row in rows}
-        nested = bool(folder) and b".git" in names
-        if not nested and names.isdisjoint(IGNORE_NAMES):
+        if not self._has_rules(folder, rows):
             return env
+        nested = _is_nested(folder, rows)
         texts = [self._read_ignore(folder, name) for name in IGNORE_NAMES]
         exclude = (self._nested_exclude(folder) if nested else None) or b""
         return digest(marshal.dumps((env, texts, nested, exclude), 2))
+
+    def _has_rules(self, folder: bytes, rows: list[Any]) -> bool:
+        return _is_nested(folder, rows) or any(row[0] in IGNORE_NAMES for row in rows)
 
     # ignored directories: captured when small, found out by a walk that stops at the limit
 
@@ -425,6 +434,11 @@ def list_rows(prefix: bytes, nested: bool) -> list[Any]:
         else:
             add((name, st.st_size, st.st_mtime_ns, st.st_ctime_ns, st.st_ino, mode))
     return rows
+
+
+def _is_nested(folder: bytes, rows: list[Any]) -> bool:
+    """Whether a repository of its own begins there."""
+    return bool(folder) and any(row[0] == b".git" for row in rows)
 
 
 def _stamp(path: bytes) -> tuple[int, ...]:

@@ -49,7 +49,7 @@ class Malformed(Exception):
 class Glob:
     """One pattern, turned into a regex when it is first needed."""
 
-    __slots__ = ("_pattern", "_regex", "_suffix", "_tokens", "_width")
+    __slots__ = ("_pattern", "_regex", "_suffix", "_tail", "_tokens", "_width")
 
     def __init__(self, pattern: bytes) -> None:
         self._pattern = pattern
@@ -59,11 +59,17 @@ class Glob:
         self._suffix: bytes | None = None
         if pattern[:1] == b"*" and not SPECIAL.intersection(pattern[1:]) and b"/" not in pattern:
             self._suffix = pattern[1:]
+        self._tail: bytes | None = None  # of `**/one/two`, which is what most with a `**` look like
+        if pattern.startswith(_DEEP) and not SPECIAL.intersection(pattern[3:]):
+            self._tail = pattern[3:]
 
     def match(self, text: bytes, start: int) -> bool:
         """Whether all of `text` from `start` matches."""
         if self._suffix is not None:
             return text.endswith(self._suffix, start) and text.find(b"/", start) < 0
+        if self._tail is not None:
+            return text.endswith(self._tail, start) and (
+                len(text) - start == len(self._tail) or text.endswith(b"/" + self._tail, start))
         if self._pattern == _REST:
             return True
         if self._tokens is None:

@@ -11,6 +11,8 @@ _RAW = b"\x00"
 _ZLIB = b"\x01"
 _LOOSE = b"\x02"  # raw for now: compressed later, when nobody waits
 _TOO_SMALL_TO_PACK = 64
+_SMALL = 8 << 10
+_FEW_HASHES = 2 << 10
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,17 +41,30 @@ def oid_of(data: bytes) -> bytes:
     return sha256(data)
 
 
-def pack(data: bytes, loose: bool = False) -> bytes:
+def pack(data: bytes, loose: bool = False, level: int = 1) -> bytes:
     """Codec byte and content. Compression is most of the cost, so a large capture puts it off."""
     if len(data) > _TOO_SMALL_TO_PACK:
         if loose:
             return _LOOSE + data
-        import zlib  # here and below: a checkpoint of an unchanged tree packs nothing
-
-        packed = zlib.compress(data, 1)
+        packed = _deflate(data, level)
         if len(packed) < len(data):
             return _ZLIB + packed
     return _RAW + data
+
+
+def pack_hashes(data: bytes, loose: bool = False) -> bytes:
+    """For what consists of hashes for the most part: so little of it is not worth the time."""
+    return _RAW + data if len(data) <= _FEW_HASHES else pack(data, loose)
+
+
+def _deflate(data: bytes, level: int) -> bytes:
+    import zlib  # here and below: a checkpoint of an unchanged tree packs nothing
+
+    if len(data) > _SMALL:
+        return zlib.compress(data, level)
+    # With the usual tables, getting them ready takes three times as long as compressing so little.
+    deflater = zlib.compressobj(level, zlib.DEFLATED, 13, 6)
+    return deflater.compress(data) + deflater.flush()
 
 
 def is_loose(packed: bytes) -> bool:

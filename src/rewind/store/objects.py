@@ -23,8 +23,9 @@ _APPLICATION_ID = 0x52574E44  # "RWND"
 _BATCH_BYTES = 8 << 20
 _BULK_BATCH_BYTES = 32 << 20
 _WORTH_SHRINKING = 2 << 20
-_ROWS = 64  # in bulk, so many small rows go to SQLite together
+_ROWS = 64  # so many small rows go to SQLite together
 _ROW_BYTES = 64 << 10
+_LEVEL_LATER = 6  # when nobody waits, content is compressed better than while somebody does
 _SCHEMA = (
     "CREATE TABLE objects (n INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, data BLOB NOT NULL)",
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID",
@@ -37,7 +38,7 @@ class ObjectStore:
     def __init__(self, path: str, *, create: bool = False) -> None:
         self.path = path
         self._pending = 0
-        self._waiting: list[tuple[bytes, bytes]] = []  # rows not yet handed to SQLite, in bulk only
+        self._waiting: dict[bytes, bytes] = {}  # rows not yet handed to SQLite
         self.added = 0  # bytes stored through this connection
         self.in_bulk = False  # compression is put off; `pack_loose` makes up for it
         self._filling = False  # in bulk, and nothing was here before
@@ -113,6 +114,11 @@ class ObjectStore:
 
     def _run(self, statement: str, values: tuple[object, ...] = ()) -> list[Any]:
         """Every statement goes through here, so that SQLite's troubles come out as ours."""
+        if self._waiting:
+            self._insert()
+        return self._ask(statement, values)
+
+    def _ask(self, statement: str, values: tuple[object, ...]) -> list[Any]:
         try:
             return self._db.execute(statement, values).fetchall()
         except sqlite.DatabaseError as error:
@@ -129,7 +135,7 @@ class ObjectStore:
     def has(self, oid: bytes) -> bool:
         if self._filling or (self.lost and oid in self.lost):
             return False  # a fresh store: asking costs more than an insert that is ignored
-        return bool(self._run("SELECT 1 FROM objects WHERE id=?", (oid,)))
+        return oid in self._waiting or bool(self._ask("SELECT 1 FROM objects WHERE id=?", (oid,)))
 
     def those_there(self, oids: Iterable[bytes]) -> set[bytes]:
         """`has` for many, in a few questions."""
@@ -138,6 +144,12 @@ class ObjectStore:
         for marks, part in sqlite.in_parts(wanted):
             found.update(oid for (oid,) in self._run(f"SELECT id FROM objects WHERE id IN ({marks})", part))
         return found
+
+    def get_many(self, oids: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        """(id, content) of those that are there."""
+        for marks, part in sqlite.in_parts(list(set(oids) - self.lost)):
+            for oid, packed in self._run(f"SELECT id, data FROM objects WHERE id IN ({marks})", part):
+                yield oid, self._unpack(oid, packed)
 
     def get(self, oid: bytes) -> bytes:
         rows = self._run("SELECT data FROM objects WHERE id=?", (oid,))
@@ -199,23 +211,25 @@ class ObjectStore:
 
     def put_packed(self, oid: bytes, packed: bytes) -> None:
         self._begin()
-        self._waiting.append((oid, packed))
+        self._waiting[oid] = packed
         self._pending += len(packed)
         self.added += len(packed)
-        if not self.in_bulk or len(self._waiting) >= _ROWS or len(packed) > _ROW_BYTES:
+        if len(self._waiting) >= _ROWS or len(packed) > _ROW_BYTES:
             self._insert()
         if self._pending > (_BULK_BATCH_BYTES if self.in_bulk else _BATCH_BYTES):
             # In batches, so that a first checkpoint that is killed keeps the work it has done.
             self.commit()
 
     def _insert(self) -> None:
-        rows, self._waiting = self._waiting, []
-        if self.lost:
-            self._healing |= self.lost.intersection(oid for oid, _ in rows)
+        rows, self._waiting = self._waiting, {}
+        if not rows:
+            return
+        healing = self.lost & rows.keys()
+        self._healing |= healing
         # What is damaged makes way; what is whole stays, for it is the same.
-        keyword = "REPLACE" if self.lost and any(oid in self.lost for oid, _ in rows) else "IGNORE"
+        keyword = "REPLACE" if healing else "IGNORE"
         try:
-            self._db.executemany(f"INSERT OR {keyword} INTO objects(id, data) VALUES(?, ?)", rows)
+            self._db.executemany(f"INSERT OR {keyword} INTO objects(id, data) VALUES(?, ?)", rows.items())
         except sqlite.DatabaseError as error:
             raise damage(self.path, error)
 
@@ -246,7 +260,7 @@ class ObjectStore:
             self._healing = set()
 
     def rollback(self) -> None:
-        self._waiting = []
+        self._waiting = {}
         self._healing = set()
         self._pending = 0
         self.in_bulk = self._filling = False
@@ -313,7 +327,7 @@ class ObjectStore:
         if is_loose(packed):
             # Verified before the only copy is replaced: damage must not be packed away. Written as a
             # new row at the end, because rows that shrink in place leave their pages half empty.
-            data = pack(self._unpack(oid, packed))
+            data = pack(self._unpack(oid, packed), level=_LEVEL_LATER)
             self._run("DELETE FROM objects WHERE n=?", (n,))
             self._run("INSERT INTO objects(id, data) VALUES(?, ?)", (oid, data))
 

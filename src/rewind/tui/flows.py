@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.step import Step, Taken
     from rewind.checkpoint.story import Item
     from rewind.controller import Controller
-    from rewind.snapshot.scan import Progress
+    from rewind.snapshot.build import Progress
     from rewind.tui.app import RewindApp
 
     Work = Callable[[Controller, Progress], Any]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from rewind.snapshot.scan import Progress
+    from rewind.snapshot.build import Progress
 
 _EVERY = 0.1
 _PATIENCE = 0.3  # before the box is drawn: what is quick should not flicker

@@ -1,0 +1,403 @@
+"""From what the walk found to trees: what changed is read, and each directory is made after those in it."""
+
+from __future__ import annotations
+
+import os
+
+from rewind.errors import StoreDamaged
+from rewind.snapshot import walk as w
+from rewind.snapshot.cache import decode_stats, encode_stats
+from rewind.snapshot.folders import Folders
+from rewind.snapshot.read import GONE, UNREADABLE, read_file
+from rewind.snapshot.sqlite_files import companions
+from rewind.snapshot.tree import DIR, FILES, LINK, UNCOVERED, Entry, Tree
+from rewind.store.blobs import oid_of, pack_hashes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from rewind.snapshot.cache import KnownDirs, ScanCache
+    from rewind.snapshot.read import Read
+    from rewind.snapshot.rules import Rules
+    from rewind.store.objects import ObjectStore
+
+    Progress = Callable[[str, int, int], None]
+
+_TRIES = 3
+_BULK_BYTES = 8 << 20  # from here on compression is left for later
+_AT_ONCE = 256  # directories that are asked for together, and whose trees are stored together
+_MOST_HELD = 200_000  # entries of new trees that stay in memory for whoever compares them next
+
+# Why something is not captured.
+SKIP_LIST, IGNORED, IGNORED_LARGE = b"skip-list", b"ignored", b"ignored-large"
+TOO_LARGE, SPECIAL, PINS_ONLY = b"too-large", b"special", b"pins-only"
+_CLOSED_REASON = {w.CLOSED: SKIP_LIST, w.UNWANTED: IGNORED, w.TOO_BIG: IGNORED_LARGE}
+
+
+class Snapshot:
+    """The state of the tree at one moment, as a tree id; trees not stored yet are at hand too."""
+
+    def __init__(self, store: ObjectStore | None) -> None:
+        self._store = store
+        self.trees: dict[bytes, Tree] = {}
+        self.root = b""
+        self.files = 0
+        self.bytes = 0
+        self.uncovered = 0
+        self.temps: list[bytes] = []
+        self.known: dict[bytes, w.Known] = {}  # rows for the cache, once everything is committed
+        self.stats: dict[bytes, bytes] = {}
+        self.removed: list[bytes] = []
+
+    def tree(self, oid: bytes) -> Tree:
+        tree = self.trees.get(oid)
+        if tree is None:
+            if self._store is None:
+                raise StoreDamaged(what=f"object {oid.hex()} is missing")
+            tree = self.trees[oid] = Tree.decode(self._store.get(oid))
+        return tree
+
+    def reads_from(self, blobs: object) -> bool:
+        """Whether `tree` gives the trees of that store, too; most of them are at hand already."""
+        return self._store is blobs
+
+    def remember(self, cache: ScanCache) -> None:
+        """Only after the objects are committed: the cache promises that they are there."""
+        if self._store is not None:
+            cache.update(self.known, self.stats, self.removed, self._store.top())
+
+
+class _Look:
+    """A directory that changed, while it is read."""
+
+    __slots__ = ("entries", "fd", "listing", "racy", "rows", "settled")
+
+    def __init__(self, listing: w.Listing, fd: int) -> None:
+        self.listing = listing
+        self.fd = fd
+        self.entries: dict[bytes, Entry] = {}
+        self.rows: dict[bytes, tuple[Any, ...]] = {row[0]: row for row in listing.rows}
+        self.racy: set[bytes] = set()
+        self.settled = True  # else the next scan must look again
+
+
+class Builder:
+    """Every directory is dealt with once, after all that lie in it, and then let go: a first look at a
+    million files must not have all of them in memory twice."""
+
+    def __init__(self, root: bytes, rules: Rules, cache: ScanCache, store: ObjectStore | None,
+                 keep: bool, known: KnownDirs, found: w.Walked, racy_from: int,
+                 progress: Progress | None) -> None:
+        self.root = root
+        self.rules = rules
+        self.cache = cache
+        self.store = store
+        self.sink = store if keep else None
+        self.known = known
+        self.found = found
+        self.racy_from = racy_from
+        self.out = Snapshot(store)
+        self.out.temps = found.temps
+        self.progress = progress
+        self.done, self.total = 0, sum(len(one.rows) for one in found.changed.values())
+        self.stats: dict[bytes, bytes] = {}  # of the directories at hand: what the last scan saw in them
+        self.at_hand: set[bytes] = set()  # trees of the last scan, directly in them, that are in the store
+        self.waiting: dict[bytes, bytes] = {}  # new trees that are not stored yet
+        self.held = 0
+        self.read_bytes = 0
+
+    def build(self) -> Snapshot:
+        sink = self.sink
+        if sink and self._new_bytes() > _BULK_BYTES:
+            sink.begin_bulk()
+        folders = self._bottom_up()
+        with Folders(self.root) as self.folders:
+            for at in range(0, len(folders), _AT_ONCE):
+                part = folders[at:at + _AT_ONCE]
+                self._fetch(part)
+                for folder in part:
+                    self._make(folder)
+                self._store_trees()
+        if sink and sink.in_bulk:
+            sink.end_bulk()
+        out, top = self.out, self._top()
+        out.root, out.files, out.bytes, out.uncovered = top.tree, top.files, top.size, top.uncovered
+        return out
+
+    def _top(self) -> w.Known:
+        made = self.out.known.get(b"")
+        known = made or self.known.get(b"")
+        if known is None or not (made or self.store is None or self.store.has(known.tree)):
+            raise StoreDamaged(what="what the last scan saw is not in it any more")
+        return known
+
+    def _new_bytes(self) -> int:
+        """At least so much will be read: directories that the last scan did not see."""
+        return sum(row[1] for folder, listing in self.found.changed.items() if folder not in self.known.sigs
+                   for row in listing.rows if not w.is_dir_row(row))
+
+    def _bottom_up(self) -> list[bytes]:
+        """What changed and all above it. In this order a directory follows all that lie in it, and they
+        follow each other."""
+        folders = set(self.found.changed)
+        for folder in (*self.found.changed, *self.found.failed):
+            while folder:
+                folder = os.path.dirname(folder)
+                if folder in folders and folder not in self.found.changed:
+                    break
+                folders.add(folder)
+        return sorted(folders, key=lambda folder: folder and folder + b"/", reverse=True)
+
+    # what is known of them
+
+    def _fetch(self, folders: list[bytes]) -> None:
+        """What the last scan left behind, in a few questions: one for each directory would take longer
+        than reading what has changed."""
+        if not self.known.sigs:
+            return
+        self.known.fetch(folders)
+        changed = [folder for folder in folders if folder in self.found.changed]
+        self.stats = self.cache.stats(changed)
+        if self.store:
+            rows = (self.known.get(folder) for folder in folders)
+            self._load({row.tree for row in rows if row} - self.out.trees.keys())
+        below = [w.join(folder, name) for folder in folders for name in self._children(folder)]
+        self.known.fetch(below)
+        if self.store:
+            rows = (self.known.get(folder) for folder in below)
+            self.at_hand = self.store.those_there(row.tree for row in rows if row)
+
+    def _load(self, oids: set[bytes]) -> None:
+        assert self.store
+        for oid, blob in self.store.get_many(oids):
+            self.out.trees[oid] = Tree.decode(blob)
+
+    def _children(self, folder: bytes) -> list[bytes]:
+        listing = self.found.changed.get(folder)
+        if listing is not None:
+            return [row[0] for row in listing.rows if w.is_dir_row(row)]
+        return [name for name, entry in self._old_entries(folder).items() if entry.kind == DIR]
+
+    def _old_entries(self, folder: bytes) -> dict[bytes, Entry]:
+        known = self.known.get(folder)
+        tree = self.out.trees.get(known.tree) if known else None
+        return tree.entries if tree else {}
+
+    # one directory
+
+    def _make(self, folder: bytes) -> None:
+        listing = self.found.changed.pop(folder, None)
+        old = self.known.get(folder)
+        if listing is None:
+            if old is None:
+                raise StoreDamaged(what="a directory that the last scan saw is not in it any more")
+            tree = self.out.tree(old.tree)
+            entries, below, settled = self._with_trees(folder, dict(tree.entries))
+            oid = self._put(Tree(entries, tree.partial))
+            self._note(w.Known(folder, old.env, old.sig if settled else b"", old.out_env, oid, 0, 0, 0,
+                               old.marks), entries, below)
+            return
+        look = self._look_into(listing)
+        if look is None:
+            return
+        entries, below, settled = self._with_trees(folder, look.entries)
+        oid = self._put(Tree(entries, PINS_ONLY if listing.mode == w.PINS_ONLY else b""))
+        sig = listing.sig if settled and look.settled and not look.racy else b""
+        self._note(w.Known(folder, listing.env, sig, listing.out_env, oid, 0, 0, 0, listing.marks()),
+                   entries, below)
+        self.out.stats[folder] = encode_stats([look.rows[row[0]] for row in listing.rows], look.racy)
+        for name, entry in self._old_entries(folder).items():
+            if entry.kind == DIR and (name not in entries or entries[name].kind != DIR):
+                self.out.removed.append(w.join(folder, name))
+
+    def _with_trees(self, folder: bytes, entries: dict[bytes, Entry]
+                    ) -> tuple[dict[bytes, Entry], list[w.Known], bool]:
+        """Give each directory's entry its tree; the rows of the directories are for the totals."""
+        below = []
+        settled = True
+        for name, entry in list(entries.items()):
+            if entry.kind != DIR:
+                continue
+            child = w.join(folder, name)
+            reason = self.found.failed.get(child)
+            if reason is None:
+                known = self._below(child)
+                entries[name] = Entry(DIR, entry.mode, 0, known.tree)
+                below.append(known)
+                continue
+            settled = False
+            del entries[name]
+            if reason:
+                entries[name] = Entry(UNCOVERED, 0, 0, reason)
+        return entries, below, settled
+
+    def _below(self, folder: bytes) -> w.Known:
+        """The row of a directory, just made or from the cache; the latter only with its tree at hand. What
+        lies in a tree is as sure as the tree is: objects are deleted when nothing points at them."""
+        fresh = self.out.known.get(folder)
+        if fresh is not None:
+            return fresh
+        known = self.known.get(folder)
+        if known is None or not (self.store is None or known.tree in self.at_hand):
+            raise StoreDamaged(what="a directory that the last scan saw is not in it any more")
+        return known
+
+    def _put(self, tree: Tree) -> bytes:
+        blob = tree.encode()
+        oid = oid_of(blob)
+        if self.sink:
+            self.waiting[oid] = blob
+        self.held += len(tree.entries)
+        if not self.sink or self.held <= _MOST_HELD:
+            self.out.trees[oid] = tree
+        return oid
+
+    def _store_trees(self) -> None:
+        if self.sink and self.waiting:
+            there = set() if self.sink.in_bulk else self.sink.those_there(self.waiting)
+            for oid, blob in self.waiting.items():
+                if oid not in there:
+                    self.sink.put_packed(oid, pack_hashes(blob, self.sink.in_bulk))
+            self.waiting.clear()
+
+    def _note(self, row: w.Known, entries: dict[bytes, Entry], below: list[w.Known]) -> None:
+        files = [e for e in entries.values() if e.kind in FILES or e.kind == LINK]
+        uncovered = sum(e.kind == UNCOVERED for e in entries.values())
+        self.out.known[row.path] = w.Known(
+            row.path, row.env, row.sig, row.out_env, row.tree, len(files) + sum(k.files for k in below),
+            sum(e.size for e in files) + sum(k.size for k in below),
+            uncovered + sum(k.uncovered for k in below), row.marks)
+
+    # reading one directory
+
+    def _look_into(self, listing: w.Listing) -> _Look | None:
+        """None when a link is in its place, or on the way to it, since it was listed."""
+        folder = listing.folder
+        try:
+            look = _Look(listing, self.folders.fd(folder))
+        except OSError:
+            if not folder:
+                raise
+            self.found.failed[folder] = UNREADABLE
+            return None
+        stats = decode_stats(self.stats[folder]) if folder in self.stats else {}
+        old = self._old_entries(folder) if stats else {}
+        reasons = self._reasons(listing)
+        to_read = []
+        for row, verdict in zip(listing.rows, listing.verdicts):
+            name = row[0]
+            if verdict == w.HIDDEN:
+                continue
+            if w.is_dir_row(row):
+                reason = _CLOSED_REASON.get(verdict)
+                look.entries[name] = (Entry(UNCOVERED, 0, 0, reason) if reason
+                                      else Entry(DIR, row[1] & 0o7777, 0, b""))
+            elif reasons.get(name):
+                look.entries[name] = Entry(UNCOVERED, 0, 0, reasons[name])
+            elif not self._reused(look, row, stats.get(name), old.get(name)):
+                to_read.append(row)
+        self._read(look, to_read)
+        self.done += len(listing.rows) - len(to_read)
+        return look
+
+    def _reused(self, look: _Look, row: tuple[Any, ...], stat: tuple[tuple[int, ...], bool] | None,
+                entry: Entry | None) -> bool:
+        """Whether it need not be read, for it is as the last scan saw it; or it is a link."""
+        name = row[0]
+        if max(row[2], row[3]) >= self.racy_from:
+            look.racy.add(name)
+        if stat and entry and not stat[1] and stat[0] == row[1:] and entry.kind in (*FILES, LINK):
+            look.entries[name] = entry
+        elif row[5] & 0o170000 == 0o120000:
+            self._read_link(look, name)
+        else:
+            return False
+        return True
+
+    def _read(self, look: _Look, rows: list[tuple[Any, ...]]) -> None:
+        self.read_bytes += sum(row[1] for row in rows)
+        if self.sink and self.read_bytes > _BULK_BYTES and not self.sink.in_bulk:
+            self.sink.begin_bulk()
+        for number, row in enumerate(rows):
+            if self.progress and not number % 64:
+                self.progress("Reading files", self.done, self.total)
+            self._take(look, row[0], read_file(row[0], self.sink, row[1:], look.fd))
+            self.done += 1
+        if rows:
+            self._settle_databases(look)
+
+    def _read_link(self, look: _Look, name: bytes) -> None:
+        try:
+            target = os.readlink(name, dir_fd=look.fd)
+        except OSError:
+            look.settled = False  # gone, or no longer a link: the next scan sees what it is
+            return
+        look.entries[name] = Entry(LINK, 0, len(target), target)
+
+    def _reasons(self, listing: w.Listing) -> dict[bytes, bytes]:
+        """Name -> why a file is not captured. A SQLite database and its journals share one fate."""
+        verdicts = {row[0]: verdict for row, verdict in zip(listing.rows, listing.verdicts)
+                    if not w.is_dir_row(row)}
+        sizes = {row[0]: row[1] for row in listing.rows if row[0] in verdicts}
+        reasons = {name: self._reason(verdict, (sizes[name],)) for name, verdict in verdicts.items()
+                   if verdict != w.TAKE or sizes[name] > self.rules.max_bytes}
+        groups = companions(verdicts)
+        for main in set(groups.values()):
+            members = [main, *(n for n, m in groups.items() if m == main)]
+            for name in members:
+                verdict = verdicts[name]
+                shared = verdict if verdict in (w.FORCED, w.SPECIAL) else verdicts[main]
+                reasons[name] = self._reason(shared, [sizes[n] for n in members])
+        return reasons
+
+    def _reason(self, verdict: int, sizes: Sequence[int]) -> bytes:
+        if verdict == w.FORCED:
+            return b""
+        if verdict == w.SPECIAL:
+            return SPECIAL
+        if verdict == w.SKIP:
+            return SKIP_LIST
+        if verdict == w.SMALL_ONLY:
+            if self.rules.policy == "none":
+                return IGNORED
+            if self.rules.policy == "small" and sum(sizes) > self.rules.file_bytes:
+                return IGNORED_LARGE
+        return TOO_LARGE if max(sizes) > self.rules.max_bytes else b""
+
+    def _take(self, look: _Look, name: bytes, read: Read) -> None:
+        if read.failure is not None:
+            look.settled = False
+            if read.failure != GONE:
+                look.entries[name] = Entry(UNCOVERED, 0, 0, UNREADABLE)
+            return
+        if not read.settled or look.rows[name][1:] != read.row:
+            look.settled = False
+            look.racy.add(name)
+            look.rows[name] = (name, *read.row)
+        look.entries[name] = Entry(read.kind, read.row[4] & 0o7777, read.size, read.ref)
+
+    def _settle_databases(self, look: _Look) -> None:
+        """A database and its journal were read one after the other: make sure they fit together."""
+        groups = companions(look.entries)
+        for main in set(groups.values()):
+            self._settle_group(look, [main, *(n for n, m in groups.items() if m == main)])
+
+    def _settle_group(self, look: _Look, members: list[bytes]) -> None:
+        for _ in range(_TRIES):
+            if not any(_moved(look, name) for name in members):
+                return
+            for name in members:
+                look.entries.pop(name, None)
+                self._take(look, name, read_file(name, self.sink, None, look.fd))
+
+
+def _moved(look: _Look, name: bytes) -> bool:
+    if name not in look.entries or look.entries[name].kind not in FILES:
+        return False
+    try:
+        st = os.stat(name, dir_fd=look.fd, follow_symlinks=False)
+    except OSError:
+        return True
+    return look.rows[name][1:3] != (st.st_size, st.st_mtime_ns)
