@@ -522,6 +522,21 @@ def make_many(root: Path) -> None:
     (root / "d3/.gitignore").write_text("file\n")
 
 
+def test_with_hardly_anything_held_in_memory_the_same_tree_is_found(
+        settled: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_many(settled.root)
+    monkeypatch.setattr(build, "_AT_ONCE", 3)
+    monkeypatch.setattr(build, "_MOST_HELD", 4)
+    assert settled().root == settled.fresh_root()
+    (settled.root / "d5/inner/file").write_text("changed\n")
+    (settled.root / ".gitignore").write_text("d2/\n")  # looks at everything again
+    entries = settled.entries()
+    found = settled()
+    assert settled.reads == [] and entries[b"d5/inner/file"].size == len("changed\n")
+    assert found.root == settled.fresh_root()
+    assert len([entry for entry in entries.values() if entry.kind == FILE]) == 40 + len([".gitignore"] * 2)
+
+
 @pytest.mark.parametrize("processes", [2, 3])
 def test_several_processes_find_what_one_finds(settled: Scanner, processes: int) -> None:
     make_many(settled.root)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _TRIES = 3
 _BULK_BYTES = 8 << 20  # from here on compression is left for later
 _AT_ONCE = 256  # directories that are asked for together, and whose trees are stored together
-_MOST_HELD = 200_000  # entries of new trees that stay in memory for whoever compares them next
+_MOST_HELD = 200_000  # entries of trees that stay in memory for whoever compares them next
 
 # Why something is not captured.
 SKIP_LIST, IGNORED, IGNORED_LARGE = b"skip-list", b"ignored", b"ignored-large"
@@ -120,6 +120,9 @@ class Builder:
                 for folder in part:
                     self._make(folder)
                 self._store_trees()
+                if sink and self.held > _MOST_HELD:
+                    self.out.trees.clear()
+                    self.held = 0
         if sink and sink.in_bulk:
             sink.end_bulk()
         out, top = self.out, self._top()
@@ -172,7 +175,8 @@ class Builder:
     def _load(self, oids: set[bytes]) -> None:
         assert self.store
         for oid, blob in self.store.get_many(oids):
-            self.out.trees[oid] = Tree.decode(blob)
+            tree = self.out.trees[oid] = Tree.decode(blob)
+            self.held += len(tree.entries)
 
     def _children(self, folder: bytes) -> list[bytes]:
         listing = self.found.changed.get(folder)
@@ -249,9 +253,8 @@ class Builder:
         oid = oid_of(blob)
         if self.sink:
             self.waiting[oid] = blob
+        self.out.trees[oid] = tree
         self.held += len(tree.entries)
-        if not self.sink or self.held <= _MOST_HELD:
-            self.out.trees[oid] = tree
         return oid
 
     def _store_trees(self) -> None:

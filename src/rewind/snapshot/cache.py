@@ -34,13 +34,15 @@ class KnownDirs:
                 "SELECT path, out_env, marks FROM dirs WHERE special")}
 
     def get(self, path: bytes) -> Known | None:
+        if path not in self.sigs:
+            return None
         if path not in self._rows:
             self.fetch([path])
         return self._rows[path]
 
     def fetch(self, paths: Iterable[bytes]) -> None:
         """Many at once: a question for each would take longer than reading what has changed."""
-        wanted = [path for path in paths if path not in self._rows]
+        wanted = [path for path in paths if path in self.sigs and path not in self._rows]
         self._rows.update(dict.fromkeys(wanted))
         if self._db:
             asked = f"SELECT {', '.join(_COLUMNS)} FROM dirs WHERE path IN "
