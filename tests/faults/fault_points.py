@@ -34,6 +34,7 @@ _ERRORS = {
 }
 _LINE = re.compile(r"(\d+) +(\w+)\((.*)")
 _CHANGING_OPEN = re.compile(r"O_(CREAT|TRUNC|WRONLY|RDWR)")
+_PATH = re.compile(r'[<"]([^<>"]+)[>"]')
 _LOCK = re.compile(r"F_(OFD_)?SETLKW?, \{l_type=F_(RD|WR)LCK")
 
 
@@ -93,11 +94,13 @@ def trace(command: Sequence[str], env: dict[str, str], cwd: Path, log: Path, std
     return run(command, env, cwd, stdin, _strace(log, CALLS))
 
 
-def points_of(log: Path, top: Path) -> list[Point]:
+def points_of(log: Path, top: Path, thin: int = 0) -> list[Point]:
     """Each file-changing call below `top` with each fault that it may have. strace counts the calls of a name
-    in each process; what has the same number in two processes is one point, and fails in both."""
+    in each process; what has the same number in two processes is one point, and fails in both.
+
+    `thin`: of calls that do the same to files of one kind only so many, spread from the first to the last."""
     seen: Counter[tuple[str, str]] = Counter()
-    points: dict[Point, None] = {}
+    points: dict[Point, str] = {}  # with the kind of file that it is about
     writes: Counter[str] = Counter()
     changed = True
     for line in log.read_text(errors="replace").splitlines():
@@ -108,16 +111,36 @@ def points_of(log: Path, top: Path) -> list[Point]:
         seen[pid, call] += 1
         if not _changes(call, rest, str(top)):
             continue
+        kind = _kind(rest, str(top)) if thin else ""
         for fault in errors_of(call):
-            points[Point(call, seen[pid, call], fault)] = None
+            points[Point(call, seen[pid, call], fault)] = kind
         if changed:  # else it would be killed in the state of the point before
-            points[Point(call, seen[pid, call], KILL)] = None
+            points[Point(call, seen[pid, call], KILL)] = kind
         changed = call not in (*_LOCKING, *_SYNCING) and (call not in _OPENING or "O_CREAT" in rest)
         if call in ("write", "pwrite64"):
             writes[pid] += 1
             if not rest.endswith(" = 1"):
-                points[Point("write", writes[pid], SHORT)] = None
-    return list(points)
+                points[Point("write", writes[pid], SHORT)] = kind
+    return _thinned(points, thin) if thin else list(points)
+
+
+def _kind(rest: str, top: str) -> str:
+    """The file of a call without what tells it from others of its kind: a file of the program that is copied
+    is known by its ending alone, any other one by its path without numbers."""
+    paths = (path for path in _PATH.findall(rest) if path.startswith(top) and path != f"{top}/project")
+    path = next(paths, "")
+    if "/lib-" in path or "/.lib-" in path:
+        return os.path.splitext(path)[1]
+    return re.sub(r"\d+", "", path)
+
+
+def _thinned(points: dict[Point, str], most: int) -> list[Point]:
+    alike: dict[tuple[str, str, str], list[Point]] = {}
+    for point, kind in points.items():
+        alike.setdefault((point.call, point.fault, kind), []).append(point)
+    kept = {group[round(at * (len(group) - 1) / max(1, most - 1))]
+            for group in alike.values() for at in range(most)}
+    return [point for point in points if point in kept]
 
 
 def errors_of(call: str) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ class Stage:
         done = trace(self.command, world.env, world.project, self.log, self.stdin)
         assert done.code == 0, done
         self.wanted = what_is_wanted(world, world.facts)
-        points = points_of(self.log, world.top)
+        points = points_of(self.log, world.top, self.scenario.thin)
         return [p for p in points if p.fault != SHORT or self.library]
 
     def attempt(self, point: Point, number: int = 0, *, thorough: bool = False) -> Tried:

@@ -24,6 +24,7 @@ class Scenario(NamedTuple):
     hook: Optional[str] = None  # the event; `args` is the action then
     protected: bool = True
     changes_home: bool = False  # settings of the agent, and what is installed
+    thin: int = 0  # thousands of calls are alike: so many of each kind are tried; 0: every one
 
     def command(self, world: World) -> list[str]:
         if self.hook:
@@ -125,7 +126,7 @@ SCENARIOS = (
     Scenario("save", ("save", "torture")),
     Scenario("save (archive)", ("save", "torture"), _archive_format),
     Scenario("save (wide tree)", ("save", "torture"), _wide),
-    Scenario("save (bulk, then packing)", ("save", "torture"), _bulk),
+    Scenario("save (bulk, then packing)", ("save", "torture"), _bulk, thin=12),
     Scenario("hook: prompt", ("user-prompt-submit",), hook="UserPromptSubmit", settles="event"),
     Scenario("hook: edit of an unprotected file", ("pre-tool-use",), _huge_ignored, hook="PreToolUse",
              settles="event"),
@@ -160,8 +161,8 @@ SCENARIOS = (
     Scenario("forks rename", ("forks", "rename", "{fork}", "another name"), _forked),
     Scenario("config", ("config", "--set", "storage.maxSizeMb=512")),
     Scenario("init", ("init",), protected=False),
-    Scenario("install", ("install", "--yes", "--no-ui"), protected=False, changes_home=True),
-    Scenario("uninstall", ("uninstall", "--yes"), _installed, protected=False, changes_home=True),
+    Scenario("install", ("install", "--yes", "--no-ui"), protected=False, changes_home=True, thin=3),
+    Scenario("uninstall", ("uninstall", "--yes"), _installed, protected=False, changes_home=True, thin=3),
 )
 
 

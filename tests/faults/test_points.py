@@ -126,6 +126,19 @@ def test_calls_that_change_nothing_are_no_points(tmp_path: Path) -> None:
     assert not {"openat#1 EIO", "write#2 EIO", "rename#1 KILL"} & found
 
 
+def test_of_many_calls_alike_some_are_points_from_the_first_to_the_last(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    lib = f"{tmp_path}/home/.lib-1.tmp"
+    log.write_text("".join(f'7 chmod("{lib}/{number}.py", 0644) = 0\n' for number in range(100))
+                   + "".join(f'7 chmod("{lib}/{number}.js", 0644) = 0\n' for number in range(2))
+                   + f'7 chmod("{tmp_path}/home/settings.json", 0644) = 0\n')
+    every = points_of(log, tmp_path)
+    some = points_of(log, tmp_path, thin=3)
+    assert len({point.number for point in every}) == 103
+    assert {point.number for point in some} == {1, 51, 100, 101, 102, 103}
+    assert {point.fault for point in some} == {point.fault for point in every} and set(some) <= set(every)
+
+
 def test_results_are_taken_up_again_unless_the_program_changed(tmp_path: Path) -> None:
     path = tmp_path / "faults.jsonl"
     first = Results(path, "one", resume=False)
