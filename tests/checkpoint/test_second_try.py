@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from chat_scene import Scene
 from cli import conftest as in_process
 from cli.conftest import InProcess
+from rewind.checkpoint import take_back
+from rewind.checkpoint.restore import ChatNotRestored
 from rewind.snapshot.apply import Applier
 from rewind_cli import Tree, tree_state
 
@@ -82,3 +85,29 @@ def test_a_redo_that_failed_in_part_goes_to_the_same_place_when_repeated(
     assert tree_state(cli.project) == states[1]
     cli.ok("redo")
     assert tree_state(cli.project) == states[2]
+
+
+def test_a_redo_whose_conversation_could_not_be_brought_back_can_be_repeated(
+        cli: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene(cli)
+    for number in ("1", "2"):
+        scene.save("UserPromptSubmit", promptId=f"p{number}")
+        scene.do(f"turn {number}", a=number)
+        scene.save("Stop", promptId=f"p{number}")
+    made = scene.controller().rewind_to_turn(scene.session, 1, both=True).chat
+    assert made and made.fork
+    fork = scene.folder / f"{made.fork['session_id']}.jsonl"
+    content = fork.read_bytes()
+    scene.controller().undo_restore()
+    assert scene.read("a") == "2" and not fork.exists()
+
+    def full(source: str, target: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(take_back, "move_file", full)
+        with pytest.raises(ChatNotRestored):
+            scene.controller().redo()
+    assert scene.read("a") == "1" and not fork.exists()
+    scene.controller().redo()
+    assert scene.read("a") == "1" and fork.read_bytes() == content
