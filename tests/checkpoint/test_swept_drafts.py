@@ -66,7 +66,15 @@ def _link(cli: InProcess) -> Path:
     return cli.home / ".local" / "bin" / "rewind"
 
 
-@pytest.mark.parametrize("replace", [_settings, _known_stores, _exported, _sessions, _agent, _link])
+def _agent_without_others(cli: InProcess) -> Path:
+    """There is nothing in it but ours, so the whole file goes."""
+    file = cli.home / ".claude" / "settings.json"
+    cli.ok(*(["uninstall", "--yes"] if file.exists() else ["install", "--yes", "--no-ui"]))
+    return file
+
+
+@pytest.mark.parametrize("replace", [_settings, _known_stores, _exported, _sessions, _agent,
+                                     _agent_without_others, _link])
 def test_a_draft_that_a_killed_process_left_is_swept_by_whoever_replaces_the_file_next(
         cli: InProcess, dead: int, replace: Callable[[InProcess], Path]) -> None:
     (cli.home / ".claude").mkdir(exist_ok=True)

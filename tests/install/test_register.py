@@ -281,6 +281,17 @@ def test_a_file_comes_back_byte_for_byte_with_its_mode(claude: Profile, home: Pa
     assert unregister(claude) == []
 
 
+def test_killed_right_after_the_exchange_others_may_still_read_it(
+        claude: Profile, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = home / ".claude" / "settings.json"
+    file.write_text(FOREIGN)
+    file.chmod(0o644)
+    # It does not get there.
+    monkeypatch.setattr(registering, "_keep_owner_and_mode", lambda target, before: None)
+    put(claude, "balanced")
+    assert mode(file) == 0o644
+
+
 def test_a_linked_file_is_written_at_its_target(claude: Profile, home: Path) -> None:
     (home / "dotfiles").mkdir()
     target = home / "dotfiles" / "claude.json"

@@ -365,6 +365,34 @@ def refuse_in_read_only_directories(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "unlink", checked_unlink)
 
 
+def test_a_directory_that_may_not_be_listed_has_its_mode_again_after_all(
+        bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    where = bench.root / "closed"
+    (where / "in").mkdir(parents=True)
+    (where / "in" / "file").write_text("before")
+    (where / "in").chmod(0o300)
+    where.chmod(0o300)
+    real = os.open
+
+    def checked(path: Any, flags: int, *more: Any, **how: Any) -> int:
+        fd = real(path, flags, *more, **how)
+        lists = flags & os.O_DIRECTORY and not flags & getattr(os, "O_PATH", 0)
+        if lists and not os.fstat(fd).st_mode & 0o400:
+            os.close(fd)
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return fd
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", checked)
+        done = bench.apply(write("closed/in/file", bench.file("after!"), bench.file("before")),
+                           write("closed/new", bench.file("new")),
+                           Change("mkdir", b"closed/more", folder(0o300), None),
+                           write("closed/more/file", bench.file("more")))
+    assert done.failed == []
+    assert [mode_of(where / name) for name in ("", "in", "more")] == [0o300] * 3
+    assert (where / "in/file").read_text() == "after!" and (where / "more/file").read_text() == "more"
+
+
 def test_a_directory_with_permissions_that_allow_it_is_not_opened_further(
         bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(source: Any, target: Any, **how: Any) -> None:

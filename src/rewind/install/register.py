@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rewind.agents.registry import session_home
 from rewind.errors import RewindError
-from rewind.files import make_private_dir, read_bounded, sweep_drafts, write_atomic
+from rewind.files import PRIVATE_FILE, make_private_dir, read_bounded, sweep_drafts, write_atomic
 from rewind.install.merger import EVENTS, MARK, entries_for, merge, our_hooks, unmerge
 from rewind.install.settings_text import BOM, SettingsUnreadable, read_root, without_comments
 
@@ -247,11 +247,12 @@ def _write(file: str, target: str, text: str | None, before: os.stat_result | No
     if before and (not before.st_mode & 0o222 or not os.access(target, os.W_OK)):
         raise SettingsUnwritable(file=file, reason="it is read-only")
     try:
+        sweep_drafts(target)
         if text is None:
             _remove(file, target)
         else:
-            sweep_drafts(target)
-            write_atomic(target, text.encode("utf-8"))
+            mode = stat.S_IMODE(before.st_mode) if before else PRIVATE_FILE
+            write_atomic(target, text.encode("utf-8"), mode=mode)
             if before:
                 _keep_owner_and_mode(target, before)
     except OSError as error:

@@ -14,7 +14,7 @@ from rewind.errors import ChangedSincePlan
 from rewind.files import chmod_no_follow, make_private_dir, write_all
 from rewind.paths import temp_name
 from rewind.snapshot.content import pieces_of
-from rewind.snapshot.read import read_file
+from rewind.snapshot.read import UNREADABLE, read_file
 from rewind.snapshot.tree import DIR, FILES, LINK
 
 TYPE_CHECKING = False
@@ -83,13 +83,16 @@ class Applier:
 
     def not_as_wanted(self, changes: list[Change]) -> list[bytes]:
         """Look once more at every path that was changed: those that are not as the plan wants them."""
+        wanted = {change.path: change for change in changes if not change.in_the_way}
+        wanted.update((change.path, change) for change in changes if change.target)
+        opened_up, self._loosened = self._loosened, {}
         try:
-            wanted = {change.path: change for change in changes if not change.in_the_way}
-            wanted.update((change.path, change) for change in changes if change.target)
-            found = [path for path, change in wanted.items() if not self._as_wanted(change)]
-            return found + [path for path, mode in self._loosened.items()
-                            if path not in wanted and not self._has_mode(path, mode)]
+            found = [path for path, mode in opened_up.items()
+                     if path not in wanted and not self._has_mode(path, mode)]
+            # A directory before what lies in it, for which it may have to be opened up once more.
+            return found + [path for path in sorted(wanted) if not self._as_wanted(wanted[path])]
         finally:
+            self._set_modes(self._loosened)
             self.clean_up()
 
     def clean_up(self) -> None:
@@ -260,6 +263,9 @@ class Applier:
         modes = dict(self._loosened)
         modes.update((c.path, c.target.mode) for c in changes
                      if c.target and c.target.kind == DIR and c.action in ("mkdir", "chmod"))
+        self._set_modes(modes)
+
+    def _set_modes(self, modes: dict[bytes, int]) -> None:
         for path in sorted(modes, key=lambda p: p.count(b"/") + bool(p), reverse=True):
             try:
                 os.fchmod(self._dir(path), modes[path])
@@ -342,6 +348,8 @@ class Applier:
         if change.action == "chmod":
             return stat.S_ISREG(info.st_mode) and info.st_size == target.size
         read = read_file(name, None, None, fd)
+        if read.failure == UNREADABLE:  # by its own mode, for whoever is not root
+            return stat.S_ISREG(info.st_mode) and info.st_size == target.size
         return (read.kind, read.ref) == (target.kind, target.ref)
 
     def _has_mode(self, folder: bytes, mode: int) -> bool:
