@@ -9,6 +9,7 @@ from bench.machine import sentence
 from bench.plots import all_plots
 from bench.report import QUICK
 from bench.result import Result
+from bench.rows.registry import ROWS
 from bench.tables import (
     Table,
     contest_table,
@@ -96,4 +97,8 @@ def _losses(result: Result) -> str:
 def _problems(result: Result) -> str:
     found = [f"- {row['verdict']} `{row['name']}`: {row['problem'] or row['skipped']}"
              for row in result["rows"] if row["problem"] or row["skipped"]]
+    there = {row["name"] for row in result["rows"]}
+    left_out = [f"`{row.name}` ({row.what})" for row in ROWS if row.name not in there]
+    if result["rows"] and left_out:
+        found.append(f"- not run: {'; '.join(left_out)}")
     return "\n".join(found) if found else "Everything was measured."

@@ -140,6 +140,12 @@ def test_nothing_is_drawn_of_what_was_not_measured(place: Workplace) -> None:
     assert set(document.sections(empty, set()).values()) >= {document.NOTHING}
 
 
+def test_rows_that_were_not_run_are_named(result: Result) -> None:
+    told = document.sections(result, set())["problems"]
+    there = {row["name"] for row in result["rows"]}
+    assert all((f"`{row.name}`" in told.partition("not run")[2]) is (row.name not in there) for row in ROWS)
+
+
 def test_the_page_is_redrawn_between_its_markers_only(result: Result, tmp_path: Path) -> None:
     page = (CHECKOUT / "docs" / "benchmarks.md").read_text()
     (tmp_path / "benchmarks.md").write_text(page)
