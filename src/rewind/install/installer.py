@@ -91,10 +91,11 @@ class Installed:
         self.hooks: list[Registered] = []
         self.ui = False
         self.warnings: list[str] = []
+        self.lacks: list[str] = []  # what could not be done, to be told like warnings
 
     @property
     def is_complete(self) -> bool:
-        return not any(one.problem for one in self.hooks)
+        return not self.lacks and not any(one.problem for one in self.hooks)
 
 
 class Registered:
@@ -175,8 +176,8 @@ def _put_link(done: Installed, program: str) -> list[str]:
         os.replace(draft, system.link)
         done.link = system.link
     except OSError as error:
-        done.warnings.append(f"{system.link} could not be made ({error.strerror}). The command is"
-                             f" {system.program}; link it into a directory on your PATH.")
+        done.lacks.append(f"{system.link} could not be made ({error.strerror}). The command is"
+                          f" {system.program}; link it into a directory on your PATH.")
     return made
 
 
@@ -207,7 +208,7 @@ def _write_tier(plan: Plan, done: Installed) -> None:
     try:
         set_value(os.path.join(plan.home, CONFIG_FILE), "tier", plan.tier, project=False)
     except RewindError as error:
-        done.warnings.append(f"The tier was not written down: {error.message}")
+        done.lacks.append(f"The tier was not written down: {error.message}")
 
 
 def register_hooks(agents: list[Profile], tier: str, shim: str, *, project: str | None = None,
