@@ -208,7 +208,9 @@ def _write_tier(plan: Plan, done: Installed) -> None:
     try:
         set_value(os.path.join(plan.home, CONFIG_FILE), "tier", plan.tier, project=False)
     except RewindError as error:
-        done.lacks.append(f"The tier was not written down: {error.message}")
+        # A file that the person has broken is theirs to mend; one that cannot be written is our failure.
+        told = done.lacks if isinstance(error, StateUnwritable) else done.warnings
+        told.append(f"The tier was not written down: {error.message}")
 
 
 def register_hooks(agents: list[Profile], tier: str, shim: str, *, project: str | None = None,
