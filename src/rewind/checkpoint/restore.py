@@ -432,7 +432,7 @@ def undo_restore(state: State, *, force: bool, progress: Progress | None,
         look_back = stack.enter_context(Source(state, left)) if left else None
         ready = _get_ready(state, source, paths, progress, look_back, force)
         stack.callback(ready.draft.close)
-        return _take_back(state, source, ready, paths, chat)
+        return _take_back(state, source, ready, chat)
 
 
 def _way_back(entry: dict[str, Any]) -> str:
@@ -449,8 +449,7 @@ def has_code(state: State) -> bool:
     return bool(_way_back(entries[-1]))
 
 
-def _take_back(state: State, source: Source, ready: _Ready, paths: list[bytes] | None,
-               chat: TakeBack) -> Restored:
+def _take_back(state: State, source: Source, ready: _Ready, chat: TakeBack) -> Restored:
     plan = ready.plan
     history = state.history()
     entry = history.entries[-1]

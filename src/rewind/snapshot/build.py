@@ -198,27 +198,26 @@ class Builder:
             if old is None:
                 raise StoreDamaged(what="a directory that the last scan saw is not in it any more")
             tree = self.out.tree(old.tree)
-            entries, below, settled = self._with_trees(folder, dict(tree.entries))
-            oid = self._put(Tree(entries, tree.partial))
-            self._note(w.Known(folder, old.env, old.sig if settled else b"", old.out_env, oid, 0, 0, 0,
-                               old.marks), entries, below)
+            entries = dict(tree.entries)
+            below, settled = self._give_trees(folder, entries)
+            sig = old.sig if settled else b""
+            self._note(folder, old, sig, old.marks, Tree(entries, tree.partial), below)
             return
         look = self._look_into(listing)
         if look is None:
             return
-        entries, below, settled = self._with_trees(folder, look.entries)
-        oid = self._put(Tree(entries, PINS_ONLY if listing.mode == w.PINS_ONLY else b""))
+        entries = look.entries
+        below, settled = self._give_trees(folder, entries)
         sig = listing.sig if settled and look.settled and not look.racy else b""
-        self._note(w.Known(folder, listing.env, sig, listing.out_env, oid, 0, 0, 0, listing.marks()),
-                   entries, below)
+        partial = PINS_ONLY if listing.mode == w.PINS_ONLY else b""
+        self._note(folder, listing, sig, listing.marks(), Tree(entries, partial), below)
         self.out.stats[folder] = encode_stats([look.rows[row[0]] for row in listing.rows], look.racy)
         for name, entry in self._old_entries(folder).items():
             if entry.kind == DIR and (name not in entries or entries[name].kind != DIR):
                 self.out.removed.append(w.join(folder, name))
 
-    def _with_trees(self, folder: bytes, entries: dict[bytes, Entry]
-                    ) -> tuple[dict[bytes, Entry], list[w.Known], bool]:
-        """Give each directory's entry its tree; the rows of the directories are for the totals."""
+    def _give_trees(self, folder: bytes, entries: dict[bytes, Entry]) -> tuple[list[w.Known], bool]:
+        """Each directory's entry gets its tree. Their rows, for the totals, and whether none is missing."""
         below = []
         settled = True
         for name, entry in list(entries.items()):
@@ -235,7 +234,7 @@ class Builder:
             del entries[name]
             if reason:
                 entries[name] = Entry(UNCOVERED, 0, 0, reason)
-        return entries, below, settled
+        return below, settled
 
     def _below(self, folder: bytes) -> w.Known:
         """The row of a directory, just made or from the cache; the latter only with its tree at hand. What
@@ -265,13 +264,15 @@ class Builder:
                     self.sink.put_packed(oid, pack_hashes(blob, self.sink.in_bulk))
             self.waiting.clear()
 
-    def _note(self, row: w.Known, entries: dict[bytes, Entry], below: list[w.Known]) -> None:
-        files = [e for e in entries.values() if e.kind in FILES or e.kind == LINK]
-        uncovered = sum(e.kind == UNCOVERED for e in entries.values())
-        self.out.known[row.path] = w.Known(
-            row.path, row.env, row.sig, row.out_env, row.tree, len(files) + sum(k.files for k in below),
+    def _note(self, folder: bytes, under: w.Known | w.Listing, sig: bytes, marks: bytes, tree: Tree,
+              below: list[w.Known]) -> None:
+        """The row of a directory that is made; `under` tells by which rules."""
+        values = tree.entries.values()
+        files = [e for e in values if e.kind in FILES or e.kind == LINK]
+        self.out.known[folder] = w.Known(
+            folder, under.env, sig, under.out_env, self._put(tree), len(files) + sum(k.files for k in below),
             sum(e.size for e in files) + sum(k.size for k in below),
-            uncovered + sum(k.uncovered for k in below), row.marks)
+            sum(e.kind == UNCOVERED for e in values) + sum(k.uncovered for k in below), marks)
 
     # reading one directory
 

@@ -33,10 +33,6 @@ class Read:
         self.settled = settled  # False: it kept changing under the reads; look again next time
         self.failure = failure
 
-    def plain(self) -> tuple[object, ...]:
-        return tuple(getattr(self, name) for name in ("kind", "size", "ref", "row", "settled",
-                                                      "failure"))
-
 
 def failed(reason: bytes) -> Read:
     return Read(b"", 0, b"", (), False, reason)

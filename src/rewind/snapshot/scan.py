@@ -10,13 +10,13 @@ import os
 import time
 
 from rewind.errors import StoreDamaged
-from rewind.snapshot.build import Builder, Snapshot
+from rewind.snapshot.build import Builder
 from rewind.snapshot.cache import ScanCache
 from rewind.snapshot.walk import Walker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.snapshot.build import Progress
+    from rewind.snapshot.build import Progress, Snapshot
     from rewind.snapshot.rules import Rules
     from rewind.store.objects import ObjectStore
 
@@ -53,6 +53,3 @@ def available_cpus() -> int:
         return min(len(os.sched_getaffinity(0)), 4)
     except AttributeError:
         return min(os.cpu_count() or 1, 4)
-
-
-__all__ = ["Snapshot", "available_cpus", "scan"]
