@@ -10,7 +10,7 @@ from rewind.snapshot.cache import decode_stats, encode_stats
 from rewind.snapshot.folders import Folders
 from rewind.snapshot.read import GONE, UNREADABLE, read_file
 from rewind.snapshot.sqlite_files import companions
-from rewind.snapshot.tree import DIR, FILES, LINK, UNCOVERED, Entry, Tree
+from rewind.snapshot.tree import DIR, FILES, LINK, UNCOVERED, Entry, Tree, with_trees
 from rewind.store.blobs import oid_of, pack_hashes
 
 TYPE_CHECKING = False
@@ -42,6 +42,7 @@ class Snapshot:
     def __init__(self, store: ObjectStore | None) -> None:
         self._store = store
         self.trees: dict[bytes, Tree] = {}
+        self.blobs: dict[bytes, bytes] = {}  # more of them, not decoded yet: most are never looked into
         self.root = b""
         self.files = 0
         self.bytes = 0
@@ -54,10 +55,14 @@ class Snapshot:
     def tree(self, oid: bytes) -> Tree:
         tree = self.trees.get(oid)
         if tree is None:
-            if self._store is None:
-                raise StoreDamaged(what=f"object {oid.hex()} is missing")
-            tree = self.trees[oid] = Tree.decode(self._store.get(oid))
+            blob = self.blobs.get(oid) or self._stored(oid)
+            tree = self.trees[oid] = Tree.decode(blob)
         return tree
+
+    def _stored(self, oid: bytes) -> bytes:
+        if self._store is None:
+            raise StoreDamaged(what=f"object {oid.hex()} is missing")
+        return self._store.get(oid)
 
     def reads_from(self, blobs: object) -> bool:
         """Whether `tree` gives the trees of that store, too; most of them are at hand already."""
@@ -105,6 +110,7 @@ class Builder:
         self.stats: dict[bytes, bytes] = {}  # of the directories at hand: what the last scan saw in them
         self.at_hand: set[bytes] = set()  # trees of the last scan, directly in them, that are in the store
         self.waiting: dict[bytes, bytes] = {}  # new trees that are not stored yet
+        self.inside: dict[bytes, list[bytes]] = {}  # directory -> those in it that are not as they were
         self.held = 0
         self.read_bytes = 0
 
@@ -122,6 +128,7 @@ class Builder:
                 self._store_trees()
                 if sink and self.held > _MOST_HELD:
                     self.out.trees.clear()
+                    self.out.blobs.clear()
                     self.held = 0
         if sink and sink.in_bulk:
             sink.end_bulk()
@@ -151,6 +158,9 @@ class Builder:
                 if folder in folders and folder not in self.found.changed:
                     break
                 folders.add(folder)
+        for folder in folders | self.found.failed.keys():
+            if folder:
+                self.inside.setdefault(os.path.dirname(folder), []).append(folder)
         return sorted(folders, key=lambda folder: folder and folder + b"/", reverse=True)
 
     # what is known of them
@@ -165,18 +175,21 @@ class Builder:
         self.stats = self.cache.stats(changed)
         if self.store:
             rows = (self.known.get(folder) for folder in folders)
-            self._load({row.tree for row in rows if row} - self.out.trees.keys())
+            for oid, blob in self.store.get_many({row.tree for row in rows if row} - self.out.blobs.keys()):
+                self._hold(oid, blob)
+        self.at_hand = set()
+        self._fetch_below(changed)
+
+    def _fetch_below(self, folders: list[bytes]) -> None:
         below = [w.join(folder, name) for folder in folders for name in self._children(folder)]
         self.known.fetch(below)
         if self.store:
             rows = (self.known.get(folder) for folder in below)
-            self.at_hand = self.store.those_there(row.tree for row in rows if row)
+            self.at_hand |= self.store.those_there(row.tree for row in rows if row)
 
-    def _load(self, oids: set[bytes]) -> None:
-        assert self.store
-        for oid, blob in self.store.get_many(oids):
-            tree = self.out.trees[oid] = Tree.decode(blob)
-            self.held += len(tree.entries)
+    def _hold(self, oid: bytes, blob: bytes) -> None:
+        self.out.blobs[oid] = blob
+        self.held += len(blob) // 64
 
     def _children(self, folder: bytes) -> list[bytes]:
         listing = self.found.changed.get(folder)
@@ -186,8 +199,8 @@ class Builder:
 
     def _old_entries(self, folder: bytes) -> dict[bytes, Entry]:
         known = self.known.get(folder)
-        tree = self.out.trees.get(known.tree) if known else None
-        return tree.entries if tree else {}
+        at_hand = known and (known.tree in self.out.blobs or known.tree in self.out.trees)
+        return self.out.tree(known.tree).entries if known and at_hand else {}
 
     # one directory
 
@@ -197,11 +210,13 @@ class Builder:
         if listing is None:
             if old is None:
                 raise StoreDamaged(what="a directory that the last scan saw is not in it any more")
-            tree = self.out.tree(old.tree)
-            entries = dict(tree.entries)
-            below, settled = self._give_trees(folder, entries)
-            sig = old.sig if settled else b""
-            self._note(folder, old, sig, old.marks, Tree(entries, tree.partial), below)
+            if not self._take_over(folder, old):
+                tree = self.out.tree(old.tree)
+                entries = dict(tree.entries)
+                self._fetch_below([folder])
+                below, settled = self._give_trees(folder, entries)
+                sig = old.sig if settled else b""
+                self._note(folder, old, sig, old.marks, Tree(entries, tree.partial), below)
             return
         look = self._look_into(listing)
         if look is None:
@@ -215,6 +230,29 @@ class Builder:
         for name, entry in self._old_entries(folder).items():
             if entry.kind == DIR and (name not in entries or entries[name].kind != DIR):
                 self.out.removed.append(w.join(folder, name))
+
+    def _take_over(self, folder: bytes, old: w.Known) -> bool:
+        """A directory in which nothing changed but what lies in those below it: its list gets their new
+        trees. False where that is not all, or where it is not sure that the other trees are there."""
+        blob = self.out.blobs.get(old.tree)
+        if blob is None or not self.store or self.store.lost:
+            return False
+        trees: dict[bytes, bytes] = {}
+        files, size, uncovered = old.files, old.size, old.uncovered
+        for child in self.inside[folder]:
+            made, before = self.out.known.get(child), self.known.get(child)
+            if made is None or before is None:
+                return False
+            trees[os.path.basename(child)] = made.tree
+            files += made.files - before.files
+            size += made.size - before.size
+            uncovered += made.uncovered - before.uncovered
+        blob = with_trees(blob, trees)
+        oid = self._put_blob(blob)
+        self._hold(oid, blob)
+        self.out.known[folder] = w.Known(folder, old.env, old.sig, old.out_env, oid, files, size, uncovered,
+                                         old.marks)
+        return True
 
     def _give_trees(self, folder: bytes, entries: dict[bytes, Entry]) -> tuple[list[w.Known], bool]:
         """Each directory's entry gets its tree. Their rows, for the totals, and whether none is missing."""
@@ -248,12 +286,15 @@ class Builder:
         return known
 
     def _put(self, tree: Tree) -> bytes:
-        blob = tree.encode()
+        oid = self._put_blob(tree.encode())
+        self.out.trees[oid] = tree
+        self.held += len(tree.entries)
+        return oid
+
+    def _put_blob(self, blob: bytes) -> bytes:
         oid = oid_of(blob)
         if self.sink:
             self.waiting[oid] = blob
-        self.out.trees[oid] = tree
-        self.held += len(tree.entries)
         return oid
 
     def _store_trees(self) -> None:

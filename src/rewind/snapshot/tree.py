@@ -116,6 +116,25 @@ class Tree:
         return cls(entries, blob[len(_MAGIC):line_end])
 
 
+def with_trees(blob: bytes, trees: dict[bytes, bytes]) -> bytes:
+    """The listing with other trees for some of its directories; the rest is taken over as it stands."""
+    try:
+        at = blob.index(b"\n") + 1
+        (count,) = _COUNT.unpack_from(blob, at)
+        start = at + _COUNT.size
+        names = blob[start + count * _RECORD.size:].split(b"\0", count)
+        patched = bytearray(blob)
+        for name, oid in trees.items():
+            at = start + names.index(name, 0, count) * _RECORD.size
+            kind, mode, size, _ = _RECORD.unpack_from(blob, at)
+            if kind != DIR:
+                raise ValueError(f"{name!r} is not a directory")
+            _RECORD.pack_into(patched, at, kind, mode, size, oid)
+        return bytes(patched)
+    except (ValueError, struct.error) as error:
+        raise StoreDamaged(what=f"a directory listing is malformed ({error})")
+
+
 def unsafe_name(name: bytes) -> bool:
     return name in _UNSAFE
 
