@@ -195,14 +195,20 @@ class Controller:
         """Bring back the code, the conversation or both. With a `plan` that was shown, refuses when files
         changed since; of a checkpoint that is not whole, `skip_missing` restores the rest. Some paths alone
         have no conversation; nor have checkpoints made without an agent."""
-        from rewind.checkpoint.go_back import restore_checkpoint
-
         self._refuse_while_running(force or mode == "chat")
         with self.state.locked("restore"):
             record = self.find(name or (plan.checkpoint if plan else ""))
-            return restore_checkpoint(self.state, record, mode="code" if paths else mode, paths=paths,
-                                      expected=plan, in_place=in_place, force=force,
-                                      skip_backup=skip_backup, progress=progress, skip_missing=skip_missing)
+            if paths or mode == "code":
+                from rewind.checkpoint.restore import restore  # without all that conversations need
+
+                return restore(self.state, record, paths=paths, expected=plan, force=force,
+                               skip_backup=skip_backup, progress=progress, position=record.sequence,
+                               skip_missing=skip_missing)
+            from rewind.checkpoint.go_back import restore_checkpoint
+
+            return restore_checkpoint(self.state, record, mode=mode, expected=plan, in_place=in_place,
+                                      force=force, skip_backup=skip_backup, progress=progress,
+                                      skip_missing=skip_missing)
 
     def plan_back(self, n: int, *, both: bool = False, in_place: bool = False,
                   session: str | None = None) -> BackPlan:

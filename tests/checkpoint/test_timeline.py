@@ -22,10 +22,11 @@ class Place:
         self.derived = DerivedDb(str(folder / "scan-cache.db"), "owner")
         os.makedirs(self.files.folder)
 
-    def write(self, name: str, sequence: int, kind: str = "manual", description: str = "") -> Record:
+    def write(self, name: str, sequence: int, kind: str = "manual", description: str = "",
+              tree: str = ID) -> Record:
         record = Record({"format": 1, "name": name, "sequence": sequence, "kind": kind,
                          "createdAt": "2026-11-15T10:15:02.000Z", "description": description, "trigger": {},
-                         "code": {"format": "objects", "tree": ID, "rules": ID}})
+                         "code": {"format": "objects", "tree": tree, "rules": ID}})
         os.makedirs(os.path.dirname(self.files.path(name)), exist_ok=True)
         self.files.write(record)
         return record
@@ -104,8 +105,27 @@ def test_too_short_a_beginning_is_a_usage_error(four: Place, text: str) -> None:
 def test_the_index_answers_without_reading_a_record(four: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     four.names()
     monkeypatch.setattr(RecordFiles, "read", lambda self, name: pytest.fail("read"))
-    newest = four.timeline.newest()
-    assert four.names() == [B, A, C, D] and newest and newest.name == D
+    newest, third = four.timeline.newest(), four.timeline.at(3)
+    assert four.names() == [B, A, C, D] and newest and newest.name == D and third and third.name == C
+    assert four.timeline.at(7) is None
+    assert four.timeline.has_tree(bytes.fromhex(ID)) and not four.timeline.has_tree(b"?" * 32)
+
+
+def test_a_tree_or_a_number_that_only_a_deleted_or_rewritten_record_had_is_not_found(four: Place) -> None:
+    four.write(A, 2, tree="cd" * 32)
+    four.names()
+    assert four.timeline.has_tree(b"\xcd" * 32)
+    four.write(A, 9, tree="ef" * 32)
+    assert not four.timeline.has_tree(b"\xcd" * 32) and four.timeline.has_tree(b"\xef" * 32)
+    four.files.delete(A)
+    assert not four.timeline.has_tree(b"\xef" * 32) and four.timeline.at(9) is None
+
+
+def test_an_index_with_rubbish_in_it_is_not_believed(four: Place) -> None:
+    four.names()
+    four.derived.write([("UPDATE records SET summary=? WHERE sequence>?", [("{rubbish", 2)])])
+    newest, last = four.timeline.newest(), four.timeline.at(4)
+    assert newest and last and newest.name == last.name == D
 
 
 def test_an_added_record_is_in_the_index_at_once(four: Place) -> None:

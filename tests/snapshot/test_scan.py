@@ -522,6 +522,60 @@ def make_many(root: Path) -> None:
     (root / "d3/.gitignore").write_text("file\n")
 
 
+def totals(snapshot: Snapshot) -> tuple[object, ...]:
+    return snapshot.root, snapshot.files, snapshot.bytes, snapshot.uncovered
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_change_deep_down_is_counted_in_every_directory_above_it(settled: Scanner, keep: bool) -> None:
+    deep = settled.root / "a" / "b" / "c"
+    for folder in (deep, deep / "d", settled.root / "a" / "beside"):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in ("one", "two"):
+            (folder / name).write_text(name)
+    settled()
+
+    def again() -> None:
+        made = settled(keep=keep)
+        assert totals(made) == totals(scan(os.fsencode(settled.root), settled.rules, ScanCache(None), None,
+                                           keep=False, processes=1))
+        assert len(list(every_path(made.root, made.tree))) > 6
+
+    (deep / "d" / "one").write_text("longer than before")
+    (deep / "three").write_text("3")
+    again()
+    os.mkfifo(deep / "d" / "pipe")
+    (deep / "two").unlink()
+    again()
+    shutil.rmtree(deep / "d")
+    (deep.parent / "new" / "below").mkdir(parents=True)
+    (deep.parent / "new" / "below" / "file").write_text("new")
+    again()
+
+
+def test_a_directory_below_that_the_cache_has_lost_is_found_all_the_same(settled: Scanner) -> None:
+    deep = settled.root / "a" / "b" / "c"
+    deep.mkdir(parents=True)
+    (deep / "file").write_text("one")
+    settled()
+    settled.derived.write([("DELETE FROM dirs WHERE path=?", [(b"a/b/c",)])])
+    (deep / "file").write_text("two")
+    assert settled().root == settled.fresh_root()
+
+
+def test_a_tree_that_is_known_to_be_damaged_is_stored_anew_when_something_beside_it_changes(
+        settled: Scanner) -> None:
+    for name in ("whole", "damaged"):
+        (settled.root / "above" / name).mkdir(parents=True)
+        (settled.root / "above" / name / "file").write_text(name)
+    found = settled.entries()
+    bad = found[b"above/damaged"].ref
+    settled.store.lost = {bad}
+    (settled.root / "above" / "whole" / "file").write_text("changed")
+    settled()
+    assert settled.store.healed == {bad}
+
+
 def test_with_hardly_anything_held_in_memory_the_same_tree_is_found(
         settled: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
     make_many(settled.root)

@@ -20,6 +20,7 @@ from rewind.snapshot.tree import (
     decode_pieces,
     encode_pieces,
     unsafe_name,
+    with_trees,
 )
 
 NAMES = st.binary(min_size=1, max_size=12).filter(
@@ -49,6 +50,34 @@ def test_what_is_encoded_is_decoded(tree: Tree) -> None:
 def test_equal_trees_have_equal_bytes_whatever_the_order(entries: dict[bytes, Entry]) -> None:
     backwards = dict(reversed(list(entries.items())))
     assert Tree(entries).encode() == Tree(backwards).encode()
+
+
+@QUICK
+@given(TREES, st.data())
+def test_other_trees_for_its_directories_make_the_listing_that_they_would_have_made(
+        tree: Tree, data: st.DataObject) -> None:
+    dirs = [name for name, entry in tree.entries.items() if entry.kind == DIR]
+    others = data.draw(st.dictionaries(st.sampled_from(dirs), IDS)) if dirs else {}
+    entries = {name: Entry(DIR, entry.mode, entry.size, others[name]) if name in others else entry
+               for name, entry in tree.entries.items()}
+    assert with_trees(tree.encode(), others) == Tree(entries, tree.partial).encode()
+
+
+@pytest.mark.parametrize("name", [b"file", b"nobody", b"target", b""])
+def test_what_is_no_directory_of_the_listing_gets_no_tree(name: bytes) -> None:
+    blob = Tree({b"file": Entry(FILE, 0o644, 1, b"i" * 32), b"link": Entry(LINK, 0, 6, b"target")}).encode()
+    with pytest.raises(StoreDamaged):
+        with_trees(blob, {name: b"x" * 32})
+
+
+@QUICK
+@given(TREES, st.integers(0, 1 << 16), NAMES)
+def test_a_listing_that_is_cut_short_is_refused_or_taken_over(tree: Tree, at: int, name: bytes) -> None:
+    blob = tree.encode()
+    try:
+        assert len(with_trees(blob[:at % len(blob)], {name: b"x" * 32})) == at % len(blob)
+    except StoreDamaged:
+        pass
 
 
 def check(blob: bytes) -> None:

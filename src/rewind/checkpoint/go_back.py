@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 # a checkpoint
 
-def restore_checkpoint(state: State, record: Record, *, mode: str, paths: list[bytes] | None,
-                       expected: RestorePlan | None, in_place: bool, force: bool, skip_backup: bool,
+def restore_checkpoint(state: State, record: Record, *, mode: str, expected: RestorePlan | None,
+                       in_place: bool, force: bool, skip_backup: bool,
                        progress: Progress | None, skip_missing: bool = False) -> Restored:
     if mode not in ("both", "code", "chat"):
         raise UsageError(f"There is no mode {mode}.", hint="It is `both`, `code` or `chat`.")
@@ -66,7 +66,7 @@ def restore_checkpoint(state: State, record: Record, *, mode: str, paths: list[b
             result = Restored(record, RestorePlan(record.name))
             step.alone("restore")
         else:
-            result = going_back.restore(state, record, paths=paths, expected=expected, force=force,
+            result = going_back.restore(state, record, expected=expected, force=force,
                                         skip_backup=skip_backup, progress=progress,
                                         position=record.sequence, chat=step, skip_missing=skip_missing)
         result.chat = step.done if step else None

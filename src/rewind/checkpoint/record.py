@@ -214,12 +214,10 @@ class RecordFiles:
             raise StoreDamaged(what=f"the metadata of {name} cannot be read: {error.strerror}")
         return decode_record(name, raw)
 
-    def count(self) -> int:
-        """How many directories there are; a few may never have become a checkpoint."""
-        return len(self._names())
-
-    def last_name(self) -> str | None:
-        return max(self._names(), default=None)
+    def extent(self) -> tuple[int, str | None]:
+        """How many directories there are, and the last name; a few may never have become a checkpoint."""
+        names = self._names()
+        return len(names), max(names, default=None)
 
     def _names(self) -> list[str]:
         try:

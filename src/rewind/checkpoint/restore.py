@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 
 from rewind.checkpoint.create import capture, write_record
@@ -31,7 +30,9 @@ from rewind.snapshot.walk import nested_exclude, read_ignore_file
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
 
     # Does the conversation's part, and is given a way to note in the history what it does.
     ChatStep = Callable[[Callable[[dict[str, Any]], None]], None]
@@ -85,13 +86,22 @@ def plan_only(state: State, record: Record, paths: list[bytes] | None,
     def look(rules: Rules) -> Snapshot:
         return scan(state.root, rules, state.cache, state.objects, keep=False)
 
-    with contextlib.ExitStack() as stack:
-        source = stack.enter_context(Source(state, record))
-        look_back = stack.enter_context(Source(state, leaving)) if leaving else None
+    def plan_it(source: Source, look_back: Source | None) -> RestorePlan:
         plan, snapshot = _plan(state, source, state.rules(), look, paths, look_back)
         _check_named(source, snapshot, Paths(paths))
         plan.foreign = _foreign(state, plan, snapshot)
         return plan
+
+    return _with_sources(state, record, leaving, plan_it)
+
+
+def _with_sources(state: State, record: Record, leaving: Record | None,
+                  act: Callable[[Source, Source | None], T]) -> T:
+    with Source(state, record) as source:
+        if leaving is None:
+            return act(source, None)
+        with Source(state, leaving) as look_back:
+            return act(source, look_back)
 
 
 def first_that_differs(state: State, records: list[Record]) -> Record | None:
@@ -120,9 +130,7 @@ def restore(state: State, record: Record, *, action: str = "restore",
     the conversation's part once the code is in place, and tells the history what it does; `wanted` says
     what that is, for whoever must finish it.
     """
-    with contextlib.ExitStack() as stack:
-        source = stack.enter_context(Source(state, record))
-        look_back = stack.enter_context(Source(state, leaving)) if leaving else None
+    def go(source: Source, look_back: Source | None) -> Restored:
         source.skip_missing = skip_missing
         try:
             if record.code.get("lost") and not skip_missing:
@@ -131,9 +139,13 @@ def restore(state: State, record: Record, *, action: str = "restore",
                                None if force else expected)
         except StoreDamaged as error:
             raise incomplete(state, record) or error
-        stack.callback(ready.draft.close)
-        return _apply(state, source, ready, action=action, paths=paths,
-                      skip_backup=skip_backup, position=position, chat=chat, wanted=wanted)
+        try:
+            return _apply(state, source, ready, action=action, paths=paths,
+                          skip_backup=skip_backup, position=position, chat=chat, wanted=wanted)
+        finally:
+            ready.draft.close()
+
+    return _with_sources(state, record, leaving, go)
 
 
 def incomplete(state: State, record: Record) -> CheckpointIncomplete | None:
@@ -315,10 +327,12 @@ def _foreign(state: State, plan: RestorePlan, snapshot: Snapshot) -> list[bytes]
     try:
         found = _changed_since(state, newest, plan, snapshot) if newest and plan.changes else set()
         # After a step back the newest is another state than the one that we stand on.
-        if not found or any(record.tree == snapshot.root for record in state.timeline.all()):
+        if not found or state.timeline.has_tree(snapshot.root):
             return []
         base = standing_on(state)
-        return sorted(found & _changed_since(state, base, plan, snapshot) if base else found)
+        if base and newest and base.tree != newest.tree:
+            found &= _changed_since(state, base, plan, snapshot)
+        return sorted(found)
     except StoreDamaged:
         return []  # a remark for the person; a damaged checkpoint must not stand in the way of a sound one
 
@@ -426,13 +440,15 @@ def undo_restore(state: State, *, force: bool, progress: Progress | None,
         history.finish_undo_restore(entry, None, chat(entry, history.save))
         return None
     name, paths = last_backup(state)
-    with contextlib.ExitStack() as stack:
-        source = stack.enter_context(Source(state, state.timeline.find(name)))
-        left = last_step(state)
-        look_back = stack.enter_context(Source(state, left)) if left else None
+
+    def go(source: Source, look_back: Source | None) -> Restored:
         ready = _get_ready(state, source, paths, progress, look_back, force)
-        stack.callback(ready.draft.close)
-        return _take_back(state, source, ready, chat)
+        try:
+            return _take_back(state, source, ready, chat)
+        finally:
+            ready.draft.close()
+
+    return _with_sources(state, state.timeline.find(name), last_step(state), go)
 
 
 def _way_back(entry: dict[str, Any]) -> str:

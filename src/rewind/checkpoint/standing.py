@@ -4,6 +4,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
 
@@ -11,10 +13,18 @@ if TYPE_CHECKING:
 def position_of(state: State) -> Record | None:
     """The one that a step back or forward has led to; None when nothing was gone back."""
     position = state.history().position
-    return next((r for r in state.timeline.shown() if r.sequence == position), None)
+    record = None if position is None else state.timeline.at(position)
+    return record if record and record.kind != "backup" else None
 
 
 def standing_on(state: State) -> Record | None:
     """That one, else the newest; an imported one says nothing about this project's own state."""
     return position_of(state) or next(
-        (r for r in state.timeline.shown() if not r.data.get("imported")), None)
+        (r for r in _newest_first(state) if r.kind != "backup" and not r.data.get("imported")), None)
+
+
+def _newest_first(state: State) -> Iterator[Record]:
+    newest = state.timeline.newest()
+    if newest:
+        yield newest  # mostly the one, and the others need not be read
+    yield from reversed(state.timeline.all())

@@ -60,7 +60,7 @@ class State:
 
             path = self.project.path("objects.db")
             # Without records there is nothing to lose: an `init` that was killed may begin again.
-            fresh = not self.files.count()
+            fresh = not self.files.extent()[0]
             self._objects = self._fresh_store(path) if fresh else ObjectStore(path)
             if not fresh:
                 self._objects.settle(self.on_shared_disk)  # a killed first checkpoint did not

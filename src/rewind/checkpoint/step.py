@@ -144,7 +144,7 @@ def _restore(state: State, step: Step, force: bool, progress: Progress | None) -
     record = step.back.code.record if step.back and step.back.code else step.item.record
     assert record is not None
     with state.locked("restore"):
-        done = restore_checkpoint(state, record, mode=step.intent, paths=None, expected=step.code,
+        done = restore_checkpoint(state, record, mode=step.intent, expected=step.code,
                                   in_place=False, force=force, skip_backup=False, progress=progress)
     return Taken(done, done.chat, done.notes)
 

@@ -79,15 +79,33 @@ class Timeline:
         return [r for r in reversed(self.all()) if r.kind != "backup"]
 
     def newest(self) -> Record | None:
-        """The last one, from the index alone where that is in step with the directory."""
-        if self._loaded is None:
-            rows = self._derived.query("SELECT name, stamp, summary FROM records"
-                                       " ORDER BY sequence DESC LIMIT 1")
-            seen = self._derived.query("SELECT count(*), max(name) FROM records")
-            if (rows and seen == [(self.files.count(), self.files.last_name())]
-                    and self.files.stamp(rows[0][0]) == rows[0][1]):
-                return Record(quickjson.loads(rows[0][2]))
-        return self.all()[-1] if self.all() else None
+        found = self._indexed("ORDER BY sequence DESC LIMIT 1")
+        records = found or self.all()
+        return records[-1] if records else None
+
+    def at(self, sequence: int) -> Record | None:
+        found = self._indexed("WHERE sequence=?", (sequence,)) or self.all()
+        return next((record for record in found if record.sequence == sequence), None)
+
+    def has_tree(self, oid: bytes) -> bool:
+        """Whether a checkpoint holds the project in exactly that state; by the index, for a record keeps
+        its tree."""
+        found = self._indexed("WHERE instr(summary, ?) LIMIT 1", (oid.hex(),))
+        return any(r.tree == oid for r in (self.all() if found is None else found))
+
+    def _indexed(self, which: str, values: tuple[object, ...] = ()) -> list[Record] | None:
+        """From the index alone, where that is in step with the directory; else None: look at all of them."""
+        if self._loaded is not None:
+            return None
+        if self._derived.query("SELECT count(*), max(name) FROM records") != [self.files.extent()]:
+            return None
+        rows = self._derived.query(f"SELECT name, stamp, summary FROM records {which}", values)
+        try:
+            if all(self.files.stamp(name) == stamp for name, stamp, _ in rows):
+                return [Record(quickjson.loads(summary)) for _, _, summary in rows]
+        except _ROTTEN:
+            pass  # looking at all of them finds that, too, and mends it
+        return None
 
     def sweep(self) -> None:
         """What a killed process reserved and never made a checkpoint of puts the index out of step for ever:

@@ -7,7 +7,6 @@ conversation comes back as a new one beside it.
 
 from __future__ import annotations
 
-from rewind.checkpoint.chat import NoConversation
 from rewind.cli.arguments import project_paths
 from rewind.cli.progress import ProgressLine
 from rewind.cli.restored import common_arguments, explain, show_plan, show_restored
@@ -63,6 +62,8 @@ def _dry_run(args: argparse.Namespace, controller: Controller, mode: str,
     session = None if mode == "code" or paths or args.to else record.session
     has_chat = bool(record.data.get("hasTranscript"))
     if mode == "chat" and not has_chat:
+        from rewind.checkpoint.chat import NoConversation
+
         raise NoConversation(checkpoint=record.name)
     show_plan(plan, args.json, checkpoint=record.name, session=session if has_chat else None)
     if session and has_chat and not args.json:

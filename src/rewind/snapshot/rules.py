@@ -98,8 +98,9 @@ class RuleTree:
         self._engine = ignore
         self._read = read  # (directory, name of an ignore file) -> its text, b"" if there is none
         self._nested_exclude = nested_exclude  # directory -> info/exclude if a repository starts there
-        git: Chain = ((0, ignore.IgnoreFile(rules.excludes, rules.prefix)),)
-        git += tuple((0, ignore.IgnoreFile(text, prefix)) for prefix, text in rules.outer)
+        outside = (ignore.IgnoreFile(text, prefix) for prefix, text in
+                   ((rules.prefix, rules.excludes), *rules.outer))
+        git: Chain = tuple((0, file) for file in outside if file)
         self._outside = (((0, ignore.IgnoreFile(rules.builtin)),), git)
         self._chains: dict[bytes, tuple[Chain, Chain]] = {}
 

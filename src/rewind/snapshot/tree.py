@@ -45,7 +45,7 @@ class Entry:
         return self.kind == other.kind and self.ref == other.ref
 
     def __eq__(self, other: object) -> bool:
-        return (isinstance(other, Entry) and self.same_content(other)
+        return (isinstance(other, Entry) and self.ref == other.ref and self.kind == other.kind
                 and self.mode == other.mode and self.size == other.size)
 
     def __hash__(self) -> int:

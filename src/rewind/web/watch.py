@@ -33,7 +33,7 @@ class Glance:
             self.sessions[file.session_id] = file.size, file.modified
             self.alive[file.session_id] = life.of(file)
         self.branches = [_stamp(state.project.path(name)) for name in _BRANCH_FILES]
-        self.checkpoints = (state.files.count(), state.files.last_name())
+        self.checkpoints = state.files.extent()
         self.project = [_stamp(state.project.path(name)) for name in _PROJECT_FILES]
         # A process that is killed changes no file any more, but lets go of the lock.
         self.interrupted = interrupted(controller) is not None
