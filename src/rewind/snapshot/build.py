@@ -110,7 +110,7 @@ class Builder:
         self.stats: dict[bytes, bytes] = {}  # of the directories at hand: what the last scan saw in them
         self.at_hand: set[bytes] = set()  # trees of the last scan, directly in them, that are in the store
         self.waiting: dict[bytes, bytes] = {}  # new trees that are not stored yet
-        self.inside: dict[bytes, list[bytes]] = {}  # directory -> those in it that are not as they were
+        self.inside: dict[bytes, list[bytes]] = {}  # directory as it was -> those in it that are not
         self.held = 0
         self.read_bytes = 0
 
@@ -159,8 +159,9 @@ class Builder:
                     break
                 folders.add(folder)
         for folder in folders | self.found.failed.keys():
-            if folder:
-                self.inside.setdefault(os.path.dirname(folder), []).append(folder)
+            above = os.path.dirname(folder)
+            if folder and above not in self.found.changed:
+                self.inside.setdefault(above, []).append(folder)
         return sorted(folders, key=lambda folder: folder and folder + b"/", reverse=True)
 
     # what is known of them
