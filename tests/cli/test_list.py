@@ -82,6 +82,18 @@ def test_a_terminal_gets_what_changed(three: Rewind) -> None:
     assert "  +2 −1 in 2 files  " in shown(three, 130)[1], "the same when it is remembered"
 
 
+def test_where_lines_are_counted_in_some_files_only_that_is_said(three: Rewind) -> None:
+    for number in range(50):
+        (three.project / f"many-{number}").write_text("one\n")
+    name = three.save("many")
+    assert "  at least +40 in 50 files  " in shown(three, 130)[0]
+    assert "50 added, 0 modified, 0 deleted (at least +40 lines)" in three.ok("show", name).out
+    for number in range(50):
+        (three.project / f"many-{number}").write_bytes(b"\0")
+    three.save("binary")
+    assert "  50 files  " in shown(three, 130)[0], "no lines, so nothing to say of them"
+
+
 @pytest.mark.parametrize("columns", [40, 60, 80, 100, 160])
 def test_a_line_fits_on_the_terminal_where_there_is_room_for_names(three: Rewind, columns: int) -> None:
     lines = shown(three, columns)

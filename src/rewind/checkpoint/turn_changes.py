@@ -111,5 +111,10 @@ def _compare(before: Source, after: Source) -> dict[str, Any]:
     return {"files": files, "added": added, "removed": removed, "more": more}
 
 
+def all_counted(files: int) -> bool:
+    """Whether the lines of so many files are counted, and not those of the first only."""
+    return files <= _COUNTED
+
+
 def _is_directory(then: Entry | None, now: Entry | None) -> bool:
     return all(entry is None or entry.kind == DIR for entry in (then, now))

@@ -7,10 +7,14 @@ from rewind.cli.style import plural
 
 def amount(added: int, removed: int, files: int) -> str:
     """Lines where there are any; a binary file or a new mode has none."""
-    counted = f"{lines(added, removed)} in " if added or removed else ""
+    counted = f"{lines(added, removed, files)} in " if added or removed else ""
     return counted + plural(files, "file")
 
 
-def lines(added: int, removed: int) -> str:
-    return " ".join(part for part in (f"+{added:,}" if added else "", f"−{removed:,}" if removed else "")
-                    if part)
+def lines(added: int, removed: int, files: int = 1) -> str:
+    from rewind.checkpoint.turn_changes import all_counted
+
+    parts = [f"+{added:,}" if added else "", f"−{removed:,}" if removed else ""]
+    if any(parts) and not all_counted(files):
+        parts.insert(0, "at least")
+    return " ".join(part for part in parts if part)

@@ -79,7 +79,7 @@ def _lines(controller: Controller, parent: str, record: Record) -> str:
     from rewind.checkpoint.turn_changes import changes_between
 
     changes = changes_between(controller.state, controller.find(parent), record)
-    return lines(changes["added"], changes["removed"]) if changes else ""
+    return lines(changes["added"], changes["removed"], len(changes["files"])) if changes else ""
 
 
 def _prompt(controller: Controller, record: Record) -> LastPrompt | None:

@@ -28,11 +28,13 @@ class Changed:
         self.added = 0
         self.removed = 0
         self.files = 0
+        self.counted = 0  # of them; the first ones
 
     def summary(self) -> Text:
         if not self.files:
             return Text("No files changed.", "dim")
-        return Text.assemble(signed(self.added, self.removed), " in ", plural(self.files, "file"))
+        at_least = "at least " if self.counted < self.files else ""
+        return Text.assemble(at_least, signed(self.added, self.removed), " in ", plural(self.files, "file"))
 
 
 def changed(difference: Difference, most_files: int, most_lines: int) -> Changed:
@@ -40,6 +42,7 @@ def changed(difference: Difference, most_files: int, most_lines: int) -> Changed
     found.files = len(difference.changes)
     for name, old, new in difference.changes[:most_files]:
         one = c.compare(name, old, new, difference.old.content, difference.new.content)
+        found.counted += 1
         _count(found, one)
         if len(found.patch) < most_lines:
             _add_patch(found, one, most_lines)
