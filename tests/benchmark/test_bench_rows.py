@@ -116,3 +116,11 @@ def test_the_page_is_drawn_by_the_script_from_a_file(place: Workplace, tmp_path:
     assert "0.500" in done.stdout
     assert "bench-ratios.svg" in (docs / "benchmarks.md").read_text()
     assert (docs / "images" / "bench-ratios.svg").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name, library", [("ui", "uvicorn"), ("tui", "textual")])
+def test_an_interface_is_waited_for_until_it_is_there(tiny: Workplace, name: str, library: str) -> None:
+    pytest.importorskip(library)
+    found = ROW[name].run(tiny)
+    assert isinstance(found, Outcome) and found.ours.value > 0 and found.other.value > 0
