@@ -183,10 +183,12 @@ def _table(chosen: list[Scenario], results: Results) -> list[str]:
 
 
 def _row(results: Results, command: str) -> Counter[str]:
-    """A point that did not come up in its run was not tried."""
-    done = {point: outcome for point, outcome in results.done.get(command, {}).items() if outcome != MISSED}
+    """A point that did not come up in its run was not tried. A run that was resumed may know more of them
+    than one of its parts."""
+    known = results.done.get(command, {})
+    done = {point: outcome for point, outcome in known.items() if outcome != MISSED}
     row = Counter(done.values())
-    row["points"] = results.sizes.get(command, 0)
+    row["points"] = max(results.sizes.get(command, 0), len(known))
     row["tried"] = len(done)
     row["killed"] = sum(point.endswith(KILL) for point in done)
     row["short"] = sum(point.endswith(SHORT) for point in done)
