@@ -7,14 +7,14 @@ from rewind.cli.style import plural
 
 def amount(added: int, removed: int, files: int) -> str:
     """Lines where there are any; a binary file or a new mode has none."""
-    counted = f"{lines(added, removed, files)} in " if added or removed else ""
+    from rewind.checkpoint.turn_changes import all_counted
+
+    counted = f"{lines(added, removed, all_counted(files))} in " if added or removed else ""
     return counted + plural(files, "file")
 
 
-def lines(added: int, removed: int, files: int = 1) -> str:
-    from rewind.checkpoint.turn_changes import all_counted
-
+def lines(added: int, removed: int, all_of_them: bool = True) -> str:
     parts = [f"+{added:,}" if added else "", f"−{removed:,}" if removed else ""]
-    if any(parts) and not all_counted(files):
+    if any(parts) and not all_of_them:
         parts.insert(0, "at least")
     return " ".join(part for part in parts if part)

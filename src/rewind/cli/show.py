@@ -76,10 +76,12 @@ class _Changed:
 
 
 def _lines(controller: Controller, parent: str, record: Record) -> str:
-    from rewind.checkpoint.turn_changes import changes_between
+    from rewind.checkpoint.turn_changes import all_counted, changes_between
 
     changes = changes_between(controller.state, controller.find(parent), record)
-    return lines(changes["added"], changes["removed"], len(changes["files"])) if changes else ""
+    if changes is None:
+        return ""
+    return lines(changes["added"], changes["removed"], all_counted(len(changes["files"])))
 
 
 def _prompt(controller: Controller, record: Record) -> LastPrompt | None:

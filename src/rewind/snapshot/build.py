@@ -200,8 +200,7 @@ class Builder:
 
     def _old_entries(self, folder: bytes) -> dict[bytes, Entry]:
         known = self.known.get(folder)
-        at_hand = known and (known.tree in self.out.blobs or known.tree in self.out.trees)
-        return self.out.tree(known.tree).entries if known and at_hand else {}
+        return self.out.tree(known.tree).entries if known and known.tree in self.out.blobs else {}
 
     # one directory
 

@@ -40,9 +40,9 @@ class Changed:
 def changed(difference: Difference, most_files: int, most_lines: int) -> Changed:
     found = Changed()
     found.files = len(difference.changes)
+    found.counted = min(found.files, most_files)
     for name, old, new in difference.changes[:most_files]:
         one = c.compare(name, old, new, difference.old.content, difference.new.content)
-        found.counted += 1
         _count(found, one)
         if len(found.patch) < most_lines:
             _add_patch(found, one, most_lines)
