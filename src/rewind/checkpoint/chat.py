@@ -73,7 +73,7 @@ class ChatPlan:
     def check(self) -> None:
         """Whether the agent could go on from there; better said before anything is restored."""
         with open_transcript(self.source, self.identity) as file:
-            check_resumable(file, self.profile, self.cut)
+            check_resumable(file, self.profile, self.cut.placed(file))
 
     @property
     def is_from_store(self) -> bool:
@@ -103,7 +103,7 @@ def plan_of_record(state: State, record: Record) -> ChatPlan:
     plan.identity = identity
     try:
         with open_transcript(source, identity) as file:
-            plan.cut = resolve_cut(file, profile, offset, record.trigger)
+            plan.cut = resolve_cut(file, profile, offset, record.trigger).marked(file)
     except BaseException:
         plan.close()
         raise

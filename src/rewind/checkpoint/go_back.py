@@ -20,11 +20,11 @@ from rewind.checkpoint.chat import (
 from rewind.checkpoint.code_for import code_at_prompt
 from rewind.checkpoint.plan import RestorePlan
 from rewind.checkpoint.restore import Restored
-from rewind.checkpoint.take_back import check_take_back, go_forward, take_back
+from rewind.checkpoint.take_back import check_take_back, fork_of, go_forward, rewritten_by, take_back
 from rewind.checkpoint.which_session import choose_session, recorded_session
 from rewind.errors import RewindError, UsageError
 from rewind.transcript.boundary import NotEnoughPrompts, find_boundary_by_user_prompts
-from rewind.transcript.cut import Cut
+from rewind.transcript.cut import Cut, TranscriptRewritten
 from rewind.transcript.fork import NothingBeforeCut
 from rewind.transcript.liveness import why_open
 
@@ -53,9 +53,9 @@ def restore_checkpoint(state: State, record: Record, *, mode: str, expected: Res
         plan: ChatPlan | None = None
         notes: list[str] = []
         failed = False
-        begun = _begun(state, record) if mode == "both" else None
+        begun = _begun(state, record, in_place) if mode == "both" else None
         if begun:
-            plan, in_place = begun.plan, begun.in_place
+            plan, in_place, notes = begun.plan, begun.in_place, begun.notes
         elif mode != "code":
             plan, notes, failed = _chat_plan(state, record, stack, needed=mode == "chat" or in_place)
         step = _ChatStep(state, plan, in_place, force) if plan else None
@@ -78,24 +78,38 @@ def restore_checkpoint(state: State, record: Record, *, mode: str, expected: Res
 class _Begun:
     """The conversation's part of a step that a killed process left half done; no plan when that is done."""
 
-    def __init__(self, plan: ChatPlan | None, in_place: bool) -> None:
+    def __init__(self, plan: ChatPlan | None, in_place: bool, *notes: str) -> None:
         self.plan = plan
         self.in_place = in_place
+        self.notes = list(notes)
 
 
-def _begun(state: State, record: Record) -> _Begun | None:
+def _begun(state: State, record: Record, in_place: bool) -> _Begun | None:
     """Finishing a `back` means cutting where it wanted to, not where the code's checkpoint stands."""
     entry = state.history().interrupted()
-    wanted = entry.get("chat") if entry and entry["checkpoint"] == record.name else None
-    if entry is None or not isinstance(wanted, dict):
+    if entry is None or entry["checkpoint"] != record.name:
         return None
-    path, offset = wanted.get("path"), wanted.get("offset")
+    wanted = entry.get("chat")
+    wanted = wanted if isinstance(wanted, dict) else None
+    in_place = bool(wanted.get("in_place")) if wanted else in_place
+    done = rewritten_by(entry) if in_place else fork_of(entry)
+    if done:
+        return _Begun(None, in_place, f"The conversation was brought back before it was interrupted: {done}")
+    if not wanted:
+        return None
+    path, offset, mark = wanted.get("path"), wanted.get("offset"), wanted.get("mark")
     profile = profile_named(str(wanted.get("agent")), state.project.home)
-    if entry.get("fork") or entry.get("transcript_backup") or not isinstance(path, str) or \
-            not isinstance(offset, int) or not is_under_root(profile, path):
+    if not isinstance(path, str) or not isinstance(offset, int) or not is_under_root(profile, path):
         return _Begun(None, False)
-    return _Begun(ChatPlan(profile, path, path, Cut(offset, wanted.get("leaf"))),
-                  bool(wanted.get("in_place")))
+    plan = ChatPlan(profile, path, path, Cut(offset, wanted.get("leaf"), True,
+                                             mark if isinstance(mark, dict) else None))
+    try:
+        plan.check()
+    except TranscriptRewritten as error:
+        error.hint = (f"`rewind restore {record.name} --code-only` finishes it for the code alone,"
+                      " `rewind undo-restore` takes it back.")
+        raise
+    return _Begun(plan, in_place)
 
 
 def _chat_plan(state: State, record: Record, stack: contextlib.ExitStack, *,
@@ -187,7 +201,7 @@ def plan_back(state: State, n: int, *, both: bool, in_place: bool, session: str 
     except NotEnoughPrompts as error:
         error.hint = f"`rewind sessions show {found.session_id}` shows its turns."
         raise
-    chat = ChatPlan(found.profile, found.path, found.path, Cut(boundary.boundary, boundary.leaf or ""))
+    chat = ChatPlan(found.profile, found.path, found.path, boundary.cut)
     plan = BackPlan(boundary, chat, in_place)
     plan.notes += [chosen.note] if chosen.note else []
     if both:
@@ -244,7 +258,7 @@ def rewind_back(state: State, plan: BackPlan, *, force: bool, progress: Progress
 def _wanted(plan: BackPlan) -> dict[str, Any]:
     """What the history must know to finish it, should this process be killed."""
     return {"agent": plan.chat.profile.name, "path": plan.chat.original, "offset": plan.chat.cut.offset,
-            "leaf": plan.chat.cut.leaf, "in_place": plan.in_place}
+            "leaf": plan.chat.cut.leaf, "mark": plan.chat.cut.mark, "in_place": plan.in_place}
 
 
 class BackInterrupted(RewindError):

@@ -80,6 +80,9 @@ class History:
             # Finishing it: the way back stays the state before it first began.
             popped = self.entries.pop()
             entry["resumes"] = popped.get("resumes") or popped
+            # What was done already, or is wanted still, stands until it is done anew.
+            entry.update({part: popped[part] for part in ("fork", "transcript_backup", "chat")
+                          if popped.get(part) and not entry.get(part)})
         elif half_done:
             # Something else is wanted now. It stays a step of its own, with its own way back.
             half_done["in_progress"] = False
@@ -104,8 +107,6 @@ class History:
         if first:
             entry["backup_checkpoint"] = first["backup_checkpoint"]
             entry["position_before"] = first["position_before"]
-            for part in ("transcript_backup", "fork"):
-                entry[part] = first.get(part) or entry.get(part)
         if entry["action"] == "redo":
             entry["redone"] = None if failed else self.redo.pop()
         elif entry["backup_checkpoint"] or entry.get("transcript_backup"):

@@ -77,6 +77,24 @@ def go_forward(state: State, forward: dict[str, Any], note: Note) -> list[str]:
     return result.notes
 
 
+def fork_of(entry: dict[str, Any]) -> str:
+    """The session that a step made; none if it was killed before that was there."""
+    fork = entry.get("fork")
+    if not isinstance(fork, dict) or not os.path.lexists(str(fork.get("path"))):
+        return ""
+    return str(fork.get("sessionId") or "")
+
+
+def rewritten_by(entry: dict[str, Any]) -> str:
+    """The session that a step cut in its own file; none if it was killed before it did."""
+    rewritten = entry.get("transcript_backup")
+    if not isinstance(rewritten, dict) or not rewritten.get("path"):
+        return ""
+    path, backup = str(rewritten["path"]), rewritten.get("backup")
+    untouched = same_bytes(path, str(backup)) if backup else not os.path.lexists(path)
+    return "" if untouched else session_id_of(path)
+
+
 def check_take_back(state: State, entry: dict[str, Any], force: bool) -> None:
     """Refuse before anything is touched: a rewritten session that a client has open stays as it is."""
     rewritten = entry.get("transcript_backup") or entry.get("transcript")

@@ -25,6 +25,9 @@ from rewind.transcript.turn_index import open_turns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from rewind.agents.profile import Profile
     from rewind.checkpoint.code_for import CodeAt
     from rewind.checkpoint.go_back import Back
     from rewind.checkpoint.plan import RestorePlan
@@ -126,27 +129,26 @@ def plan_to_turn(state: State, session: SessionFile, turn: int, *, both: bool,
 
 def _chat(session: SessionFile, dropped: list[Row]) -> tuple[BoundaryResult, ChatPlan]:
     """Cut where the next prompt begins; its parent is what the agent goes on from."""
-    if dropped:
-        cut = Cut(dropped[0].offset, _parent_of(session, dropped[0]))
-    else:
-        with open_transcript(session.path) as file:
+    with open_transcript(session.path) as file:
+        if dropped:
+            cut = Cut(dropped[0].offset, _parent_of(file, session.profile, dropped[0]))
+        else:
             cut = Cut(end_of_lines(file))
+        cut = cut.marked(file)
     prompts = [Prompt(row.prompt, row.offset, row.uuid) for row in dropped]
-    return (BoundaryResult(cut.offset, prompts, None, True),
+    return (BoundaryResult(cut, prompts, True),
             ChatPlan(session.profile, session.path, session.path, cut))
 
 
-def _parent_of(session: SessionFile, row: Row) -> str | None:
+def _parent_of(file: BinaryIO, profile: Profile, row: Row) -> str | None:
     """The entry before a prompt on its branch; None where the order of the file is all there is."""
-    if session.profile.links == "file-order":
+    if profile.links == "file-order":
         return None
-    with open_transcript(session.path) as file:
-        event = next(events_forward(file, row.offset), None)
-        entry = entry_of(event, session.profile) if event else None
-        tail = Tail(file, session.profile, row.offset)
-        chain = tail.chain_of(entry)
-        next(chain, None)
-        before = next(chain, None)
+    event = next(events_forward(file, row.offset), None)
+    entry = entry_of(event, profile) if event else None
+    chain = Tail(file, profile, row.offset).chain_of(entry)
+    next(chain, None)
+    before = next(chain, None)
     return before.id if before else ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rewind.agents.registry import profile_for
 from rewind.errors import NOT_FOUND, RewindError, UsageError
 from rewind.transcript.chain import Tail
+from rewind.transcript.cut import Cut
 from rewind.transcript.entries import OTHER
 from rewind.transcript.lines import open_transcript, parse, read_at
 from rewind.transcript.prompts import prompt_text
@@ -37,16 +38,16 @@ class Prompt:
 class BoundaryResult:
     """`prompts` are those that a cut at `boundary` takes back, newest last."""
 
-    def __init__(self, boundary: int, prompts: list[Prompt], leaf: Entry | None, resumable: bool) -> None:
-        self.boundary = boundary
+    def __init__(self, cut: Cut, prompts: list[Prompt], resumable: bool) -> None:
+        self.cut = cut
+        self.boundary = cut.offset
         self.prompts = prompts
-        self.leaf_entry = leaf
         self.resumable = resumable  # something was said before: the agent can go on from there
 
     @property
     def leaf(self) -> str | None:
         """The entry that the first prompt taken back answers to."""
-        return self.leaf_entry.id if self.leaf_entry else None
+        return self.cut.leaf or None
 
 
 def find_boundary_by_user_prompts(transcript: str, n: int, profile: Profile | None = None) -> BoundaryResult:
@@ -69,7 +70,8 @@ def _find(file: BinaryIO, n: int, profile: Profile) -> BoundaryResult:
     if len(taken) < n:
         raise NotEnoughPrompts(found=len(taken), wanted=n)
     leaf = next(chain, None)
-    return BoundaryResult(taken[-1].offset, [read_prompt(file, e, profile) for e in reversed(taken)], leaf,
+    cut = Cut(taken[-1].offset, leaf.id if leaf else "").marked(file)
+    return BoundaryResult(cut, [read_prompt(file, e, profile) for e in reversed(taken)],
                           _was_anything_said(leaf, chain))
 
 

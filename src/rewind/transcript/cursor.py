@@ -43,10 +43,14 @@ def head_of(file: BinaryIO, header: int, end: int) -> str:
 
 def make_cursor(file: BinaryIO, profile: Profile, end: int, line_count: int, header: int) -> dict[str, Any]:
     """`end` is where the last complete line ends."""
+    return {**mark_of(file, end, header), "line_count": line_count,
+            "last_event_id": last_event_id(file, profile, end)}
+
+
+def mark_of(file: BinaryIO, end: int, header: int) -> dict[str, Any]:
+    """What `place_in` goes by."""
     header = min(header, end)
-    return {"byte_offset_end": end, "line_count": line_count,
-            "last_event_id": last_event_id(file, profile, end),
-            "prefix_sha256": fingerprint(file, 0, min(SAMPLE, end)),
+    return {"byte_offset_end": end, "prefix_sha256": fingerprint(file, 0, min(SAMPLE, end)),
             "tail_sha256": tail_of(file, header, end), "header_bytes": header,
             "body_sha256": head_of(file, header, end)}
 

@@ -7,7 +7,9 @@ when its hook runs. So the offset taken then is only where to begin looking.
 from __future__ import annotations
 
 from rewind.agents.profile import pick
+from rewind.errors import RewindError
 from rewind.transcript.chain import Tail
+from rewind.transcript.cursor import header_length, mark_of, place_in
 from rewind.transcript.entries import USER, entry_of, is_compaction
 from rewind.transcript.lines import end_of_lines, events_forward, size_of
 from rewind.transcript.prompts import content_of, has_block, prompt_text
@@ -26,14 +28,34 @@ _LOOK_BACK = 1 << 20  # an event may be in the file already when its hook runs, 
 class Cut:
     """Keep what is before `offset`. `leaf` is the entry to go on from; None: the last one that is kept;
     an empty text: nothing, for what was cut off was the beginning of its branch. `exact` is false when the
-    place had to be guessed."""
+    place had to be guessed. `mark` is what the place is known by when it is used later."""
 
-    __slots__ = ("exact", "leaf", "offset")
+    __slots__ = ("exact", "leaf", "mark", "offset")
 
-    def __init__(self, offset: int, leaf: str | None = None, exact: bool = True) -> None:
+    def __init__(self, offset: int, leaf: str | None = None, exact: bool = True,
+                 mark: dict[str, Any] | None = None) -> None:
         self.offset = offset
         self.leaf = leaf
         self.exact = exact
+        self.mark = mark
+
+    def marked(self, file: BinaryIO) -> Cut:
+        return Cut(self.offset, self.leaf, self.exact, mark_of(file, self.offset, header_length(file)))
+
+    def placed(self, file: BinaryIO) -> Cut:
+        """The same cut in the file as it is now: its line 1 may have got another length."""
+        if self.mark is None:
+            return self
+        place = place_in(file, self.mark)
+        if place is None:
+            raise TranscriptRewritten
+        return Cut(place, self.leaf, self.exact, self.mark)
+
+
+class TranscriptRewritten(RewindError):
+    """The conversation was rewritten meanwhile, so there is no telling where to cut it."""
+
+    hint = "Try again."
 
 
 def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any]) -> Cut:

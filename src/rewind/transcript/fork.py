@@ -60,6 +60,7 @@ class Content:
 
 def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
     """Decide how to make the agent resume the right branch. Reads a tail, or everything if it must filter."""
+    cut = cut.placed(file)
     check_resumable(file, profile, cut)
     whole = [(0, cut.offset)] if cut.offset else []
     if profile.links == "file-order" or not cut.leaf:
