@@ -70,6 +70,12 @@ def test_an_unknown_command_is_answered_with_the_nearest(cli: Rewind) -> None:
     cli.fails(2, "help", "xyzzy")
 
 
+@pytest.mark.parametrize("args", [["export", "last", "\0"], ["list", "-C", "a\0b"],
+                                  ["restore", "last", "--", "\0"]])
+def test_a_null_byte_in_an_argument_is_one_sentence(cli: Rewind, args: list[str]) -> None:
+    assert cli.fails(2, *args, hint="can hold one") == "error: There is a null byte in an argument."
+
+
 def test_an_error_is_one_line_and_a_hint(two: Rewind) -> None:
     result = two.run("show", "99")
     assert result.code == 12 and result.out == ""

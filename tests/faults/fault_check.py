@@ -291,8 +291,10 @@ class Check:
         """Finish it by repeating it, then take it back; or take it back as it is."""
         steps = len(self.before.history["entries"])
         if self.way % 2 or len(self.world.history()["entries"]) == steps:
-            self._finish()
+            finished = self._finish()
             self._as_wanted()
+            if finished and self.run.killed:
+                self._chat_as_wanted()
         for _ in range(_STEPS):
             if len(self.world.history()["entries"]) <= steps:
                 break
@@ -303,21 +305,30 @@ class Check:
         assert now.agent[mine] == self.before.agent[mine], "the transcript did not come back"
         assert not self.world.interrupted()
 
-    def _finish(self) -> None:
-        """As the hint says: what was half done is finished by `restore CHECKPOINT`."""
+    def _chat_as_wanted(self) -> None:
+        """The conversation was brought back as well, and once."""
+        now, after = self.world.look(), self.wanted.after
+        assert len(now.forks) == len(after.forks), ("finished", now.forks, after.forks)
+        mine = str(self.world.transcript.relative_to(self.world.home))
+        assert now.agent[mine] == after.agent[mine], "finished, but the transcript is not as it should be"
+
+    def _finish(self) -> bool:
+        """As the hint says: what was half done is finished by `restore CHECKPOINT`. Whether there was
+        anything to finish, or to do again."""
         entries = self.world.history()["entries"]
         half_done = entries[-1] if entries and entries[-1].get("in_progress") else None
         if half_done and self.scenario.args[0] in ("back", "undo"):
             self.call("restore", half_done["checkpoint"], "--force")
-            return
+            return True
         if self.run.code == 3 and self.scenario.rewrites:
             # The conversation is cut already; what is left is the code, of a checkpoint that it has named.
             self.call("restore", entries[-1]["checkpoint"], "--code-only", "--force")
-            return
+            return True
         now, done = self.world.look(), self.wanted.after.tree
         if now.history != self.before.history and not half_done and now.tree == done:
-            return  # killed after it was done
+            return False  # killed after it was done
         self._repeat()
+        return True
 
     def _next_event(self) -> None:
         world = self.world

@@ -74,6 +74,8 @@ def main(argv: list[str]) -> int:
 
 
 def _dispatch(argv: list[str]) -> int:
+    if any("\0" in word for word in argv):  # no shell can pass it, a program that calls `main` can
+        raise UsageError("There is a null byte in an argument.", hint="No path and no name can hold one.")
     if not argv and sys.stdin.isatty() and sys.stdout.isatty():
         argv = ["tui"]
     if not argv or argv[0] in ("-h", "--help") or argv == ["help"]:
