@@ -169,3 +169,28 @@ def test_killed_around_the_cut_in_place_it_is_cut_once(
     assert prompts_of(scene.agent, scene.path) == ["one"] and scene.forks() == []
     scene.cli.ok("undo-restore")
     assert scene.path.read_bytes() == before and scene.read("a") == "3" and scene.lost() == []
+
+
+def test_a_killed_undo_that_is_finished_leaves_the_conversation_alone(
+        scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = scene.picture()
+    killed(scene, monkeypatch, going_back, "_run", "undo")
+    assert f"`rewind restore {scene.second}` finishes it" in scene.cli.ok("list").err
+    scene.cli.ok("restore", scene.second)
+    assert scene.read("a") == "2" and scene.picture() == before
+    scene.cli.ok("undo-restore")
+    assert scene.read("a") == "3" and scene.picture() == before
+
+
+def test_a_killed_redo_is_finished_by_another_one(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene.cli.ok("restore", scene.first)
+    fork = scene.forks()[0].read_bytes()
+    scene.cli.ok("undo-restore")
+    killed(scene, monkeypatch, going_back, "_run", "redo")
+    for command in ("list", "status", "doctor", "validate"):
+        said = scene.cli.run(command)
+        assert "`rewind redo` finishes it" in said.out + said.err, command
+    scene.cli.ok("redo")
+    assert scene.read("a") == "1" and [path.read_bytes() for path in scene.forks()] == [fork]
+    scene.cli.ok("undo-restore")
+    assert scene.read("a") == "3" and scene.forks() == []

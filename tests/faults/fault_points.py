@@ -64,15 +64,21 @@ def has_strace() -> bool:
     """Whether a process may be traced here; some containers forbid it."""
     if not shutil.which("strace"):
         return False
-    probe = ["strace", "-f", "-qq", "-o", os.devnull, "-e", "trace=write", "-e",
-             "inject=write:error=EIO:when=1", "sh", "-c", "echo alive"]
-    return b"alive" not in subprocess.run(probe, capture_output=True).stdout
+    for what in ("error=EIO", "signal=SIGKILL"):
+        probe = ["strace", "-f", "-qq", "-o", os.devnull, "-e", "trace=write", "-e",
+                 f"inject=write:{what}:when=1", "sh", "-c", "echo alive"]
+        if b"alive" in subprocess.run(probe, capture_output=True, check=False).stdout:
+            return False
+    return True
 
 
 def _strace(log: Path, calls: str, *more: str) -> list[str]:
-    """Only the calls that are looked at stop the process: with all of them it takes several times as long."""
-    return ["strace", "-f", "--seccomp-bpf", "-y", "-qq", "-s", "16", "-o", str(log), "-e", "signal=none",
-            "-e", "trace=" + calls, *more]
+    return ["strace", "-f", "-y", "-qq", "-s", "16", "-o", str(log), "-e", "trace=" + calls, *more]
+
+
+# Only the calls that are looked at stop the process: with all of them it takes several times as long. Not
+# where a signal is to be sent: with it strace 6.1 sends none, and says nothing.
+_QUICKLY = ("--seccomp-bpf", "-e", "signal=none")
 
 
 def run(command: Sequence[str], env: dict[str, str], cwd: Path, stdin: bytes = b"",
@@ -91,7 +97,7 @@ def run(command: Sequence[str], env: dict[str, str], cwd: Path, stdin: bytes = b
 
 
 def trace(command: Sequence[str], env: dict[str, str], cwd: Path, log: Path, stdin: bytes = b"") -> Run:
-    return run(command, env, cwd, stdin, _strace(log, CALLS))
+    return run(command, env, cwd, stdin, _strace(log, CALLS, *_QUICKLY))
 
 
 def points_of(log: Path, top: Path, thin: int = 0) -> list[Point]:
@@ -165,9 +171,9 @@ def inject(point: Point, command: Sequence[str], env: dict[str, str], cwd: Path,
         log.unlink(missing_ok=True)
         done = run(command, {**env, **more}, cwd, stdin)
         return done._replace(hit=log.read_text() if log.exists() else "")
-    what = "signal=SIGKILL" if point.fault == KILL else f"error={point.fault}"
+    what, quickly = ("signal=SIGKILL", ()) if point.fault == KILL else (f"error={point.fault}", _QUICKLY)
     injected = f"inject={point.call}:{what}:when={point.number}"
-    done = run(command, env, cwd, stdin, _strace(log, point.call, "-e", injected))
+    done = run(command, env, cwd, stdin, _strace(log, point.call, "-e", injected, *quickly))
     return done._replace(hit=_hit(point, log))
 
 
@@ -175,10 +181,11 @@ def _hit(point: Point, log: Path) -> str:
     lines = log.read_text(errors="replace").splitlines()
     if point.fault != KILL:
         return next((line for line in lines if "(INJECTED)" in line), "")
+    killed = {line.split(maxsplit=1)[0] for line in lines if line.endswith("+++ killed by SIGKILL +++")}
     seen: Counter[str] = Counter()
     for line in lines:
         match = _LINE.match(line)
-        if match and match[2] == point.call:
+        if match and match[2] == point.call and match[1] in killed:
             seen[match[1]] += 1
             if seen[match[1]] == point.number:
                 return line

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from fault_check import check_apart
-from fault_points import KILL, Run, has_strace, points_of, short_write_library
+from fault_points import KILL, SHORT, Point, Run, has_strace, inject, points_of, short_write_library
 from fault_run import LOST, MISSED, SURVIVED, Stage
 from fault_scenarios import SCENARIOS, scenario
 from fault_world import World, quick_place
@@ -39,6 +41,36 @@ def test_a_command_survives_a_fault_at_any_call(name: str, place: Path) -> None:
     stage.close()
     assert [f"{t.point}: {t.why}" for t in tried if t.outcome == LOST] == []
     assert sum(t.outcome == SURVIVED for t in tried) > len(tried) * 3 // 4
+
+
+# whether a fault is one
+
+@needs_strace
+@pytest.mark.parametrize("fault", [KILL, "EIO", SHORT])
+def test_a_fault_is_what_its_name_says(fault: str, tmp_path: Path) -> None:
+    """A tracer that kills nobody would make every command look as if it survived."""
+    out = tmp_path / "out"
+    program = f"import os; fd = os.open({str(out)!r}, os.O_WRONLY | os.O_CREAT)\n" \
+              "for text in (b'one.', b'two.', b'three.'):\n    try: print(os.write(fd, text), flush=True)\n" \
+              "    except OSError as error: print(error.errno, flush=True)\n"
+    library = short_write_library(tmp_path)
+    if fault == SHORT and not library:
+        pytest.skip("NOT TESTED: no C compiler here")
+    # The second write to the file. One to the standard output is a write too, but for the short ones.
+    point = Point("write", 2 if fault == SHORT else 3, fault)
+    done = inject(point, [sys.executable, "-I", "-S", "-c", program], dict(os.environ), tmp_path,
+                  tmp_path / "log", library=library)
+    assert done.hit
+    wanted = {KILL: (True, b"one.", "4\n"), "EIO": (False, b"one.three.", "4\n5\n6\n"),
+              SHORT: (False, b"one.twthree.", "4\n2\n6\n")}[fault]
+    assert (done.killed, out.read_bytes(), done.out) == wanted
+
+
+@needs_strace
+def test_a_kill_that_did_not_come_is_not_counted(tmp_path: Path) -> None:
+    never = Point("write", 9, KILL)
+    done = inject(never, ["sh", "-c", "echo alive"], dict(os.environ), tmp_path, tmp_path / "log")
+    assert (done.hit, done.out) == ("", "alive\n")
 
 
 # whether a loss would be seen

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from chat_scene import a_dead_pid
 from install_scene import FOREIGN, Machine, everything
 from rewind import __version__
 from rewind.install.library import is_same
@@ -113,6 +114,15 @@ def test_what_a_killed_installation_left_is_swept(machine: Machine) -> None:
     (machine.system / ".lib-1.0.1.tmp" / "rewind").mkdir(parents=True)
     machine.other_version(NEWER).installed("--yes")
     assert not (machine.system / ".lib-1.0.1.tmp").exists()
+
+
+def test_drafts_of_its_scripts_and_notes_are_swept_too(machine: Machine) -> None:
+    machine.installed("--yes")
+    for path in (machine.shim, machine.system / "bin-rewind", machine.system / "install.json"):
+        assert path.exists()
+        path.with_name(f".{path.name}.{a_dead_pid()}.tmp").write_bytes(b"half")
+    machine.installed("--yes")
+    assert [name for name in os.listdir(machine.system) if name.startswith(".")] == []
 
 
 def test_the_installed_command_can_install_again(machine: Machine) -> None:

@@ -89,6 +89,8 @@ def _begun(state: State, record: Record, in_place: bool) -> _Begun | None:
     entry = state.history().interrupted()
     if entry is None or entry["checkpoint"] != record.name:
         return None
+    if entry["action"] in ("undo", "redo"):  # an `undo` is about the code, a `redo` has a part of its own
+        return _Begun(None, False)
     wanted = entry.get("chat")
     wanted = wanted if isinstance(wanted, dict) else None
     in_place = bool(wanted.get("in_place")) if wanted else in_place

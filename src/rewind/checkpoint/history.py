@@ -211,6 +211,13 @@ class History:
         return {name for name in names if isinstance(name, str)}
 
 
+def ways_on(entry: dict[str, Any]) -> str:
+    """What can be done about a step that was interrupted, for messages."""
+    redoing = entry.get("action") == "redo" and not entry.get("undoing")
+    again = "redo" if redoing else f"restore {entry['checkpoint']}"
+    return f"`rewind undo-restore` takes it back, `rewind {again}` finishes it"
+
+
 def _way_forward(entry: dict[str, Any]) -> dict[str, Any] | None:
     """After a step back in place, forward means the transcript as it was; a fork left it as it was."""
     rewritten = entry.get("transcript_backup")

@@ -7,6 +7,7 @@ import os
 from rewind import quickjson
 from rewind.checkpoint.chat_links import body_of, header_of, links_of, snapshot_of
 from rewind.checkpoint.damage import Lacks
+from rewind.checkpoint.history import ways_on
 from rewind.checkpoint.own_files import check_own_files
 from rewind.checkpoint.seal import is_broken
 from rewind.checkpoint.source import Source
@@ -128,8 +129,7 @@ def _check_history(state: State) -> list[str]:
     except RewindError as error:
         return [f"{error.message}. {error.hint}"]
     if entry:
-        return [f"A restore of {entry['checkpoint']} was interrupted. `rewind undo-restore` takes it"
-                f" back, `rewind restore {entry['checkpoint']}` finishes it."]
+        return [f"A restore of {entry['checkpoint']} was interrupted. {ways_on(entry)}."]
     return []
 
 

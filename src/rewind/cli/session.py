@@ -46,8 +46,9 @@ def _tell_interrupted(controller: Controller) -> None:
     except RewindError:
         return  # the commands that need the history report it
     if entry:
-        note(f"A restore of {entry['checkpoint']} was interrupted. `rewind undo-restore` takes it back,"
-             f" `rewind restore {entry['checkpoint']}` finishes it.")
+        from rewind.checkpoint.history import ways_on
+
+        note(f"A restore of {entry['checkpoint']} was interrupted. {ways_on(entry)}.")
 
 
 def note(text: str) -> None:

@@ -74,9 +74,10 @@ def _facts(status: Status) -> list[tuple[str, str]]:
     facts.append(("disk", _disk(status)))
     facts.append(("unprotected", unprotected.count(status.uncovered)))
     if status.interrupted:
-        name = safe(str(status.interrupted["checkpoint"]))
-        facts.append(("interrupted", f"a restore of {name}: `rewind undo-restore` takes it back,"
-                                     f" `rewind restore {name}` finishes it"))
+        from rewind.checkpoint.history import ways_on
+
+        entry = status.interrupted
+        facts.append(("interrupted", safe(f"a restore of {entry['checkpoint']}: {ways_on(entry)}")))
     return facts
 
 

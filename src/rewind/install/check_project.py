@@ -9,6 +9,7 @@ import time
 from rewind.agents.profile import pick
 from rewind.checkpoint import retention
 from rewind.checkpoint.branches import Branches
+from rewind.checkpoint.history import ways_on
 from rewind.checkpoint.init import root_to_protect
 from rewind.checkpoint.record import timestamp
 from rewind.checkpoint.state import State
@@ -170,7 +171,7 @@ def _interrupted(state: State, system: System) -> Iterator[Finding]:
     if entry:
         name = entry["checkpoint"]
         yield problem("restore", f"A restore of {name} was interrupted, and hooks wait for its end.",
-                      f"`rewind undo-restore` takes it back, `rewind restore {name}` finishes it.")
+                      f"{ways_on(entry)}.")
 
 
 def _budget(state: State, system: System) -> Iterator[Finding]:

@@ -114,6 +114,7 @@ def install(plan: Plan, program: str = "", say: Say = lambda text: None) -> Inst
     try:
         make_private_dir(system.folder)
         with Lock(system.lock, "install"):
+            system.sweep()
             done.previous = _put(plan, done)
             made = _put_link(done, program)
             notes = {"format": 1, "version": plan.version, "python": done.python,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rewind import quickjson
 from rewind.errors import RewindError
-from rewind.files import read_bounded, write_atomic
+from rewind.files import read_bounded, sweep_drafts, write_atomic
 from rewind.install.shim import NAME
 
 TYPE_CHECKING = False
@@ -71,6 +71,11 @@ class System:
     def notes(self) -> dict[str, Any]:
         """What an installation remembers about itself, for the one that removes it."""
         return read_object(self._notes, _MAX_BYTES)
+
+    def sweep(self) -> None:
+        """What an installation that was killed left of its files. The caller holds the lock."""
+        for path in (self.shim, self.program, self._notes):
+            sweep_drafts(path)
 
     def write_notes(self, notes: dict[str, Any]) -> None:
         write_atomic(self._notes, quickjson.dump_file(notes))
