@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple, Optional
 
 from fault_check import check_apart, load_library, what_is_wanted
-from fault_points import SHORT, Point, inject, is_change, points_of, trace
+from fault_points import SHORT, Point, inject, is_change, points_of, run, trace
 from fault_scenarios import Scenario
 from fault_world import World
 
@@ -35,10 +35,13 @@ class Stage:
         self.points = self._count()
 
     def _count(self) -> list[Point]:
-        """A clean run tells what the command does, and what it is to come to."""
+        """A clean run tells what the command does, and what it is to come to. It is the second one: the first
+        may be the one for which Python compiles the program, and makes calls that no other makes."""
         world = self.world
         world.thaw()
         self.command, self.stdin = self.scenario.command(world), self.scenario.stdin(world)
+        run(self.command, world.env, world.project, self.stdin)
+        world.thaw()
         done = trace(self.command, world.env, world.project, self.log, self.stdin)
         assert done.code == 0, done
         self.wanted = what_is_wanted(world, world.facts)
