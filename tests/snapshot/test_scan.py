@@ -92,9 +92,9 @@ def look(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     scanner = Scanner(project, tmp_path / "state")
     read = read_file
 
-    def counted(path: bytes, sink: Any, seen: Any = None, dir_fd: Optional[int] = None) -> Any:
+    def counted(path: bytes, sink: Any, seen: Any, dir_fd: Optional[int], *more: Any) -> Any:
         scanner.reads.append(in_folder(path, dir_fd)[len(os.path.realpath(os.fsencode(project))) + 1:])
-        return read(path, sink, seen, dir_fd)
+        return read(path, sink, seen, dir_fd, *more)
 
     monkeypatch.setattr(build, "read_file", counted)
     yield scanner
@@ -382,11 +382,11 @@ def before_reading(monkeypatch: pytest.MonkeyPatch, name: bytes, action: Callabl
     read: Callable[..., Any] = vars(build)["read_file"]
     waiting = [True]
 
-    def meddled(path: bytes, sink: Any, seen: Any = None, dir_fd: Optional[int] = None) -> Any:
+    def meddled(path: bytes, sink: Any, seen: Any, dir_fd: Optional[int], *more: Any) -> Any:
         if os.path.basename(path) == name and waiting:
             waiting.pop()
             action(in_folder(path, dir_fd))
-        return read(path, sink, seen, dir_fd)
+        return read(path, sink, seen, dir_fd, *more)
 
     monkeypatch.setattr(build, "read_file", meddled)
 
@@ -440,6 +440,33 @@ def test_a_file_that_keeps_growing_does_not_hold_up_the_scan(
         patch.setattr(reading, "_read_once", growing)
         assert settled.entries()[b"log"].kind == FILE
     assert settled.contents()[b"log"] == path.read_bytes()
+
+
+def test_a_file_that_outgrows_the_limit_while_it_is_read_is_left_out(
+        settled: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And nothing is read that was appended while it was read: that may have no end."""
+    from rewind.snapshot import read as reading
+
+    settled.use(max_bytes=1000)
+    for name in ("log", "app.db", "app.db-wal"):
+        (settled.root / name).write_bytes(b"x" * 900)
+    real, seen = reading._read_upto, []
+
+    def growing(fd: int, size: int) -> bytes:
+        data = real(fd, size)
+        name = os.path.basename(os.readlink(f"/proc/self/fd/{fd}"))
+        if name != "app.db":
+            with open(settled.root / name, "ab") as file:
+                file.write(b"y" * 60)
+        seen.append(len(data))
+        return data
+
+    with monkeypatch.context() as patch:
+        patch.setattr(reading, "_read_upto", growing)
+        assert reasons(settled.entries()) == dict.fromkeys((b"log", b"app.db", b"app.db-wal"), b"too-large")
+    assert max(seen) <= 1000
+    (settled.root / "log").write_bytes(b"short")
+    assert settled.contents()[b"log"] == b"short"
 
 
 def test_an_unreadable_file_is_marked_and_captured_once_it_can_be_read(

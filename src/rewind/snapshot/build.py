@@ -8,7 +8,7 @@ from rewind.errors import StoreDamaged
 from rewind.snapshot import walk as w
 from rewind.snapshot.cache import decode_stats, encode_stats
 from rewind.snapshot.folders import Folders
-from rewind.snapshot.read import GONE, UNREADABLE, read_file
+from rewind.snapshot.read import GONE, TOO_LARGE, UNREADABLE, read_file
 from rewind.snapshot.sqlite_files import companions
 from rewind.snapshot.tree import DIR, FILES, LINK, UNCOVERED, Entry, Tree, with_trees
 from rewind.store.blobs import oid_of, pack_hashes
@@ -32,7 +32,7 @@ _MOST_HELD = 200_000  # entries of trees that stay in memory for whoever compare
 
 # Why something is not captured.
 SKIP_LIST, IGNORED, IGNORED_LARGE = b"skip-list", b"ignored", b"ignored-large"
-TOO_LARGE, SPECIAL, PINS_ONLY = b"too-large", b"special", b"pins-only"
+SPECIAL, PINS_ONLY = b"special", b"pins-only"
 _CLOSED_REASON = {w.CLOSED: SKIP_LIST, w.UNWANTED: IGNORED, w.TOO_BIG: IGNORED_LARGE}
 
 
@@ -77,11 +77,12 @@ class Snapshot:
 class _Look:
     """A directory that changed, while it is read."""
 
-    __slots__ = ("entries", "fd", "listing", "racy", "rows", "settled")
+    __slots__ = ("entries", "fd", "limit", "listing", "racy", "rows", "settled")
 
-    def __init__(self, listing: w.Listing, fd: int) -> None:
+    def __init__(self, listing: w.Listing, fd: int, limit: int) -> None:
         self.listing = listing
         self.fd = fd
+        self.limit = None if w.FORCED in listing.verdicts else limit
         self.entries: dict[bytes, Entry] = {}
         self.rows: dict[bytes, tuple[Any, ...]] = {row[0]: row for row in listing.rows}
         self.racy: set[bytes] = set()
@@ -321,7 +322,7 @@ class Builder:
         """None when a link is in its place, or on the way to it, since it was listed."""
         folder = listing.folder
         try:
-            look = _Look(listing, self.folders.fd(folder))
+            look = _Look(listing, self.folders.fd(folder), self.rules.max_bytes)
         except OSError:
             if not folder:
                 raise
@@ -368,7 +369,7 @@ class Builder:
         for number, row in enumerate(rows):
             if self.progress and not number % 64:
                 self.progress("Reading files", self.done, self.total)
-            self._take(look, row[0], read_file(row[0], self.sink, row[1:], look.fd))
+            self._take(look, row[0], read_file(row[0], self.sink, row[1:], look.fd, look.limit))
             self.done += 1
         if rows:
             self._settle_databases(look)
@@ -415,7 +416,7 @@ class Builder:
         if read.failure is not None:
             look.settled = False
             if read.failure != GONE:
-                look.entries[name] = Entry(UNCOVERED, 0, 0, UNREADABLE)
+                look.entries[name] = Entry(UNCOVERED, 0, 0, read.failure)
             return
         if not read.settled or look.rows[name][1:] != read.row:
             look.settled = False
@@ -432,10 +433,14 @@ class Builder:
     def _settle_group(self, look: _Look, members: list[bytes]) -> None:
         for _ in range(_TRIES):
             if not any(_moved(look, name) for name in members):
-                return
+                break
             for name in members:
                 look.entries.pop(name, None)
-                self._take(look, name, read_file(name, self.sink, None, look.fd))
+                self._take(look, name, read_file(name, self.sink, None, look.fd, look.limit))
+        there = [name for name in members if name in look.entries]
+        outgrown = Entry(UNCOVERED, 0, 0, TOO_LARGE)
+        if any(look.entries[name] == outgrown for name in there):
+            look.entries.update(dict.fromkeys(there, outgrown))
 
 
 def _moved(look: _Look, name: bytes) -> bool:

@@ -16,7 +16,7 @@ _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 
 _TRIES = 5
 
 GONE = b""
-UNREADABLE = b"unreadable"
+UNREADABLE, TOO_LARGE = b"unreadable", b"too-large"
 
 
 class Read:
@@ -39,11 +39,12 @@ def failed(reason: bytes) -> Read:
 
 
 def read_file(path: bytes, sink: BlobSink | None, seen: tuple[int, ...] | None = None,
-              dir_fd: int | None = None) -> Read:
+              dir_fd: int | None = None, limit: int | None = None) -> Read:
     """Read a regular file; its content goes to `sink` unless that is None (hash only).
 
     `seen` is the file's signature as it was listed: if it still holds after reading, then the
-    content is of one moment, and the look before reading is saved.
+    content is of one moment, and the look before reading is saved. Over `limit` bytes it is too large:
+    somebody may write to it faster than it can be read.
     """
     try:
         fd = os.open(path, _FLAGS, dir_fd=dir_fd)
@@ -52,7 +53,7 @@ def read_file(path: bytes, sink: BlobSink | None, seen: tuple[int, ...] | None =
     except OSError:
         return failed(UNREADABLE)
     try:
-        return _read_stable(fd, sink, seen or signature(os.fstat(fd)))
+        return _read_stable(fd, sink, seen or signature(os.fstat(fd)), limit)
     except _FileTrouble:
         return failed(UNREADABLE)  # an I/O error of this one file must not cost the others
     finally:
@@ -64,10 +65,12 @@ class _FileTrouble(Exception):
     the capture, or a full disk would look like a project of unreadable files."""
 
 
-def _read_stable(fd: int, sink: BlobSink | None, before: tuple[int, ...]) -> Read:
+def _read_stable(fd: int, sink: BlobSink | None, before: tuple[int, ...], limit: int | None) -> Read:
     for _ in range(_TRIES):
         if not stat.S_ISREG(before[4]):
             return failed(UNREADABLE)  # it became something else since it was listed
+        if limit is not None and before[0] > limit:
+            return failed(TOO_LARGE)
         kind, size, ref = _read_once(fd, before[0], sink)
         after = signature(os.fstat(fd))
         if after == before and size == before[0]:
@@ -83,15 +86,15 @@ def signature(info: os.stat_result) -> tuple[int, ...]:
 
 
 def _read_once(fd: int, expected: int, sink: BlobSink | None) -> tuple[bytes, int, bytes]:
-    data = _read_upto(fd, min(expected + 1, CHUNK))
-    if len(data) > expected:  # it grew: chunks are cut at the same places all the same
-        data += _read_upto(fd, CHUNK - len(data))
+    """As many bytes as it had when it was looked at: what is appended meanwhile may have no end."""
+    data = _read_upto(fd, min(expected, CHUNK))
     if len(data) < CHUNK:
         return FILE, len(data), _store(data, sink)
     pieces = []
     while data:
         pieces.append((len(data), _store(data, sink)))
-        data = _read_upto(fd, CHUNK)
+        expected -= len(data)
+        data = _read_upto(fd, min(expected, CHUNK))
     if len(pieces) == 1:
         return FILE, pieces[0][0], pieces[0][1]
     return CHUNKED, sum(size for size, _ in pieces), _store(encode_pieces(pieces), sink)
