@@ -333,6 +333,36 @@ def test_a_nested_repository_is_captured_with_its_own_rules_and_without_its_git(
     assert reasons(settled.entries()) == {b"outside.log": b"ignored", b"nested/a.log": b"ignored"}
 
 
+def test_excludes_of_a_submodule_that_change_are_noticed_although_they_lie_elsewhere(
+        settled: Scanner, tmp_path: Path) -> None:
+    settled.use(policy="none")
+    exclude = tmp_path / "modules/sub/info/exclude"
+    exclude.parent.mkdir(parents=True)
+    (tmp_path / "modules/sub/HEAD").write_text("ref: refs/heads/main\n")
+    (settled.root / "sub/deep").mkdir(parents=True)
+    (settled.root / "sub/.git").write_text(f"gitdir: {tmp_path}/modules/sub\n")
+    (settled.root / "sub/deep/b.tmp").write_text("x")
+    for text, expected in (("", {}), ("*.tmp\n", {b"sub/deep/b.tmp": b"ignored"}), ("", {})):
+        exclude.write_text(text)
+        assert reasons(settled.entries()) == expected
+        root = settled().root
+        assert settled.reads == []  # what did not change is not looked into again
+        assert root == settled.fresh_root()
+
+
+def test_a_new_rewindignore_within_an_ignored_directory_is_obeyed_at_once(settled: Scanner) -> None:
+    (settled.root / ".gitignore").write_text("build/\n")
+    (settled.root / "build/a/secret").mkdir(parents=True)
+    (settled.root / "build/a/secret/key").write_text("x")
+    (settled.root / "build/a/b").mkdir()
+    assert b"build/a/secret/key" in settled.entries()
+    (settled.root / "build/a/.rewindignore").write_text("secret/\n")
+    assert reasons(settled.entries()) == {b"build/a/secret": b"skip-list"}
+    assert settled().root == settled.fresh_root()
+    (settled.root / "build/a/.rewindignore").unlink()
+    assert b"build/a/secret/key" in settled.entries()
+
+
 def test_symbolic_links_are_never_followed(settled: Scanner, tmp_path: Path) -> None:
     (tmp_path / "secret").mkdir()
     (tmp_path / "secret/file").write_text("secret")

@@ -120,7 +120,7 @@ class Walker:
         # where nobody else can notice: in a forked child, or while there is no other thread.
         self._may_chdir = "threading" not in sys.modules
         self._pending: list[_Task] = []
-        self._changed: dict[bytes, bool] = {}  # directory -> whether there are rules in it
+        self._rules_in: dict[bytes, bool] = {}  # directory -> whether there are rules in it
 
     @property
     def tree(self) -> RuleTree:
@@ -129,9 +129,9 @@ class Walker:
         return self._tree
 
     def _adds_none(self, folder: bytes) -> bool:
-        """Asked of directories that were visited: those that changed are noted, the others are as known."""
-        if folder in self._changed:
-            return not self._changed[folder]
+        """Asked of directories that were listed: those that changed are noted, the others are as known."""
+        if folder in self._rules_in:
+            return not self._rules_in[folder]
         return folder in self.known.sigs and folder not in self.known.special
 
     def run(self, processes: int) -> Walked:
@@ -275,9 +275,11 @@ class Walker:
                         self._pending.append((join(folder, row[0]), mode, env, None))
                 return
             out_env, marks = special
+            same = not _is_linked(rows) or out_env == self._env_below(folder, env, rows)
+        if same:
             verdicts = self._known_verdicts(folder, rows, marks)
         else:
-            self._changed[folder] = self._has_rules(folder, rows)
+            self._rules_in[folder] = self._has_rules(folder, rows)
             verdicts = self._verdicts(folder, mode, rows)
         probes, final = self._probe_boundaries(folder, rows, verdicts)
         if same and final != verdicts:
@@ -394,6 +396,7 @@ class Walker:
                 continue  # the visit that follows reports it
             if folder == top:
                 probes[top] = rows
+            self._rules_in[folder] = self._has_rules(folder, rows)  # asked for before it is visited
             for row in rows:
                 if not is_dir_row(row):
                     files += 1
@@ -439,6 +442,11 @@ def list_rows(prefix: bytes, nested: bool) -> list[Any]:
 def _is_nested(folder: bytes, rows: list[Any]) -> bool:
     """Whether a repository of its own begins there."""
     return bool(folder) and any(row[0] == b".git" for row in rows)
+
+
+def _is_linked(rows: list[Any]) -> bool:
+    """Whether it is a work tree or a submodule, whose excludes lie elsewhere: no row tells of them."""
+    return any(row[0] == b".git" and not is_dir_row(row) for row in rows)
 
 
 def _stamp(path: bytes) -> tuple[int, ...]:
