@@ -656,10 +656,10 @@ def _wanted_mode(home: str) -> str:
 
 
 def _check_paths(before: Side, after: Side, paths: list[bytes] | None) -> None:
-    from rewind.checkpoint.restore import entry_at
     from rewind.snapshot.change import Paths
+    from rewind.snapshot.listing import entry_at
 
-    for path in Paths(paths).named or ():
+    for path in Paths(paths).paths or ():
         sides = (before, after)
         if all(entry_at(side.tree, side.root, path) is None for side in sides):
             raise PathNotFound(checkpoint=before.name, path=os.fsdecode(path))

@@ -115,7 +115,7 @@ def test_what_is_there_but_not_captured_now_is_never_deleted() -> None:
 def test_what_the_rules_hide_now_must_be_captured_before_it_is_overwritten(reason: str) -> None:
     found = plan({"a": "1", "d": {"b": "2", "u": ("unknown", "x")}},
                  {"a": ("unknown", reason), "d": ("unknown", reason)})
-    assert found.unknown == [b"a", b"d/b"] and found.changes == []
+    assert found.unknown == [b"a", b"d", b"d/b"] and found.changes == []
 
 
 @pytest.mark.parametrize("reason", ["unreadable", "special", "too-deep"])

@@ -5,12 +5,12 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 from rewind.checkpoint.last_prompt import LastPrompts
-from rewind.checkpoint.restore import entry_at
 from rewind.checkpoint.source import Source
 from rewind.errors import NOT_FOUND, RewindError, StoreDamaged
 from rewind.snapshot.change import Paths, differences
 from rewind.snapshot.compare import compare
 from rewind.snapshot.content import whole
+from rewind.snapshot.listing import entry_at
 from rewind.snapshot.tree import EMPTY
 
 TYPE_CHECKING = False

@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     from rewind.snapshot.change import Trees
 
     Skipped = Callable[[bytes, Entry], bool]
+    Brought = Callable[[bytes], list[bytes]]
 
 MAX_CHANGES = 3_000_000
 IGNORED_NEWCOMER = "ignored"
 NOT_EMPTY = "not-empty"
+MOUNT_POINT = "mount-point"
 IN_THE_WAY = "in-the-way"
+NO_DIRECTORY = "no-directory"
 _PASSING = (b"skip-list", b"ignored", b"ignored-large", b"too-large", b"pins-only")
 
 
@@ -63,11 +66,16 @@ class RestorePlan:
 def plan_restore(checkpoint: str, then: bytes, then_trees: Trees, now: bytes, now_trees: Trees,
                  skipped: Skipped, paths: Paths,
                  hidden: frozenset[bytes] = frozenset(), most: int = MAX_CHANGES,
-                 looked_for: frozenset[bytes] = frozenset()) -> RestorePlan:
+                 looked_for: frozenset[bytes] = frozenset(),
+                 brought: Brought = lambda path: [],
+                 is_journal: Callable[[bytes], bool] = lambda path: True) -> RestorePlan:
     """`skipped` says whether the rules of then or of now ignore a path; `hidden` is Rewind's own;
-    more than `most` changes cannot be right; `looked_for` are paths that the look was told to take."""
+    more than `most` changes cannot be right; `looked_for` are paths that the look was told to take;
+    `brought` tells what the step that is taken back had there, the path itself and all below it."""
     planner = _Planner(RestorePlan(checkpoint), then_trees, now_trees, skipped, paths, hidden, most)
     planner.looked_for = looked_for
+    planner.brought = brought
+    planner.is_journal = is_journal
     planner.compare(b"", then_trees(then), now_trees(now))
     return planner.plan
 
@@ -83,6 +91,8 @@ class _Planner:
         self.hidden = hidden
         self.most = most
         self.looked_for: frozenset[bytes] = frozenset()
+        self.brought: Brought = lambda path: []
+        self.is_journal: Callable[[bytes], bool] = lambda path: True
 
     def compare(self, folder: bytes, then: Tree, now: Tree) -> None:
         check_depth(folder)
@@ -94,12 +104,12 @@ class _Planner:
                 continue
             target, present = then.entries.get(name), now.entries.get(name)
             if target is None:
-                if present and not then.partial and self.paths.covers(path):
+                if present and self.paths.covers(path) and (not then.partial or self.brought(path)):
                     self._newcomer(folder, name, present, then, now)
             elif target.kind == UNCOVERED:
                 pass  # it was there but not captured: whatever it is now stays
             elif present is None:
-                if now.partial and not self._was_looked_for(path, target):
+                if now.partial and path not in self.looked_for:
                     self._ask_for(path, target)  # it may be there; only pins were looked at
                 else:
                     self._add(path, target)
@@ -120,7 +130,7 @@ class _Planner:
         elif not covered:
             # Only something below is meant, and then or now this was no directory.
             if target.kind == DIR:
-                self.plan.kept.append(Kept(path, IN_THE_WAY, conflict=True))
+                self.plan.kept.append(Kept(path, NO_DIRECTORY, conflict=True))
             elif present.kind == DIR:
                 self.compare(path, EMPTY, self.now_trees(present.ref))
         elif target.kind == DIR:
@@ -160,34 +170,35 @@ class _Planner:
     def _uncovered_now(self, path: bytes, target: Entry, present: Entry) -> None:
         if present.ref in _PASSING:
             self._ask_for(path, target)
-        elif self.paths.covers(path):
+            self._ask_for_brought(path)
+        elif self.paths.covers(path) or target.kind == DIR:
             self.plan.kept.append(Kept(path, present.ref.decode(), conflict=True))
 
-    def _was_looked_for(self, path: bytes, target: Entry) -> bool:
-        """Looked for and not found: then it is not there."""
-        if target.kind != DIR:
-            return path in self.looked_for
-        below = self.then_trees(target.ref).entries.items()
-        return any(e.kind != UNCOVERED for _, e in below) and all(
-            e.kind == UNCOVERED or self._was_looked_for(path + b"/" + name, e) for name, e in below)
-
     def _ask_for(self, path: bytes, target: Entry) -> None:
+        if target.kind == UNCOVERED:
+            return
+        if self.paths.covers(path):
+            self.plan.unknown.append(path)
         if target.kind == DIR:
             check_depth(path)
             for name, entry in self.then_trees(target.ref).entries.items():
                 if self.paths.touches(path + b"/" + name):
                     self._ask_for(path + b"/" + name, entry)
-        elif target.kind != UNCOVERED and self.paths.covers(path):
-            self.plan.unknown.append(path)
+
+    def _ask_for_brought(self, path: bytes) -> bool:
+        """Whether there is something that the step had brought, and that nobody looked for yet."""
+        asked = [p for p in self.brought(path) if p not in self.looked_for and self.paths.covers(p)]
+        self.plan.unknown += asked
+        return bool(asked)
 
     # the checkpoint does not have it
 
     def _newcomer(self, folder: bytes, name: bytes, present: Entry, then: Tree, now: Tree) -> None:
         path = folder + b"/" + name if folder else name
-        main = main_of(name, now.entries) or main_of(name, then.entries)
-        if main and present.kind in FILES:
+        main = main_of(name)
+        database = (then.entries.get(main) or now.entries.get(main)) if main else None
+        if main and database and present.kind in FILES and self.is_journal(path):
             # A journal goes with its database: left beside an older one it would corrupt it.
-            database = then.entries.get(main) or now.entries[main]
             if database.kind == UNCOVERED:
                 return
             if main in then.entries and database.kind in FILES:
@@ -203,7 +214,8 @@ class _Planner:
                 rule_path: bytes | None = None) -> bool:
         """Plan to remove what came after the checkpoint; False when some of it stays."""
         if present.kind == UNCOVERED:
-            self.plan.kept.append(Kept(path, present.ref.decode()))
+            if not (present.ref in _PASSING and self._ask_for_brought(path)):
+                self.plan.kept.append(Kept(path, present.ref.decode()))
             return False
         if self.skipped(rule_path or path, present):
             self.plan.kept.append(Kept(path, IGNORED_NEWCOMER))
@@ -215,10 +227,11 @@ class _Planner:
 
     def _remove_dir(self, path: bytes, present: Entry, *, in_the_way: bool) -> bool:
         tree = self.now_trees(present.ref)
-        emptied = not tree.partial
+        emptied = not tree.partial or bool(self.brought(path))  # what else is in it is seen on the disk
         for name, entry in tree.entries.items():
-            main = main_of(name, tree.entries)
-            rule_path = path + b"/" + main if main and entry.kind in FILES else None
+            main = main_of(name)
+            is_ones = main in tree.entries and entry.kind in FILES and self.is_journal(path + b"/" + name)
+            rule_path = path + b"/" + main if main and is_ones else None
             if not self._remove(path + b"/" + name, entry, in_the_way=in_the_way,
                                 rule_path=rule_path):
                 emptied = False

@@ -7,7 +7,7 @@ import os
 from rewind.checkpoint.create import capture, write_record
 from rewind.checkpoint.damage import Lacks
 from rewind.checkpoint.missing import leave_out_missing
-from rewind.checkpoint.plan import IN_THE_WAY, MAX_CHANGES, NOT_EMPTY, Kept, RestorePlan, plan_restore
+from rewind.checkpoint.plan import MAX_CHANGES, NOT_EMPTY, Kept, RestorePlan, plan_restore
 from rewind.checkpoint.source import Source
 from rewind.checkpoint.standing import standing_on
 from rewind.errors import (
@@ -22,9 +22,10 @@ from rewind.errors import (
 )
 from rewind.snapshot.apply import Applier
 from rewind.snapshot.change import Paths, differences
+from rewind.snapshot.listing import entry_at, every_path
 from rewind.snapshot.rules import RuleTree
 from rewind.snapshot.scan import scan
-from rewind.snapshot.tree import DIR, Entry
+from rewind.snapshot.tree import DIR, UNCOVERED, Entry
 from rewind.snapshot.walk import nested_exclude, read_ignore_file
 
 TYPE_CHECKING = False
@@ -178,8 +179,10 @@ def _get_ready(state: State, source: Source, paths: list[bytes] | None, progress
                 _refuse_if_changed(expected, plan)
             applier.prepare(plan.changes)
             return _Ready(draft, plan, applier)
-        except ChangedSincePlan:
+        except ChangedSincePlan as error:
             draft.close()
+            if force and attempt == _PATIENCE - 1:
+                error.hint = "They keep changing: stop what writes to them, and try again."
             if not force or attempt == _PATIENCE - 1:
                 raise
         except BaseException:
@@ -212,22 +215,44 @@ def _prepare(state: State, source: Source, paths: list[bytes] | None, progress: 
 def _plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Snapshot],
           paths: list[bytes] | None, leaving: Source | None = None) -> tuple[RestorePlan, Snapshot]:
     """Look and plan until every path that the plan touches is captured, whatever the rules say."""
-    wanted = Paths(paths)
     record = source.record
     then_rules = _rules_then(source, rules)
     for _ in range(_PATIENCE):
         snapshot = look(rules)
+        wanted = _with_journals(state, source, snapshot, Paths(paths))
         plan = plan_restore(record.name, record.tree, _trees(source, snapshot), snapshot.root, snapshot.tree,
                             _skipped(state, source, then_rules, rules, leaving), wanted,
-                            rules.hidden, _most_changes(record, snapshot), rules.forced)
+                            rules.hidden, _most_changes(record, snapshot), rules.forced,
+                            _brought(leaving), _is_journal(state))
         if not plan.unknown:
             break
         rules = rules.forcing(plan.unknown)
     plan.kept += [Kept(path, "not-captured", conflict=True) for path in plan.unknown]
-    _spare_repositories(state.root, plan)
+    if any(change.action == "rmdir" for change in plan.changes):
+        from rewind.checkpoint.emptied import spare_what_is_not_empty
+
+        spare_what_is_not_empty(state.root, plan)
     if source.skip_missing:
         leave_out_missing(source, plan)
     return plan, snapshot
+
+
+def _with_journals(state: State, source: Source, snapshot: Snapshot, named: Paths) -> Paths:
+    if named.paths is None:
+        return named
+    from rewind.checkpoint.journals import with_journals
+
+    return Paths(with_journals(named.paths, state.root, source, snapshot))
+
+
+def _is_journal(state: State) -> Callable[[bytes], bool]:
+    """Asked of newcomers whose name says so."""
+    def is_one(path: bytes) -> bool:
+        from rewind.checkpoint.journals import is_journal_now
+
+        return is_journal_now(state.root, path)
+
+    return is_one
 
 
 def _trees(source: Source, snapshot: Snapshot) -> Trees:
@@ -249,18 +274,6 @@ def _most_changes(record: Record, snapshot: Snapshot) -> int:
     claimed = record.code.get("fileCount")
     files = claimed if isinstance(claimed, int) and claimed > 0 else 0
     return min(MAX_CHANGES, 4 * (files + snapshot.files) + 100_000)
-
-
-def _spare_repositories(root: bytes, plan: RestorePlan) -> None:
-    """A directory that holds a repository's `.git` does not make room for a file."""
-    blocked = [c.path for c in plan.changes if c.in_the_way and c.action == "rmdir"
-               and os.path.lexists(os.path.join(root, c.path, b".git"))]
-    for path in blocked:
-        tops = {c.path for c in plan.changes if c.action == "write"
-                and (path + b"/").startswith(c.path + b"/")}
-        for top in tops:
-            plan.changes = [c for c in plan.changes if not (c.path + b"/").startswith(top + b"/")]
-            plan.kept.append(Kept(top, IN_THE_WAY, conflict=True))
 
 
 def _skipped(state: State, source: Source, then: Rules, now: Rules,
@@ -294,16 +307,17 @@ def _skipped(state: State, source: Source, then: Rules, now: Rules,
     return skipped
 
 
-def entry_at(trees: Trees, root: bytes, path: bytes) -> Entry | None:
-    """The entry at `path` below the tree `root`, or None."""
-    *folders, name = path.split(b"/")
-    tree = trees(root)
-    for folder in folders:
-        entry = tree.entries.get(folder)
-        if entry is None or entry.kind != DIR:
-            return None
-        tree = trees(entry.ref)
-    return tree.entries.get(name)
+def _brought(leaving: Source | None) -> Callable[[bytes], list[bytes]]:
+    """What the step that is taken back had at a path and below it: looked at although the rules of today
+    would not, or it could not be taken away again."""
+    def brought(path: bytes) -> list[bytes]:
+        entry = _entry_or_none(leaving, path) if leaving else None
+        if leaving is None or entry is None or entry.kind == UNCOVERED:
+            return []
+        below = every_path(entry.ref, leaving.tree) if entry.kind == DIR else ()
+        return [path, *(path + b"/" + name for name, entry in below if entry.kind != UNCOVERED)]
+
+    return brought
 
 
 def _entry_or_none(source: Source, path: bytes) -> Entry | None:
@@ -315,7 +329,7 @@ def _entry_or_none(source: Source, path: bytes) -> Entry | None:
 
 def _check_named(source: Source, snapshot: Snapshot, wanted: Paths) -> None:
     """A path that neither the checkpoint nor the project knows is a typing error."""
-    for path in wanted.named or ():
+    for path in wanted.paths or ():
         if (entry_at(source.tree, source.record.tree, path) is None
                 and entry_at(snapshot.tree, snapshot.root, path) is None):
             raise PathNotFound(checkpoint=source.record.name, path=os.fsdecode(path))

@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _entry(source: Source, path: bytes) -> Entry:
-    from rewind.checkpoint.restore import entry_at
+    from rewind.snapshot.listing import entry_at
 
     name = source.record.name
     entry = entry_at(source.tree, source.record.tree, path) if path else None

@@ -29,7 +29,9 @@ _REASONS = {
     "too-deep": "more directories deep than Rewind looks",
     "not-empty": "something in it is not captured",
     "missing": "the store has lost it",
+    "mount-point": "something is mounted there",
     "in-the-way": "a directory that holds files to be kept is in the way",
+    "no-directory": "what is there now is no directory; name it, too, to have it replaced",
 }
 
 

@@ -9,7 +9,7 @@ import sys
 from rewind.cli.session import note
 from rewind.cli.style import plural, safe, shown, style_for
 from rewind.snapshot import build
-from rewind.snapshot.read import UNREADABLE
+from rewind.snapshot.read import TOO_LARGE, UNREADABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # In the order of how much they should worry: (reason, what it means, what can be done).
 _REASONS = (
     (UNREADABLE, "not readable", "Give yourself the permission to read them."),
-    (build.TOO_LARGE, "larger than maxFileSizeMb ({maxFileSizeMb} MB)",
+    (TOO_LARGE, "larger than maxFileSizeMb ({maxFileSizeMb} MB)",
      "`rewind config --set maxFileSizeMb=…` captures larger files."),
     (build.IGNORED_LARGE, "ignored by git, and not small",
      "`rewind config --set ignored=all` captures whatever git ignores; ignoredFileMaxKb,"

@@ -63,7 +63,7 @@ class Applier:
         try:
             moved = [c.path for c in changes if not self._as_planned(c)]
             if moved:
-                raise ChangedSincePlan(paths=", ".join(os.fsdecode(p) for p in moved[:5]))
+                raise ChangedSincePlan(paths=", ".join(os.fsdecode(p) for p in dict.fromkeys(moved[:5])))
             self._stage([c for c in changes if c.target and c.action == "write"])
         except BaseException:
             self.clean_up()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rewind.snapshot.sqlite_files import with_journals
 from rewind.snapshot.tree import DIR, EMPTY, UNCOVERED, Entry, Tree, check_depth
 
 TYPE_CHECKING = False
@@ -40,12 +39,9 @@ class Paths:
     """Which part of the tree is meant: everything, or the named paths and what lies below them."""
 
     def __init__(self, paths: list[bytes] | None = None) -> None:
-        named = [p.rstrip(b"/") for p in paths] if paths else None
-        if named and (b"" in named or b"." in named):
-            named = None
-        self.named = named
-        # An older database under a newer journal would be corrupt: naming one names the others.
-        self.paths = None if named is None else {q for p in named for q in with_journals(p)}
+        self.paths = [p.rstrip(b"/") for p in paths] if paths else None
+        if self.paths and (b"" in self.paths or b"." in self.paths):
+            self.paths = None
 
     def covers(self, path: bytes) -> bool:
         return self.paths is None or any(

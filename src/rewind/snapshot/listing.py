@@ -34,3 +34,15 @@ def uncovered(root: bytes, trees: Trees) -> Iterator[tuple[bytes, bytes]]:
             yield path, entry.ref
         elif entry.kind == DIR and trees(entry.ref).partial:
             yield path, trees(entry.ref).partial
+
+
+def entry_at(trees: Trees, root: bytes, path: bytes) -> Entry | None:
+    """The entry at `path` below the tree `root`, or None."""
+    *folders, name = path.split(b"/")
+    tree = trees(root)
+    for folder in folders:
+        entry = tree.entries.get(folder)
+        if entry is None or entry.kind != DIR:
+            return None
+        tree = trees(entry.ref)
+    return tree.entries.get(name)

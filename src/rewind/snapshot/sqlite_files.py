@@ -4,24 +4,32 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container
+    from collections.abc import Collection
 
 _SUFFIXES = (b"-wal", b"-shm", b"-journal")
+HEAD = 8  # bytes that tell a journal from a file which only has such a name
+# A rollback journal that is done with has zeroes there; the index of a WAL is rebuilt whatever is in it.
+_BEGINNINGS = {b"-wal": (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83"),
+               b"-shm": (b"\x18\xe2\x2d\x00", b"\x00\x2d\xe2\x18", bytes(4)),
+               b"-journal": (b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", bytes(8))}
 
 
-def with_journals(path: bytes) -> list[bytes]:
-    """A path and all that would belong together if it were a database or one of its journals."""
-    main = next((path[: -len(s)] for s in _SUFFIXES if path.endswith(s)), path)
-    return [path, main, *(main + suffix for suffix in _SUFFIXES)]
-
-
-def main_of(name: bytes, names: Container[bytes]) -> bytes | None:
-    """The database that `name` is a journal of, if that database is among `names`."""
+def main_of(path: bytes) -> bytes | None:
+    """The database that this would be a journal of, by its name."""
     for suffix in _SUFFIXES:
-        if name.endswith(suffix):
-            main = name[: -len(suffix)]
-            return main if main and main in names else None
+        if path.endswith(suffix) and path != suffix:
+            return path[: -len(suffix)]
     return None
+
+
+def journals_of(main: bytes) -> list[bytes]:
+    return [main + suffix for suffix in _SUFFIXES]
+
+
+def is_journal(path: bytes, head: bytes) -> bool:
+    """Whether a file with such a name and beginning is one; an empty file may be."""
+    return not head or any(path.endswith(suffix) and head.startswith(beginnings)
+                           for suffix, beginnings in _BEGINNINGS.items())
 
 
 def companions(names: Collection[bytes]) -> dict[bytes, bytes]:
@@ -30,5 +38,5 @@ def companions(names: Collection[bytes]) -> dict[bytes, bytes]:
     if not journals:
         return {}  # nearly every directory: not a word more than this
     present = set(names)
-    found = ((name, main_of(name, present)) for name in journals)
-    return {name: main for name, main in found if main}
+    found = ((name, main_of(name)) for name in journals)
+    return {name: main for name, main in found if main and main in present}

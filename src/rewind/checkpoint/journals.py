@@ -1,0 +1,60 @@
+"""Which files are journals of a SQLite database. A name alone says nothing: `notes-journal` may be a text."""
+
+from __future__ import annotations
+
+import os
+
+from rewind.errors import StoreDamaged
+from rewind.snapshot.content import pieces_of
+from rewind.snapshot.listing import entry_at
+from rewind.snapshot.sqlite_files import HEAD, is_journal, journals_of, main_of
+from rewind.snapshot.tree import FILES, UNCOVERED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.source import Source
+    from rewind.snapshot.build import Snapshot
+    from rewind.snapshot.tree import Entry
+
+_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+def with_journals(paths: list[bytes], root: bytes, source: Source, snapshot: Snapshot) -> list[bytes]:
+    """An older database under a newer journal would be corrupt: naming one of them names the others."""
+    def then_and_now(path: bytes) -> tuple[Entry | None, Entry | None]:
+        return (entry_at(source.tree, source.record.tree, path),
+                entry_at(snapshot.tree, snapshot.root, path))
+
+    def was_or_is_one(path: bytes) -> bool:
+        then, now = then_and_now(path)
+        return bool((now and now.kind in (*FILES, UNCOVERED) and is_journal_now(root, path))
+                    or (then and then.kind in FILES and is_journal(path, _head(then, source))))
+
+    found = list(paths)
+    for path in paths:
+        main = main_of(path) or path
+        if any(entry and entry.kind in FILES for entry in then_and_now(main)):
+            journals = [one for one in journals_of(main) if was_or_is_one(one)]
+            if path == main or path in journals:
+                found += [main, *journals]
+    return found
+
+
+def is_journal_now(root: bytes, path: bytes) -> bool:
+    try:
+        fd = os.open(os.path.join(root, path), _FLAGS)
+    except OSError:
+        return True  # nobody can tell: the name has to do
+    try:
+        return is_journal(path, os.read(fd, HEAD))
+    except OSError:
+        return True
+    finally:
+        os.close(fd)
+
+
+def _head(entry: Entry, source: Source) -> bytes:
+    try:
+        return next(pieces_of(entry, source.blobs))[:HEAD]
+    except StoreDamaged:
+        return b""
