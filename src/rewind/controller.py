@@ -14,7 +14,7 @@ import os
 # What saves, goes back and cleans up is loaded by the methods that do so: `list` needs none of it.
 from rewind.checkpoint.state import DAMAGE_FILE, State
 from rewind.errors import NothingToRedo, NothingToUndo, NotInitialised, PathNotFound, RewindError
-from rewind.paths import Project, find_project, rewind_home
+from rewind.paths import Project, current_dir, find_project, rewind_home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Controller:
 
         `forgiving` opens it although a configuration file has problems, which then do not count.
         """
-        start = project or os.environ.get("REWIND_PROJECT_ROOT") or os.getcwd()
+        start = project or os.environ.get("REWIND_PROJECT_ROOT") or current_dir()
         found = find_project(start, home)
         if found is None:
             raise NotInitialised(path=os.path.abspath(start))

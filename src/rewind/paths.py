@@ -32,6 +32,16 @@ class Project:
         return f"Project({self.root!r}, {self.mode})"
 
 
+def current_dir() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        from rewind.errors import RewindError
+
+        raise RewindError("The directory that you are in does not exist any more.",
+                          hint="Go to one that does, or name the project with `--project`.") from None
+
+
 def is_temp_name(name: bytes) -> bool:
     """Exactly a name that we make: anything else, however alike, is the user's."""
     prefix = TEMP_PREFIX.encode()

@@ -135,6 +135,17 @@ def test_a_path_outside_the_project_is_refused(here: Project, typed: str) -> Non
         project_paths([typed], here)
 
 
+def test_a_project_that_is_reached_by_a_link_knows_its_paths(here: Project, tmp_path: Path) -> None:
+    (tmp_path / "other").symlink_to(here.root)
+    (tmp_path / "part").symlink_to(here.root + "/sub")
+    (Path(here.root) / "self").symlink_to(".")
+    typed = [f"{tmp_path}/{name}" for name in ("other/sub/x", "other", "other/link", "other/self", "part/x")]
+    assert project_paths(typed, here) == [b"sub/x", b"", b"link", b"self", b"sub/x"]
+    for outside in ("part", "other/../x", "nothing/x"):
+        with pytest.raises(UsageError, match="outside the project"):
+            project_paths([f"{tmp_path}/{outside}"], here)
+
+
 def test_no_path_at_all_after_the_dashes_is_refused(here: Project) -> None:
     with pytest.raises(UsageError):
         project_paths([], here)

@@ -85,6 +85,27 @@ def test_a_subdirectory_of_a_project_is_the_project(saved: Rewind) -> None:
     assert len(result.data["checkpoints"]) == 2
 
 
+@pytest.mark.parametrize("command", ["list", "status", "doctor", "init", "undo-restore", "sessions list"])
+def test_a_current_directory_that_is_gone_is_told(saved: Rewind, command: str) -> None:
+    """A restore may have removed it."""
+    line = f'cd "$1" && rmdir "$1" && shift && exec "$@" {command}'
+    gone = saved.project / "gone"
+    gone.mkdir()
+    done = subprocess.run(["sh", "-c", line, "sh", str(gone), *saved.command], env=saved.env, text=True,
+                          capture_output=True)
+    assert done.returncode == 1 and done.stderr.splitlines() == [
+        "error: The directory that you are in does not exist any more.",
+        "hint: Go to one that does, or name the project with `--project`."]
+
+
+def test_with_the_project_named_a_current_directory_that_is_gone_is_no_matter(saved: Rewind) -> None:
+    gone = saved.project / "gone"
+    gone.mkdir()
+    line = 'cd "$1" && rmdir "$1" && shift && exec "$@"'
+    subprocess.run(["sh", "-c", line, "sh", str(gone), *saved.command, "restore", "last", "--project",
+                    str(saved.project), "--", "src"], env=saved.env, check=True, capture_output=True)
+
+
 # names
 
 @pytest.mark.parametrize("command", COMMANDS_WITH_A_CHECKPOINT, ids=" ".join)

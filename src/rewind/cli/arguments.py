@@ -149,14 +149,38 @@ def project_paths(paths: list[str] | None, project: Project) -> list[bytes] | No
     if not paths:
         raise UsageError("No path follows `--`.", hint="Name files or directories of the project.")
     inside = os.fsencode(project.root)
-    here = os.fsencode(os.path.realpath(os.getcwd()))
-    base = here if here == inside or here.startswith(inside + b"/") else inside
+    base = _base(inside)
     found = []
     for path in paths:
         # Not realpath: a symbolic link is named by its own path, not by where it leads.
         full = os.path.normpath(os.path.join(base, os.fsencode(path)))
-        if full != inside and not full.startswith(inside + b"/"):
+        if not _is_within(full, inside):
+            full = _by_way_of_links(full, inside)
+        if not full:
             raise UsageError(f"{path} is outside the project.",
                              hint=f"Name paths below {project.root}")
         found.append(full[len(inside) + 1:])
     return found
+
+
+def _base(inside: bytes) -> bytes:
+    """What relative paths begin at: where we are, if that is in the project."""
+    try:
+        here = os.fsencode(os.path.realpath(os.getcwd()))
+    except FileNotFoundError:
+        return inside
+    return here if _is_within(here, inside) else inside
+
+
+def _is_within(path: bytes, inside: bytes) -> bool:
+    return path == inside or path.startswith(inside + b"/")
+
+
+def _by_way_of_links(path: bytes, inside: bytes) -> bytes:
+    """A path that leads into the project by way of links as one that begins at its real place, or nothing."""
+    parts = path.split(b"/")
+    for length in range(2, len(parts) + 1):
+        place = os.path.realpath(b"/".join(parts[:length]))
+        if place == inside or (length < len(parts) and _is_within(place, inside)):
+            return b"/".join((place, *parts[length:]))
+    return b""

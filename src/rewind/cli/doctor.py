@@ -13,7 +13,7 @@ from rewind.cli.style import safe, style_for
 from rewind.errors import DONE, FAILED, RewindError
 from rewind.install.doctor import examine
 from rewind.install.finding import OK, PROBLEM, WARNING
-from rewind.paths import rewind_home
+from rewind.paths import current_dir, rewind_home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.project and not os.path.isdir(args.project):
         raise RewindError(f"There is no directory {args.project}", hint="Check the name.")
-    start = args.project or os.environ.get("REWIND_PROJECT_ROOT") or os.getcwd()
+    start = args.project or os.environ.get("REWIND_PROJECT_ROOT") or current_dir()
     found = examine(rewind_home(), start)
     well = all(one.status != PROBLEM for one in found)
     if args.json:

@@ -17,6 +17,7 @@ from rewind.install.installer import (
     unregister_hooks,
 )
 from rewind.install.system import System
+from rewind.paths import current_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,8 +66,8 @@ def _root(args: argparse.Namespace, project: Project | None) -> str:
     if project:
         return project.root
     if args.unregister_hooks:
-        return os.path.realpath(args.project or os.getcwd())
-    raise NotInitialised(path=os.path.abspath(args.project or os.getcwd()))
+        return os.path.realpath(args.project or current_dir())
+    raise NotInitialised(path=os.path.abspath(args.project or current_dir()))
 
 
 def _dry(agents: list[Profile]) -> list[Registered]:

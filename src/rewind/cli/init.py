@@ -8,7 +8,7 @@ from rewind.cli.progress import ProgressLine
 from rewind.cli.session import note, print_json
 from rewind.cli.style import plural, size
 from rewind.controller import Controller
-from rewind.paths import open_project, rewind_home
+from rewind.paths import current_dir, open_project, rewind_home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    root = os.path.realpath(args.project or os.getcwd())
+    root = os.path.realpath(args.project or current_dir())
     if args.dry_run:
         return _dry_run(args, root)
     with ProgressLine() as progress:

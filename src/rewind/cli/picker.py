@@ -14,6 +14,7 @@ from rewind.cli.session import note
 from rewind.cli.style import age, plural, safe, style_for
 from rewind.controller import Controller
 from rewind.errors import DONE, PARTIAL, NotInitialised, RewindError
+from rewind.paths import current_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def _open(project: str | None) -> Controller:
     try:
         return Controller(project)
     except NotInitialised:
-        root = os.path.realpath(project or os.getcwd())
+        root = os.path.realpath(project or current_dir())
         print(f"This directory is not protected by Rewind yet: {safe(root)}")
         if not _yes("Protect it now?"):
             raise _Enough

@@ -15,7 +15,7 @@ from rewind.cli.style import safe, style_for
 from rewind.errors import DONE, PARTIAL, RewindError, UsageError
 from rewind.install.library import own_package
 from rewind.install.uninstaller import Uninstall
-from rewind.paths import find_project, rewind_home
+from rewind.paths import current_dir, find_project, rewind_home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _here(named: str | None) -> list[str]:
     """The project that the person stands in, which need not be a protected one."""
-    start = os.path.realpath(named or os.environ.get("REWIND_PROJECT_ROOT") or os.getcwd())
+    start = os.path.realpath(named or os.environ.get("REWIND_PROJECT_ROOT") or current_dir())
     own = os.path.realpath(os.path.expanduser("~"))
     project = find_project(start)
     return [root for root in dict.fromkeys((project.root if project else start, start)) if root != own]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from rewind.controller import Controller
+from rewind.paths import current_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ class Host:
     @property
     def root(self) -> str:
         """The directory that would be protected."""
-        return os.path.realpath(self.project or os.getcwd())
+        return os.path.realpath(self.project or current_dir())
 
     def open(self) -> Opened:
         return Opened(self.project)
