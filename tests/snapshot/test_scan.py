@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import marshal
 import os
+import select
 import shutil
 import stat
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -670,6 +674,46 @@ def test_a_walker_that_is_killed_does_not_change_the_result(
     assert settled(processes=2).root == settled.fresh_root()
     (settled.root / "d9/inner/file").write_text("changed\n")
     assert settled(processes=2).root == settled.fresh_root()
+
+
+_KILLED_WHILE_ITS_CHILD_WALKS = """
+import fcntl, os, sys, time
+from rewind.snapshot import walk
+from rewind.snapshot.cache import KnownDirs
+from rewind.snapshot.rules import Rules
+
+lock = open(sys.argv[2], "w")
+fcntl.flock(lock, fcntl.LOCK_EX)
+parent, drain = os.getpid(), walk.Walker._drain
+
+def parents_sleep(self, *args):
+    if os.getpid() == parent:
+        print("forked", flush=True)
+        time.sleep(60)
+    drain(self, *args)
+
+walk.Walker._drain = parents_sleep
+walk.Walker(os.fsencode(sys.argv[1]), Rules(builtin=b""), KnownDirs(None)).run(2)
+"""
+
+
+def test_when_a_process_is_killed_its_lock_goes_although_its_child_has_more_to_say(
+        project: Path, tmp_path: Path) -> None:
+    for folder in range(60):  # an answer of more than a pipe holds
+        (project / f"d{folder}").mkdir()
+        for number in range(60):
+            (project / f"d{folder}/{number:060}").write_text("x")
+    lock = tmp_path / "lock"
+    env = {"PYTHONPATH": os.pathsep.join(sys.path), "PATH": os.environ["PATH"]}
+    with subprocess.Popen([sys.executable, "-c", _KILLED_WHILE_ITS_CHILD_WALKS, str(project), str(lock)],
+                          env=env, stdout=subprocess.PIPE) as killed:
+        assert killed.stdout and killed.stdout.readline() == b"forked\n"
+        killed.kill()
+        killed.wait()
+        assert select.select([killed.stdout], [], [], 60)[0], "its child goes on for ever"
+        assert killed.stdout.read() == b""
+    with open(lock) as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def test_a_walker_that_dies_half_way_through_its_answer_does_not_change_the_result(
