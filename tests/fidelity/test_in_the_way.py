@@ -232,3 +232,39 @@ def test_an_ignored_newcomer_with_the_name_of_a_journal_is_kept(repo: Rewind) ->
     repo.ok("restore", name)
     assert (project / "notes-journal").read_text() == "of mine" and (project / "notes").read_text() == "one"
     assert not (project / "app.db").exists() and not (project / "app.db-journal").exists()
+
+
+# what is named, and lies where no directory was
+
+def test_a_directory_that_was_made_for_what_is_named_goes_with_it_again(repo: Rewind) -> None:
+    project = repo.project
+    (project / "a").write_text("x")
+    fill(project / "src/deep", 3)
+    name = repo.save()
+    shutil.rmtree(project / "src")
+    before = tree_state(project)
+    repo.ok("restore", name, "--", "src/deep/0001")
+    after = tree_state(project)
+    assert set(after) - set(before) == {b"src", b"src/deep", b"src/deep/0001"}
+    repo.ok("undo-restore")
+    assert tree_state(project) == before
+    repo.ok("redo")
+    assert tree_state(project) == after
+    (project / "src/mine").write_text("made meanwhile")
+    repo.ok("undo-restore")
+    assert os.listdir(project / "src") == ["mine"]
+
+
+def test_what_is_named_and_came_later_goes_although_its_directory_came_later_too(repo: Rewind) -> None:
+    project = repo.project
+    (project / "d").mkdir()
+    (project / "d/known").write_text("x")
+    name = repo.save()
+    fill(project / "d/new/deep", 2)
+    fill(project / "new", 2)
+    before = tree_state(project)
+    answer = repo.json("restore", name, "--", "d/new/deep/0001", "new/0000")
+    assert paths_of(answer["deleted"]) == {b"d/new/deep/0001", b"new/0000"}
+    assert {p for p in before if p not in tree_state(project)} == {b"d/new/deep/0001", b"new/0000"}
+    repo.ok("undo-restore")
+    assert tree_state(project) == before

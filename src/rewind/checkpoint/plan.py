@@ -104,7 +104,9 @@ class _Planner:
                 continue
             target, present = then.entries.get(name), now.entries.get(name)
             if target is None:
-                if present and self.paths.covers(path) and (not then.partial or self.brought(path)):
+                if present and not self.paths.covers(path):
+                    self._newer_way(path, present, then)
+                elif present and (not then.partial or self.brought(path)):
                     self._newcomer(folder, name, present, then, now)
             elif target.kind == UNCOVERED:
                 pass  # it was there but not captured: whatever it is now stays
@@ -170,7 +172,7 @@ class _Planner:
     def _uncovered_now(self, path: bytes, target: Entry, present: Entry) -> None:
         if present.ref in _PASSING:
             self._ask_for(path, target)
-            self._ask_for_brought(path)
+            self._ask_for_more(path)
         elif self.paths.covers(path) or target.kind == DIR:
             self.plan.kept.append(Kept(path, present.ref.decode(), conflict=True))
 
@@ -185,13 +187,24 @@ class _Planner:
                 if self.paths.touches(path + b"/" + name):
                     self._ask_for(path + b"/" + name, entry)
 
-    def _ask_for_brought(self, path: bytes) -> bool:
-        """Whether there is something that the step had brought, and that nobody looked for yet."""
-        asked = [p for p in self.brought(path) if p not in self.looked_for and self.paths.covers(p)]
+    def _ask_for_more(self, path: bytes) -> bool:
+        """What is named there, or was brought by the step that is taken back, and not by the checkpoint.
+        Whether nobody looked for some of it yet."""
+        found = [*self.paths.below(path), *filter(self.paths.covers, self.brought(path))]
+        asked = [one for one in found if one not in self.looked_for]
         self.plan.unknown += asked
         return bool(asked)
 
     # the checkpoint does not have it
+
+    def _newer_way(self, path: bytes, present: Entry, then: Tree) -> None:
+        """A directory that only leads to what is named. If it was made for that, it goes with it."""
+        if present.kind == UNCOVERED and present.ref in _PASSING:
+            self._ask_for_more(path)
+        elif present.kind == DIR:
+            self.compare(path, Tree({}, then.partial), self.now_trees(present.ref))
+            if self.brought(path):
+                self._change("rmdir", path, None, present)
 
     def _newcomer(self, folder: bytes, name: bytes, present: Entry, then: Tree, now: Tree) -> None:
         path = folder + b"/" + name if folder else name
@@ -214,7 +227,7 @@ class _Planner:
                 rule_path: bytes | None = None) -> bool:
         """Plan to remove what came after the checkpoint; False when some of it stays."""
         if present.kind == UNCOVERED:
-            if not (present.ref in _PASSING and self._ask_for_brought(path)):
+            if not (present.ref in _PASSING and self._ask_for_more(path)):
                 self.plan.kept.append(Kept(path, present.ref.decode()))
             return False
         if self.skipped(rule_path or path, present):

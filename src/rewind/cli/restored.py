@@ -27,7 +27,7 @@ _REASONS = {
     "pins-only": "only pinned files are captured there",
     "not-captured": "could not be captured first",
     "too-deep": "more directories deep than Rewind looks",
-    "not-empty": "something in it is not captured",
+    "not-empty": "something in it stays",
     "missing": "the store has lost it",
     "mount-point": "something is mounted there",
     "in-the-way": "a directory that holds files to be kept is in the way",

@@ -47,10 +47,13 @@ class Paths:
         return self.paths is None or any(
             path == p or path.startswith(p + b"/") for p in self.paths)
 
+    def below(self, path: bytes) -> list[bytes]:
+        """What is named and lies below `path`."""
+        return [p for p in self.paths or () if p.startswith(path + b"/")]
+
     def touches(self, path: bytes) -> bool:
         """Whether `path` is meant, lies below, or leads to something that is."""
-        return self.paths is None or self.covers(path) or any(
-            p.startswith(path + b"/") for p in self.paths)
+        return self.covers(path) or bool(self.below(path))
 
 
 def differences(old: bytes | None, old_trees: Trees, new: bytes | None, new_trees: Trees,
