@@ -257,8 +257,8 @@ class Controller:
         position = self.state.history().position
         # An imported one was never a state of this project: only `restore` leads there.
         earlier = [r for r in self.state.timeline.shown() if not r.data.get("imported")
-                   and (position is None or r.sequence < position)]
-        record = going_back.first_that_differs(self.state, earlier)
+                   and (position is None or r.sequence <= position)]
+        record = going_back.first_that_differs(self.state, earlier, position)
         if record is None:
             raise NothingToUndo()
         return record
@@ -271,7 +271,7 @@ class Controller:
         if not target["checkpoint"]:
             return None
         return going_back.plan_only(self.state, self.find(target["checkpoint"]), going_back.paths_of(target),
-                                    going_back.last_step(self.state))
+                                    going_back.left_by(self.state, target))
 
     def redo(self, *, force: bool = False, progress: Progress | None = None) -> Restored:
         """Go forward again to the state that the last step back had left."""
@@ -293,8 +293,8 @@ class Controller:
 
         if not going_back.has_code(self.state):
             return None
-        name, paths = going_back.last_backup(self.state)
-        return going_back.plan_only(self.state, self.find(name), paths, going_back.last_step(self.state))
+        record, paths = going_back.last_backup(self.state)
+        return going_back.plan_only(self.state, record, paths, going_back.last_step(self.state))
 
     def undo_restore(self, *, force: bool = False, progress: Progress | None = None) -> Restored:
         """Take back the last restore, undo, redo or step back: code and conversation."""

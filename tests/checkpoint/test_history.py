@@ -85,10 +85,10 @@ def test_undo_after_redo_can_be_redone_again(walk: Walk) -> None:
 
 
 def test_undo_restore_takes_the_step_back_and_redo_leads_to_what_it_had_made(walk: Walk) -> None:
-    walk.step("restore", "c1", 1)
+    backup = walk.step("restore", "c1", 1)
     left = walk.undo_restore()
     assert walk.now.position is None and walk.now.entries == []
-    assert walk.now.redo == [{"checkpoint": left, "position": 1, "paths": None}]
+    assert walk.now.redo == [{"checkpoint": left, "position": 1, "paths": None, "from": backup}]
 
 
 def test_undo_restore_of_a_redo_makes_it_possible_again(walk: Walk) -> None:
@@ -210,9 +210,10 @@ def test_any_sequence_of_moves_keeps_its_way_back(tmp_path_factory: pytest.TempP
         assert needed <= walk.now.backups_in_use()
 
 
-def test_only_the_last_steps_hold_on_to_their_backups(walk: Walk) -> None:
+def test_only_the_last_steps_hold_on_to_their_backups_and_to_where_they_led(walk: Walk) -> None:
     backups = [walk.step("restore", f"c{n}", n) for n in range(KEPT_STEPS + 5)]
-    assert walk.now.backups_in_use() == set(backups[-KEPT_STEPS:])
+    led_to = {f"c{n}" for n in range(5, KEPT_STEPS + 5)}
+    assert walk.now.backups_in_use() == set(backups[-KEPT_STEPS:]) | led_to
 
 
 def test_the_file_does_not_grow_without_end(walk: Walk) -> None:

@@ -159,6 +159,11 @@ def _note_position(state: State, newest: Record | None, record: Record) -> None:
     if record.kind == "backup" or (newest and newest.code["tree"] == record.code["tree"]):
         return
     try:
-        state.history().note_new_tree()
+        history = state.history()
+        if history.position is not None or history.redo:
+            from rewind.checkpoint.standing import arrived_at
+
+            if not any(one.tree == record.tree for one in arrived_at(state)):
+                history.note_new_tree()
     except RewindError:
         pass  # a damaged history must not cost a checkpoint; undo and validate report it

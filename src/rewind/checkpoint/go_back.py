@@ -20,7 +20,14 @@ from rewind.checkpoint.chat import (
 from rewind.checkpoint.code_for import code_at_prompt
 from rewind.checkpoint.plan import RestorePlan
 from rewind.checkpoint.restore import Restored
-from rewind.checkpoint.take_back import check_take_back, fork_of, go_forward, rewritten_by, take_back
+from rewind.checkpoint.take_back import (
+    TakenBack,
+    check_take_back,
+    fork_of,
+    go_forward,
+    rewritten_by,
+    take_back,
+)
 from rewind.checkpoint.which_session import choose_session, recorded_session
 from rewind.errors import RewindError, UsageError
 from rewind.transcript.boundary import NotEnoughPrompts, find_boundary_by_user_prompts
@@ -272,40 +279,43 @@ class BackInterrupted(RewindError):
 # back from there
 
 def undo_restore(state: State, *, force: bool, progress: Progress | None) -> Restored:
-    notes: list[str] = []
+    taken = TakenBack()
 
     def chat(entry: dict[str, Any], save: Callable[[], None]) -> dict[str, Any] | None:
+        nonlocal taken
         taken = take_back(state, entry, save)
-        notes.extend(taken.notes)
         return taken.forward or None
 
     entries = state.history().entries
     if entries:
         check_take_back(state, entries[-1], force)
     result = going_back.undo_restore(state, force=force, progress=progress, chat=chat)
-    result = result or Restored(None, RestorePlan(""))
-    result.notes = notes
-    return result
+    return _told(result or Restored(None, RestorePlan("")), taken)
 
 
 def redo(state: State, target: dict[str, Any], *, force: bool, progress: Progress | None) -> Restored:
     forward = target.get("chat")
     forward = forward if isinstance(forward, dict) else None
-    notes: list[str] = []
+    taken = TakenBack()
 
     def chat(note: Note) -> None:
-        notes.extend(go_forward(state, forward or {}, note))
+        nonlocal taken
+        taken = go_forward(state, forward or {}, note)
 
     if forward:
         check_take_back(state, forward, force)
     if target["checkpoint"]:
         result = going_back.restore(state, state.timeline.find(target["checkpoint"]), action="redo",
                                     paths=going_back.paths_of(target), force=force, progress=progress,
-                                    leaving=going_back.last_step(state), position=target["position"],
+                                    leaving=going_back.left_by(state, target), position=target["position"],
                                     chat=chat if forward else None)
     else:
         history = state.history()
         chat(history.chat_step("redo"))
         result = Restored(None, RestorePlan(""))
-    result.notes = notes
+    return _told(result, taken)
+
+
+def _told(result: Restored, taken: TakenBack) -> Restored:
+    result.notes, result.lacks_chat = taken.notes, taken.lacking
     return result

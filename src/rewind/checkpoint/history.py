@@ -112,9 +112,7 @@ class History:
         elif entry["backup_checkpoint"] or entry.get("transcript_backup"):
             self._push_redo(entry["backup_checkpoint"] or "", entry["position_before"], entry.get("paths"),
                             _way_forward(entry))
-        if failed and entry["action"] == "undo" and position is not None:
-            self.data["position"] = position + 1  # right after it: the next one earlier is the same again
-        elif not partial and not (failed and entry["action"] == "redo"):
+        if not partial and not (failed and entry["action"] == "redo"):
             self.data["position"] = position
         self.save()
 
@@ -126,11 +124,14 @@ class History:
         self.save()
 
     def _push_redo(self, checkpoint: str, position: int | None, paths: list[str] | None,
-                   chat: dict[str, Any] | None) -> None:
+                   chat: dict[str, Any] | None, standing: str = "") -> None:
+        """`standing`: the checkpoint that it leads away from, where that is not the last step's."""
         step: dict[str, Any] = {"checkpoint": checkpoint, "position": position, "paths": paths}
         step.update({"chat": chat} if chat else {})
-        if not self.redo or self.redo[-1]["checkpoint"] != checkpoint or self.redo[-1].get("chat") != chat:
-            self.redo.append(step)
+        step.update({"from": standing} if standing else {})
+        if self.redo and self.redo[-1]["checkpoint"] == checkpoint and self.redo[-1].get("chat") == chat:
+            self.redo.pop()
+        self.redo.append(step)
 
     def _leads_out_of(self, redo: dict[str, Any], entry: dict[str, Any]) -> bool:
         left, rewritten = entry["backup_checkpoint"] or "", entry.get("transcript_backup") or {}
@@ -146,6 +147,10 @@ class History:
         def note(fields: dict[str, Any]) -> None:
             if entry:
                 self.note(entry, fields)
+                return
+            if not fields:  # nothing of what was to be done again is there any more
+                self.redo.pop()
+                self.save()
                 return
             entry.update({**self._entry(action, "", None, None), **fields, "in_progress": False})
             self.entries.insert(len(self.entries) - 1 if self.interrupted() else len(self.entries), entry)
@@ -185,7 +190,7 @@ class History:
             self.redo.pop()
         if (backup or chat) and not half_done:
             # With whatever was done since that step.
-            self._push_redo(backup or "", self.position, undone.get("paths"), chat)
+            self._push_redo(backup or "", self.position, undone.get("paths"), chat, way_back(undone))
         elif undone.get("redone"):
             self.redo.append(undone["redone"])
         self.entries.remove(undone)
@@ -201,14 +206,18 @@ class History:
 
     def backups_in_use(self) -> set[str]:
         """Checkpoints that the last steps need for their way back or forward."""
-        names = [e.get("backup_checkpoint") for e in self.entries[-KEPT_STEPS:]]
-        names += [e["checkpoint"] for e in self.entries[-KEPT_STEPS:]
-                  if e.get("action") == "redo" or e.get("in_progress")]
-        names += [r["checkpoint"] for r in self.redo[-KEPT_STEPS:]]
+        names = [name for r in self.redo[-KEPT_STEPS:] for name in (r["checkpoint"], r.get("from"))]
         for entry in self.entries[-KEPT_STEPS:]:
-            names += [(entry.get("redone") or {}).get("checkpoint"), entry.get("undo_backup"),
+            names += [entry["checkpoint"], entry.get("backup_checkpoint"), entry.get("undo_backup"),
+                      (entry.get("redone") or {}).get("checkpoint"),
                       (entry.get("resumes") or {}).get("backup_checkpoint")]
         return {name for name in names if isinstance(name, str)}
+
+
+def way_back(entry: dict[str, Any]) -> str:
+    """The backup that takes a step back; a step that was killed and finished has that of its beginning."""
+    first = entry.get("resumes") or entry
+    return first.get("backup_checkpoint") or ""
 
 
 def ways_on(entry: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ import os
 
 from rewind.checkpoint.create import capture, write_record
 from rewind.checkpoint.damage import Lacks
+from rewind.checkpoint.history import way_back
 from rewind.checkpoint.missing import leave_out_missing
 from rewind.checkpoint.plan import MAX_CHANGES, NOT_EMPTY, Kept, RestorePlan, plan_restore
 from rewind.checkpoint.source import Source
@@ -15,6 +16,7 @@ from rewind.errors import (
     BackupFailed,
     ChangedSincePlan,
     CheckpointIncomplete,
+    CheckpointNotFound,
     NoRestoreToUndo,
     PathNotFound,
     RewindError,
@@ -105,8 +107,9 @@ def _with_sources(state: State, record: Record, leaving: Record | None,
             return act(source, look_back)
 
 
-def first_that_differs(state: State, records: list[Record]) -> Record | None:
-    """The first of these checkpoints that going back to would change anything; one look for all."""
+def first_that_differs(state: State, records: list[Record], arrived_at: int | None) -> Record | None:
+    """The first of these checkpoints that going back to would change anything; one look for all. At the one
+    that we stand on, what could not be restored is no reason to try it again."""
     rules = state.rules()
     snapshot = scan(state.root, rules, state.cache, state.objects, keep=False)
     for record in records:
@@ -114,7 +117,7 @@ def first_that_differs(state: State, records: list[Record]) -> Record | None:
             continue
         with Source(state, record) as source:
             plan, _ = _plan(state, source, rules, lambda _: snapshot, None)
-            if plan.changes or (plan.kept and plan.conflicts):
+            if plan.changes or (plan.conflicts and record.sequence != arrived_at):
                 return record
     return None
 
@@ -376,7 +379,7 @@ def _apply(state: State, source: Source, ready: _Ready, *, action: str, paths: l
     if not plan.changes and not history.interrupted():
         if chat:
             chat(history.chat_step(action))
-        if not paths and not plan.conflicts:
+        if not paths and not (plan.conflicts and action == "redo"):
             history.note_arrival(action, position, redone=chat is None)
         return result
     if not skip_backup:
@@ -418,13 +421,16 @@ def _write_backup(state: State, draft: Draft, record: Record) -> Record:
         raise BackupFailed(reason=error.strerror or str(error))
 
 
-def last_backup(state: State) -> tuple[str, list[bytes] | None]:
+def last_backup(state: State) -> tuple[Record, list[bytes] | None]:
     """The backup of the last step, and the paths which that step was limited to."""
     entries = state.history().entries
-    name = _way_back(entries[-1]) if entries else ""
+    name = way_back(entries[-1]) if entries else ""
     if not name:
         raise NoRestoreToUndo()
-    return name, paths_of(entries[-1])
+    try:
+        return state.timeline.find(name), paths_of(entries[-1])
+    except CheckpointNotFound:
+        raise NoRestoreToUndo(hint=f"The backup of the step before, {name}, is no longer there.") from None
 
 
 def paths_of(step: dict[str, Any]) -> list[bytes] | None:
@@ -435,8 +441,18 @@ def paths_of(step: dict[str, Any]) -> list[bytes] | None:
 def last_step(state: State) -> Record | None:
     """The checkpoint that the last step had restored, if it is still there and whole."""
     entries = state.history().entries
+    return _whole(state, entries[-1]["checkpoint"]) if entries else None
+
+
+def left_by(state: State, redo: dict[str, Any]) -> Record | None:
+    """The checkpoint that a step forward leads away from: that of the last step back, or the backup by which
+    one was taken back."""
+    return _whole(state, redo["from"]) if isinstance(redo.get("from"), str) else last_step(state)
+
+
+def _whole(state: State, name: str) -> Record | None:
     try:
-        record = state.timeline.find(entries[-1]["checkpoint"]) if entries else None
+        record = state.timeline.find(name) if name else None
         if record:
             with Source(state, record) as source:
                 source.tree(record.tree)
@@ -453,7 +469,7 @@ def undo_restore(state: State, *, force: bool, progress: Progress | None,
         entry = history.entries[-1]
         history.finish_undo_restore(entry, None, chat(entry, history.save))
         return None
-    name, paths = last_backup(state)
+    record, paths = last_backup(state)
 
     def go(source: Source, look_back: Source | None) -> Restored:
         ready = _get_ready(state, source, paths, progress, look_back, force)
@@ -462,21 +478,16 @@ def undo_restore(state: State, *, force: bool, progress: Progress | None,
         finally:
             ready.draft.close()
 
-    return _with_sources(state, state.timeline.find(name), last_step(state), go)
-
-
-def _way_back(entry: dict[str, Any]) -> str:
-    first = entry.get("resumes") or entry
-    return first.get("backup_checkpoint") or ""
+    return _with_sources(state, record, last_step(state), go)
 
 
 def has_code(state: State) -> bool:
     """Whether the last step can be taken back by way of a backup of the code, or of the chat alone."""
     entries = state.history().entries
-    if not entries or not (_way_back(entries[-1]) or entries[-1].get("fork")
+    if not entries or not (way_back(entries[-1]) or entries[-1].get("fork")
                            or entries[-1].get("transcript_backup")):
         raise NoRestoreToUndo()
-    return bool(_way_back(entries[-1]))
+    return bool(way_back(entries[-1]))
 
 
 def _take_back(state: State, source: Source, ready: _Ready, chat: TakeBack) -> Restored:
@@ -489,7 +500,14 @@ def _take_back(state: State, source: Source, ready: _Ready, chat: TakeBack) -> R
         result.backup = _write_backup(state, ready.draft, source.record)
         history.begin_undo_restore(entry, result.backup.name)
         _run(ready.applier, result)
-    forward = chat(entry, history.save)
+    try:
+        forward = chat(entry, history.save)
+    except (RewindError, OSError) as error:
+        if not plan.changes:
+            raise
+        history.keep_for_another_try(entry)
+        raise ChatNotRestored(reason=getattr(error, "strerror", None) or error,
+                              hint="Mend what the message names, and repeat `rewind undo-restore`.")
     if result.failed:
         history.keep_for_another_try(entry)
         return result

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rewind.errors import RewindError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +23,19 @@ def standing_on(state: State) -> Record | None:
     """That one, else the newest; an imported one says nothing about this project's own state."""
     return position_of(state) or next(
         (r for r in _newest_first(state) if r.kind != "backup" and not r.data.get("imported")), None)
+
+
+def arrived_at(state: State) -> Iterator[Record]:
+    """What the last step back or forward has led to, as far as it is still there."""
+    history = state.history()
+    names = [history.entries[-1]["checkpoint"]] if history.entries else []
+    names += [history.redo[-1].get("from")] if history.redo else []
+    for name in names:
+        try:
+            if name:
+                yield state.timeline.find(name)
+        except RewindError:
+            pass  # collected since, or damaged
 
 
 def _newest_first(state: State) -> Iterator[Record]:

@@ -44,6 +44,7 @@ class TakenBack:
     def __init__(self) -> None:
         self.notes: list[str] = []
         self.forward: dict[str, Any] = {}
+        self.lacking = False  # something of it is not there any more
 
 
 def take_back(state: State, entry: dict[str, Any], save: Save) -> TakenBack:
@@ -57,24 +58,29 @@ def take_back(state: State, entry: dict[str, Any], save: Save) -> TakenBack:
             rewritten["other"] = fields["backup"]
             save()
 
-        result.forward["transcript"] = _change_places(state, rewritten, result, note)
+        done = _change_places(state, rewritten, result, note)
+        result.forward.update({"transcript": done} if done else {})
     return result
 
 
-def go_forward(state: State, forward: dict[str, Any], note: Note) -> list[str]:
-    """Do it again. What is done is noted in the new step of the history before it is done."""
+def go_forward(state: State, forward: dict[str, Any], note: Note) -> TakenBack:
+    """Do it again. What is done is noted in the new step of the history before it is done; what cannot be had
+    back any more is told, and the step is done without it."""
     result = TakenBack()
     fork, rewritten = forward.get("fork"), forward.get("transcript")
-    if isinstance(fork, dict):
-        _check_return(state, fork)
+    if isinstance(fork, dict) and not _can_return(state, fork):
+        note({})
+        result.lacking = True
+        result.notes.append(f"The fork is not in the trash any more, so it stays away: {fork['sessionId']}")
+    elif isinstance(fork, dict):
         note({"fork": {key: value for key, value in fork.items() if key != "trash"}})
         if not os.path.lexists(str(fork.get("path"))):  # else killed after this was done
             bring_from_trash(state, fork)
         result.notes.append(f"The fork is back: {fork.get('sessionId')}")
     if isinstance(rewritten, dict) and rewritten.get("path"):
         done = _change_places(state, rewritten, result, lambda fields: note({"transcript_backup": fields}))
-        note({"transcript_backup": done})
-    return result.notes
+        note({"transcript_backup": done} if done else {})
+    return result
 
 
 def fork_of(entry: dict[str, Any]) -> str:
@@ -114,8 +120,10 @@ def _is_as_made(path: str, made: object) -> bool:
     return not os.path.lexists(path) or made == stamp_of(path)
 
 
-def _change_places(state: State, rewritten: dict[str, Any], result: TakenBack, note: Note) -> dict[str, Any]:
-    """Put the backup in the transcript's place, and what was there into a backup of its own."""
+def _change_places(state: State, rewritten: dict[str, Any], result: TakenBack,
+                   note: Note) -> dict[str, Any] | None:
+    """Put the backup in the transcript's place, and what was there into a backup of its own. None when there
+    is no such backup any more."""
     path, backup = str(rewritten["path"]), rewritten.get("backup")
     profile = profile_named(str(rewritten.get("agent")), state.project.home)
     check_ours(profile, path)
@@ -124,6 +132,10 @@ def _change_places(state: State, rewritten: dict[str, Any], result: TakenBack, n
     fields: dict[str, Any] = {"path": path, "agent": profile.name}
     if same_bytes(path, backup) if backup else not os.path.lexists(path):  # killed after this was done
         return {**fields, "backup": rewritten.get("other") or backup}
+    if backup and not os.path.lexists(backup):
+        result.lacking = True
+        result.notes.append(f"The conversation stays as it is, for its backup is gone: {backup}")
+        return None
     fields["backup"] = kept = free_backup_name(state, path) if os.path.lexists(path) else None
     if backup:
         with Unfinished(state.project, temp_of(path)):
@@ -247,19 +259,19 @@ class PlaceTaken(RewindError):
     hint = "Move that session away first: {path}"
 
 
-def _check_return(state: State, fork: dict[str, Any]) -> None:
-    """Whether it is still there to be brought back."""
+def _can_return(state: State, fork: dict[str, Any]) -> bool:
+    """Whether it is still there to be brought back, or is back already."""
     _, path, session = _checked(state, fork)
     kept = [one["trash"] for one in trashed(state) if one["sessionId"] == session]
-    if fork.get("trash") not in kept and not os.path.lexists(path):
-        raise RewindError(f"The trash does not hold it any more: {session}", hint="It cannot be had back.")
+    return fork.get("trash") in kept or os.path.lexists(path)
 
 
 def bring_from_trash(state: State, fork: dict[str, Any]) -> None:
     profile, path, session = _checked(state, fork)
     if os.path.lexists(path):
         raise PlaceTaken(session=session, path=path)
-    _check_return(state, fork)
+    if not _can_return(state, fork):
+        raise RewindError(f"The trash does not hold it any more: {session}", hint="It cannot be had back.")
     folder = state.project.path(TRASH, str(fork["trash"]))
     make_private_dir(os.path.dirname(path))
     for one in (*sidecar_paths(path, profile), path):

@@ -1,0 +1,177 @@
+"""Where `undo`, `redo` and `undo-restore` lead when something else happened in between."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from chat_scene import Scene
+from cli import conftest as in_process
+from cli.conftest import InProcess
+from rewind_cli import tree_state
+
+cli = in_process.cli  # the fixture
+
+
+@pytest.fixture
+def three(cli: InProcess) -> InProcess:
+    """Three checkpoints, with 1, 2 and 3 in a file."""
+    for number in "123":
+        (cli.project / "a").write_text(number)
+        cli.ok("save", number) if cli.state.exists() else cli.init()
+    return cli
+
+
+@pytest.fixture
+def scene(cli: InProcess) -> Scene:
+    scene = Scene(cli)
+    scene.do("one", a="1")
+    scene.first = scene.save().name
+    scene.do("two", a="2")
+    scene.remember()
+    return scene
+
+
+def a(cli: InProcess) -> str:
+    return (cli.project / "a").read_text()
+
+
+def test_undo_takes_back_what_was_changed_since_the_last_step_before_it_goes_on(three: InProcess) -> None:
+    three.ok("restore", "2")
+    (three.project / "a").write_text("9")
+    for expected in "21":
+        three.ok("undo")
+        assert a(three) == expected
+    three.fails(12, "undo")
+    (three.project / "a").write_text("8")
+    three.ok("undo")
+    assert a(three) == "1"
+
+
+def test_undo_goes_on_although_something_of_where_we_stand_cannot_be_restored(three: InProcess) -> None:
+    (three.project / "b").write_text("b")
+    three.save()
+    (three.project / "a").write_text("5")
+    three.save()
+    (three.project / "b").unlink()
+    (three.project / "b").mkdir()
+    (three.project / "b/.git").mkdir()
+    for expected, code in (("5", 3), ("3", 3), ("2", 0), ("1", 0)):
+        assert three.run("undo").code == code
+        assert a(three) == expected
+
+
+def test_a_save_that_finds_nothing_new_leaves_the_way_forward_open(three: InProcess) -> None:
+    three.ok("restore", "3")
+    three.save()
+    three.ok("redo")
+    assert a(three) == "3"
+    three.ok("undo-restore")
+    assert a(three) == "1"
+    three.save()
+    three.ok("redo")
+    assert a(three) == "3"
+    three.ok("restore", "2")
+    (three.project / "a").write_text("new")
+    three.save()
+    three.fails(12, "redo")
+
+
+def test_after_a_collection_a_step_is_taken_back_as_exactly_as_before_it(cli: InProcess) -> None:
+    project = cli.project
+    (project / ".gitignore").write_text("*.log\n")
+    (project / "x.log").write_text("ignored")
+    cli.init()
+    (project / "x.log").unlink()
+    (project / "a").write_text("2")
+    cli.save()
+    cli.save("one more")
+    before = tree_state(project)
+    cli.ok("restore", "3")
+    assert (project / "x.log").exists()
+    cli.ok("gc", "--keep", "1")
+    cli.ok("undo-restore")
+    assert tree_state(project) == before
+
+
+def test_redo_leads_to_what_undo_restore_had_left_ignored_files_too(cli: InProcess) -> None:
+    project = cli.project
+    (project / ".gitignore").write_text("*.log\n")
+    (project / "a").write_text("1")
+    cli.init()
+    (project / "a").write_text("2")
+    (project / "x.log").write_text("ignored")
+    cli.ok("restore", "last")
+    (project / "x.log").unlink()
+    left = tree_state(project)
+    cli.ok("undo-restore")
+    assert (project / "x.log").exists()
+    cli.ok("redo")
+    assert tree_state(project) == left
+
+
+def test_a_step_whose_backup_was_collected_is_no_step_to_take_back(three: InProcess) -> None:
+    for number in range(24):
+        three.ok("restore", three.names()[number % 2])
+    three.ok("gc", "--keep", "1")
+    for _ in range(20):
+        three.ok("undo-restore")
+    for more in ((), ("--dry-run",)):
+        assert "no restore to take back" in three.fails(12, "undo-restore", *more)
+
+
+# a conversation that cannot be had back
+
+def test_redo_goes_on_without_a_fork_that_is_gone_for_good(scene: Scene) -> None:
+    scene.write(a="3")
+    scene.cli.ok("undo")
+    scene.cli.ok("undo-restore")
+    scene.cli.ok("restore", scene.first)
+    scene.cli.ok("undo-restore")
+    shutil.rmtree(scene.cli.state / "trash")
+    said = scene.cli.run("redo")
+    assert said.code == 3 and "not in the trash any more" in said.err
+    assert scene.read("a") == "1" and scene.forks() == []
+    scene.cli.ok("undo-restore")
+    assert scene.read("a") == "3"
+
+
+def test_a_step_about_a_fork_alone_that_is_gone_for_good_is_used_up(scene: Scene) -> None:
+    scene.cli.ok("restore", scene.first, "--code-only")
+    scene.cli.ok("restore", scene.first, "--context-only")
+    scene.cli.ok("undo-restore")
+    shutil.rmtree(scene.cli.state / "trash")
+    assert scene.cli.run("redo").code == 3
+    scene.cli.ok("undo-restore")
+    assert scene.read("a") == "2"
+
+
+def test_without_its_backup_a_conversation_stays_as_it_is_and_the_code_is_taken_back(scene: Scene) -> None:
+    scene.cli.ok("restore", scene.first, "--in-place")
+    cut = scene.path.read_bytes()
+    shutil.rmtree(scene.cli.state / "transcript-backup")
+    said = scene.cli.run("undo-restore")
+    assert said.code == 3 and "its backup is gone" in said.err
+    assert scene.read("a") == "2" and scene.path.read_bytes() == cut
+    assert "interrupted" not in scene.cli.ok("status").out
+    scene.cli.ok("redo")
+    assert scene.read("a") == "1" and scene.path.read_bytes() == cut
+
+
+def test_a_conversation_that_cannot_be_put_back_is_told_and_tried_again(
+        scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rewind.checkpoint import take_back
+
+    before = scene.path.read_bytes()
+    scene.cli.ok("restore", scene.first, "--in-place")
+
+    def refused(*args: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(take_back, "put_back", refused)
+        assert "not the conversation: Permission denied" in scene.cli.fails(3, "undo-restore")
+    assert scene.read("a") == "2" and "interrupted" not in scene.cli.ok("status").out
+    scene.cli.ok("undo-restore")
+    assert scene.path.read_bytes() == before and scene.lost() == []
