@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any, Optional
 
@@ -247,3 +248,33 @@ def test_a_checkpoint_that_was_made_late_is_not_called_exact(scene: Scene) -> No
     name = prompt(scene, "two", late=True)
     found = code(scene)
     assert found is None or found == (name, False)
+
+
+# no checkpoint of the conversation itself
+
+def dated(scene: Scene, year: str) -> None:
+    text = scene.path.read_text()
+    scene.path.write_text(re.sub(r'("timestamp": ?")\d{4}', rf"\g<1>{year}", text))
+
+
+@pytest.mark.parametrize("agent", ["claude", "droid"])
+def test_before_all_of_its_own_the_last_one_by_the_clock_is_near(cli: InProcess, agent: str) -> None:
+    scene = Scene(cli, agent)
+    first = scene.records()[-1].name  # `init`, before anything was said
+    scene.say("one", "two")
+    dated(scene, "2001")
+    assert code(scene, 2) is None
+    dated(scene, "2099")
+    assert code(scene, 2) == (first, False)
+
+
+def test_one_that_was_imported_or_is_a_backup_is_not_near(scene: Scene) -> None:
+    first = scene.records()[-1]
+    scene.say("one", "two")
+    dated(scene, "2099")
+    scene.write(a="1")
+    scene.save()
+    scene.cli.ok("restore", first.name, "--code-only")
+    backup = scene.records()[0]
+    assert backup.kind == "backup"
+    assert code(scene, 2) != (backup.name, False)

@@ -174,6 +174,15 @@ def test_a_session_whose_parent_is_gone_stands_at_the_top_and_says_whose_it_was(
     assert family.cli.json("forks", "list")["forks"][0]["parentSessionId"] == sid("a")
 
 
+def test_a_session_is_no_fork_of_what_was_forked_from_a_fork_of_it_that_is_deleted(family: Family) -> None:
+    original = family.put("a", family.claude("a", "one", "two", "three", "four")).stem
+    middle = family.cli.json("back", "1", "--session", original)["fork"]["session_id"]
+    last = family.cli.json("back", "1", "--session", middle)["fork"]["session_id"]
+    family.cli.ok("forks", "delete", middle)
+    infos = family.infos()
+    assert infos[original].parent is None and infos[last].parent == middle
+
+
 def test_a_fork_of_a_fork_is_shown_below_it(family: Family) -> None:
     family.put("a", family.claude("a", "one", "two", "three"))
     first = family.cli.json("back")["fork"]["session_id"]

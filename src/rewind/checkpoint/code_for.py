@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rewind.agents.profile import pick
 from rewind.checkpoint.branches import Branches
+from rewind.checkpoint.record import is_timestamp, timestamp
 from rewind.transcript.chain import Tail
 from rewind.transcript.cursor import place_in
 from rewind.transcript.entries import entry_of
@@ -42,7 +43,8 @@ def code_at_prompt(state: State, session: SessionFile, boundary: int) -> CodeAt 
             near = _last_before(file, session.profile, boundary, [r for r in records if session_of(r) == id])
             if near:
                 return CodeAt(near, False)
-    return None
+        earlier = _made_before(file, session.profile, boundary, records)
+    return CodeAt(earlier, False) if earlier else None
 
 
 def family(state: State, session_id: str) -> list[str]:
@@ -97,6 +99,16 @@ def _last_before(file: BinaryIO, profile: Profile, boundary: int, records: list[
         if place is not None and place <= boundary and is_on_branch(file, profile, boundary, place):
             return record
     return None
+
+
+def _made_before(file: BinaryIO, profile: Profile, boundary: int, records: list[Record]) -> Record | None:
+    """The newest by the clock, of whatever session or of none: the first one is older than them all."""
+    event = next(events_forward(file, boundary), None)
+    stamp = pick(event.data, profile.lines["timestamp"]) if event and profile.lines.get("timestamp") else None
+    if not isinstance(stamp, str) or not is_timestamp(stamp):
+        return None
+    return next((r for r in reversed(records)
+                 if not r.data.get("imported") and r.created <= timestamp(stamp)), None)
 
 
 def is_on_branch(file: BinaryIO, profile: Profile, boundary: int, place: int) -> bool:

@@ -81,7 +81,7 @@ def session_infos(state: State) -> list[SessionInfo]:
         info.running, info.busy = life.of(info.file)
         info.rests = info.file.modified < resting_since
         info.put_aside = aside.get(info.session_id, "")
-    _set_parents(infos)
+    _set_parents(infos, {id: branch["parentSessionId"] for id, branch in branches.items()})
     return infos
 
 
@@ -135,7 +135,8 @@ def _summary(state: State, file: SessionFile) -> dict[str, Any]:
     return summary
 
 
-def _set_parents(infos: list[SessionInfo]) -> None:
+def _set_parents(infos: list[SessionInfo], noted: dict[str, str | None]) -> None:
+    """`noted` are the parents of all branches that Rewind made, those in the trash too."""
     by_id = {info.session_id: info for info in infos}
     holders: dict[str, list[SessionInfo]] = {}  # turn -> the sessions that have it
     for info in infos:
@@ -145,7 +146,7 @@ def _set_parents(infos: list[SessionInfo]) -> None:
         branch = info.branch or {}
         info.parent = branch.get("parentSessionId") or info.native_parent
         info.rewind_from_turn = branch.get("rewindFromTurn")
-    told = {info.session_id: info.parent for info in infos}
+    told = {**noted, **{info.session_id: info.parent for info in infos}}
     for info in infos:
         if info.parent is None and info.turns:
             info.parent = _parent_among(info, holders, told)
