@@ -287,6 +287,14 @@ class Controller:
             raise NothingToRedo()
         return redo[-1]
 
+    def foretell(self, *, forward: bool) -> list[str]:
+        """What `redo`, or `undo-restore`, would do about the conversation."""
+        from rewind.checkpoint.take_back import foretold
+
+        history = self.state.history()
+        step = (history.redo[-1].get("chat") or {}) if forward else history.entries[-1]
+        return foretold(self.state, step, forward=forward)
+
     def plan_undo_restore(self) -> RestorePlan | None:
         """None when only the conversation would move."""
         from rewind.checkpoint import restore as going_back
@@ -419,12 +427,13 @@ class Controller:
 
         return mark_turn(self.state, self.session_file(session_id), turn, name)
 
-    def rename_fork(self, text: str, name: str) -> SessionInfo:
+    def rename_fork(self, text: str, name: str, *, dry_run: bool = False) -> SessionInfo:
         from rewind.checkpoint import forks
 
-        info = self.session(text)
-        with self.state.locked("forks"):
-            forks.rename(self.state, info, name)
+        info, name = self.session(text), forks.checked_name(name)
+        if not dry_run:
+            with self.state.locked("forks"):
+                forks.rename(self.state, info, name)
         return info
 
     def promote_fork(self, text: str) -> SessionInfo:
@@ -436,16 +445,17 @@ class Controller:
             forks.promote(self.state, info, parents[0] if parents else None)
         return info
 
-    def delete_forks(self, texts: list[str]) -> list[SessionInfo]:
+    def delete_forks(self, texts: list[str], *, dry_run: bool = False) -> list[SessionInfo]:
         """To the trash. All of them are looked at before the first one is moved."""
         from rewind.checkpoint import forks
 
         infos = self._sessions_named(texts)
-        with self.state.locked("forks"):
-            for info in infos:
-                forks.check_deletable(self.state, info)
-            for info in infos:
-                forks.delete(self.state, info)
+        for info in infos:
+            forks.check_deletable(self.state, info)
+        if not dry_run:
+            with self.state.locked("forks"):
+                for info in infos:
+                    forks.delete(self.state, info)
         return infos
 
     def undelete_fork(self, text: str) -> str:

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from chat_scene import Scene
+from chat_scene import Scene, client_is_running
 from cli import conftest as in_process
 from cli.conftest import InProcess
 from rewind_cli import tree_state
@@ -175,3 +175,59 @@ def test_a_conversation_that_cannot_be_put_back_is_told_and_tried_again(
     assert scene.read("a") == "2" and "interrupted" not in scene.cli.ok("status").out
     scene.cli.ok("undo-restore")
     assert scene.path.read_bytes() == before and scene.lost() == []
+
+
+# what is said
+
+def test_a_dry_run_of_a_way_back_or_forward_tells_of_the_conversation_too(scene: Scene) -> None:
+    scene.cli.ok("restore", scene.first)
+    fork = scene.forks()[0].stem
+    assert f"Would move the fork to the trash: {fork}" in scene.cli.ok("undo-restore", "--dry-run").out
+    scene.cli.ok("undo-restore")
+    assert f"Would bring the fork back: {fork}" in scene.cli.ok("redo", "--dry-run").out
+    scene.cli.ok("redo")
+    with open(scene.forks()[0], "ab") as file:
+        file.write(b"\n".join(scene.talk.lines) + b"\n")
+    assert "Would keep the fork" in scene.cli.ok("undo-restore", "--dry-run").out
+    scene.cli.ok("restore", scene.first, "--in-place")
+    assert scene.cli.json("undo-restore", "--dry-run")["notes"] == [
+        f"Would put the backup in the transcript's place: {scene.path}"]
+    shutil.rmtree(scene.cli.state / "transcript-backup")
+    assert "its backup is gone" in scene.cli.json("undo-restore", "--dry-run")["notes"][0]
+
+
+def test_a_step_about_the_conversation_alone_has_no_checkpoint_in_its_dry_run_either(scene: Scene) -> None:
+    scene.cli.ok("back", "1")
+    assert scene.cli.json("undo-restore", "--dry-run")["checkpoint"] is None
+    assert scene.cli.json("undo-restore")["checkpoint"] is None
+
+
+def test_a_way_forward_is_named_only_where_there_is_one(scene: Scene) -> None:
+    fork = scene.cli.json("back", "1")["fork"]["session_id"]
+    scene.cli.ok("forks", "delete", fork)
+    assert "rewind redo" not in scene.cli.ok("undo-restore").err
+    scene.cli.fails(12, "redo")
+    scene.cli.ok("restore", scene.first)
+    assert "`rewind redo` takes this back" in scene.cli.ok("undo-restore").err
+
+
+def test_an_open_session_is_told_and_refused_without_options_that_do_not_exist(scene: Scene) -> None:
+    scene.cli.ok("restore", scene.first, "--in-place")
+    client_is_running(scene.cli.home, scene.session)
+    [_, refused] = scene.cli.json("undo-restore", "--dry-run")["notes"]
+    assert refused.startswith("It is refused without --force: ")
+    said = scene.cli.run("undo-restore")
+    assert said.code == 13 and "--in-place" not in said.err
+
+
+@pytest.mark.parametrize("args, code", [(["delete", "ORIGINAL"], 1), (["rename", "FORK", " "], 1)])
+def test_a_dry_run_refuses_what_the_run_refuses(scene: Scene, args: list[str], code: int) -> None:
+    fork = scene.cli.json("back", "1")["fork"]["session_id"]
+    args = [{"ORIGINAL": scene.session, "FORK": fork}.get(arg, arg) for arg in args]
+    assert scene.cli.fails(code, "forks", *args, "--dry-run") == scene.cli.fails(code, "forks", *args)
+
+
+def test_a_fork_that_is_named_twice_is_counted_once(scene: Scene) -> None:
+    fork = scene.cli.json("back", "1")["fork"]["session_id"]
+    for more in (("--dry-run",), ()):
+        assert scene.cli.json("forks", "delete", fork, fork, *more)["sessions"] == [fork]

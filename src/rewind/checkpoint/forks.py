@@ -29,12 +29,16 @@ class NotMadeByRewind(RewindError):
     hint = "Use the agent itself to delete a session of its own."
 
 
-def rename(state: State, info: SessionInfo, name: str) -> None:
-    """Rewind's own name for it; the transcript is not touched."""
+def checked_name(name: str) -> str:
     name = " ".join(name.split())
     if not name or len(name) > _LONGEST_NAME:
         raise RewindError(f"A name has 1 to {_LONGEST_NAME} characters.", hint="Choose another one.")
-    Branches(state).change(info.session_id, _about(info, {"name": name}))
+    return name
+
+
+def rename(state: State, info: SessionInfo, name: str) -> None:
+    """Rewind's own name for it; the transcript is not touched."""
+    Branches(state).change(info.session_id, _about(info, {"name": checked_name(name)}))
 
 
 def promote(state: State, info: SessionInfo, parent: SessionInfo | None) -> None:

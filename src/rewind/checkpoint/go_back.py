@@ -290,7 +290,9 @@ def undo_restore(state: State, *, force: bool, progress: Progress | None) -> Res
     if entries:
         check_take_back(state, entries[-1], force)
     result = going_back.undo_restore(state, force=force, progress=progress, chat=chat)
-    return _told(result or Restored(None, RestorePlan("")), taken)
+    result = _told(result or Restored(None, RestorePlan("")), taken)
+    result.can_redo = bool(state.history().redo)
+    return result
 
 
 def redo(state: State, target: dict[str, Any], *, force: bool, progress: Progress | None) -> Restored:

@@ -71,6 +71,7 @@ class Restored:
         self.chat: Done | None = None
         self.notes: list[str] = []
         self.lacks_chat = False  # it was wanted, and could not be had
+        self.can_redo = False  # a step was taken back, and `redo` takes it again
         self.remaining: list[tuple[bytes, str]] = []
 
     @property

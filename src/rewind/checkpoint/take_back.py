@@ -83,6 +83,28 @@ def go_forward(state: State, forward: dict[str, Any], note: Note) -> TakenBack:
     return result
 
 
+def foretold(state: State, step: dict[str, Any], *, forward: bool) -> list[str]:
+    """What `take_back` or `go_forward` would do about the conversation, in words."""
+    fork, rewritten = step.get("fork"), step.get("transcript_backup") or step.get("transcript")
+    found = []
+    if isinstance(fork, dict) and forward:
+        found.append(f"Would bring the fork back: {fork.get('sessionId')}" if _can_return(state, fork)
+                     else f"The fork is not in the trash any more, so it stays away: {fork.get('sessionId')}")
+    elif isinstance(fork, dict) and os.path.lexists(str(fork.get("path"))):
+        found.append(("Would keep the fork, for it was continued: " if was_continued(state, fork) else
+                      "Would move the fork to the trash: ") + str(fork.get("sessionId")))
+    if isinstance(rewritten, dict) and rewritten.get("path"):
+        backup = rewritten.get("backup")
+        gone = backup and not os.path.lexists(backup)
+        found.append(f"The conversation stays as it is, for its backup is gone: {backup}" if gone
+                     else f"Would put the backup in the transcript's place: {rewritten['path']}")
+    try:
+        check_take_back(state, step, force=False)
+    except SessionInUse as error:
+        found.append(f"It is refused without --force: {error.fields['reason']}")
+    return found
+
+
 def fork_of(entry: dict[str, Any]) -> str:
     """The session that a step made; none if it was killed before that was there."""
     fork = entry.get("fork")
@@ -113,7 +135,8 @@ def check_take_back(state: State, entry: dict[str, Any], force: bool) -> None:
     reason = why_open(profile, session, path, recorded)
     # Its age alone says nothing if it is as we left it.
     if reason and (is_open(profile, session, recorded) or not _is_as_made(path, rewritten.get("made"))):
-        raise SessionInUse(reason=reason)
+        raise SessionInUse(reason=reason, hint="Close it first. With --force its whole history may be lost"
+                                               " when that client goes on.")
 
 
 def _is_as_made(path: str, made: object) -> bool:

@@ -98,7 +98,7 @@ def _facts(info: SessionInfo, resume: str) -> list[tuple[str, str]]:
 
 def _rename(args: argparse.Namespace, controller: Controller) -> int:
     text, name = args.names
-    info = controller.session(text) if args.dry_run else controller.rename_fork(text, name)
+    info = controller.rename_fork(text, name, dry_run=args.dry_run)
     return _said(args, [info], f"{'Would rename' if args.dry_run else 'Renamed'} {info.session_id}")
 
 
@@ -109,10 +109,7 @@ def _promote(args: argparse.Namespace, controller: Controller) -> int:
 
 
 def _delete(args: argparse.Namespace, controller: Controller) -> int:
-    if args.dry_run:
-        infos = [controller.session(text) for text in args.names]
-    else:
-        infos = controller.delete_forks(args.names)
+    infos = controller.delete_forks(args.names, dry_run=args.dry_run)
     what = f"{'Would move' if args.dry_run else 'Moved'} {plural(len(infos), 'fork')} to the trash:"
     code = _said(args, infos, what + "\n" + "\n".join(f"  {info.session_id}" for info in infos))
     if not args.json and not args.dry_run:

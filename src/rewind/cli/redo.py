@@ -19,7 +19,7 @@ __all__ = ["arguments", "run"]
 def run(args: argparse.Namespace) -> int:
     controller = open_controller(args)
     if args.dry_run:
-        return show_plan(controller.plan_redo(), args.json)
+        return show_plan(controller.plan_redo(), args.json, notes=controller.foretell(forward=True))
     with ProgressLine() as progress:
         restored = controller.redo(force=args.force, progress=progress)
     return show_restored(restored, args.json,

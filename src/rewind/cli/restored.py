@@ -12,6 +12,7 @@ from rewind.errors import DONE, PARTIAL
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
     from typing import Any
 
     from rewind.checkpoint.chat import Done
@@ -53,14 +54,18 @@ def plan_json(plan: RestorePlan, **more: object) -> dict[str, Any]:
         "changedSince": [path_json(p) for p in plan.foreign], "fork": None, **more}
 
 
-def show_plan(plan: RestorePlan | None, as_json: bool, **more: object) -> int:
-    """None: the code stays as it is, only the conversation would move."""
+def show_plan(plan: RestorePlan | None, as_json: bool, notes: Sequence[str] = (), **more: object) -> int:
+    """None: the code stays as it is, only the conversation would move. `notes` tell how it would."""
     if as_json:
-        print_json({**plan_json(plan or RestorePlan(""), dryRun=True, remaining=[]), **more})
-    elif plan is None:
+        shown_plan = plan_json(plan or RestorePlan(""), dryRun=True, remaining=[], notes=list(notes))
+        print_json({**shown_plan, "checkpoint": plan.checkpoint if plan else None, **more})
+        return DONE
+    if plan is None:
         print("The code stays as it is; only the conversation would move.")
     else:
         print_plan(plan)
+    for text in notes:
+        print(text)
     return DONE
 
 
@@ -108,7 +113,7 @@ def show_restored(restored: Restored, as_json: bool, way_back: str = "undo-resto
     tell_chat(chat)
     for text in restored.notes:
         note(text)
-    if restored.backup or chat or record is None:
+    if way_back and (restored.backup or chat or record is None):
         note(f"`rewind {way_back}` takes this back.")
     return DONE if restored.complete else PARTIAL
 

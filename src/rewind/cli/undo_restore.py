@@ -22,8 +22,8 @@ __all__ = ["arguments", "run"]
 def run(args: argparse.Namespace) -> int:
     controller = open_controller(args)
     if args.dry_run:
-        return show_plan(controller.plan_undo_restore(), args.json)
+        return show_plan(controller.plan_undo_restore(), args.json, notes=controller.foretell(forward=False))
     with ProgressLine() as progress:
         restored = controller.undo_restore(force=args.force, progress=progress)
-    return show_restored(restored, args.json, way_back="redo",
+    return show_restored(restored, args.json, way_back="redo" if restored.can_redo else "",
                          alone="The last step is taken back; it was about the conversation only.")

@@ -126,24 +126,28 @@ async def undo(app: RewindApp) -> bool:
 
 
 async def redo(app: RewindApp) -> bool:
-    return await _step(app, "Redo", lambda c, p: c.plan_redo(), lambda c, p, f: c.redo(force=f, progress=p))
+    return await _step(app, "Redo", lambda c, p: c.plan_redo(), lambda c, p, f: c.redo(force=f, progress=p),
+                       lambda c: c.foretell(forward=True))
 
 
 async def take_back(app: RewindApp) -> bool:
     return await _step(app, "Take back the last step", lambda c, p: c.plan_undo_restore(),
-                       lambda c, p, f: c.undo_restore(force=f, progress=p), way_back="r goes forward again.")
+                       lambda c, p, f: c.undo_restore(force=f, progress=p),
+                       lambda c: c.foretell(forward=False), taking_back=True)
 
 
 async def _step(app: RewindApp, title: str, plan: Work, work: Forceful,
-                way_back: str = "U takes this back.") -> bool:
-    found = await do(app, "Working out the plan…", lambda c, p: (plan(c, p),))
-    if found is None or not await app.push_screen_wait(Confirm(title, _plan_lines(found[0]), title)):
+                notes: Callable[[Controller], list[str]] = lambda c: [], taking_back: bool = False) -> bool:
+    found = await do(app, "Working out the plan…", lambda c, p: (plan(c, p), notes(c)))
+    if found is None or not await app.push_screen_wait(
+            Confirm(title, [*_plan_lines(found[0]), *about_notes(found[1])], title)):
         return False
     done: Restored | None = await insist(app, f"{title}…", work)
     if done is None:
         return False
     lines = about_files(done) if done.record else [Text("Only the conversation moved.")]
-    await app.push_screen_wait(Outcome("Done", [*lines, *about_notes(done.notes), Text(way_back, "dim")]))
+    way_on = "U takes this back." if not taking_back else "r goes forward again." if done.can_redo else ""
+    await app.push_screen_wait(Outcome("Done", [*lines, *about_notes(done.notes), Text(way_on, "dim")]))
     return True
 
 
