@@ -210,6 +210,33 @@ def test_no_permission_costs_a_checkpoint_and_nothing_else(user: Rewind, locked:
         folder.chmod(0o700)
 
 
+def test_a_state_that_cannot_be_written_is_logged_in_the_home_and_told_at_the_start(user: Rewind) -> None:
+    (user.project / "a").write_text("a")
+    chown_all(user.project)
+    user.init()
+    entry_file = Path(user.command[-1]).parent.parent / "src" / "rewind" / "hooks" / "entry.py"
+    folders = [user.state, *(path for path in user.state.rglob("*") if path.is_dir())]
+    for folder in folders:
+        folder.chmod(0o500)
+    outs = []
+    try:
+        for action in ("user-prompt-submit", "stop", "session-start"):
+            done = subprocess.run([*user.command[:-1], str(entry_file), action], cwd=user.project, timeout=60,
+                                  env={**user.env, "CLAUDECODE": "1"}, capture_output=True,
+                                  input=json.dumps(payload(user)).encode())
+            assert (done.returncode, done.stderr) == (0, b"")
+            outs.append(done.stdout)
+    finally:
+        for folder in folders:
+            folder.chmod(0o700)
+    log = (user.home / ".rewind" / "rewind.log").read_text()
+    assert len(log.splitlines()) == 3 and log.count(str(user.project)) >= 3 and "Permission denied" in log
+    assert outs[:2] == [b"", b""] and len(outs[2].splitlines()) == 1
+    said = json.loads(outs[2])
+    assert list(said) == ["systemMessage"] and "Permission denied" in said["systemMessage"]
+    assert "cannot write its state" in said["systemMessage"] and "rewind doctor" in said["systemMessage"]
+
+
 def test_a_file_that_may_not_be_read_is_left_out(user: Rewind) -> None:
     (user.project / "secret").write_text("x")
     (user.project / "a").write_text("a")
@@ -254,6 +281,11 @@ def test_a_full_disk_costs_a_checkpoint_and_nothing_else(small_disk: Path, tmp_p
             pass
     results = everything_happens(rewind)
     assert all((r.code, r.err) == (0, "") and "Traceback" not in r.out for r in results)
+    start, *others = results
+    assert all(not r.out for r in others)
+    if which == "project":
+        assert "No space left" in json.loads(start.out)["systemMessage"]
+        assert "No space left" in (home / ".rewind" / "rewind.log").read_text()
     (small_disk / "filler").unlink()
     assert rewind.json("validate", "--deep")["ok"] is True
     assert silent(fire(rewind, "stop", payload(rewind)))

@@ -8,7 +8,7 @@ import time
 from rewind.agents.registry import is_under_root
 from rewind.checkpoint.save import save
 from rewind.checkpoint.state import State
-from rewind.hooks.log import write_log
+from rewind.hooks.log import log_for
 from rewind.hooks.pins import pin
 from rewind.hooks.state import HookState
 from rewind.transcript.find import SessionFile
@@ -42,7 +42,7 @@ def make_checkpoint(event: HookEvent, project: Project, decision: Decision, fres
     finally:
         state.close()
     # A first look at a tree, or at a huge one, may take longer than an agent waits.
-    in_time(work, project.state)
+    in_time(work, project)
     return True
 
 
@@ -97,11 +97,11 @@ def has_checkpoint(project: Project, session: str) -> bool:
         state.close()
 
 
-def in_time(work: Callable[[], None], log: str, patience: float = _PATIENCE) -> None:
+def in_time(work: Callable[[], None], project: Project, patience: float = _PATIENCE) -> None:
     """Do it in a child, and wait only so long. A client kills the hook it started, not this one."""
     pid = os.fork()
     if pid == 0:
-        _as_child(work, log)
+        _as_child(work, project)
     until = time.monotonic() + patience
     pause = 0.001
     while time.monotonic() < until:
@@ -114,7 +114,7 @@ def in_time(work: Callable[[], None], log: str, patience: float = _PATIENCE) -> 
         pause = min(pause * 2, 0.05)
 
 
-def _as_child(work: Callable[[], None], log: str) -> None:
+def _as_child(work: Callable[[], None], project: Project) -> None:
     code = 1
     try:
         os.setsid()
@@ -124,6 +124,6 @@ def _as_child(work: Callable[[], None], log: str) -> None:
         work()
         code = 0
     except BaseException as error:
-        write_log(log, f"checkpoint: {type(error).__name__}: {error}")
+        log_for(project, f"checkpoint: {type(error).__name__}: {error}")
     finally:
         os._exit(code)

@@ -13,7 +13,7 @@ from rewind.config.load import load_tier, load_usable
 from rewind.files import read_bounded
 from rewind.hooks.decide import decide
 from rewind.hooks.event import EDIT, PROMPT_TEXT, SHELL, read_event
-from rewind.hooks.log import now, write_log
+from rewind.hooks.log import log_for, now, write_log
 from rewind.hooks.state import HookState
 from rewind.paths import STORE_FILE, find_project, rewind_home
 
@@ -118,6 +118,7 @@ class _Hook:
         self.environ = environ
         self.state = HookState(project.path("hook-state.json"))
         self._is_news = False
+        self._keeps_count = True  # of failures, from one event to the next
 
     def run(self) -> Outcome:
         blocked = self._guard()
@@ -128,9 +129,9 @@ class _Hook:
         except Exception as error:
             # Whatever it is, the agent's turn goes on: a line in the log, and the count for SessionStart.
             message = f"{type(error).__name__}: {error}"
-            write_log(self.project.state, f"{self.event.name}: {message}")
+            log_for(self.project, f"{self.event.name}: {message}")
             self.state.note_error(now(), self.event.name, message)
-            self.state.save()
+            self._keeps_count = self.state.save()
             return self._greeting()
 
     def _guard(self) -> str:
@@ -147,7 +148,7 @@ class _Hook:
                 return guard_command(event.command, event.cwd, places, os.path.expanduser("~"))
             return next(filter(None, (guard_file(path, event.cwd, places) for path in event.files())), "")
         except Exception as error:
-            write_log(self.project.state, f"guard: {type(error).__name__}: {error}")
+            log_for(self.project, f"guard: {type(error).__name__}: {error}")
             return ""
 
     def _may_be_ours(self, path: str) -> bool:
@@ -206,7 +207,7 @@ class _Hook:
             try:
                 add_variables(env_file, self.event, self.project.root, self.environ)
             except OSError as error:
-                write_log(self.project.state, f"env file: {error}")
+                log_for(self.project, f"env file: {error}")
 
     def _is_known_session(self) -> bool:
         event = self.event
@@ -247,8 +248,12 @@ class _Hook:
         if self.event.name != "SessionStart":
             return Outcome()
         said: dict[str, Any] = {}
-        if self.state.failures >= _TOO_OFTEN:
-            last = self.state.errors[-1]["message"] if self.state.errors else "see rewind.log"
+        last = self.state.errors[-1].get("message") if self.state.errors else "see rewind.log"
+        if not self._keeps_count:
+            # No count says how often: this event has failed, and the next ones will.
+            said["systemMessage"] = (f"Rewind cannot write its state, so it makes no checkpoints here ({last})."
+                                     " Run `rewind doctor`.")
+        elif self.state.failures >= _TOO_OFTEN:
             said["systemMessage"] = (f"Rewind could not make its last {self.state.failures} checkpoints"
                                      f" ({last}). Run `rewind doctor`.")
         if self.settings.get("hooks.sessionStartContext"):

@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.paths import Project
+
 _MAX_BYTES = 1 << 20
 
 
@@ -12,7 +16,13 @@ def now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-def write_log(folder: str, text: str) -> None:
+def log_for(project: Project, text: str) -> None:
+    """In the project's own log; where its state cannot be written, in the one for all."""
+    if not write_log(project.state, text):
+        write_log(project.home, f"{text} (in {project.root})")
+
+
+def write_log(folder: str, text: str) -> bool:
     """Append a line; a log that has grown long makes room for a new one, and the old one is kept."""
     path = os.path.join(folder, "rewind.log")
     line = f"{now()} {os.getpid()} {' '.join(text.split())[:1000]}\n".encode("utf-8", "backslashreplace")
@@ -24,8 +34,8 @@ def write_log(folder: str, text: str) -> None:
         try:
             if os.fstat(fd).st_size > _MAX_BYTES:
                 os.replace(path, path + ".1")
-            os.write(fd, line)
+            return os.write(fd, line) == len(line)
         finally:
             os.close(fd)
     except OSError:
-        pass  # a full disk, no permission: the agent's turn goes on
+        return False  # a full disk, no permission: the agent's turn goes on

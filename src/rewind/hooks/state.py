@@ -47,15 +47,16 @@ class HookState:
         errors = data.get("errors")
         self.errors = [e for e in errors if isinstance(e, dict)] if isinstance(errors, list) else []
 
-    def save(self) -> None:
+    def save(self) -> bool:
         data = {"format": FORMAT, "lastCheckpoint": self.last_checkpoint, "failures": self.failures,
                 "prompt": self.prompt, "seen": self.seen[-_MOST_SEEN:],
                 "protected": self.protected[-_MOST_FILES:], "warned": self.warned[-_MOST_SEEN:],
                 "errors": self.errors[-_MOST_ERRORS:]}
         try:
             write_atomic(self.path, quickjson.dump_file(data), sync=False)
+            return True
         except OSError:
-            pass  # a full disk is reported by what matters, the checkpoint itself
+            return False  # a full disk is reported by what matters, the checkpoint itself
 
     def note_error(self, at: str, action: str, message: str) -> None:
         self.failures += 1
