@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
 
 from hook_scene import SESSION, entry_command
-from rewind_cli import Rewind, clean_env, tree_state
+from rewind.files import Lock
+from rewind_cli import CHECKOUT, Rewind, clean_env, tree_state
 
 MANY = 20
 
@@ -132,6 +134,63 @@ def test_an_event_that_is_told_twice_at_the_same_moment_makes_one_checkpoint(rew
         fields = {"prompt": "the same", "prompt_id": f"p{number}"}
         assert all_silent([Running(rewind, "user-prompt-submit", **fields) for _ in range(3)])
     assert len(rewind.names()) == 6
+
+
+def test_no_session_is_forgotten_when_several_prompt_at_the_same_moment(rewind: Rewind) -> None:
+    rewind.init()
+    ids = [f"s{number}" for number in range(6)]
+    for turn in range(5):
+        started = [Running(rewind, "user-prompt-submit", session_id=id, prompt="x", prompt_id=f"{turn} {id}")
+                   for id in ids]
+        assert all_silent(started)
+        assert running(rewind) == dict.fromkeys(ids, True), turn
+        assert all_silent([Running(rewind, "stop", session_id=id, prompt_id=f"{turn} {id}") for id in ids])
+        assert running(rewind) == dict.fromkeys(ids, False), turn
+
+
+def running(rewind: Rewind) -> dict[str, bool]:
+    latest = json.loads((rewind.state / "session.json").read_text())
+    return {session["session_id"]: session["running"] for session in (latest, *latest["recent"])}
+
+
+NOTE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from types import SimpleNamespace as Some
+from rewind.hooks.checkpoint import _is_first
+from rewind.hooks.session_file import SessionFile
+from rewind.paths import Project
+state, name = sys.argv[2:]
+event = Some(session=name, transcript="", profile=Some(name="claude"))
+sys.stdin.readline()
+for number in range(15):
+    SessionFile(state + "/session.json").turn(event, running=number % 2 == 0)
+    assert _is_first(Project("/", state, "/"), f"{name} {number}")
+"""
+
+
+def test_what_several_write_at_once_is_all_there(tmp_path: Path) -> None:
+    """The same files, by processes that do nothing else."""
+    command = [sys.executable, "-I", "-S", "-c", NOTE, str(CHECKOUT / "src"), str(tmp_path)]
+    writers = [subprocess.Popen([*command, f"s{number}"], stdin=subprocess.PIPE) for number in range(4)]
+    for writer in writers:
+        assert writer.stdin
+        writer.stdin.write(b"\n")
+        writer.stdin.close()
+    assert [writer.wait(60) for writer in writers] == [0] * 4
+    seen = json.loads((tmp_path / "hook-state.json").read_text())["seen"]
+    assert sorted(seen) == sorted(f"s{writer} {number}" for writer in range(4) for number in range(15))
+    latest = json.loads((tmp_path / "session.json").read_text())
+    assert {session["session_id"]: session["running"] for session in (latest, *latest["recent"])} \
+        == {f"s{writer}": True for writer in range(4)}
+
+
+def test_a_hook_does_not_wait_long_for_who_holds_the_notes(rewind: Rewind) -> None:
+    rewind.init()
+    with Lock(str(rewind.state / "hooks.lock"), "test"):
+        assert all_silent([Running(rewind, "user-prompt-submit", prompt="x", prompt_id="p")])
+    assert len(rewind.names()) == 2
+    assert running(rewind) == {SESSION: True}
 
 
 def test_hooks_that_are_killed_leave_a_whole_store(rewind: Rewind) -> None:

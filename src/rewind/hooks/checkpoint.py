@@ -8,6 +8,7 @@ import time
 from rewind.agents.registry import is_under_root
 from rewind.checkpoint.save import save
 from rewind.checkpoint.state import State
+from rewind.hooks.in_turn import InTurn
 from rewind.hooks.log import log_for
 from rewind.hooks.pins import pin
 from rewind.hooks.state import HookState
@@ -49,15 +50,22 @@ def make_checkpoint(event: HookEvent, project: Project, decision: Decision, fres
 def _claim(state: State, event: HookEvent, fresh: list[str]) -> bool:
     """Told twice at the same moment, an event is handled once: under the lock only one is the first."""
     with state.locked("hook", _WAIT):
-        hooks, key = HookState(state.project.path("hook-state.json")), event.key()
-        if key and key in hooks.seen:
+        key = event.key()
+        if key and not _is_first(state.project, key):
             return False
-        if key:
-            hooks.seen.append(key)
-            hooks.save()
         if fresh:
             pin(state, fresh)
     return True
+
+
+def _is_first(project: Project, key: str) -> bool:
+    with InTurn(project.state):
+        hooks = HookState(project.path("hook-state.json"))
+        if key in hooks.seen:
+            return False
+        hooks.seen.append(key)
+        hooks.save()
+        return True
 
 
 class _Work:

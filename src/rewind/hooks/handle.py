@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rewind.config.load import Settings
     from rewind.hooks.decide import Decision
     from rewind.hooks.event import HookEvent
+    from rewind.hooks.in_turn import InTurn
     from rewind.paths import Project
 
 BLOCK = 93  # the shim makes 2 of it; Python itself exits with 2 for reasons of its own
@@ -98,13 +99,21 @@ def _unprotected(event: HookEvent, settings: Settings, home: str, environ: Mappi
         if project:
             return _Hook(event, project, settings, environ).run()
     if event.name == "PostToolUse" and event.tool_kind == EDIT:
-        state = HookState(os.path.join(home, "hook-state.json"))
-        if event.session not in state.warned:
-            state.warned.append(event.session)
-            if os.path.isdir(home):
-                state.save()
-            return Outcome(err=WARNING)
+        return Outcome(err=WARNING) if _is_first_warning(event, home) else Outcome()
     return Outcome()
+
+
+def _is_first_warning(event: HookEvent, home: str) -> bool:
+    from rewind.hooks.in_turn import InTurn
+
+    with InTurn(home):
+        state = HookState(os.path.join(home, "hook-state.json"))
+        if event.session in state.warned:
+            return False
+        state.warned.append(event.session)
+        if os.path.isdir(home):
+            state.save()
+        return True
 
 
 class _Hook:
@@ -117,7 +126,7 @@ class _Hook:
         self.settings = settings
         self.environ = environ
         self.state = HookState(project.path("hook-state.json"))
-        self._is_news = False
+        self._held: list[str] = []  # files of this edit that the newest checkpoint holds
         self._keeps_count = True  # of failures, from one event to the next
 
     def run(self) -> Outcome:
@@ -130,8 +139,11 @@ class _Hook:
             # Whatever it is, the agent's turn goes on: a line in the log, and the count for SessionStart.
             message = f"{type(error).__name__}: {error}"
             log_for(self.project, f"{self.event.name}: {message}")
-            self.state.note_error(now(), self.event.name, message)
-            self._keeps_count = self.state.save()
+            with self._in_turn():
+                self.state = HookState(self.state.path)
+                self.state.note_error(now(), self.event.name, message)
+                self.state.forget(self.event.key())  # told again, it is tried again
+                self._keeps_count = self.state.save()
             return self._greeting()
 
     def _guard(self) -> str:
@@ -165,8 +177,11 @@ class _Hook:
         fresh = self._unprotected_files(decision)
         if decision.checkpoint or fresh:
             self._checkpoint(decision, fresh)
-        elif self._is_news:
-            self.state.save()
+        elif self._held:
+            with self._in_turn():
+                self.state = HookState(self.state.path)
+                self._protect(self._held)
+                self.state.save()
         return self._greeting()
 
     def _checkpoint(self, decision: Decision, fresh: list[str]) -> None:
@@ -175,14 +190,22 @@ class _Hook:
         event = self.event
         if not make_checkpoint(event, self.project, decision, fresh):
             return  # another process was told the same, and was first
-        known = self.state.protected
-        self.state = state = HookState(self.state.path)  # others have written meanwhile
-        state.last_checkpoint = time.time()
-        state.protected += [path for path in (*known, *fresh) if path not in state.protected]
-        state.failures = 0
-        if event.name == "UserPromptSubmit":
-            state.prompt = event.prompt[:PROMPT_TEXT]
-        state.save()
+        with self._in_turn():
+            self.state = state = HookState(self.state.path)
+            state.last_checkpoint = time.time()
+            self._protect([*self._held, *fresh])
+            state.failures = 0
+            if event.name == "UserPromptSubmit":
+                state.prompt = event.prompt[:PROMPT_TEXT]
+            state.save()
+
+    def _in_turn(self) -> InTurn:
+        from rewind.hooks.in_turn import InTurn
+
+        return InTurn(self.project.state)
+
+    def _protect(self, paths: list[str]) -> None:
+        self.state.protected += [path for path in paths if path not in self.state.protected]
 
     def _note_session(self) -> None:
         event = self.event
@@ -238,9 +261,7 @@ class _Hook:
         found = not_captured(self.project, unknown)
         found += [path for path in unknown if path not in found
                   and os.lstat(inside + path).st_size > limit]
-        held = [path for path in unknown if path not in found]
-        self.state.protected += held  # the others once they are captured
-        self._is_news = bool(held)
+        self._held = [path for path in unknown if path not in found]  # the others once they are captured
         return found
 
     def _greeting(self) -> Outcome:
@@ -251,8 +272,8 @@ class _Hook:
         last = self.state.errors[-1].get("message") if self.state.errors else "see rewind.log"
         if not self._keeps_count:
             # No count says how often: this event has failed, and the next ones will.
-            said["systemMessage"] = (f"Rewind cannot write its state, so it makes no checkpoints here ({last})."
-                                     " Run `rewind doctor`.")
+            said["systemMessage"] = ("Rewind cannot write its state, so it makes no checkpoints here"
+                                     f" ({last}). Run `rewind doctor`.")
         elif self.state.failures >= _TOO_OFTEN:
             said["systemMessage"] = (f"Rewind could not make its last {self.state.failures} checkpoints"
                                      f" ({last}). Run `rewind doctor`.")

@@ -7,6 +7,7 @@ import os
 from rewind import quickjson
 from rewind.errors import RewindError
 from rewind.files import process_start, read_bounded, write_atomic
+from rewind.hooks.in_turn import InTurn
 from rewind.hooks.log import now
 
 TYPE_CHECKING = False
@@ -25,14 +26,15 @@ _SHELLS = ("sh", "bash", "dash", "zsh", "ash", "busybox", "fish", "env", "timeou
 class SessionFile:
     def __init__(self, path: str) -> None:
         self.path = path
-        self.data = self._load()
+        self.data: dict[str, Any] = {}
+        self._turn = InTurn(os.path.dirname(path))  # other sessions write it, too
 
-    def _load(self) -> dict[str, Any]:
+    def _load(self) -> None:
         try:
             data = quickjson.loads(read_bounded(self.path, _MAX_BYTES))
         except (OSError, ValueError, RecursionError, RewindError):
             data = None
-        return data if isinstance(data, dict) else {}
+        self.data = data if isinstance(data, dict) else {}
 
     def _save(self) -> None:
         write_atomic(self.path, quickjson.dump_file(self.data), sync=False)
@@ -40,22 +42,27 @@ class SessionFile:
     def begin(self, event: HookEvent, env_file: str, environ: Mapping[str, str]) -> None:
         """A session starts or goes on: it is the latest now; a turn is not running yet."""
         client = _client(event, environ)
-        self._become_latest(event, {"env_file": env_file, "client": client, "running": False,
-                                    "started": now(), "ended": None})
+        with self._turn:
+            self._load()
+            self._become_latest(event, {"env_file": env_file, "client": client, "running": False,
+                                        "started": now(), "ended": None})
 
     def turn(self, event: HookEvent, running: bool) -> None:
         """A turn begins or ends. The session may be new to us: Droid's start can go by unseen."""
-        if self.data.get("session_id") == event.session and self.data.get("running") == running:
-            return
-        self._become_latest(event, {"running": running, "ended": None})
+        with self._turn:
+            self._load()
+            if self.data.get("session_id") != event.session or self.data.get("running") != running:
+                self._become_latest(event, {"running": running, "ended": None})
 
     def end(self, event: HookEvent) -> None:
         """The client is gone: nobody has this session open any more."""
-        for entry in (self.data, *self._recent()):
-            if entry.get("session_id") == event.session:
-                entry.update({"client": None, "running": False, "ended": now()})
-        if self.data:
-            self._save()
+        with self._turn:
+            self._load()
+            for entry in (self.data, *self._recent()):
+                if entry.get("session_id") == event.session:
+                    entry.update({"client": None, "running": False, "ended": now()})
+            if self.data:
+                self._save()
 
     def _recent(self) -> list[dict[str, Any]]:
         recent = self.data.get("recent")

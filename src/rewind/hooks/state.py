@@ -18,7 +18,10 @@ _MOST_ERRORS = 10
 
 
 class HookState:
-    """Small, and never worth an error: what cannot be read begins anew, what cannot be written is lost."""
+    """Small, and never worth an error: what cannot be read begins anew, what cannot be written is lost.
+
+    Who changes it reads it anew and writes it within `InTurn`: other sessions have hooks, too.
+    """
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -57,6 +60,9 @@ class HookState:
             return True
         except OSError:
             return False  # a full disk is reported by what matters, the checkpoint itself
+
+    def forget(self, key: str) -> None:
+        self.seen = [seen for seen in self.seen if seen != key]
 
     def note_error(self, at: str, action: str, message: str) -> None:
         self.failures += 1
