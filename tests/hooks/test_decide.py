@@ -259,7 +259,8 @@ def test_a_turn_that_a_stop_hook_prolongs_is_saved_at_its_real_end(bare: Hooks) 
 ])
 def test_a_checkpoint_is_described_in_a_few_words(bare: Hooks, name: str, fields: dict[str, Any],
                                                   wanted: str) -> None:
-    found = decision(bare.event(name, **fields), bare, "aggressive", prompt="Fix it")
+    found = decision(bare.event(name, **fields), bare, "aggressive",
+                     prompts={bare.session: "Fix it", "another": "Break it"})
     assert found.checkpoint and found.description == wanted
 
 

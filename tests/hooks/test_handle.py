@@ -177,6 +177,35 @@ def test_what_is_remembered_of_events_stays_small(hooks: Hooks) -> None:
     assert (hooks.state / "hook-state.json").stat().st_size < 20_000
 
 
+def test_the_end_of_a_turn_carries_its_own_sessions_prompt(hooks: Hooks) -> None:
+    hooks.prompt("of this session")
+    hooks.prompt("of another", session_id="another")
+    hooks.stop()
+    assert hooks.last().description == "After: of this session"
+    hooks.stop(session_id="another")
+    assert hooks.last().description == "After: of another"
+    hooks.stop(session_id="one that never asked")
+    assert hooks.last().description == "Turn ended"
+
+
+def test_the_prompts_of_few_sessions_are_remembered(hooks: Hooks) -> None:
+    for number in range(25):
+        hooks.prompt(f"prompt {number}", session_id=f"s{number}")
+        hooks.prompt("again", session_id="s0")
+    kept = json.loads((hooks.state / "hook-state.json").read_text())["prompts"]
+    assert list(kept) == [*(f"s{number}" for number in range(6, 25)), "s0"]
+
+
+def test_a_state_that_knew_one_prompt_for_all_is_read(hooks: Hooks) -> None:
+    old = {"format": 1, "lastCheckpoint": hooks.clock, "failures": 4, "prompt": "of whom?", "seen": [],
+           "protected": ["a.txt"], "warned": [], "errors": [{"at": "", "action": "Stop", "message": "why"}]}
+    (hooks.state / "hook-state.json").write_text(json.dumps(old))
+    hooks.edit()
+    assert hooks.count() == 1, "held back, by what it says of the last checkpoint"
+    hooks.stop()
+    assert hooks.last().description == "Turn ended"
+
+
 # subagents
 
 def test_what_a_subagent_does_belongs_to_its_parent(bare: Hooks) -> None:
@@ -206,7 +235,8 @@ def test_a_manual_checkpoint_does_not_delay_the_next_prompt(hooks: Hooks) -> Non
 
 @pytest.mark.parametrize("content", ["", "[]", "{", "null", '{"format": 2}', "\0", "[" * 100_000,
                                      '{"format":1,"lastCheckpoint":"x","seen":7,"errors":[1],"failures":null}',
-                                     '{"format":1,"lastCheckpoint":1e999}', '{"format":1,"failures":true}'])
+                                     '{"format":1,"lastCheckpoint":1e999}', '{"format":1,"failures":true}',
+                                     '{"format":1,"prompts":[]}', '{"format":1,"prompts":{"a":1,"":[]}}'])
 def test_a_damaged_state_of_the_hooks_begins_anew(hooks: Hooks, content: str) -> None:
     (hooks.state / "hook-state.json").write_text(content)
     assert is_silent(hooks.prompt()) and is_silent(hooks.start()) and is_silent(hooks.edit("n.txt"))

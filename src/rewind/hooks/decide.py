@@ -78,7 +78,8 @@ def describe(event: HookEvent, state: HookState) -> str:
     if event.name == "UserPromptSubmit":
         return _short(f"{when}: {event.prompt}")
     if event.name == "Stop":
-        return _short(f"{when}: {state.prompt}" if state.prompt else "Turn ended")
+        prompt = state.prompts.get(event.session)
+        return _short(f"{when}: {prompt}" if prompt else "Turn ended")
     if event.tool_kind == SHELL:
         return _short(f"{when} running {event.command}")
     files = event.files()

@@ -196,7 +196,7 @@ class _Hook:
             self._protect([*self._held, *fresh])
             state.failures = 0
             if event.name == "UserPromptSubmit":
-                state.prompt = event.prompt[:PROMPT_TEXT]
+                state.note_prompt(event.session, event.prompt[:PROMPT_TEXT])
             state.save()
 
     def _in_turn(self) -> InTurn:

@@ -15,6 +15,7 @@ _MAX_BYTES = 1 << 20
 _MOST_SEEN = 64
 _MOST_FILES = 500
 _MOST_ERRORS = 10
+_MOST_PROMPTS = 20
 
 
 class HookState:
@@ -31,7 +32,7 @@ class HookState:
         self.failures = 0  # in a row
         self.errors: list[dict[str, Any]] = []
         self.warned: list[str] = []  # sessions that were told that nothing is protected
-        self.prompt = ""  # of the turn that runs
+        self.prompts: dict[str, str] = {}  # by session: of its latest turn
         self._load()
 
     def _load(self) -> None:
@@ -41,10 +42,12 @@ class HookState:
             return
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             return
-        last, failures, prompt = (data.get(key) for key in ("lastCheckpoint", "failures", "prompt"))
+        last, failures, prompts = (data.get(key) for key in ("lastCheckpoint", "failures", "prompts"))
         self.last_checkpoint = float(last) if isinstance(last, (int, float)) else 0.0
         self.failures = failures if isinstance(failures, int) else 0
-        self.prompt = prompt if isinstance(prompt, str) else ""
+        # `prompt`, which there was before, does not say whose it is.
+        self.prompts = {session: text for session, text in prompts.items() if isinstance(text, str)} \
+            if isinstance(prompts, dict) else {}
         self.seen, self.protected = _texts(data.get("seen")), _texts(data.get("protected"))
         self.warned = _texts(data.get("warned"))
         errors = data.get("errors")
@@ -52,7 +55,7 @@ class HookState:
 
     def save(self) -> bool:
         data = {"format": FORMAT, "lastCheckpoint": self.last_checkpoint, "failures": self.failures,
-                "prompt": self.prompt, "seen": self.seen[-_MOST_SEEN:],
+                "prompts": dict([*self.prompts.items()][-_MOST_PROMPTS:]), "seen": self.seen[-_MOST_SEEN:],
                 "protected": self.protected[-_MOST_FILES:], "warned": self.warned[-_MOST_SEEN:],
                 "errors": self.errors[-_MOST_ERRORS:]}
         try:
@@ -60,6 +63,10 @@ class HookState:
             return True
         except OSError:
             return False  # a full disk is reported by what matters, the checkpoint itself
+
+    def note_prompt(self, session: str, text: str) -> None:
+        self.prompts.pop(session, None)  # the latest stand last
+        self.prompts[session] = text
 
     def forget(self, key: str) -> None:
         self.seen = [seen for seen in self.seen if seen != key]
