@@ -93,6 +93,39 @@ def test_garbage_on_standard_input_is_a_line_in_the_log_and_nothing_else(rewind:
     assert all(len(line) < 1200 for line in logged(rewind))
 
 
+@pytest.mark.parametrize("raw", [b"\xef\xbb\xbf%s", b"\xef\xbb\xbf \n%s\r\n"])
+def test_a_byte_order_mark_costs_nothing(rewind: Rewind, raw: bytes) -> None:
+    rewind.init()
+    assert silent(fire(rewind, "user-prompt-submit", raw % json.dumps(payload(rewind)).encode()))
+    assert len(rewind.names()) == 2 and not logged(rewind)
+
+
+@pytest.mark.parametrize("field", ["prompt", "prompt_id", "session_id", "transcript_path", "source", "cwd"])
+@pytest.mark.parametrize("bad", [b"\xff", b"\xed\xa0\xbd"])
+def test_a_byte_that_is_not_utf_8_costs_nothing(rewind: Rewind, field: str, bad: bytes) -> None:
+    rewind.init()
+    told = json.dumps({**payload(rewind, prompt_id="p"), field: "caf@"}).encode().replace(b"@", bad)
+    assert silent(fire(rewind, "user-prompt-submit", told))
+    assert len(rewind.names()) == 2 and not logged(rewind)
+    assert rewind.json("list")["checkpoints"][0]["trigger"]["event"] == "UserPromptSubmit"
+    assert rewind.run("list").code == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are UTF-8 there")
+def test_an_edited_file_whose_name_is_not_utf_8_is_the_right_one(rewind: Rewind) -> None:
+    (rewind.project / ".gitignore").write_text("*.log\n")
+    names = [b"caf\xe9.log", "caf\ufffd.log".encode()]
+    for name in names:
+        (rewind.project / os.fsdecode(name)).write_bytes(b"x" * 2_000_000)
+    rewind.init()
+    path = os.fsencode(rewind.project) + b"/caf@.log"
+    told = json.dumps(payload(rewind, tool_name="Write", tool_use_id="t", tool_input={
+        "file_path": path.decode(), "content": "y" * 99})).encode().replace(b"@", b"\xe9")
+    assert silent(fire(rewind, "pre-tool-use", told)) and not logged(rewind)
+    pins = json.loads((rewind.state / "pins.json").read_text())["pins"]
+    assert [os.fsencode(pin) for pin in pins] == names[:1]
+
+
 def test_more_than_anybody_would_send_is_refused_without_taking_the_memory(rewind: Rewind) -> None:
     rewind.init()
     data = b'{"prompt": "' + b"x" * (70 << 20) + b'"}'

@@ -48,7 +48,8 @@ class Outcome:
 def handle(action: str, raw: bytes, environ: Mapping[str, str]) -> Outcome:
     home = rewind_home()
     try:
-        payload = quickjson.loads(raw)
+        # A byte that is not UTF-8 stays what it is, as in a file's name: the right file, or none.
+        payload = quickjson.loads(raw.decode("utf-8", "surrogateescape").removeprefix("\ufeff"))
     except (ValueError, RecursionError):
         write_log(home, f"{action}: the payload is not JSON")
         return Outcome()
