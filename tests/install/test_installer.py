@@ -178,10 +178,13 @@ def test_a_link_to_another_installation_survives_our_removal(machine: Machine) -
 
 
 def test_directories_that_were_there_before_stay(machine: Machine) -> None:
-    machine.link.parent.mkdir(parents=True)
+    folders = [machine.link.parent, machine.home / ".claude", machine.home / ".factory"]
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
     machine.installed("--yes")
     machine.rewind("uninstall", "--yes")
-    assert machine.link.parent.is_dir()
+    assert all(folder.is_dir() and not os.listdir(folder) for folder in folders)
 
 
 # where it runs from

@@ -124,6 +124,39 @@ def test_the_directory_is_made_when_asked_for_and_goes_again(home: Path) -> None
     assert everything(home) == {}
 
 
+@pytest.mark.parametrize("agent", ["claude", "droid"])
+@pytest.mark.parametrize("in_project", [False, True])
+def test_an_empty_directory_that_was_there_stays(home: Path, project: Path, agent: str,
+                                                 in_project: bool) -> None:
+    for top in (home, project):
+        (top / ".claude").mkdir()
+        (top / ".factory").mkdir()
+    before = everything(home), everything(project)
+    where = str(project) if in_project else None
+    for tiers in (["balanced"], ["minimal", "aggressive"]):
+        for tier in tiers:
+            put(profile_named(agent), tier, project=where, create=True)
+        unregister(profile_named(agent), project=where)
+        assert (everything(home), everything(project)) == before
+
+
+def test_a_directory_that_was_made_goes_after_another_tier_and_a_client_that_wrote_the_file_anew(
+        claude: Profile, project: Path) -> None:
+    for tier in ("balanced", "minimal", "aggressive"):
+        put(claude, tier, project=str(project))
+        file = project / ".claude" / "settings.json"
+        file.write_text(json.dumps(json.loads(file.read_text())))
+    unregister(claude, project=str(project))
+    assert everything(project) == {}
+
+
+def test_a_directory_that_was_made_stays_with_what_came_into_it(claude: Profile, project: Path) -> None:
+    put(claude, project=str(project))
+    (project / ".claude" / "mine").write_text("x")
+    unregister(claude, project=str(project))
+    assert list(everything(project)) == [".claude", ".claude/mine"]
+
+
 # Droid's two files
 
 def flat(home: Path, content: Any) -> Path:

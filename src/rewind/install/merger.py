@@ -1,7 +1,8 @@
 """Rewind's hooks into the text of an agent's settings, and out again: text in, text out.
 
 Taking out is the exact inverse of putting in, with nothing remembered outside the text: ours always go
-behind what is there, and the order of their keys says which empty brackets were there before.
+behind what is there, and the order of their keys says which empty brackets were there before, or that not
+even the directory was.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ _PLAIN = ("type", "command", "timeout")
 _FILE_WAS_EMPTY = ("type", "timeout", "command")
 _HOOKS_WERE_EMPTY = ("command", "type", "timeout")
 _EVENT_WAS_EMPTY = ("timeout", "type", "command")
+_NO_FOLDER = ("command", "timeout", "type")
 
 
 def entries_for(tier: dict[str, Any], profile: Profile, shim: str) -> Hooks:
@@ -55,18 +57,22 @@ def _group(entry: dict[str, Any], profile: Profile, shim: str) -> dict[str, Any]
     return {"matcher": "|".join(profile.tools[entry["tools"]]), "hooks": [hook]}
 
 
-def merge(text: str | None, hooks: Hooks, *, wrapped: bool, file: str = "The file") -> str:
+def merge(text: str | None, hooks: Hooks, *, wrapped: bool, file: str = "The file",
+          new_folder: bool = False) -> str:
     """The text with these hooks in place of any others of ours. `wrapped`: they live under the key
-    `hooks`, not at the top."""
+    `hooks`, not at the top. `new_folder`: the file's directory was made for them."""
     hooks = {event: groups for event, groups in hooks.items() if groups}
     if text is not None:
         root = read_root(text, file)
         _check(root, hooks, wrapped, file)
         if _has_exactly(root, hooks, wrapped):
             return text
+        new_folder = in_new_folder(text, wrapped=wrapped, file=file)
         text = unmerge(text, wrapped=wrapped, file=file)
     if text is None:
-        return json.dumps({"hooks": hooks} if wrapped else hooks, indent=2) + "\n"
+        ours = {event: _ordered(groups, _NO_FOLDER if new_folder else _PLAIN)
+                for event, groups in hooks.items()}
+        return json.dumps({"hooks": ours} if wrapped else ours, indent=2) + "\n"
     return apply_edits(text, list(_insertions(read_root(text, file), hooks, wrapped)))
 
 
@@ -87,6 +93,12 @@ def unmerge(text: str, *, wrapped: bool, file: str = "The file") -> str | None:
     if not gone or len(gone) < len(box.elements):
         return apply_edits(text, edits + box.remove(gone))
     return _without_hooks(root, box, wrapped)
+
+
+def in_new_folder(text: str, *, wrapped: bool, file: str = "The file") -> bool:
+    """Whether registering made the directory that the file is in, and so takes it away again."""
+    box = _hooks_box(read_root(text, file), wrapped)
+    return box is not None and any(_says(box.inner(event), _NO_FOLDER) for _, event in _events(box))
 
 
 class OurHook:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rewind.agents.registry import session_home
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE, make_private_dir, read_bounded, sweep_drafts, write_atomic
-from rewind.install.merger import EVENTS, MARK, entries_for, merge, our_hooks, unmerge
+from rewind.install.merger import EVENTS, MARK, entries_for, in_new_folder, merge, our_hooks, unmerge
 from rewind.install.settings_text import BOM, SettingsUnreadable, read_root, without_comments
 
 TYPE_CHECKING = False
@@ -77,13 +77,13 @@ def register(profile: Profile, tier: dict[str, Any], shim: str, *, project: str 
     places = _places(profile, project)
     if places is None:
         raise NoHooks(title=profile.title)
-    _make_folder(profile, places, project, create)
     hooks = entries_for(tier, profile, shim)
+    made = _make_folder(profile, places, project, create)
     # Droid 0.225 reads an event from hooks.json alone when it is there, and drops no duplicates: so each
     # event goes into one file.
     above = _shadowing(places.flat) & set(hooks)
     changes = [(file, _merging({event: groups for event, groups in hooks.items()
-                                if (event in above) != wrapped}, wrapped, file))
+                                if (event in above) != wrapped}, wrapped, file, made))
                for file, wrapped in places.all()]
     for file, change in changes:
         change(_read(file))  # what is wrong with the second file must show before the first is written
@@ -154,9 +154,10 @@ def _places(profile: Profile, project: str | None) -> _Places | None:
     return _Places(folder, os.path.join(folder, where["settings"]), flat)
 
 
-def _make_folder(profile: Profile, places: _Places, project: str | None, create: bool) -> None:
+def _make_folder(profile: Profile, places: _Places, project: str | None, create: bool) -> bool:
+    """Whether it was not there."""
     if os.path.isdir(places.folder):
-        return
+        return False
     home = session_home(profile) or ""
     if not create and not (project is not None and os.path.isdir(home)):
         raise AgentMissing(title=profile.title, folder=home)
@@ -167,6 +168,7 @@ def _make_folder(profile: Profile, places: _Places, project: str | None, create:
             os.mkdir(places.folder)
     except OSError as error:
         raise SettingsUnwritable(file=places.folder, reason=error.strerror) from None
+    return True
 
 
 def _shadowing(flat: str | None) -> set[str]:
@@ -193,10 +195,10 @@ def _events_in(text: str | None) -> set[str]:
 
 # reading and writing
 
-def _merging(hooks: Hooks, wrapped: bool, file: str) -> Change:
+def _merging(hooks: Hooks, wrapped: bool, file: str, new_folder: bool = False) -> Change:
     def change(text: str | None) -> str | None:
         if hooks:
-            return merge(text, hooks, wrapped=wrapped, file=file)
+            return merge(text, hooks, wrapped=wrapped, file=file, new_folder=new_folder)
         # A file that has nothing of ours may be as broken as it likes.
         return unmerge(text, wrapped=wrapped, file=file) if text is not None and MARK in text else text
     return change
@@ -213,6 +215,8 @@ def _change(file: str, change: Change) -> bool:
             return False
         if _signature(_status(target)) == _signature(before):
             _write(file, target, new, before)
+            if new is None and text is not None and in_new_folder(text, wrapped=True):
+                _remove_folder(file)
             return True
     raise SettingsBusy(file=file)
 
@@ -249,7 +253,7 @@ def _write(file: str, target: str, text: str | None, before: os.stat_result | No
     try:
         sweep_drafts(target)
         if text is None:
-            _remove(file, target)
+            os.unlink(target)
         else:
             mode = stat.S_IMODE(before.st_mode) if before else PRIVATE_FILE
             write_atomic(target, text.encode("utf-8"), mode=mode)
@@ -269,8 +273,7 @@ def _keep_owner_and_mode(target: str, before: os.stat_result) -> None:
     os.chmod(target, stat.S_IMODE(before.st_mode))
 
 
-def _remove(file: str, target: str) -> None:
-    os.unlink(target)
+def _remove_folder(file: str) -> None:
     if not os.path.islink(file):
         try:
             os.rmdir(os.path.dirname(file))
