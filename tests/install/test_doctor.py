@@ -218,6 +218,24 @@ def test_settings_that_cannot_be_read_are_a_problem(well: Patient) -> None:
     assert found.status == PROBLEM and str(well.settings) in found.message
 
 
+def test_the_fix_for_settings_fits_what_is_wrong_with_them(well: Patient, user: Rewind) -> None:
+    well.settings.write_text("{ smart-checkpoint")
+    assert "plain JSON" in well.found("hooks of claude").fix
+    well.settings.unlink()
+    well.settings.mkdir()
+    found = well.found("hooks of claude")
+    assert "it is a directory" in found.message and "out of the way" in found.fix
+    folder = user.home / ".claude"
+    folder.mkdir()
+    (folder / "settings.json").write_text("{}")
+    chown_all(user.home)
+    (folder / "settings.json").chmod(0)
+    said = next(one for one in user.run("doctor", "--json").data["checks"]
+                if one["name"] == "hooks of claude")
+    assert "Permission denied" in said["message"]
+    assert "permissions" in said["fix"] and "JSON" not in said["fix"]
+
+
 def test_hooks_of_another_tier_or_another_place_are_a_warning(well: Patient) -> None:
     (well.rewind_home / "config.json").write_text('{"tier": "aggressive"}')
     found = well.found("hooks of claude")

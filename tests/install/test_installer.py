@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -236,6 +237,33 @@ def test_hooks_that_cannot_be_registered_do_not_stop_the_rest(machine: Machine) 
     assert machine.rewind("--version").code == 0
 
 
+NO_FILES = {"a directory": os.mkdir, "a fifo": os.mkfifo, "a loop": lambda path: os.symlink(path.name, path)}
+
+
+@pytest.mark.parametrize("make", NO_FILES.values(), ids=NO_FILES)
+def test_what_is_said_of_settings_that_are_no_file_is_true(machine: Machine, make: Any) -> None:
+    settings(machine).unlink()
+    make(settings(machine))
+    done = machine.install_sh("--yes")
+    assert done.code == 3 and f"{settings(machine)} is left as it is" in done.out
+    assert "Put it out of the way" in done.out and "plain JSON" not in done.out
+    assert "changes that" not in done.out and "Nothing more to do" not in done.out
+    assert "No agent calls Rewind yet. Mend what is said above" in done.out
+    taken = machine.rewind("config", "--unregister-hooks")
+    assert taken.code == 0 and "Claude Code has no hooks of Rewind" in taken.out
+    gone = machine.rewind("uninstall", "--yes")
+    assert gone.code == 0 and "still" not in gone.out + gone.err
+    assert os.path.lexists(settings(machine)) and not machine.system.exists()
+
+
+def test_after_one_agent_failed_it_is_not_said_that_nothing_is_left_to_do(machine: Machine) -> None:
+    settings(machine).write_text("{ not json")
+    machine.has_droid()
+    done = machine.install_sh("--yes")
+    assert "Nothing more to do" not in done.out and "No agent calls" not in done.out
+    assert "Mend what is said above" in done.out
+
+
 def test_an_agent_that_is_named_gets_its_directory(machine: Machine) -> None:
     shutil.rmtree(machine.home / ".claude")
     machine.installed("--yes")
@@ -322,6 +350,7 @@ def test_uninstall_goes_on_where_a_file_cannot_be_read(machine: Machine) -> None
     settings(machine).write_text(settings(machine).read_text() + "oops smart-checkpoint")
     done = machine.rewind("uninstall", "--yes")
     assert done.code == 3 and str(settings(machine)) in done.err
+    assert "If there are hooks of Rewind in it, they still are." in done.err
     assert not machine.system.exists()
 
 

@@ -381,6 +381,22 @@ def test_what_is_no_file_is_named(claude: Profile, home: Path, make: Any) -> Non
         assert "settings.json" in caught.value.message
 
 
+def test_what_is_no_file_does_not_hide_what_is_wrong_with_the_other(droid: Profile, home: Path) -> None:
+    os.mkdir(home / ".factory" / "hooks.json")
+    (home / ".factory" / "settings.json").write_text('{ "smart-checkpoint"')
+    with pytest.raises(SettingsUnreadable, match=r"settings\.json is left as it is: it is not valid JSON"):
+        unregister(droid)
+
+
+def test_a_file_that_is_too_long_is_named(claude: Profile, home: Path) -> None:
+    file = home / ".claude" / "settings.json"
+    file.touch()
+    os.truncate(file, registering.SIZE_LIMIT + 1)
+    with pytest.raises(SettingsUnreadable, match="longer than settings can be") as caught:
+        put(claude)
+    assert "plain JSON" not in caught.value.hint
+
+
 def test_a_read_only_file_is_not_replaced(claude: Profile, home: Path) -> None:
     file = home / ".claude" / "settings.json"
     file.write_text(FOREIGN)

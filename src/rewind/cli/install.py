@@ -143,7 +143,10 @@ def _report(done: Installed) -> None:
 
 def _next_step(done: Installed) -> None:
     plan = done.plan
-    if not registered_agents(plan.home):
+    if not done.is_complete:
+        calls = "" if registered_agents(plan.home) else "No agent calls Rewind yet. "
+        print(f"{calls}Mend what is said above, then run `rewind config --register-hooks`.")
+    elif not registered_agents(plan.home):
         print("No agent calls Rewind yet: `rewind config --register-hooks` changes that."
               " By hand: cd your-project && rewind init")
     elif plan.auto_init == "never":

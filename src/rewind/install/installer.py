@@ -13,7 +13,7 @@ from rewind.files import Lock, draft_of, make_private_dir, sweep_drafts, write_a
 from rewind.install.interpreter import base_interpreter
 from rewind.install.library import own_package, put_library
 from rewind.install.program import program_text
-from rewind.install.register import register, registered, unregister
+from rewind.install.register import SettingsNoFile, register, registered, unregister
 from rewind.install.shim import shim_text
 from rewind.install.system import System, read_baked
 from rewind.install.ui_packages import add_packages, fits
@@ -229,6 +229,8 @@ def unregister_hooks(agents: list[Profile], *, project: str | None = None) -> li
     for profile in agents:
         try:
             found.append(Registered(profile, unregister(profile, project=project)))
+        except SettingsNoFile:
+            found.append(Registered(profile, []))  # there are no hooks in what is no file
         except RewindError as error:
             found.append(Registered(profile, [], f"{error.message} {error.hint}".strip()))
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from typing import NamedTuple
@@ -23,6 +24,24 @@ if TYPE_CHECKING:
 
 SIZE_LIMIT = 16 << 20
 _TRIES = 3
+
+
+class SettingsClosed(SettingsUnreadable):
+    """{file} is left as it is: it cannot be read ({reason})."""
+
+    hint = "Nothing was written. Check its owner and its permissions, then try again."
+
+
+class SettingsNoFile(SettingsUnreadable):
+    """{file} is left as it is: it is {what}."""
+
+    hint = "Nothing was written. Put it out of the way, then try again."
+
+
+class SettingsTooLong(SettingsUnreadable):
+    """{file} is left as it is: it is longer than settings can be."""
+
+    hint = "Nothing was written. Make it shorter, then try again."
 
 
 class SettingsUnwritable(RewindError):
@@ -101,7 +120,7 @@ def unregister(profile: Profile, *, project: str | None = None) -> list[str]:
         except RewindError as error:
             errors.append(error)
     if errors:  # only now: a file that cannot be read must not keep ours in the other one
-        raise errors[0]
+        raise min(errors, key=lambda error: isinstance(error, SettingsNoFile))  # that one has none of ours
     return changed
 
 
@@ -233,17 +252,22 @@ def _signature(status: os.stat_result | None) -> tuple[int, int, int] | None:
 
 
 def _read(file: str) -> str | None:
+    target = os.path.realpath(file)
     try:
-        return read_bounded(os.path.realpath(file), SIZE_LIMIT).decode("utf-8")
+        return read_bounded(target, SIZE_LIMIT).decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except UnicodeDecodeError as error:
-        problem = f"it is not UTF-8 text (byte {error.start})"
+        raise SettingsUnreadable(file=file, problem=f"it is not UTF-8 text (byte {error.start})") from None
     except OSError as error:
-        problem = f"it cannot be read ({error.strerror})"
-    except RewindError as error:
-        problem = error.message.rstrip(".")
-    raise SettingsUnreadable(file=file, problem=problem)
+        if error.errno == errno.ELOOP:
+            raise SettingsNoFile(file=file, what="a link that leads back to itself") from None
+        raise SettingsClosed(file=file, reason=error.strerror) from None
+    except RewindError:
+        mode = getattr(_status(target), "st_mode", 0)
+    if stat.S_ISREG(mode):
+        raise SettingsTooLong(file=file)
+    raise SettingsNoFile(file=file, what="a directory" if stat.S_ISDIR(mode) else "not a regular file")
 
 
 def _write(file: str, target: str, text: str | None, before: os.stat_result | None) -> None:

@@ -8,8 +8,9 @@ import shutil
 from rewind.agents.check import ProfileInvalid
 from rewind.agents.registry import profiles
 from rewind.errors import RewindError
-from rewind.install.register import registered, unregister
+from rewind.install.register import SettingsNoFile, registered, unregister
 from rewind.install.remaining import known_roots, remaining_checkpoints
+from rewind.install.settings_text import SettingsUnreadable
 from rewind.install.system import System, script_in
 
 TYPE_CHECKING = False
@@ -85,6 +86,10 @@ class Uninstall:
         for profile, project in self._places():
             try:
                 done.files += unregister(profile, project=project)
+            except SettingsNoFile:
+                pass  # there are no hooks in what is no file
+            except SettingsUnreadable as error:
+                done.problems.append(f"{error.message} If there are hooks of Rewind in it, they still are.")
             except RewindError as error:
                 done.problems.append(f"{error.message} Its hooks of Rewind are still there.")
         if self.link:
