@@ -236,6 +236,14 @@ def test_the_fix_for_settings_fits_what_is_wrong_with_them(well: Patient, user: 
     assert "permissions" in said["fix"] and "JSON" not in said["fix"]
 
 
+def test_hooks_that_no_client_can_call_are_a_problem(well: Patient) -> None:
+    """As they were registered once in a home whose path is not UTF-8."""
+    text = well.settings.read_text().replace(str(well.shim), "/caf\\udce9/smart-checkpoint")
+    well.settings.write_text(text)
+    found = well.found("hooks of claude")
+    assert found.status == PROBLEM and "not UTF-8" in found.message and "REWIND_HOME" in found.fix
+
+
 def test_hooks_of_another_tier_or_another_place_are_a_warning(well: Patient) -> None:
     (well.rewind_home / "config.json").write_text('{"tier": "aggressive"}')
     found = well.found("hooks of claude")

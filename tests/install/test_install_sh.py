@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import stat
+import sys
 from pathlib import Path
 
 import pytest
 
-from install_scene import Machine, everything
+from install_scene import FOREIGN, Machine, everything
 from rewind import __version__
 from rewind_cli import CHECKOUT
 
@@ -41,6 +42,23 @@ def test_install_hook_and_uninstall_in_any_home(tmp_path: Path, home: str) -> No
     kept = [".rewind", ".rewind/known-stores.json"]
     assert {path: after[path] for path in after if path not in kept} == before
     assert len(machine.checkpoints(project)) == 1, "the checkpoints stay"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are UTF-8 there")
+def test_a_home_whose_path_is_not_utf_8_is_told_and_another_place_does(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, os.fsdecode(b"caf\xe9"))
+    settings, project = machine.has_claude(), machine.git_project()
+    said = machine.install_sh("--yes")
+    assert said.code == 3 and "its path is not UTF-8" in said.out and "REWIND_HOME" in said.out
+    assert "Nothing more to do" not in said.out
+    assert settings.read_text() == FOREIGN
+    checks = json.loads(machine.rewind("doctor", "--json", cwd=project).out)["checks"]
+    (shim,) = [one for one in checks if one["name"] == "shim"]
+    assert shim["status"] == "problem" and "UTF-8" in shim["message"] and "REWIND_HOME" in shim["fix"]
+    machine.env["REWIND_HOME"] = str(tmp_path / "elsewhere")
+    machine.installed("--yes")
+    machine.prompt(project)
+    assert len(machine.checkpoints(project)) == 1
 
 
 def test_without_checkpoints_nothing_at_all_is_left(machine: Machine) -> None:

@@ -9,7 +9,7 @@ from rewind.config.load import load_tier
 from rewind.errors import RewindError
 from rewind.install.finding import ok, problem, warning
 from rewind.install.installer import agents_found
-from rewind.install.merger import entries_for
+from rewind.install.merger import PathNotText, entries_for, is_text
 from rewind.install.register import is_disabled, registered, shadowed
 from rewind.install.system import script_in
 
@@ -95,7 +95,9 @@ class _Agent:
             yield problem(name, f"{title} does not read Rewind's hooks for {events}: another file speaks for"
                                 f" these, beside {self.hidden[0].file}", _REGISTER)
         for script in sorted({script_in(one.command) for one in self.found}):
-            if not os.access(script, os.X_OK):
+            if not is_text(script):
+                yield problem(name, PathNotText(shim=script).message, PathNotText.hint)
+            elif not os.access(script, os.X_OK):
                 yield problem(name, f"{title} calls a script that is not there, or not executable: {script}",
                               "Run `rewind install`, then `rewind config --register-hooks`.")
             elif script != system.shim:

@@ -8,6 +8,7 @@ import shutil
 from rewind import __version__
 from rewind.install.finding import ok, problem, warning
 from rewind.install.interpreter import output_of, version_of
+from rewind.install.merger import PathNotText, is_text
 from rewind.install.system import read_baked
 from rewind.install.ui_packages import fits
 
@@ -50,6 +51,8 @@ def _check_shim(system: System, environ: Mapping[str, str]) -> Iterator[Finding]
                       f"Run `chmod +x {shim}`, or `rewind install`.")
     elif baked is None:
         yield problem("shim", f"This is not the script that Rewind put there: {shim}", _AGAIN)
+    elif not is_text(shim):
+        yield problem("shim", PathNotText(shim=shim).message, PathNotText.hint)
     else:
         yield ok("shim", f"Installed in {system.folder}")
     if baked:

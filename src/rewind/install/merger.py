@@ -11,6 +11,7 @@ import json
 import os
 import shlex
 
+from rewind.errors import RewindError
 from rewind.install.settings_text import Box, SettingsUnreadable, Style, apply_edits, read_root
 
 TYPE_CHECKING = False
@@ -36,10 +37,23 @@ _EVENT_WAS_EMPTY = ("timeout", "type", "command")
 _NO_FOLDER = ("command", "timeout", "type")
 
 
+class PathNotText(RewindError):
+    """No agent can call {shim}: its path is not UTF-8, as settings are."""
+
+    hint = "Set REWIND_HOME to a directory whose path is, for the agents, too. Then run `rewind install`."
+
+
+def is_text(path: str) -> bool:
+    """Whether JSON can hold it: half a character can be written into it, but no client gets the byte back."""
+    return path.isascii() or path.encode("utf-8", "ignore").decode() == path
+
+
 def entries_for(tier: dict[str, Any], profile: Profile, shim: str) -> Hooks:
     """What a tier registers with an agent, by event, in the form that its settings have."""
     if MARK not in os.path.basename(shim):
         raise ValueError(f"{shim} could not be recognised as ours")
+    if not is_text(os.path.abspath(shim)):
+        raise PathNotText(shim=os.path.abspath(shim))
     found: Hooks = {}
     for event in EVENTS:
         groups = [_group(entry, profile, os.path.abspath(shim)) for entry in tier["hooks"].get(event, [])
