@@ -6,6 +6,8 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
 from rewind import Controller
 from rewind_cli import Rewind, git
 
@@ -119,3 +121,13 @@ def test_status_compares_with_our_own_checkpoints_only(two: Rewind, tmp_path: Pa
     two.ok("export", "prev", str(tmp_path / "x"))
     two.ok("import", str(tmp_path / "x"))
     assert two.json("status")["changes"] == {"added": 0, "modified": 0, "deleted": 0}
+
+
+def test_a_root_that_is_not_utf8_is_shown_by_its_bytes(cli: Rewind) -> None:
+    root = os.path.join(os.fsencode(cli.project.parent), b"odd-\xff")
+    try:
+        os.mkdir(root)
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+    cli.ok("init", "-C", root)
+    assert "/odd-\\xff\n" in cli.ok("status", "-C", root).out

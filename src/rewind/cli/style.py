@@ -31,10 +31,7 @@ def style_for(stream: TextIO) -> Paint:
 
 def shown(path: bytes) -> str:
     """A name as one line of text: bytes that are not UTF-8 and control characters are escaped."""
-    text = path.decode("utf-8", "surrogateescape")
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else _escaped(c) for c in text)
+    return safe(path.decode("utf-8", "surrogateescape"))
 
 
 def _escaped(char: str) -> str:
@@ -47,7 +44,9 @@ def _escaped(char: str) -> str:
 
 def safe(text: str) -> str:
     """Text from a record or a transcript, for a terminal: on one line, nothing that can steer it."""
-    return text if text.isprintable() else shown(text.encode("utf-8", "surrogatepass"))
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else _escaped(c) for c in text)
 
 
 def path_json(path: bytes, **more: object) -> dict[str, Any]:
