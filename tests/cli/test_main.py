@@ -88,6 +88,15 @@ def test_an_error_cannot_steer_a_terminal(two: Rewind) -> None:
     assert result.code == 12 and "\x1b" not in result.err and "no\\x1b[2Jsuch" in result.err
 
 
+def test_a_hint_cannot_steer_a_terminal(two: Rewind) -> None:
+    odd = two.project.parent / "odd\x1b[2J\nhint: name"
+    odd.mkdir()
+    two.ok("init", "-C", str(odd))
+    result = two.run("diff", "-C", str(odd), "--", "/elsewhere")
+    assert result.code == 2 and "\x1b" not in result.err
+    assert result.err.splitlines()[1].endswith("odd\\x1b[2J\\nhint: name")
+
+
 def test_an_error_for_programs_is_one_object_on_stderr(two: Rewind) -> None:
     result = two.run("show", "99", "--json")
     assert result.code == 12 and result.out == ""

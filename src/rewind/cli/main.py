@@ -187,11 +187,11 @@ def _report(error: RewindError, as_json: bool) -> None:
     from rewind.cli.style import safe, style_for
 
     paint = style_for(sys.stderr)
-    # A message may quote a file's name, which may hold anything.
+    # Both may quote a file's name, which may hold anything.
     message = "\n".join(safe(line) for line in error.message.split("\n"))
     print(f"{paint('error:', 'red')} {message}", file=sys.stderr)
     if error.hint:
-        print(f"{paint('hint:', 'cyan')} {error.hint}", file=sys.stderr)
+        print(f"{paint('hint:', 'cyan')} {safe(error.hint)}", file=sys.stderr)
 
 
 def _bug(error: Exception, as_json: bool) -> int:
