@@ -23,6 +23,17 @@ PRIVATE_DIR = 0o700
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 
+def open_missing_streams() -> None:
+    """Where a standard stream was closed by whoever started us, the next file that is opened would get its
+    number, and what is meant for a person or an agent would be written into it."""
+    while True:
+        fd = os.open(os.devnull, os.O_RDWR)
+        if fd > 2:
+            os.close(fd)
+            return
+        os.set_inheritable(fd, True)
+
+
 def make_private_dir(path: str) -> None:
     """Like `os.makedirs`, with those above it as private as itself."""
     if os.path.isdir(path):

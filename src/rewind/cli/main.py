@@ -39,7 +39,13 @@ _GROUPS = (
 
 
 def run() -> None:
-    code = main(sys.argv[1:])
+    try:
+        from rewind.cli.streams import open_streams
+
+        open_streams()
+        code = main(sys.argv[1:])
+    except KeyboardInterrupt:  # before there is anybody to report it, or while it is reported
+        code = INTERRUPTED
     try:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -54,7 +60,7 @@ def main(argv: list[str]) -> int:
     as_json = "--json" in argv[: argv.index("--") if "--" in argv else len(argv)]
     try:
         code = _dispatch(argv)
-        sys.stdout.flush()
+        _flush()
         return code
     except RewindError as error:
         _report(error, as_json)
@@ -71,6 +77,13 @@ def main(argv: list[str]) -> int:
         return FAILED
     except Exception as error:
         return _bug(error, as_json)
+
+
+def _flush() -> None:
+    try:
+        sys.stdout.flush()
+    except RewindError as error:
+        raise type(error)(what="The command was done, but its output", reason=error.fields["reason"])
 
 
 def _dispatch(argv: list[str]) -> int:
@@ -101,7 +114,11 @@ def _dispatch(argv: list[str]) -> int:
     module = load_command(name)
     from rewind.cli.arguments import parse
 
-    return _run(module, parse(module, name, rest))
+    try:
+        arguments = parse(module, name, rest)
+    except SystemExit:  # argparse, after `--help`
+        return DONE
+    return _run(module, arguments)
 
 
 def command_first(argv: list[str]) -> list[str]:

@@ -17,6 +17,10 @@ def run(argv: list[str]) -> int:
     try:
         if sys.version_info < (3, 9):  # noqa: UP036 - an interpreter that moved may be an old one
             return 0
+        if None in (sys.stdin, sys.stdout, sys.stderr):
+            from rewind.files import open_missing_streams
+
+            open_missing_streams()
         from rewind.hooks.event import EVENTS
         from rewind.hooks.handle import handle
 
