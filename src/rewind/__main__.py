@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
-from rewind.cli.main import run
+import os
 
-run()
+try:
+    from rewind.cli.main import run
+
+    run()
+except KeyboardInterrupt:  # so early that nothing was begun
+    os._exit(130)

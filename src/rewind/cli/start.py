@@ -16,9 +16,12 @@ def _start() -> None:
     # Last of all: only the user interfaces look for something there, and only they pay for it.
     sys.path.append(os.path.join(os.path.dirname(library), "venv", "lib",
                                  f"python{sys.version_info[0]}.{sys.version_info[1]}", "site-packages"))
-    from rewind.cli.main import run
+    try:
+        from rewind.cli.main import run
 
-    run()
+        run()
+    except KeyboardInterrupt:  # so early that nothing was begun
+        os._exit(130)
 
 
 if __name__ == "__main__":
