@@ -90,14 +90,59 @@ def test_everything_after_two_dashes_is_a_path() -> None:
     assert parse(load_command("restore"), "restore", ["last", "--"]).paths == []
 
 
+@pytest.mark.parametrize("name, words, dest, said", [
+    ("grep", ["-i", "--", "--both"], "text", "--both"), ("save", ["--", "-x"], "description", "-x"),
+    ("save", ["--if-changed", "--dry-run", "--", "--"], "description", "--"),
+    ("forks", ["rename", "3f2a9c11", "--", "-x"], "names", ["3f2a9c11", "-x"])])
+def test_a_text_that_looks_like_an_option_follows_two_dashes(name: str, words: list[str], dest: str,
+                                                             said: object) -> None:
+    assert getattr(parse(load_command(name), name, words), dest) == said
+
+
+@pytest.mark.parametrize("name", ["grep", "save"])
+def test_one_text_is_enough(name: str) -> None:
+    for words in (["text", "--", "file"], ["--", "text", "file"]):
+        with pytest.raises(UsageError, match="does not take so many words: file"):
+            parse(load_command(name), name, words)
+
+
 @pytest.mark.parametrize("name", [n for n in COMMANDS
-                                  if not getattr(load_command(n), "takes_paths", False)])
+                                  if not getattr(load_command(n), "takes_paths", False)
+                                  and not getattr(load_command(n), "takes_text", False)])
 def test_a_command_that_takes_no_paths_says_so(name: str) -> None:
     words = {"show": ["last"], "export": ["last", "f"], "import": ["f"],
-             "rewrite-chat": ["last"], "log": ["f"], "cat": ["last:f"], "grep": ["f"],
+             "rewrite-chat": ["last"], "log": ["f"], "cat": ["last:f"],
              "completion": ["bash"]}.get(name, [])
     with pytest.raises(UsageError, match="takes no paths"):
         parse(load_command(name), name, [*words, "--", "file"])
+
+
+# what is empty
+
+WITH_A_VALUE = [(name, action.option_strings[-1]) for name in COMMANDS
+                for action in make_parser(load_command(name), name)._actions
+                if action.option_strings and action.nargs != 0]
+NEEDED = {"show": ["last"], "export": ["last", "f"], "import": ["f"], "rewrite-chat": ["last"], "log": ["f"],
+          "cat": ["last:f"], "grep": ["f"], "completion": ["bash"], "restore": ["last"], "jump": ["last"]}
+
+
+@pytest.mark.parametrize("name, option", WITH_A_VALUE)
+def test_no_option_takes_an_empty_value(name: str, option: str) -> None:
+    for words in ([option, ""], [f"{option}="]):
+        with pytest.raises(UsageError, match=f"{option} "):
+            parse(load_command(name), name, [*NEEDED.get(name, []), *words])
+
+
+@pytest.mark.parametrize("name, words, what", [
+    ("restore", [""], "CHECKPOINT"), ("diff", ["1", ""], "B"), ("sessions", ["show", ""], "SESSION"),
+    ("log", [""], "PATH"), ("export", ["last", ""], "FILE"), ("config", [""], "KEY")])
+def test_no_name_is_empty(name: str, words: list[str], what: str) -> None:
+    with pytest.raises(UsageError, match=f"The value of {what} is empty."):
+        parse(load_command(name), name, words)
+
+
+def test_a_description_may_be_empty() -> None:
+    assert parse(load_command("save"), "save", [""]).description == ""
 
 
 # paths
@@ -150,3 +195,8 @@ def test_no_path_at_all_after_the_dashes_is_refused(here: Project) -> None:
     with pytest.raises(UsageError):
         project_paths([], here)
     assert project_paths(None, here) is None
+
+
+def test_an_empty_path_is_not_the_whole_project(here: Project) -> None:
+    with pytest.raises(UsageError, match="A path is empty"):
+        project_paths(["a", ""], here)

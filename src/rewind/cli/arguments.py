@@ -10,6 +10,7 @@ from rewind.errors import UsageError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable
     from types import ModuleType
     from typing import Any, NoReturn
 
@@ -22,12 +23,33 @@ def parse(module: ModuleType, name: str, argv: list[str]) -> argparse.Namespace:
     if "--" in argv:
         cut = argv.index("--")
         head, tail = argv[:cut], argv[cut + 1:]
-    arguments = _parse_plain(module, head) or make_parser(module, name).parse_args(head)
+    words: list[str] = []
+    if tail is not None and getattr(module, "takes_text", False):
+        words, tail = tail, None
+    arguments = _parse_plain(module, head, words) or _parse_fully(module, name, head, words)
     if tail is not None and not getattr(module, "takes_paths", False):
         raise UsageError(f"`rewind {name}` takes no paths.", hint=f"Run `rewind {name} --help`.")
     arguments.paths = tail
     arguments.command = name
     return arguments
+
+
+def _parse_fully(module: ModuleType, name: str, head: list[str], words: list[str]) -> argparse.Namespace:
+    parser = make_parser(module, name)
+    arguments = parser.parse_args([*head, "--", *words] if words else head)
+    for action in parser._actions:
+        if action.dest not in getattr(module, "may_be_empty", ()):
+            _refuse_empty(action, getattr(arguments, action.dest, None), name)
+    return arguments
+
+
+def _refuse_empty(action: argparse.Action, value: Any, name: str) -> None:
+    """Most of what can be left out means everything then: too much for a variable that is not set."""
+    if value == "" or (isinstance(value, list) and "" in value):
+        what = action.option_strings[-1] if action.option_strings else action.metavar or action.dest.upper()
+        raise UsageError(f"The value of {what} is empty.",
+                         hint="If it comes from a variable, that one is not set."
+                              f" Run `rewind {name} --help`.")
 
 
 def make_parser(module: ModuleType, name: str) -> argparse.ArgumentParser:
@@ -99,7 +121,7 @@ class _Plain:
         else:
             self._positionals.append(how)
 
-    def parse(self, argv: list[str]) -> dict[str, Any]:
+    def parse(self, argv: list[str], more: Iterable[str]) -> dict[str, Any]:
         words = list(reversed(argv))
         free = list(reversed(self._positionals))
         while words:
@@ -119,13 +141,18 @@ class _Plain:
             else:
                 raise _NotPlain
             self.values[how["dest"]] = _converted(word, how)
+        for word in more:
+            if not free:
+                raise _NotPlain
+            how = free.pop()
+            self.values[how["dest"]] = _converted(word, how)
         if any(how.get("nargs") != "?" for how in free):
             raise _NotPlain
         return self.values
 
 
 def _converted(word: str, how: dict[str, Any]) -> Any:
-    if how.get("nargs", "?") != "?" or (how.get("choices") and word not in how["choices"]):
+    if not word or how.get("nargs", "?") != "?" or (how.get("choices") and word not in how["choices"]):
         raise _NotPlain
     try:
         return how["type"](word) if "type" in how else word
@@ -133,11 +160,11 @@ def _converted(word: str, how: dict[str, Any]) -> Any:
         raise _NotPlain
 
 
-def _parse_plain(module: ModuleType, argv: list[str]) -> Any:
+def _parse_plain(module: ModuleType, argv: list[str], more: Iterable[str] = ()) -> Any:
     plain = _Plain()
     try:
         _add_arguments(module, plain)
-        return type(sys.implementation)(**plain.parse(argv))  # a SimpleNamespace, without `types`
+        return type(sys.implementation)(**plain.parse(argv, more))  # a SimpleNamespace, without `types`
     except (_NotPlain, AttributeError):
         return None
 
@@ -152,6 +179,9 @@ def project_paths(paths: list[str] | None, project: Project) -> list[bytes] | No
     base = _base(inside)
     found = []
     for path in paths:
+        if not path:
+            raise UsageError("A path is empty.", hint="If it comes from a variable, that one is not set;"
+                             " `.` is the directory where you stand.")
         # Not realpath: a symbolic link is named by its own path, not by where it leads.
         full = os.path.normpath(os.path.join(base, os.fsencode(path)))
         if not _is_within(full, inside):

@@ -25,6 +25,8 @@ examples = ("rewind forks list", "rewind forks show 3f2a9c11",
             'rewind forks rename 3f2a9c11 "try with SQLite"',
             "rewind forks promote 3f2a9c11", "rewind forks delete 3f2a9c11 77b0d2e4",
             "rewind forks undelete 3f2a9c11")
+takes_text = True
+may_be_empty = ("names",)  # a session and a name say for themselves what they cannot be
 _ACTIONS = ("list", "show", "rename", "promote", "delete", "undelete")
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 summary = "find a text in your prompts, and the way back to there"
 examples = ("rewind grep parser", 'rewind grep -i "clean up"', "rewind grep parser --session 3f2a9c11 --json")
+takes_text = True
+may_be_empty = ("text",)  # told below
 _AROUND = 40
 
 

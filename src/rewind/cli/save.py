@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 summary = "make a checkpoint of the project as it is now"
 examples = ("rewind save", 'rewind save "before the refactoring"', "rewind save --if-changed --json")
+takes_text = True
+may_be_empty = ("description",)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
