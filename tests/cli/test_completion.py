@@ -41,6 +41,7 @@ def test_checkpoints_are_offered_where_one_is_wanted(two: Rewind) -> None:
     assert offered(two, "restore", "--force", names[0][:8]) == names
     assert offered(two, "show", "last", "") == [], "it takes only one"
     assert offered(two, "-C", str(two.project), "show", "l") == ["last"]
+    assert offered(two, "-C", str(two.project), "sho") == ["show"]
 
 
 def test_files_of_a_checkpoint_are_offered_level_by_level(two: Rewind) -> None:

@@ -60,6 +60,25 @@ def test_the_overview_names_every_command(cli: Rewind, args: list[str]) -> None:
         assert re.search(rf"^  {command} +\S", text, re.MULTILINE), command
 
 
+@pytest.mark.parametrize("args", [["-q"], ["-C", "."], ["-C", ".", "--help"], ["-q", "help"], ["-C.", "-h"]])
+def test_options_may_stand_before_the_overview(cli: Rewind, args: list[str]) -> None:
+    assert cli.ok(*args).out == cli.ok("help").out
+
+
+@pytest.mark.parametrize("args", [["-C", "P"], ["-CP"], ["--project", "P"], ["--project=P"],
+                                  ["-q", "-C", "P", "-v"], ["-qv", "--project=P"]], ids=" ".join)
+def test_options_may_stand_before_the_command(two: Rewind, args: list[str]) -> None:
+    words = [word.replace("P", str(two.project)) for word in args]
+    assert two.run(*words, "show", "last", cwd=two.home).out == two.ok("show", "last").out
+    assert two.ok(*words, "help", "show").out == two.ok("help", "show").out
+    assert two.ok(*words, "--version").out == two.ok("--version").out
+
+
+def test_an_option_before_the_command_needs_its_value_too(cli: Rewind) -> None:
+    assert cli.fails(2, "-C", hint="rewind help") == "error: -C needs a value."
+    assert cli.fails(2, "-C", "", "list") == "error: The value of --project is empty."
+
+
 def test_the_version_is_told(cli: Rewind) -> None:
     assert cli.ok("--version").out == f"rewind {__version__}\n"
 

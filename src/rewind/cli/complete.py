@@ -5,7 +5,7 @@ Hidden, and quiet whatever happens: a shell that completes must never show an er
 
 from __future__ import annotations
 
-from rewind.cli.main import COMMANDS, command_first, load_command
+from rewind.cli.main import COMMANDS, load_command, options_before
 from rewind.cli.style import age, safe
 from rewind.errors import RewindError
 
@@ -41,7 +41,10 @@ def complete(words: list[str]) -> int:
 
 
 def _candidates(before: list[str], begun: str) -> Iterable[Candidate]:
-    before = command_first([*before, ""])[:-1] if before else []
+    count = options_before(before)
+    options, before = before[:count], before[count:]
+    if options and options[-1] in ("-C", "--project"):
+        return []
     if not before:
         return [*_commands(), ("help", "every command, or a topic")]
     if before[0] == "help":
@@ -50,7 +53,7 @@ def _candidates(before: list[str], begun: str) -> Iterable[Candidate]:
         return [*_commands(), *((topic, "a topic") for topic in TOPICS)] if len(before) == 1 else []
     if before[0] not in COMMANDS or "--" in before:
         return []
-    return _of_command(before[0], before[1:], begun)
+    return _of_command(before[0], [*options, *before[1:]], begun)
 
 
 def _commands() -> Iterator[Candidate]:

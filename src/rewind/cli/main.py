@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     import argparse
     from types import ModuleType
 
-# Options that may stand before the command, and how many words they take.
-_GLOBAL = {"-C": 2, "--project": 2, "-q": 1, "--quiet": 1, "-v": 1, "--verbose": 1}
+# Options that may stand before the command.
+_SWITCHES = ("-q", "--quiet", "-v", "--verbose", "-qv", "-vq")
+_PROJECT = ("-C", "--project")
 # Command -> module. `summary` of each module is its line in the overview.
 COMMANDS = {
     "init": "init", "save": "save", "list": "list_", "show": "show", "diff": "diff",
@@ -89,6 +90,10 @@ def _flush() -> None:
 def _dispatch(argv: list[str]) -> int:
     if any("\0" in word for word in argv):  # no shell can pass it, a program that calls `main` can
         raise UsageError("There is a null byte in an argument.", hint="No path and no name can hold one.")
+    count = options_before(argv)
+    before, argv = argv[:count], argv[count:]
+    if before and before[-1] in _PROJECT:
+        raise UsageError(f"{before[-1]} needs a value.", hint="Run `rewind help` to see the commands.")
     if not argv and sys.stdin.isatty() and sys.stdout.isatty():
         argv = ["tui"]
     if not argv or argv[0] in ("-h", "--help") or argv == ["help"]:
@@ -109,8 +114,7 @@ def _dispatch(argv: list[str]) -> int:
         from rewind.cli.complete import complete
 
         return complete(argv[1:])
-    argv = command_first(argv)
-    name, rest = argv[0], argv[1:]
+    name, rest = argv[0], [*before, *argv[1:]]
     module = load_command(name)
     from rewind.cli.arguments import parse
 
@@ -121,12 +125,17 @@ def _dispatch(argv: list[str]) -> int:
     return _run(module, arguments)
 
 
-def command_first(argv: list[str]) -> list[str]:
-    """`rewind -C DIR --quiet list` is `rewind list -C DIR --quiet`."""
+def options_before(argv: list[str]) -> int:
+    """How many words stand before the command: `rewind -C DIR --quiet list`."""
     at = 0
-    while at < len(argv) and argv[at] in _GLOBAL:
-        at += _GLOBAL[argv[at]]
-    return [argv[at], *argv[:at], *argv[at + 1:]] if 0 < at < len(argv) else argv
+    while at < len(argv):
+        if argv[at] in _PROJECT:
+            at += 2
+        elif argv[at] in _SWITCHES or argv[at].startswith(("-C", "--project=")):
+            at += 1
+        else:
+            break
+    return min(at, len(argv))
 
 
 def _run(module: ModuleType, arguments: argparse.Namespace) -> int:
