@@ -17,6 +17,13 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "out.tar.gz"
 
 
+@pytest.mark.parametrize("more", [[], ["--force"], ["--dry-run"]], ids=str)
+@pytest.mark.parametrize("folder", ["missing", "missing/too", "README.md"])
+def test_a_directory_that_is_not_there_is_named(two: Rewind, folder: str, more: list[str]) -> None:
+    said = two.fails(1, "export", "last", f"{folder}/out.tar.gz", *more, hint="Make it first")
+    assert said == f"error: There is no directory {two.project / folder}"
+
+
 def test_an_exported_checkpoint_comes_back_as_a_new_one(two: Rewind, file: Path) -> None:
     exported = two.names()[1]
     before = tree_state(two.project)

@@ -77,13 +77,19 @@ def export_to_file(state: State, record: Record, path: str, *, force: bool = Fal
 def check_target(path: str, force: bool) -> None:
     try:
         info = os.lstat(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
+        _check_folder(os.path.dirname(os.path.abspath(path)))
         return
     if not stat.S_ISREG(info.st_mode):
         raise RewindError(f"{path} is there and is not a regular file.",
                           hint="Name another file, or `-` to write to the standard output.")
     if not force:
         raise _exists(path)
+
+
+def _check_folder(folder: str) -> None:
+    if not os.path.isdir(folder):
+        raise RewindError(f"There is no directory {folder}", hint="Make it first, or name another file.")
 
 
 def _put_in_place(temp: str, path: str, force: bool) -> None:
