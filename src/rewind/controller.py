@@ -237,6 +237,13 @@ class Controller:
 
         return write_elsewhere(self.state, self.find(name), target, paths, progress, left_out)
 
+    def plan_write_to(self, name: str, target: str, *, paths: list[bytes] | None = None,
+                      left_out: list[bytes] | None = None) -> list[bytes]:
+        """What `write_to` would write; nothing is touched."""
+        from rewind.checkpoint.elsewhere import plan_elsewhere
+
+        return plan_elsewhere(self.state, self.find(name), target, paths, left_out)
+
     def plan_undo(self) -> RestorePlan:
         record = self._undo_target()
         return self.plan_restore(record.name)

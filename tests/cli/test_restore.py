@@ -62,6 +62,24 @@ def test_restore_to_another_directory_touches_nothing_here(two: Rewind, tmp_path
     two.fails(1, "restore", "prev", "--to", str(tmp_path / "there"))
 
 
+def test_a_dry_run_to_another_directory_says_what_would_be_there(two: Rewind, tmp_path: Path) -> None:
+    there = tmp_path / "not yet/there"
+    plan = two.json("restore", "prev", "--dry-run", "--to", str(there))
+    text = two.ok("restore", "prev", "--dry-run", "--to", str(there)).out.splitlines()
+    assert not there.parent.exists()
+    assert plan["dryRun"] is True and plan["to"] == str(there) and plan["deleted"] == []
+    assert text[:-1] == [f"+ {item['path']}" for item in plan["written"]]
+    assert text[-1] == f"Would write {len(plan['written'])} paths of {two.names()[1]} into {there}"
+    assert {**plan, "dryRun": False} == two.json("restore", "prev", "--to", str(there))
+    two.fails(1, "restore", "prev", "--to", str(there), "--dry-run", hint="empty")
+    two.fails(12, "restore", "prev", "--to", str(tmp_path / "other"), "--dry-run", "--", "no-such")
+
+
+def test_a_path_that_the_checkpoint_does_not_hold_makes_no_directory(two: Rewind, tmp_path: Path) -> None:
+    two.fails(12, "restore", "prev", "--to", str(tmp_path / "other"), "--", "no-such")
+    assert not (tmp_path / "other").exists()
+
+
 def test_restore_again_says_that_nothing_had_to_be_done(two: Rewind) -> None:
     assert two.ok("restore", "last").out == f"Already as it was in {two.names()[0]}\n"
 

@@ -15,6 +15,7 @@ from rewind.snapshot.tree import EMPTY, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from rewind.checkpoint.plan import RestorePlan
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
     from rewind.snapshot.build import Progress
@@ -33,27 +34,10 @@ def write_elsewhere(state: State, record: Record, target: str, paths: list[bytes
                     progress: Progress | None = None, left_out: list[bytes] | None = None) -> list[bytes]:
     """The paths that could not be written are in the error; what was written is returned. A checkpoint that
     is not whole is refused, unless `left_out` is there to take what is missing."""
-    root = os.path.realpath(target)
-    if os.path.exists(root) and (not os.path.isdir(root) or os.listdir(root)):
-        raise RewindError(f"{target} is not an empty directory.",
-                          hint="Name a directory that is empty or does not exist yet.")
-    os.makedirs(root, exist_ok=True)
+    root = _empty_place(target)
     with Source(state, record) as source:
-        source.skip_missing = left_out is not None
-        if record.code.get("lost") and left_out is None:
-            raise going_back.incomplete(state, record) or AssertionError
-
-        def now(oid: bytes) -> Tree:
-            return EMPTY
-
-        plan = plan_restore(record.name, record.tree, source.tree, _NOTHING, now,
-                            lambda path, entry: False, Paths(paths), state.rules().hidden)
-        plan.changes = [c for c in plan.changes if not _only_held_our_state(c, source)]
-        if left_out is not None:
-            leave_out_missing(source, plan)
-            left_out += [kept.path for kept in plan.conflicts]
-        if paths and not plan.changes:
-            raise PathNotFound(checkpoint=record.name, path=os.fsdecode(paths[0]))
+        plan = _plan(state, source, paths, left_out)
+        os.makedirs(root, exist_ok=True)
         # Staged inside the target: it may be on another disk than our state.
         staging = os.path.join(root, f".rewind-tmp-{os.getpid()}")
         applier = Applier(os.fsencode(root), source.blobs, staging, 0, progress)
@@ -67,3 +51,40 @@ def write_elsewhere(state: State, record: Record, target: str, paths: list[bytes
         raise RewindError(f"{len(done.failed)} paths could not be written, {os.fsdecode(path)} first:"
                           f" {reason}.")
     return plan.written
+
+
+def plan_elsewhere(state: State, record: Record, target: str, paths: list[bytes] | None,
+                   left_out: list[bytes] | None = None) -> list[bytes]:
+    """What `write_elsewhere` would write; nothing is touched."""
+    _empty_place(target)
+    with Source(state, record) as source:
+        return _plan(state, source, paths, left_out).written
+
+
+def _empty_place(target: str) -> str:
+    root = os.path.realpath(target)
+    if os.path.exists(root) and (not os.path.isdir(root) or os.listdir(root)):
+        raise RewindError(f"{target} is not an empty directory.",
+                          hint="Name a directory that is empty or does not exist yet.")
+    return root
+
+
+def _plan(state: State, source: Source, paths: list[bytes] | None,
+          left_out: list[bytes] | None) -> RestorePlan:
+    record = source.record
+    source.skip_missing = left_out is not None
+    if record.code.get("lost") and left_out is None:
+        raise going_back.incomplete(state, record) or AssertionError
+
+    def now(oid: bytes) -> Tree:
+        return EMPTY
+
+    plan = plan_restore(record.name, record.tree, source.tree, _NOTHING, now,
+                        lambda path, entry: False, Paths(paths), state.rules().hidden)
+    plan.changes = [c for c in plan.changes if not _only_held_our_state(c, source)]
+    if left_out is not None:
+        leave_out_missing(source, plan)
+        left_out += [kept.path for kept in plan.conflicts]
+    if paths and not plan.changes:
+        raise PathNotFound(checkpoint=record.name, path=os.fsdecode(paths[0]))
+    return plan

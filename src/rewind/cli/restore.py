@@ -7,11 +7,13 @@ conversation comes back as a new one beside it.
 
 from __future__ import annotations
 
+import sys
+
 from rewind.cli.arguments import project_paths
 from rewind.cli.progress import ProgressLine
 from rewind.cli.restored import common_arguments, explain, show_plan, show_restored
 from rewind.cli.session import note, open_controller, print_json
-from rewind.cli.style import path_json, plural, shown
+from rewind.cli.style import path_json, plural, safe, shown, style_for
 from rewind.errors import DONE, PARTIAL, UsageError
 
 TYPE_CHECKING = False
@@ -44,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     controller = open_controller(args)
     paths = project_paths(args.paths, controller.project)
     mode = _mode(args)
-    if args.to and not args.dry_run:
+    if args.to:
         return _write_to(args, controller, paths)
     if args.dry_run:
         return _dry_run(args, controller, mode, paths)
@@ -59,7 +61,7 @@ def _dry_run(args: argparse.Namespace, controller: Controller, mode: str,
              paths: list[bytes] | None) -> int:
     record = controller.find(args.checkpoint)
     plan = None if mode == "chat" else controller.plan_restore(record.name, paths=paths)
-    session = None if mode == "code" or paths or args.to else record.session
+    session = None if mode == "code" or paths else record.session
     has_chat = bool(record.data.get("hasTranscript"))
     if mode == "chat" and not has_chat:
         from rewind.checkpoint.chat import NoConversation
@@ -86,16 +88,29 @@ def _mode(args: argparse.Namespace) -> str:
 def _write_to(args: argparse.Namespace, controller: Controller, paths: list[bytes] | None) -> int:
     record = controller.find(args.checkpoint)
     left_out: list[bytes] | None = [] if args.skip_missing else None
-    with ProgressLine() as progress:
-        written = controller.write_to(record.name, args.to, paths=paths, left_out=left_out,
-                                      progress=progress)
+    if args.dry_run:
+        written = controller.plan_write_to(record.name, args.to, paths=paths, left_out=left_out)
+    else:
+        with ProgressLine() as progress:
+            written = controller.write_to(record.name, args.to, paths=paths, left_out=left_out,
+                                          progress=progress)
     if args.json:
         print_json({"checkpoint": record.name, "backup": None, "to": args.to, "fork": None,
                     "written": [path_json(p) for p in written], "deleted": [], "kept": [],
+                    "changedSince": [],
                     "remaining": [path_json(p, reason="missing") for p in left_out or ()],
-                    "dryRun": False})
+                    "dryRun": args.dry_run})
     else:
-        for path in left_out or ():
-            note(f"not restored: {shown(path)} ({explain('missing')})")
-        print(f"Wrote {plural(len(written), 'path')} of {record.name} into {args.to}")
+        _tell_written(args, record.name, written, left_out or [])
     return PARTIAL if left_out else DONE
+
+
+def _tell_written(args: argparse.Namespace, name: str, written: list[bytes], left_out: list[bytes]) -> None:
+    for path in left_out:
+        note(f"not restored: {shown(path)} ({explain('missing')})")
+    if args.dry_run:
+        paint = style_for(sys.stdout)
+        for path in written:
+            print(f"{paint('+', 'green')} {shown(path)}")
+    would = "Would write" if args.dry_run else "Wrote"
+    print(f"{would} {plural(len(written), 'path')} of {name} into {safe(args.to)}")
