@@ -109,3 +109,8 @@ def test_config_of_a_store_that_is_not_trusted_is_refused(two: Rewind, tmp_path:
     (two.home / ".rewind/known-stores.json").unlink()
     two.fails(1, "config", "--set", "ignored=all", hint="--trust")
     two.fails(1, "config", hint="--trust")
+
+
+def test_a_setting_that_is_given_twice_is_written_once(two: Rewind) -> None:
+    said = two.ok("config", "--tier", "aggressive", "--set", "tier=minimal", "--set", "tier=balanced").out
+    assert said.count("Wrote") == 1 and two.ok("config", "tier").out == "aggressive\n"

@@ -60,13 +60,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     place = _Place(args)
     hooks = hook_options(args)
-    wanted = [_split(text) for text in args.set] + ([("tier", args.tier)] if args.tier else [])
+    wanted = dict(_split(text) for text in args.set)  # of one that is given twice, the last counts
+    if args.tier:
+        wanted["tier"] = args.tier
     if not wanted and not args.unset and not hooks:
         return _show(args, place)
     if args.key:
         raise UsageError("KEY shows a setting; it does not go with a change.",
                          hint=f"Write `rewind config --set {args.key}=VALUE` to change it.")
-    changes = [_Change(place, key, text) for key, text in wanted]
+    changes = [_Change(place, key, text) for key, text in wanted.items()]
     changes += [_Change(place, key, None) for key in args.unset]
     if not args.dry_run:
         for change in changes:
