@@ -190,3 +190,9 @@ class Zsh:
         self.process.kill()
         self.process.wait()
         os.close(self.leader)
+
+
+def test_the_help_has_a_line_for_each_shell(cli: Rewind) -> None:
+    lines = cli.ok("completion", "--help").out.splitlines()
+    assert [line.split(":")[0] for line in lines if line.startswith(("bash:", "zsh:", "fish:"))] == [
+        "bash", "zsh", "fish"]

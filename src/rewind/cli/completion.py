@@ -1,7 +1,9 @@
 """Print the script that makes your shell complete commands, options, checkpoints and sessions.
 
 bash: put `eval "$(rewind completion bash)"` into ~/.bashrc
+
 zsh:  put `eval "$(rewind completion zsh)"` into ~/.zshrc, after `compinit`
+
 fish: `rewind completion fish > ~/.config/fish/completions/rewind.fish`
 """
 
