@@ -115,3 +115,8 @@ def test_a_look_at_rest_opens_no_transcript(scene: Scene, watcher: Watcher,
     scene.rest()
     monkeypatch.setattr("rewind.transcript.find.open_transcript", lambda path: pytest.fail("opened"))
     assert list(watcher.look()) == [] and os.path.exists(scene.path)
+
+
+@pytest.mark.parametrize("seconds", ["-1", "0", "nan", "inf", "1e400"])
+def test_an_interval_is_a_number_above_nothing(two: InProcess, seconds: str) -> None:
+    two.fails(2, "watch", f"--interval={seconds}", hint="--interval 5")

@@ -13,7 +13,7 @@ from rewind.cli.diffstat import cells
 from rewind.cli.list_table import cut
 from rewind.cli.session import note, open_controller
 from rewind.cli.style import safe, style_for
-from rewind.errors import RewindError
+from rewind.errors import RewindError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if not 0 < args.interval < float("inf"):
+        raise UsageError("--interval takes a number of seconds above 0.",
+                         hint="`rewind watch --interval 5` looks every five seconds.")
     controller = open_controller(args)
     watcher = Watcher(controller)
     note(f"Watching {controller.project.root}; Ctrl-C ends it.")
