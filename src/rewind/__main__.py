@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
 try:
     from rewind.cli.main import run
 
     run()
 except KeyboardInterrupt:  # so early that nothing was begun
-    os._exit(130)
+    raise SystemExit(130)

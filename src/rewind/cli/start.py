@@ -1,10 +1,12 @@
 """Where an installed `rewind` begins: started as a file, with nothing but Python itself, by `bin-rewind`."""
 
-from __future__ import annotations
-
-import gc
-import os
-import sys
+# Ctrl-C is no traceback from the first line on: no import stands before these, not even `__future__`.
+try:
+    import gc
+    import os
+    import sys
+except KeyboardInterrupt:
+    raise SystemExit(130)
 
 
 def _start() -> None:
@@ -16,13 +18,13 @@ def _start() -> None:
     # Last of all: only the user interfaces look for something there, and only they pay for it.
     sys.path.append(os.path.join(os.path.dirname(library), "venv", "lib",
                                  f"python{sys.version_info[0]}.{sys.version_info[1]}", "site-packages"))
-    try:
-        from rewind.cli.main import run
+    from rewind.cli.main import run
 
-        run()
-    except KeyboardInterrupt:  # so early that nothing was begun
-        os._exit(130)
+    run()
 
 
 if __name__ == "__main__":
-    _start()
+    try:
+        _start()
+    except KeyboardInterrupt:  # so early that nothing was begun
+        raise SystemExit(130)
