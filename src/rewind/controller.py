@@ -244,6 +244,12 @@ class Controller:
 
         return plan_elsewhere(self.state, self.find(name), target, paths, left_out)
 
+    def foretell_chat(self, name: str, *, needed: bool, in_place: bool) -> list[str]:
+        """What restoring a checkpoint would do about the conversation."""
+        from rewind.checkpoint.go_back import foretell_chat
+
+        return foretell_chat(self.state, self.find(name), needed=needed, in_place=in_place)
+
     def plan_undo(self) -> RestorePlan:
         record = self._undo_target()
         return self.plan_restore(record.name)

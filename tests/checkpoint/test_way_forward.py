@@ -220,6 +220,19 @@ def test_an_open_session_is_told_and_refused_without_options_that_do_not_exist(s
     assert said.code == 13 and "--in-place" not in said.err
 
 
+def test_a_dry_run_in_place_refuses_what_the_run_refuses(scene: Scene) -> None:
+    without_chat = scene.cli.names()[-1]
+    args = ("restore", without_chat, "--in-place")
+    assert scene.cli.fails(1, *args, "--dry-run") == scene.cli.fails(1, *args)
+    cut = f"Would cut session {scene.session}"
+    assert scene.cli.json("restore", scene.first, "--in-place", "--dry-run")["notes"] == [cut]
+    client_is_running(scene.cli.home, scene.session)
+    [said, refused] = scene.cli.json("restore", scene.first, "--in-place", "--dry-run")["notes"]
+    assert said == cut and refused.startswith("It is refused without --force: ")
+    scene.cli.fails(13, "restore", scene.first, "--in-place")
+    assert f"Would fork session {scene.session}" in scene.cli.ok("restore", scene.first, "--dry-run").out
+
+
 @pytest.mark.parametrize("args, code", [(["delete", "ORIGINAL"], 1), (["rename", "FORK", " "], 1)])
 def test_a_dry_run_refuses_what_the_run_refuses(scene: Scene, args: list[str], code: int) -> None:
     fork = scene.cli.json("back", "1")["fork"]["session_id"]

@@ -33,7 +33,7 @@ from rewind.errors import RewindError, UsageError
 from rewind.transcript.boundary import NotEnoughPrompts, find_boundary_by_user_prompts
 from rewind.transcript.cut import Cut, TranscriptRewritten
 from rewind.transcript.fork import NothingBeforeCut
-from rewind.transcript.liveness import why_open
+from rewind.transcript.liveness import SessionInUse, why_open
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -141,6 +141,20 @@ def _chat_plan(state: State, record: Record, stack: contextlib.ExitStack, *,
         if needed:
             raise
         return None, [f"The conversation is left out: {error.message}"], True
+
+
+def foretell_chat(state: State, record: Record, *, needed: bool, in_place: bool) -> list[str]:
+    """What a restore would do about the conversation, in words. What it would refuse is refused."""
+    with contextlib.ExitStack() as stack:
+        plan, notes, _ = _chat_plan(state, record, stack, needed=needed or in_place)
+        if plan is None:
+            return notes
+        notes.append(f"Would {'cut' if in_place else 'fork'} session {plan.session_id}")
+        try:
+            _ChatStep(state, plan, in_place, force=False).check()
+        except SessionInUse as error:
+            notes.append(f"It is refused without --force: {error.fields['reason']}")
+        return notes
 
 
 class _ChatStep:

@@ -61,16 +61,11 @@ def _dry_run(args: argparse.Namespace, controller: Controller, mode: str,
              paths: list[bytes] | None) -> int:
     record = controller.find(args.checkpoint)
     plan = None if mode == "chat" else controller.plan_restore(record.name, paths=paths)
-    session = None if mode == "code" or paths else record.session
-    has_chat = bool(record.data.get("hasTranscript"))
-    if mode == "chat" and not has_chat:
-        from rewind.checkpoint.chat import NoConversation
-
-        raise NoConversation(checkpoint=record.name)
-    show_plan(plan, args.json, checkpoint=record.name, session=session if has_chat else None)
-    if session and has_chat and not args.json:
-        print(f"Would {'cut' if args.in_place else 'fork'} session {session}")
-    return 0
+    with_chat = mode != "code" and not paths
+    notes = controller.foretell_chat(record.name, needed=mode == "chat", in_place=args.in_place) \
+        if with_chat else []
+    session = record.session if with_chat and record.data.get("hasTranscript") else None
+    return show_plan(plan, args.json, notes, checkpoint=record.name, session=session)
 
 
 def _mode(args: argparse.Namespace) -> str:
