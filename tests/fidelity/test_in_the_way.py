@@ -268,3 +268,17 @@ def test_what_is_named_and_came_later_goes_although_its_directory_came_later_too
     assert {p for p in before if p not in tree_state(project)} == {b"d/new/deep/0001", b"new/0000"}
     repo.ok("undo-restore")
     assert tree_state(project) == before
+
+
+def test_what_is_named_comes_back_below_a_directory_that_is_gone_from_an_ignored_one(repo: Rewind) -> None:
+    project = repo.project
+    (project / ".gitignore").write_text("gen/\n")
+    fill(project / "gen/sub/deep", 3)
+    name = repo.save()
+    shutil.rmtree(project / "gen/sub")
+    fill(project / "gen/more", 700)
+    before = tree_state(project)
+    repo.ok("restore", name, "--", "gen/sub/deep/0001")
+    assert set(tree_state(project)) - set(before) == {b"gen/sub", b"gen/sub/deep", b"gen/sub/deep/0001"}
+    repo.ok("undo-restore")
+    assert tree_state(project) == before

@@ -71,18 +71,18 @@ def plan_restore(checkpoint: str, then: bytes, then_trees: Trees, now: bytes, no
                  is_journal: Callable[[bytes], bool] = lambda path: True) -> RestorePlan:
     """`skipped` says whether the rules of then or of now ignore a path; `hidden` is Rewind's own;
     more than `most` changes cannot be right; `looked_for` are paths that the look was told to take;
-    `brought` tells what the step that is taken back had there, the path itself and all below it."""
-    planner = _Planner(RestorePlan(checkpoint), then_trees, now_trees, skipped, paths, hidden, most)
-    planner.looked_for = looked_for
-    planner.brought = brought
-    planner.is_journal = is_journal
+    `brought` tells what the step that is taken back had there, the path itself and all below it;
+    `is_journal` is asked of files that have such a name."""
+    planner = _Planner(RestorePlan(checkpoint), then_trees, now_trees, skipped, paths, hidden, most,
+                       looked_for, brought, is_journal)
     planner.compare(b"", then_trees(then), now_trees(now))
     return planner.plan
 
 
 class _Planner:
     def __init__(self, plan: RestorePlan, then_trees: Trees, now_trees: Trees,
-                 skipped: Skipped, paths: Paths, hidden: frozenset[bytes], most: int) -> None:
+                 skipped: Skipped, paths: Paths, hidden: frozenset[bytes], most: int,
+                 looked_for: frozenset[bytes], brought: Brought, is_journal: Callable[[bytes], bool]) -> None:
         self.plan = plan
         self.then_trees = then_trees
         self.now_trees = now_trees
@@ -90,9 +90,9 @@ class _Planner:
         self.paths = paths
         self.hidden = hidden
         self.most = most
-        self.looked_for: frozenset[bytes] = frozenset()
-        self.brought: Brought = lambda path: []
-        self.is_journal: Callable[[bytes], bool] = lambda path: True
+        self.looked_for = looked_for
+        self.brought = brought
+        self.is_journal = is_journal
 
     def compare(self, folder: bytes, then: Tree, now: Tree) -> None:
         check_depth(folder)
@@ -111,7 +111,7 @@ class _Planner:
             elif target.kind == UNCOVERED:
                 pass  # it was there but not captured: whatever it is now stays
             elif present is None:
-                if now.partial and path not in self.looked_for:
+                if now.partial and not self._was_looked_for(path):
                     self._ask_for(path, target)  # it may be there; only pins were looked at
                 else:
                     self._add(path, target)
@@ -175,6 +175,11 @@ class _Planner:
             self._ask_for_more(path)
         elif self.paths.covers(path) or target.kind == DIR:
             self.plan.kept.append(Kept(path, present.ref.decode(), conflict=True))
+
+    def _was_looked_for(self, path: bytes) -> bool:
+        """Looked for and not found: then it is not there. A way to what is named is not asked for itself."""
+        return path in self.looked_for or (
+            not self.paths.covers(path) and self.looked_for.issuperset(self.paths.below(path)))
 
     def _ask_for(self, path: bytes, target: Entry) -> None:
         if target.kind == UNCOVERED:
