@@ -46,8 +46,8 @@ def entry_of(value: Any) -> Entry:
 
 def plan(then: Spec, now: Spec, *, ignored: tuple[str, ...] = (), paths: Optional[list[bytes]] = None,
          hidden: tuple[bytes, ...] = (), most: int = 1000) -> RestorePlan:
-    def skipped(path: bytes, present: Entry) -> bool:
-        return any(path == p.encode() or path.startswith(p.encode() + b"/") for p in ignored)
+    def skipped(path: bytes, present: Entry, ruled_as: bytes) -> bool:
+        return any(ruled_as == p.encode() or ruled_as.startswith(p.encode() + b"/") for p in ignored)
 
     return plan_restore("c1", make(then), KNOWN.__getitem__, make(now), KNOWN.__getitem__, skipped,
                         Paths(paths), frozenset(hidden), most)
@@ -193,7 +193,7 @@ def test_a_few_objects_that_stand_for_a_million_files_are_refused() -> None:
         KNOWN[oid] = tree
     with pytest.raises(StoreDamaged, match="more paths"):
         plan_restore("c1", oid, KNOWN.__getitem__, make({}), KNOWN.__getitem__,
-                     lambda path, entry: False, Paths(), most=500)
+                     lambda path, entry, ruled_as: False, Paths(), most=500)
 
 
 def test_a_tree_that_holds_itself_is_refused() -> None:
@@ -201,7 +201,7 @@ def test_a_tree_that_holds_itself_is_refused() -> None:
     KNOWN[loop] = Tree({b"d": Entry(DIR, 0o755, 0, loop)})
     with pytest.raises(StoreDamaged):
         plan_restore("c1", loop, KNOWN.__getitem__, make({}), KNOWN.__getitem__,
-                     lambda path, entry: False, Paths())
+                     lambda path, entry, ruled_as: False, Paths())
 
 
 # any two trees

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -282,3 +283,112 @@ def test_what_is_named_comes_back_below_a_directory_that_is_gone_from_an_ignored
     assert set(tree_state(project)) - set(before) == {b"gen/sub", b"gen/sub/deep", b"gen/sub/deep/0001"}
     repo.ok("undo-restore")
     assert tree_state(project) == before
+
+
+# databases where only some files are looked at
+
+def wal_database(path: Path, grow: bool) -> None:
+    """Made, or changed so that its newest rows are in its WAL alone: the process ends without closing it."""
+    make = "c.execute('create table t(i integer primary key, s text)'); c.executemany(" \
+           "'insert into t values(?,?)', [(i, 'old%d' % i * 20) for i in range(300)]); c.commit()"
+    change = "c.execute('delete from t where i%3=0'); c.execute('create table u(x)');" \
+             "c.executemany('insert into u values(?)', [('new%d' % i * 50,) for i in range(300)]);" \
+             "c.commit(); c.execute('pragma wal_checkpoint(passive)');" \
+             "c.execute('update t set s=s||s where i%2=0'); c.commit()"
+    script = f"import sqlite3, os; c=sqlite3.connect({str(path)!r}); c.execute('pragma journal_mode=wal');" \
+             + (f"{change}; os._exit(0)" if grow else f"{make}; c.close()")
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.parametrize("paths", [(), ("--", "gen/app.db"), ("--", "gen/app.db-wal")])
+def test_a_newer_journal_goes_with_its_database_in_an_ignored_directory_that_grew(
+        repo: Rewind, paths: tuple[str, ...]) -> None:
+    project = repo.project
+    (project / ".gitignore").write_text("gen/\n")
+    (project / "gen").mkdir()
+    wal_database(project / "gen/app.db", grow=False)
+    name = repo.save()
+    was = (project / "gen/app.db").read_bytes()
+    wal_database(project / "gen/app.db", grow=True)
+    fill(project / "gen/more", 700)
+    before = tree_state(project)
+    assert b"gen/app.db-wal" in before
+    repo.ok("restore", name, *paths)
+    assert (project / "gen/app.db").read_bytes() == was and not (project / "gen/app.db-wal").exists()
+    repo.ok("undo-restore")
+    assert tree_state(project) == before
+
+
+def test_a_text_beside_what_is_too_large_is_captured_whatever_its_name(repo: Rewind) -> None:
+    project = repo.project
+    repo.ok("config", "--set", "maxFileSizeMb=0.01")
+    (project / "notes").write_text("small")
+    (project / "notes-journal").write_text("old")
+    name = repo.save()
+    (project / "notes").write_bytes(bytes(20_000))
+    (project / "notes-journal").write_text("new")
+    (project / "app.db-wal").write_bytes(bytes.fromhex("377f0682") + bytes(500))
+    (project / "app.db").write_bytes(bytes(20_000))
+    shown = {f["path"]: f["kind"] for f in repo.json("show", repo.save(), "--files")["files"]}
+    assert shown["notes-journal"] == "file" and shown["app.db-wal"] == "uncovered"
+    repo.ok("restore", name, "--", "notes-journal")
+    assert (project / "notes-journal").read_text() == "old"
+
+
+def test_a_journal_that_was_brought_goes_again_whatever_becomes_of_its_database(repo: Rewind) -> None:
+    project = repo.project
+    repo.ok("config", "--set", "maxFileSizeMb=0.01")
+    (project / ".gitignore").write_text("db\n")
+    (project / "d").mkdir()
+    for folder in (project, project / "d"):
+        (folder / "db").write_text("main")
+        (folder / "db-wal").write_bytes(bytes.fromhex("377f0682") + b"wal")
+    (project / "lone-wal").write_bytes(bytes.fromhex("377f0682") + b"wal")
+    name = repo.save()
+    for path in ("db", "db-wal", "lone-wal"):
+        (project / path).unlink()
+    shutil.rmtree(project / "d")
+    (project / "lone").write_bytes(bytes(20_000))
+    before = tree_state(project)
+    repo.ok("restore", name)
+    repo.ok("undo-restore")
+    assert tree_state(project) == before
+
+
+# several steps in a row
+
+def test_as_many_steps_forward_as_back_lead_to_where_they_began(repo: Rewind) -> None:
+    project = repo.project
+    (project / "a").write_text("1")
+    repo.save()
+    (project / "a").write_text("2")
+    fill(project / "build", 600)
+    repo.save()
+    shutil.rmtree(project / "build")
+    (project / ".git/info").mkdir(exist_ok=True)
+    (project / ".git/info/exclude").write_text("build/\n")
+    (project / "a").write_text("3")
+    before = tree_state(project)
+    for command in ("undo", "undo", "redo", "redo"):
+        repo.ok(command)
+    assert tree_state(project) == before
+
+
+def test_undo_looks_at_what_the_rules_of_today_pass_over(repo: Rewind) -> None:
+    project = repo.project
+    (project / ".gitignore").write_text("app.dat\nbuild/\n")
+    (project / "a").write_text("1")
+    repo.save()
+    (project / "a").write_text("2")
+    (project / "app.dat").write_text("v2")
+    fill(project / "build", 3)
+    repo.save()
+    fill(project / "build", 600)  # nothing that a checkpoint holds has changed
+    repo.ok("undo")
+    assert (project / "a").read_text() == "1"
+    repo.ok("undo-restore")
+    (project / "a").write_text("3")
+    repo.ok("undo")
+    (project / "app.dat").write_bytes(bytes(3 * MB))
+    repo.ok("undo")
+    assert (project / "a").read_text() == "2" and (project / "app.dat").read_text() == "v2"

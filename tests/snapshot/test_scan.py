@@ -395,8 +395,8 @@ def test_a_database_and_its_journal_share_one_fate(
         settled: Scanner, sizes: tuple[int, int], rules: dict[str, Any], expected: Any) -> None:
     (settled.root / ".gitignore").write_text("app.db\n")  # the journal's name is not ignored
     settled.use(**rules)
-    for name, size in zip(("app.db", "app.db-wal"), sizes):
-        (settled.root / name).write_bytes(b"x" * size)
+    (settled.root / "app.db").write_bytes(b"x" * sizes[0])
+    (settled.root / "app.db-wal").write_bytes(b"\x37\x7f\x06\x82".ljust(sizes[1], b"x"))
     found = reasons(settled.entries())
     assert found == (expected and dict.fromkeys((b"app.db", b"app.db-wal"), expected))
 

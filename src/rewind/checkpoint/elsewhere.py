@@ -80,7 +80,7 @@ def _plan(state: State, source: Source, paths: list[bytes] | None,
         return EMPTY
 
     plan = plan_restore(record.name, record.tree, source.tree, _NOTHING, now,
-                        lambda path, entry: False, Paths(paths), state.rules().hidden)
+                        lambda path, entry, ruled_as: False, Paths(paths), state.rules().hidden)
     plan.changes = [c for c in plan.changes if not _only_held_our_state(c, source)]
     if left_out is not None:
         leave_out_missing(source, plan)

@@ -111,7 +111,7 @@ class History:
             entry["redone"] = None if failed else self.redo.pop()
         elif entry["backup_checkpoint"] or entry.get("transcript_backup"):
             self._push_redo(entry["backup_checkpoint"] or "", entry["position_before"], entry.get("paths"),
-                            _way_forward(entry))
+                            _way_forward(entry), entry["checkpoint"])
         if not partial and not (failed and entry["action"] == "redo"):
             self.data["position"] = position
         self.save()
@@ -125,7 +125,7 @@ class History:
 
     def _push_redo(self, checkpoint: str, position: int | None, paths: list[str] | None,
                    chat: dict[str, Any] | None, standing: str = "") -> None:
-        """`standing`: the checkpoint that it leads away from, where that is not the last step's."""
+        """`standing`: the checkpoint that it leads away from."""
         step: dict[str, Any] = {"checkpoint": checkpoint, "position": position, "paths": paths}
         step.update({"chat": chat} if chat else {})
         step.update({"from": standing} if standing else {})

@@ -7,7 +7,7 @@ import os
 from rewind.errors import StoreDamaged
 from rewind.snapshot.content import pieces_of
 from rewind.snapshot.listing import entry_at
-from rewind.snapshot.sqlite_files import HEAD, is_journal, journals_of, main_of
+from rewind.snapshot.sqlite_files import HEAD, is_journal, is_journal_at, journals_of, main_of
 from rewind.snapshot.tree import FILES, UNCOVERED
 
 TYPE_CHECKING = False
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.source import Source
     from rewind.snapshot.build import Snapshot
     from rewind.snapshot.tree import Entry
-
-_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def with_journals(paths: list[bytes], root: bytes, source: Source, snapshot: Snapshot) -> list[bytes]:
@@ -27,7 +25,7 @@ def with_journals(paths: list[bytes], root: bytes, source: Source, snapshot: Sna
 
     def was_or_is_one(path: bytes) -> bool:
         then, now = then_and_now(path)
-        return bool((now and now.kind in (*FILES, UNCOVERED) and is_journal_now(root, path))
+        return bool((now and now.kind in (*FILES, UNCOVERED) and is_journal_at(os.path.join(root, path)))
                     or (then and then.kind in FILES and is_journal(path, _head(then, source))))
 
     found = list(paths)
@@ -38,19 +36,6 @@ def with_journals(paths: list[bytes], root: bytes, source: Source, snapshot: Sna
             if path == main or path in journals:
                 found += [main, *journals]
     return found
-
-
-def is_journal_now(root: bytes, path: bytes) -> bool:
-    try:
-        fd = os.open(os.path.join(root, path), _FLAGS)
-    except OSError:
-        return True  # nobody can tell: the name has to do
-    try:
-        return is_journal(path, os.read(fd, HEAD))
-    except OSError:
-        return True
-    finally:
-        os.close(fd)
 
 
 def _head(entry: Entry, source: Source) -> bytes:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rewind.snapshot.change import Trees
 
-    Skipped = Callable[[bytes, Entry], bool]
+    Skipped = Callable[[bytes, Entry, bytes], bool]
     Brought = Callable[[bytes], list[bytes]]
 
 MAX_CHANGES = 3_000_000
@@ -69,7 +69,8 @@ def plan_restore(checkpoint: str, then: bytes, then_trees: Trees, now: bytes, no
                  looked_for: frozenset[bytes] = frozenset(),
                  brought: Brought = lambda path: [],
                  is_journal: Callable[[bytes], bool] = lambda path: True) -> RestorePlan:
-    """`skipped` says whether the rules of then or of now ignore a path; `hidden` is Rewind's own;
+    """`skipped` says whether the rules of then or of now ignore what is at a path, as they would something
+    at the third one: a journal is ruled as its database. `hidden` is Rewind's own;
     more than `most` changes cannot be right; `looked_for` are paths that the look was told to take;
     `brought` tells what the step that is taken back had there, the path itself and all below it;
     `is_journal` is asked of files that have such a name."""
@@ -106,7 +107,8 @@ class _Planner:
             if target is None:
                 if present and not self.paths.covers(path):
                     self._newer_way(path, present, then)
-                elif present and (not then.partial or self.brought(path)):
+                elif present and (not then.partial or self.brought(path)
+                                  or self._is_journal_of(main_of(name), path, present, then)):
                     self._newcomer(folder, name, present, then, now)
             elif target.kind == UNCOVERED:
                 pass  # it was there but not captured: whatever it is now stays
@@ -215,18 +217,23 @@ class _Planner:
         path = folder + b"/" + name if folder else name
         main = main_of(name)
         database = (then.entries.get(main) or now.entries.get(main)) if main else None
+        if self._is_journal_of(main, path, present, then):
+            # It goes with its database: left beside an older one it would corrupt it.
+            self._change("delete", path, None, present)
+            return
         if main and database and present.kind in FILES and self.is_journal(path):
-            # A journal goes with its database: left beside an older one it would corrupt it.
-            if database.kind == UNCOVERED:
-                return
-            if main in then.entries and database.kind in FILES:
-                self._change("delete", path, None, present)
+            if database.kind == UNCOVERED and not self.brought(path):
                 return
             if database.kind in FILES:
                 main_path = folder + b"/" + main if folder else main
                 self._remove(path, present, rule_path=main_path)
                 return
         self._remove(path, present)
+
+    def _is_journal_of(self, main: bytes | None, path: bytes, present: Entry, then: Tree) -> bool:
+        """Of a database that the checkpoint holds."""
+        database = then.entries.get(main) if main else None
+        return bool(database and database.kind in FILES and present.kind in FILES and self.is_journal(path))
 
     def _remove(self, path: bytes, present: Entry, *, in_the_way: bool = False,
                 rule_path: bytes | None = None) -> bool:
@@ -235,7 +242,7 @@ class _Planner:
             if not (present.ref in _PASSING and self._ask_for_more(path)):
                 self.plan.kept.append(Kept(path, present.ref.decode()))
             return False
-        if self.skipped(rule_path or path, present):
+        if self.skipped(path, present, rule_path or path):
             self.plan.kept.append(Kept(path, IGNORED_NEWCOMER))
             return False
         if present.kind == DIR:

@@ -113,11 +113,17 @@ def first_that_differs(state: State, records: list[Record], arrived_at: int | No
     that we stand on, what could not be restored is no reason to try it again."""
     rules = state.rules()
     snapshot = scan(state.root, rules, state.cache, state.objects, keep=False)
+
+    def look(wanted: Rules) -> Snapshot:
+        if wanted is rules:
+            return snapshot
+        return scan(state.root, wanted, state.cache, state.objects, keep=False)
+
     for record in records:
         if record.tree == snapshot.root:
             continue
         with Source(state, record) as source:
-            plan, _ = _plan(state, source, rules, lambda _: snapshot, None)
+            plan, _ = _plan(state, source, rules, look, None)
             if plan.changes or (plan.conflicts and record.sequence != arrived_at):
                 return record
     return None
@@ -252,9 +258,9 @@ def _with_journals(state: State, source: Source, snapshot: Snapshot, named: Path
 def _is_journal(state: State) -> Callable[[bytes], bool]:
     """Asked of newcomers whose name says so."""
     def is_one(path: bytes) -> bool:
-        from rewind.checkpoint.journals import is_journal_now
+        from rewind.snapshot.sqlite_files import is_journal_at
 
-        return is_journal_now(state.root, path)
+        return is_journal_at(os.path.join(state.root, path))
 
     return is_one
 
@@ -281,7 +287,7 @@ def _most_changes(record: Record, snapshot: Snapshot) -> int:
 
 
 def _skipped(state: State, source: Source, then: Rules, now: Rules,
-             leaving: Source | None) -> Callable[[bytes, Entry], bool]:
+             leaving: Source | None) -> Callable[[bytes, Entry, bytes], bool]:
     """Whether the rules of then or of now ignore a path that came later."""
     def nested(folder: bytes) -> bytes | None:
         return nested_exclude(state.root, folder)
@@ -300,13 +306,13 @@ def _skipped(state: State, source: Source, then: Rules, now: Rules,
 
     trees = (RuleTree(then, read_then, nested), RuleTree(now, read_now, nested))
 
-    def skipped(path: bytes, present: Entry) -> bool:
+    def skipped(path: bytes, present: Entry, ruled_as: bytes) -> bool:
         if leaving:
             # Taking a step back: what that step itself had brought goes again, ignored or not.
             brought = _entry_or_none(leaving, path)
             if brought and (brought == present or brought.kind == present.kind == DIR):
                 return False
-        return any(tree.skips(path, present.kind == DIR) for tree in trees)
+        return any(tree.skips(ruled_as, present.kind == DIR) for tree in trees)
 
     return skipped
 

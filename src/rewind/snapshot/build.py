@@ -9,7 +9,7 @@ from rewind.snapshot import walk as w
 from rewind.snapshot.cache import decode_stats, encode_stats
 from rewind.snapshot.folders import Folders
 from rewind.snapshot.read import GONE, TOO_LARGE, UNREADABLE, read_file
-from rewind.snapshot.sqlite_files import companions
+from rewind.snapshot.sqlite_files import companions, is_journal_at
 from rewind.snapshot.tree import DIR, FILES, LINK, UNCOVERED, Entry, Tree, with_trees
 from rewind.store.blobs import oid_of, pack_hashes
 
@@ -77,7 +77,7 @@ class Snapshot:
 class _Look:
     """A directory that changed, while it is read."""
 
-    __slots__ = ("entries", "fd", "limit", "listing", "racy", "rows", "settled")
+    __slots__ = ("entries", "fd", "limit", "listing", "outgrown", "racy", "rows", "settled")
 
     def __init__(self, listing: w.Listing, fd: int, limit: int) -> None:
         self.listing = listing
@@ -86,6 +86,7 @@ class _Look:
         self.entries: dict[bytes, Entry] = {}
         self.rows: dict[bytes, tuple[Any, ...]] = {row[0]: row for row in listing.rows}
         self.racy: set[bytes] = set()
+        self.outgrown: set[bytes] = set()  # too large since they were listed
         self.settled = True  # else the next scan must look again
 
 
@@ -330,7 +331,7 @@ class Builder:
             return None
         stats = decode_stats(self.stats[folder]) if folder in self.stats else {}
         old = self._old_entries(folder) if stats else {}
-        reasons = self._reasons(listing)
+        reasons = self._reasons(listing, look.fd)
         to_read = []
         for row, verdict in zip(listing.rows, listing.verdicts):
             name = row[0]
@@ -382,7 +383,7 @@ class Builder:
             return
         look.entries[name] = Entry(LINK, 0, len(target), target)
 
-    def _reasons(self, listing: w.Listing) -> dict[bytes, bytes]:
+    def _reasons(self, listing: w.Listing, fd: int) -> dict[bytes, bytes]:
         """Name -> why a file is not captured. A SQLite database and its journals share one fate."""
         verdicts = {row[0]: verdict for row, verdict in zip(listing.rows, listing.verdicts)
                     if not w.is_dir_row(row)}
@@ -395,7 +396,10 @@ class Builder:
             for name in members:
                 verdict = verdicts[name]
                 shared = verdict if verdict in (w.FORCED, w.SPECIAL) else verdicts[main]
-                reasons[name] = self._reason(shared, [sizes[n] for n in members])
+                reason = self._reason(shared, [sizes[n] for n in members])
+                if reason and name != main and not is_journal_at(name, fd):
+                    reason = self._reason(verdict, (sizes[name],))  # it only has such a name
+                reasons[name] = reason
         return reasons
 
     def _reason(self, verdict: int, sizes: Sequence[int]) -> bytes:
@@ -415,6 +419,8 @@ class Builder:
     def _take(self, look: _Look, name: bytes, read: Read) -> None:
         if read.failure is not None:
             look.settled = False
+            if read.failure == TOO_LARGE:
+                look.outgrown.add(name)
             if read.failure != GONE:
                 look.entries[name] = Entry(UNCOVERED, 0, 0, read.failure)
             return
@@ -437,10 +443,9 @@ class Builder:
             for name in members:
                 look.entries.pop(name, None)
                 self._take(look, name, read_file(name, self.sink, None, look.fd, look.limit))
-        there = [name for name in members if name in look.entries]
-        outgrown = Entry(UNCOVERED, 0, 0, TOO_LARGE)
-        if any(look.entries[name] == outgrown for name in there):
-            look.entries.update(dict.fromkeys(there, outgrown))
+        if look.outgrown.intersection(members):
+            look.entries.update((name, Entry(UNCOVERED, 0, 0, TOO_LARGE)) for name in members
+                                if name in look.entries)
 
 
 def _moved(look: _Look, name: bytes) -> bool:

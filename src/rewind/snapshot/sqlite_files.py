@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 _SUFFIXES = (b"-wal", b"-shm", b"-journal")
 HEAD = 8  # bytes that tell a journal from a file which only has such a name
 # A rollback journal that is done with has zeroes there; the index of a WAL is rebuilt whatever is in it.
@@ -30,6 +33,20 @@ def is_journal(path: bytes, head: bytes) -> bool:
     """Whether a file with such a name and beginning is one; an empty file may be."""
     return not head or any(path.endswith(suffix) and head.startswith(beginnings)
                            for suffix, beginnings in _BEGINNINGS.items())
+
+
+def is_journal_at(path: bytes, dir_fd: int | None = None) -> bool:
+    """What the file itself says; where it cannot be read, the name has to do."""
+    try:
+        fd = os.open(path, _FLAGS, dir_fd=dir_fd)
+    except OSError:
+        return True
+    try:
+        return is_journal(path, os.read(fd, HEAD))
+    except OSError:
+        return True
+    finally:
+        os.close(fd)
 
 
 def companions(names: Collection[bytes]) -> dict[bytes, bytes]:

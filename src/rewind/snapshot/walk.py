@@ -14,6 +14,7 @@ from rewind.paths import is_state_path, is_temp_name
 from rewind.snapshot.gitfiles import info_exclude, read_small
 from rewind.snapshot.quickhash import digest
 from rewind.snapshot.rules import IGNORE_NAMES, IGNORED, NEVER, NORMAL, RuleTree
+from rewind.snapshot.sqlite_files import journals_of
 from rewind.snapshot.tree import MAX_DEPTH, is_git_dir
 
 TYPE_CHECKING = False
@@ -490,7 +491,10 @@ def _pins_by_folder(rules: Rules) -> dict[bytes, tuple[tuple[bytes, int], ...]]:
     for pins, verdict in ((rules.pins, PINNED), (rules.forced, FORCED)):
         for pin in pins:
             folder, _, name = pin.rpartition(b"/")
-            found.setdefault(folder, {})[name] = verdict
+            names = found.setdefault(folder, {})
+            names[name] = verdict
+            for journal in journals_of(name):  # what may be a database is nothing without them
+                names.setdefault(journal, verdict)
             while folder:
                 folder, _, name = folder.rpartition(b"/")
                 found.setdefault(folder, {}).setdefault(name, PIN_PATH)
