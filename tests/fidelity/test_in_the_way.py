@@ -392,3 +392,17 @@ def test_undo_looks_at_what_the_rules_of_today_pass_over(repo: Rewind) -> None:
     (project / "app.dat").write_bytes(bytes(3 * MB))
     repo.ok("undo")
     assert (project / "a").read_text() == "2" and (project / "app.dat").read_text() == "v2"
+
+
+@pytest.mark.parametrize("command", ["undo", "restore"])
+def test_what_a_step_kept_for_being_ignored_the_same_step_keeps_again(repo: Rewind, command: str) -> None:
+    """Although it took away the file that ignores it."""
+    project = repo.project
+    (project / "a").write_text("1")
+    name = repo.save()
+    (project / ".gitignore").write_text(".env\n")
+    (project / ".env").write_text("KEY=precious")
+    args = [command, name] if command == "restore" else [command]
+    for _ in range(3):
+        assert repo.run(*args).code in (0, 12)
+        assert (project / ".env").read_text() == "KEY=precious" and not (project / ".gitignore").exists()

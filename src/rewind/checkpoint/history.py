@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from rewind import quickjson
@@ -203,6 +204,12 @@ class History:
             self.data["position"] = None
             self.data["redo"] = []
             self.save()
+
+    def kept_where_we_stand(self) -> frozenset[bytes]:
+        """Ignored files that the last step kept. It may have taken away what ignores them, and the same step
+        again must not take the files."""
+        kept = self.entries[-1].get("kept") if self.entries and self.position is not None else None
+        return frozenset(os.fsencode(path) for path in kept or () if isinstance(path, str))
 
     def backups_in_use(self) -> set[str]:
         """Checkpoints that the last steps need for their way back or forward."""

@@ -8,7 +8,14 @@ from rewind.checkpoint.create import capture, write_record
 from rewind.checkpoint.damage import Lacks
 from rewind.checkpoint.history import way_back
 from rewind.checkpoint.missing import leave_out_missing
-from rewind.checkpoint.plan import MAX_CHANGES, NOT_EMPTY, Kept, RestorePlan, plan_restore
+from rewind.checkpoint.plan import (
+    IGNORED_NEWCOMER,
+    MAX_CHANGES,
+    NOT_EMPTY,
+    Kept,
+    RestorePlan,
+    plan_restore,
+)
 from rewind.checkpoint.source import Source
 from rewind.checkpoint.standing import standing_on
 from rewind.errors import (
@@ -51,6 +58,7 @@ if TYPE_CHECKING:
     from rewind.snapshot.rules import Rules
 
 NOT_AS_IT_WAS = "it is not as the checkpoint has it"
+_MOST_KEPT = 1000  # paths that a step notes to have kept
 _PATIENCE = 3  # rounds of "this is not captured yet" before it is left alone
 
 
@@ -305,6 +313,7 @@ def _skipped(state: State, source: Source, then: Rules, now: Rules,
         return read_ignore_file(state.root, folder, name)
 
     trees = (RuleTree(then, read_then, nested), RuleTree(now, read_now, nested))
+    kept = state.history().kept_where_we_stand()
 
     def skipped(path: bytes, present: Entry, ruled_as: bytes) -> bool:
         if leaving:
@@ -312,7 +321,7 @@ def _skipped(state: State, source: Source, then: Rules, now: Rules,
             brought = _entry_or_none(leaving, path)
             if brought and (brought == present or brought.kind == present.kind == DIR):
                 return False
-        return any(tree.skips(ruled_as, present.kind == DIR) for tree in trees)
+        return path in kept or any(tree.skips(ruled_as, present.kind == DIR) for tree in trees)
 
     return skipped
 
@@ -395,6 +404,7 @@ def _apply(state: State, source: Source, ready: _Ready, *, action: str, paths: l
     entry = history.begin(action, source.record.name, result.backup.name if result.backup else None, names,
                           wanted)
     _run(ready.applier, result)
+    entry["kept"] = [os.fsdecode(k.path) for k in plan.kept if k.reason == IGNORED_NEWCOMER][:_MOST_KEPT]
     try:
         if chat:
             chat(lambda fields: history.note(entry, fields))
