@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 
 import pytest
@@ -244,3 +246,21 @@ def test_a_fork_that_is_named_twice_is_counted_once(scene: Scene) -> None:
     fork = scene.cli.json("back", "1")["fork"]["session_id"]
     for more in (("--dry-run",), ()):
         assert scene.cli.json("forks", "delete", fork, fork, *more)["sessions"] == [fork]
+
+
+def test_what_steps_kept_does_not_make_the_history_too_long(cli: InProcess) -> None:
+    cli.init()
+    (cli.project / ".gitignore").write_text("*.log\n")
+    folder = cli.project / ("d" * 200)
+    folder.mkdir()
+    for number in range(490):
+        (folder / f"{number:0200}.log").write_text("x")
+    (cli.project / "a").write_text("1")
+    names = cli.names()
+    for number in range(6):
+        (cli.project / "a").write_text(str(number))
+        assert cli.ok("restore", names[0], "--force")
+        assert len(os.listdir(folder)) == 490
+    history = json.loads((cli.state / "restore-history.json").read_text())
+    assert [len(entry.get("kept", ())) for entry in history["entries"][:-1]] == [0] * 5
+    assert len(history["entries"][-1]["kept"]) > 400 and len(json.dumps(history)) < 300_000

@@ -88,6 +88,8 @@ class History:
             # Something else is wanted now. It stays a step of its own, with its own way back.
             half_done["in_progress"] = False
             half_done["abandoned"] = True
+        for older in self.entries:
+            older.pop("kept", None)  # of use where we stand, and two hundred of them would be too much
         self.entries.append(entry)
         self.save()
         return entry

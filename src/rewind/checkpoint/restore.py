@@ -39,7 +39,7 @@ from rewind.snapshot.walk import nested_exclude, read_ignore_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any, TypeVar
 
     T = TypeVar("T")
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from rewind.snapshot.rules import Rules
 
 NOT_AS_IT_WAS = "it is not as the checkpoint has it"
-_MOST_KEPT = 1000  # paths that a step notes to have kept
+_MOST_KEPT = 256 << 10  # bytes of paths that a step notes to have kept
 _PATIENCE = 3  # rounds of "this is not captured yet" before it is left alone
 
 
@@ -404,7 +404,7 @@ def _apply(state: State, source: Source, ready: _Ready, *, action: str, paths: l
     entry = history.begin(action, source.record.name, result.backup.name if result.backup else None, names,
                           wanted)
     _run(ready.applier, result)
-    entry["kept"] = [os.fsdecode(k.path) for k in plan.kept if k.reason == IGNORED_NEWCOMER][:_MOST_KEPT]
+    entry["kept"] = _noted(k.path for k in plan.kept if k.reason == IGNORED_NEWCOMER)
     try:
         if chat:
             chat(lambda fields: history.note(entry, fields))
@@ -413,6 +413,17 @@ def _apply(state: State, source: Source, ready: _Ready, *, action: str, paths: l
         raise ChatNotRestored(reason=getattr(error, "strerror", None) or error)
     history.finish(entry, position, partial=bool(paths), failed=result.failed)
     return result
+
+
+def _noted(paths: Iterable[bytes]) -> list[str]:
+    """As many of them as the history has room for."""
+    room, found = _MOST_KEPT, []
+    for path in paths:
+        room -= len(path)
+        if room < 0:
+            break
+        found.append(os.fsdecode(path))
+    return found
 
 
 def _run(applier: Applier, result: Restored) -> None:
