@@ -16,24 +16,23 @@ def spare_what_is_not_empty(root: bytes, plan: RestorePlan) -> None:
     """Take out of the plan the directories that hold a repository's `.git`, the state of a nested project or
     what came this instant, and mount points. What was to take their place stays out, too."""
     going = {c.path for c in plan.changes if c.action in ("delete", "rmdir")}
-    spared = {}
+    staying: dict[bytes, str] = {}
+    blocked = []
     rmdirs = [c for c in plan.changes if c.action == "rmdir"]
     for change in sorted(rmdirs, key=lambda c: c.path.count(b"/"), reverse=True):
         reason = _why_it_stays(root, change.path, going)
         if reason:
             going.discard(change.path)
-            spared[change.path] = reason
-    blocked = [c.path for c in rmdirs if c.in_the_way and c.path in spared]
+            if change.in_the_way:
+                blocked.append(change.path)
+            else:
+                staying[change.path] = reason
     tops = {c.path for c in plan.changes if c.action == "write"
             and any((path + b"/").startswith(c.path + b"/") for path in blocked)}
-    plan.changes = [c for c in plan.changes if not _is_below(c.path, tops)
-                    and not (c.action == "rmdir" and c.path in spared)]
+    plan.leave_out(tops)
+    plan.changes = [c for c in plan.changes if not (c.action == "rmdir" and c.path in staying)]
     plan.kept += [Kept(path, IN_THE_WAY, conflict=True) for path in sorted(tops)]
-    plan.kept += [Kept(path, reason) for path, reason in sorted(spared.items()) if not _is_below(path, tops)]
-
-
-def _is_below(path: bytes, tops: set[bytes]) -> bool:
-    return bool(tops) and any((path + b"/").startswith(top + b"/") for top in tops)
+    plan.kept += [Kept(path, reason) for path, reason in sorted(staying.items())]
 
 
 def _why_it_stays(root: bytes, path: bytes, going: set[bytes]) -> str:
@@ -44,5 +43,5 @@ def _why_it_stays(root: bytes, path: bytes, going: set[bytes]) -> str:
             return MOUNT_POINT
     except OSError:
         return ""  # gone, or closed to us for the moment: the restore finds out
-    staying = (name for name in names if path + b"/" + name not in going and not is_temp_name(name))
-    return NOT_EMPTY if any(staying) else ""
+    others = (name for name in names if path + b"/" + name not in going and not is_temp_name(name))
+    return NOT_EMPTY if any(others) else ""

@@ -19,8 +19,7 @@ def leave_out_missing(source: Source, plan: RestorePlan) -> None:
     """Take out of the plan what would be written and cannot be read, with all that makes room for it."""
     lost = {change.path for change in plan.changes
             if change.action == "write" and not _is_there(change, source)}
-    for top in lost:
-        plan.changes = [c for c in plan.changes if not (c.path + b"/").startswith(top + b"/")]
+    plan.leave_out(lost)
     told = {kept.path for kept in plan.kept}
     if source.lost_trees or source.record.code.get("lost"):
         lost |= {path for path, entry in [(b".", Entry(DIR, 0, 0, source.record.tree)),

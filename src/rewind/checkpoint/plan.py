@@ -10,12 +10,12 @@ from rewind.snapshot.tree import DIR, EMPTY, FILES, UNCOVERED, Entry, Tree, chec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from rewind.snapshot.change import Trees
 
     Skipped = Callable[[bytes, Entry, bytes], bool]
-    Brought = Callable[[bytes], list[bytes]]
+    Brought = Callable[[bytes], Iterable[bytes]]
 
 MAX_CHANGES = 3_000_000
 IGNORED_NEWCOMER = "ignored"
@@ -62,12 +62,18 @@ class RestorePlan:
     def conflicts(self) -> list[Kept]:
         return [k for k in self.kept if k.conflict]
 
+    def leave_out(self, tops: set[bytes]) -> None:
+        """What would be done at these paths and below them."""
+        if tops:
+            left_out = Paths(sorted(tops))
+            self.changes = [c for c in self.changes if not left_out.covers(c.path)]
+
 
 def plan_restore(checkpoint: str, then: bytes, then_trees: Trees, now: bytes, now_trees: Trees,
                  skipped: Skipped, paths: Paths,
                  hidden: frozenset[bytes] = frozenset(), most: int = MAX_CHANGES,
                  looked_for: frozenset[bytes] = frozenset(),
-                 brought: Brought = lambda path: [],
+                 brought: Brought = lambda path: (),
                  is_journal: Callable[[bytes], bool] = lambda path: True) -> RestorePlan:
     """`skipped` says whether the rules of then or of now ignore what is at a path, as they would something
     at the third one: a journal is ruled as its database. `hidden` is Rewind's own;
@@ -107,7 +113,7 @@ class _Planner:
             if target is None:
                 if present and not self.paths.covers(path):
                     self._newer_way(path, present, then)
-                elif present and (not then.partial or self.brought(path)
+                elif present and (not then.partial or self._was_brought(path)
                                   or self._is_journal_of(main_of(name), path, present, then)):
                     self._newcomer(folder, name, present, then, now)
             elif target.kind == UNCOVERED:
@@ -204,13 +210,16 @@ class _Planner:
 
     # the checkpoint does not have it
 
+    def _was_brought(self, path: bytes) -> bool:
+        return any(self.brought(path))
+
     def _newer_way(self, path: bytes, present: Entry, then: Tree) -> None:
         """A directory that only leads to what is named. If it was made for that, it goes with it."""
         if present.kind == UNCOVERED and present.ref in _PASSING:
             self._ask_for_more(path)
         elif present.kind == DIR:
             self.compare(path, Tree({}, then.partial), self.now_trees(present.ref))
-            if self.brought(path):
+            if self._was_brought(path):
                 self._change("rmdir", path, None, present)
 
     def _newcomer(self, folder: bytes, name: bytes, present: Entry, then: Tree, now: Tree) -> None:
@@ -222,7 +231,7 @@ class _Planner:
             self._change("delete", path, None, present)
             return
         if main and database and present.kind in FILES and self.is_journal(path):
-            if database.kind == UNCOVERED and not self.brought(path):
+            if database.kind == UNCOVERED and not self._was_brought(path):
                 return
             if database.kind in FILES:
                 main_path = folder + b"/" + main if folder else main
@@ -252,7 +261,7 @@ class _Planner:
 
     def _remove_dir(self, path: bytes, present: Entry, *, in_the_way: bool) -> bool:
         tree = self.now_trees(present.ref)
-        emptied = not tree.partial or bool(self.brought(path))  # what else is in it is seen on the disk
+        emptied = not tree.partial or self._was_brought(path)  # what else is in it is seen on the disk
         for name, entry in tree.entries.items():
             main = main_of(name)
             is_ones = main in tree.entries and entry.kind in FILES and self.is_journal(path + b"/" + name)

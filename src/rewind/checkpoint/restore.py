@@ -34,12 +34,13 @@ from rewind.snapshot.change import Paths, differences
 from rewind.snapshot.listing import entry_at, every_path
 from rewind.snapshot.rules import RuleTree
 from rewind.snapshot.scan import scan
+from rewind.snapshot.sqlite_files import is_journal_at
 from rewind.snapshot.tree import DIR, UNCOVERED, Entry
 from rewind.snapshot.walk import nested_exclude, read_ignore_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any, TypeVar
 
     T = TypeVar("T")
@@ -241,7 +242,8 @@ def _plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Sn
         plan = plan_restore(record.name, record.tree, _trees(source, snapshot), snapshot.root, snapshot.tree,
                             _skipped(state, source, then_rules, rules, leaving), wanted,
                             rules.hidden, _most_changes(record, snapshot), rules.forced,
-                            _brought(leaving), _is_journal(state))
+                            lambda path: _brought(leaving, path),
+                            lambda path: is_journal_at(os.path.join(state.root, path)))
         if not plan.unknown:
             break
         rules = rules.forcing(plan.unknown)
@@ -261,16 +263,6 @@ def _with_journals(state: State, source: Source, snapshot: Snapshot, named: Path
     from rewind.checkpoint.journals import with_journals
 
     return Paths(with_journals(named.paths, state.root, source, snapshot))
-
-
-def _is_journal(state: State) -> Callable[[bytes], bool]:
-    """Asked of newcomers whose name says so."""
-    def is_one(path: bytes) -> bool:
-        from rewind.snapshot.sqlite_files import is_journal_at
-
-        return is_journal_at(os.path.join(state.root, path))
-
-    return is_one
 
 
 def _trees(source: Source, snapshot: Snapshot) -> Trees:
@@ -326,17 +318,16 @@ def _skipped(state: State, source: Source, then: Rules, now: Rules,
     return skipped
 
 
-def _brought(leaving: Source | None) -> Callable[[bytes], list[bytes]]:
+def _brought(leaving: Source | None, path: bytes) -> Iterator[bytes]:
     """What the step that is taken back had at a path and below it: looked at although the rules of today
     would not, or it could not be taken away again."""
-    def brought(path: bytes) -> list[bytes]:
-        entry = _entry_or_none(leaving, path) if leaving else None
-        if leaving is None or entry is None or entry.kind == UNCOVERED:
-            return []
-        below = every_path(entry.ref, leaving.tree) if entry.kind == DIR else ()
-        return [path, *(path + b"/" + name for name, entry in below if entry.kind != UNCOVERED)]
-
-    return brought
+    entry = _entry_or_none(leaving, path) if leaving else None
+    if leaving is None or entry is None or entry.kind == UNCOVERED:
+        return
+    yield path
+    for name, below in every_path(entry.ref, leaving.tree) if entry.kind == DIR else ():
+        if below.kind != UNCOVERED:
+            yield path + b"/" + name
 
 
 def _entry_or_none(source: Source, path: bytes) -> Entry | None:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     Note = Callable[[dict[str, Any]], None]
 
 TRASH = "trash"
+_FORK_GONE = "The fork is not in the trash any more, so it stays away: "
+_BACKUP_GONE = "The conversation stays as it is, for its backup is gone: "
 TOLD = "fork.json"  # in each directory of the trash: what lies there and where it was
 
 
@@ -71,7 +73,7 @@ def go_forward(state: State, forward: dict[str, Any], note: Note) -> TakenBack:
     if isinstance(fork, dict) and not _can_return(state, fork):
         note({})
         result.lacking = True
-        result.notes.append(f"The fork is not in the trash any more, so it stays away: {fork['sessionId']}")
+        result.notes.append(_FORK_GONE + fork["sessionId"])
     elif isinstance(fork, dict):
         note({"fork": {key: value for key, value in fork.items() if key != "trash"}})
         if not os.path.lexists(str(fork.get("path"))):  # else killed after this was done
@@ -89,14 +91,14 @@ def foretold(state: State, step: dict[str, Any], *, forward: bool) -> list[str]:
     found = []
     if isinstance(fork, dict) and forward:
         found.append(f"Would bring the fork back: {fork.get('sessionId')}" if _can_return(state, fork)
-                     else f"The fork is not in the trash any more, so it stays away: {fork.get('sessionId')}")
+                     else _FORK_GONE + fork["sessionId"])
     elif isinstance(fork, dict) and os.path.lexists(str(fork.get("path"))):
         found.append(("Would keep the fork, for it was continued: " if was_continued(state, fork) else
                       "Would move the fork to the trash: ") + str(fork.get("sessionId")))
     if isinstance(rewritten, dict) and rewritten.get("path"):
         backup = rewritten.get("backup")
         gone = backup and not os.path.lexists(backup)
-        found.append(f"The conversation stays as it is, for its backup is gone: {backup}" if gone
+        found.append(f"{_BACKUP_GONE}{backup}" if gone
                      else f"Would put the backup in the transcript's place: {rewritten['path']}")
     try:
         check_take_back(state, step, force=False)
@@ -157,7 +159,7 @@ def _change_places(state: State, rewritten: dict[str, Any], result: TakenBack,
         return {**fields, "backup": rewritten.get("other") or backup}
     if backup and not os.path.lexists(backup):
         result.lacking = True
-        result.notes.append(f"The conversation stays as it is, for its backup is gone: {backup}")
+        result.notes.append(_BACKUP_GONE + backup)
         return None
     fields["backup"] = kept = free_backup_name(state, path) if os.path.lexists(path) else None
     if backup:
