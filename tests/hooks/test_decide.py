@@ -225,6 +225,12 @@ def test_a_machines_prompt_makes_no_checkpoint(bare: Hooks, text: str) -> None:
     assert not decision(bare.event("UserPromptSubmit", prompt=text), bare, "balanced").checkpoint
 
 
+@pytest.mark.parametrize("text", ["<bash-stdout>npm ERR! fix this", "Stop hook feedback: why do I see this?",
+                                  "This session is being continued by me", "Caveat: The messages below"])
+def test_a_prompt_that_begins_like_the_clients_own_words_is_a_persons(bare: Hooks, text: str) -> None:
+    assert decision(bare.event("UserPromptSubmit", prompt=text), bare, "balanced").checkpoint
+
+
 def test_a_prompt_that_only_mentions_a_notification_is_a_persons(bare: Hooks) -> None:
     event = bare.event("UserPromptSubmit", prompt="What does <task-notification> mean?")
     assert decision(event, bare, "balanced").checkpoint

@@ -101,6 +101,7 @@ _SHAPE: dict[str, Any] = {
                "imageBlocks": _is_texts, "text": _one_of(("all", "first")), "envelopes": _is_texts,
                "refuseStarts": _is_texts, "refuseTexts": _is_texts, "*skipBlocks": _is_texts,
                "commands?": {"starts": _is_texts, "genuine": _is_where}, "joinKey?": _is_text},
+               "*genuine": _is_where, "*notices": _is_texts,
     "leaf?": {"line": _is_where, "id": _is_text, "append": _is_object, "since?": _is_text},
     "compaction?": {"line": _is_where, "summary?": _is_where, "resumable": _is_bool},
     "titles": [_TITLE],

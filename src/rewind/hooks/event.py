@@ -66,8 +66,10 @@ class HookEvent:
 
     @property
     def is_machine_prompt(self) -> bool:
-        """A background task reports through the same event as a person's prompt."""
-        return self.prompt.lstrip().startswith(tuple(self.profile.prompt["refuseStarts"]))
+        """A background task reports through the same event as a person's prompt. What else a prompt of the
+        client's own may begin with never comes this way: a person has pasted it."""
+        rule = self.profile.prompt
+        return self.prompt.lstrip().startswith(tuple(rule.get("notices", rule["refuseStarts"])))
 
     def files(self) -> list[str]:
         """The files that a tool is about to change, as full paths."""

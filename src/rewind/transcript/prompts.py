@@ -32,14 +32,25 @@ def kind_of_prompt(data: dict[str, Any], profile: Profile) -> int:
     if not isinstance(content, (str, list)) or has_block(content, rule["refuseBlocks"]):
         return NO
     text = _genuine_text(content, rule)
+    typed = is_surely_typed(data, profile)  # then it may begin like anything: people paste machines' words
     if not text:
-        return YES if has_block(content, rule["imageBlocks"]) else NO
-    if text.startswith(tuple(rule["refuseStarts"])) or text.strip() in rule["refuseTexts"]:
+        return YES if has_block(content, rule["imageBlocks"]) or (typed and _has_text(content)) else NO
+    if not typed and (text.startswith(tuple(rule["refuseStarts"])) or text.strip() in rule["refuseTexts"]):
         return NO
     commands = rule["commands"]
     if commands and text.startswith(tuple(commands["starts"])) and not holds(commands["genuine"], data):
         return IF_ANSWERED
     return YES
+
+
+def is_surely_typed(data: dict[str, Any], profile: Profile) -> bool:
+    """Whether the line says itself that a person wrote it."""
+    genuine = profile.prompt.get("genuine")
+    return genuine is not None and holds(genuine, data)
+
+
+def _has_text(content: str | list[Any]) -> bool:
+    return any(text.strip() for text in _texts(content))
 
 
 def _is_refused(data: dict[str, Any], rule: dict[str, Any]) -> bool:
@@ -99,6 +110,8 @@ def prompt_text(data: dict[str, Any], profile: Profile) -> str:
     if not isinstance(content, (str, list)):
         return ""
     text = _genuine_text(content, profile.prompt)
+    if not text and is_surely_typed(data, profile):
+        text = "\n".join(_texts(content)).strip()  # nothing but what looks like the client's own words
     return as_typed(text) if profile.prompt["commands"] else text
 
 
