@@ -104,10 +104,15 @@ class ClaudeTalk(Talk):
         self.entry("system", subtype="turn_duration", durationMs=5, isMeta=False)
         return prompt
 
-    def compaction(self, parent: Optional[str] = "here") -> str:
-        """The boundary and its summary; returns the boundary's event. `parent` None: no logical parent."""
-        logical = {"logicalParentUuid": self.here if parent == "here" else parent} if parent else {}
+    def compaction(self, parent: Optional[str] = "here", kept: Optional[tuple[str, str]] = None) -> str:
+        """The boundary and its summary; returns the boundary's event. `parent` None: no logical parent.
+        `kept`: the first and the last event of what stays as it is behind the summary."""
+        logical: Line = {"logicalParentUuid": self.here if parent == "here" else parent} if parent else {}
         self.here = None
+        if kept:
+            anchor = event_id(self._count + 2)  # the summary
+            logical["compactMetadata"] = {"trigger": "manual", "preservedSegment": {
+                "headUuid": kept[0], "anchorUuid": anchor, "tailUuid": kept[1]}}
         boundary = self.entry("system", subtype="compact_boundary", content="Compacted", **logical)
         self.user("This session is being continued from a previous conversation that ran out of context.",
                   isCompactSummary=True, isVisibleInTranscriptOnly=True)
@@ -119,6 +124,10 @@ class ClaudeTalk(Talk):
         uuid = self.user(text, isSidechain=True)
         self.here = here
         return uuid
+
+    def progress(self) -> str:
+        """What a running tool or hook tells; older clients wrote such lines."""
+        return self.entry("progress", data={"type": "hook_progress"}, toolUseID="toolu_0")
 
     def last_prompt(self, leaf: str, *, explicit: bool) -> None:
         self.add({"type": "last-prompt", "leafUuid": leaf, "sessionId": self.session,
@@ -206,21 +215,34 @@ def resumed(agent: str, data: bytes, *, explicit: bool = True) -> list[str]:
 
 def _resumed_by_claude(lines: list[dict[str, Any]], explicit: bool) -> list[str]:
     at = {line["uuid"]: number for number, line in enumerate(lines) if "uuid" in line}
-    main = [number for number, line in enumerate(lines) if "uuid" in line and not line.get("isSidechain")]
-    leaf = lines[main[-1]]["uuid"] if main else None
-    for line in lines[main[-1]:] if main and explicit else []:
-        if line["type"] == "last-prompt" and line.get("explicit") and line["leafUuid"] in at:
-            leaf = line["leafUuid"]
+    main = [number for number, line in enumerate(lines) if "uuid" in line and not line.get("isSidechain")
+            and line["type"] in ("user", "assistant", "attachment", "system")]
+    leaf = lines[_leaf_of_claude(lines, at, main, explicit)]["uuid"] if main else None
     found: list[str] = []
     while leaf is not None and leaf in at and leaf not in found:
         found.append(leaf)
         line = lines[at[leaf]]
         leaf = line["parentUuid"]
         if line.get("subtype") == "compact_boundary":
-            leaf = line.get("logicalParentUuid")
-            if at.get(leaf, len(lines)) > at[line["uuid"]]:
-                leaf = next((lines[n]["uuid"] for n in reversed(main) if n < at[line["uuid"]]), None)
+            kept = line.get("compactMetadata", {}).get("preservedSegment", {}).get("tailUuid")
+            before = [id for id in (kept, line.get("logicalParentUuid"))
+                      if at.get(id, len(lines)) < at[line["uuid"]]]
+            earlier = [lines[n]["uuid"] for n in main if n < at[line["uuid"]]]
+            leaf = before[0] if before else earlier[-1] if earlier else None
     return found[::-1]
+
+
+def _leaf_of_claude(lines: list[dict[str, Any]], at: dict[str, int], main: list[int], explicit: bool) -> int:
+    """The line that 2.1.325 goes on from, as tests/e2e/test_leaf.py has it from the client itself."""
+    named = [n for n, line in enumerate(lines) if line["type"] == "last-prompt"] if explicit else []
+    leaf = at.get(lines[named[-1]]["leafUuid"], -1) if named else -1
+    if leaf not in main or any(line.get("subtype") == "compact_boundary" for line in lines[leaf:]):
+        return main[-1]
+    below = {lines[leaf]["uuid"]}
+    for line in lines[leaf:]:
+        below |= {line["uuid"]} if line.get("parentUuid") in below else set()
+    after = max(leaf, named[-1]) if lines[named[-1]].get("explicit") else leaf
+    return max([n for n in main if n > after and lines[n]["uuid"] in below], default=leaf)
 
 
 def _resumed_by_droid(lines: list[dict[str, Any]]) -> list[str]:

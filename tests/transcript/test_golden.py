@@ -441,9 +441,9 @@ def test_the_leaf_that_the_client_named_last_decides_what_is_active(cli: InProce
     second = talk.here
     talk.turn("three")
     assert second is not None
-    talk.last_prompt(second, explicit=True)
-    talk.last_prompt(NO_EVENT, explicit=True)
     talk.last_prompt(str(talk.here), explicit=False)
+    talk.last_prompt(NO_EVENT, explicit=True)
+    talk.last_prompt(second, explicit=True)
     path = _placed(cli, talk)
     assert [turn.prompt for turn in read_index(str(path)).turns if turn.active] == ["one", "two"]
     assert resumed("claude", _back(cli, path, 1, "two")) == resumed("claude", talk.bytes())[:3]

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from rewind.agents.registry import profile_for, profile_named
 from rewind.store.derived import DerivedDb
 from rewind.transcript import turn_index
+from rewind.transcript.chain import Tail
 from rewind.transcript.index import SessionIndex, read_index
+from rewind.transcript.lines import open_transcript
 from rewind.transcript.turn_index import TurnIndex, open_turns
-from transcript.make_transcripts import ClaudeTalk, DroidTalk
+from transcript.make_transcripts import NO_EVENT, ClaudeTalk, DroidTalk, event_id, resumed
 
 SAMPLES = sorted((Path(__file__).parents[1] / "data" / "transcripts").rglob("*.jsonl"))
 
@@ -65,7 +67,9 @@ class Talks:
     steps = st.lists(st.one_of(
         st.tuples(st.just("turn")), st.tuples(st.just("tool")), st.tuples(st.just("parallel")),
         st.tuples(st.just("back"), st.integers(0, 30)), st.tuples(st.just("compact")),
-        st.tuples(st.just("side")), st.tuples(st.just("named"), st.integers(0, 30)),
+        st.tuples(st.just("side")), st.tuples(st.just("named"), st.integers(0, 30), st.booleans()),
+        st.tuples(st.just("unnamed"), st.booleans()), st.tuples(st.just("progress")),
+        st.tuples(st.just("kept"), st.integers(0, 30)),
         st.tuples(st.just("command")), st.tuples(st.just("answer")), st.tuples(st.just("title")),
         st.tuples(st.just("lost")), st.tuples(st.just("torn"))), max_size=25)
 
@@ -85,7 +89,14 @@ class Talks:
         elif kind == "side":
             talk.sidechain("a subagent")
         elif kind == "named" and events:
-            talk.last_prompt(events[step[1] % len(events)], explicit=True)
+            talk.last_prompt(events[step[1] % len(events)], explicit=step[2])
+        elif kind == "unnamed":
+            talk.last_prompt(NO_EVENT if step[1] else event_id(0xFFFF), explicit=step[1])
+        elif kind == "progress":
+            events.append(talk.progress())
+        elif kind == "kept" and events:
+            first = step[1] % len(events)
+            events.append(talk.compaction(events[max(0, first - 1)], (events[first], events[-1])))
         elif kind == "command":
             talk.user("<command-name>/x</command-name>")
         elif kind == "answer":
@@ -98,7 +109,7 @@ class Talks:
             talk.raw(b'{"type":"user","uu')
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=300, deadline=None)
 @example(steps=[("command",), ("command",), ("tool",)], looks={1})
 @given(steps=Talks.steps, looks=st.sets(st.integers(0, 25)))
 def test_it_agrees_on_any_tree_however_often_it_was_looked_at(
@@ -112,8 +123,13 @@ def test_it_agrees_on_any_tree_however_often_it_was_looked_at(
             path.write_bytes(talk.bytes())
             open_turns(str(path), profile, memory)
     path.write_bytes(talk.bytes())
-    agree(open_turns(str(path), profile, memory), read_index(str(path), profile))
+    whole = read_index(str(path), profile)
+    agree(open_turns(str(path), profile, memory), whole)
     memory.close()
+    with open_transcript(str(path)) as file:
+        assert [entry.id for entry in Tail(file, profile).chain()][::-1] == whole.chain, "from the tail"
+    if ("torn",) not in steps:
+        assert resumed("claude", talk.bytes()) == whole.chain, "as it was seen of the client"
 
 
 # how much is read

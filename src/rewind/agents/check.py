@@ -82,7 +82,7 @@ _WHAT = {_is_text: "a text", _is_name: "letters, digits and dashes", _is_bool: "
          _is_count: "a number from 1 to 10000", _is_texts: "a list of texts", _is_object: "an object",
          _is_where: "a condition", _is_one_where: "one condition, not a list",
          _is_command: "a command in which only {session} is filled in"}
-_TITLE = {"line": _is_where, "field": _is_text}
+_TITLE = {"line": _is_where, "field": _is_text, "*entry": _is_text}
 _SHAPE: dict[str, Any] = {
     "format": lambda value: value == FORMAT,
     "name": _is_name,
@@ -95,15 +95,17 @@ _SHAPE: dict[str, Any] = {
     "links": _one_of(LINKS),
     "lines": {"id": _is_text, "parent?": _is_text, "logicalParent?": _is_text, "timestamp?": _is_text,
               "cwd?": _is_text, "version?": _is_text, "entry": _is_where, "sideline": _is_where,
-              "user": _is_where, "assistant": _is_where, "passing": _is_where, "content": _is_texts},
+              "*main": _is_where, "user": _is_where, "assistant": _is_where, "passing": _is_where,
+              "content": _is_texts},
     "prompt": {"require": _is_where, "absentOr": _is_one_where,
                "refuse": _is_one_where, "refuseKeys": _is_texts, "refuseBlocks": _is_texts,
                "imageBlocks": _is_texts, "text": _one_of(("all", "first")), "envelopes": _is_texts,
                "refuseStarts": _is_texts, "refuseTexts": _is_texts, "*skipBlocks": _is_texts,
-               "commands?": {"starts": _is_texts, "genuine": _is_where}, "joinKey?": _is_text},
                "*genuine": _is_where, "*notices": _is_texts,
-    "leaf?": {"line": _is_where, "id": _is_text, "append": _is_object, "since?": _is_text},
-    "compaction?": {"line": _is_where, "summary?": _is_where, "resumable": _is_bool},
+               "commands?": {"starts": _is_texts, "genuine": _is_where}, "joinKey?": _is_text},
+    "leaf?": {"line": _is_where, "*exact": _is_where, "id": _is_text, "append": _is_object,
+              "since?": _is_text},
+    "compaction?": {"line": _is_where, "summary?": _is_where, "*kept?": _is_text, "resumable": _is_bool},
     "titles": [_TITLE],
     "fork": {"strategy": _one_of(FORKS), "emptyResumes": _is_bool, "append": [_is_object],
              "header?": {"set": _is_object, "setIfPresent": _is_object, "drop": _is_texts,

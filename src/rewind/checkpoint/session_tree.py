@@ -12,7 +12,7 @@ from rewind.checkpoint.which_session import recorded_sessions
 from rewind.errors import RewindError
 from rewind.transcript.find import project_sessions
 from rewind.transcript.liveness import Clients
-from rewind.transcript.turn_index import open_turns
+from rewind.transcript.turn_index import open_turns, stamp_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -119,8 +119,7 @@ class Life:
 
 def _summary(state: State, file: SessionFile) -> dict[str, Any]:
     """From the index where the file is as it was, else by reading what is new in it."""
-    info = os.stat(file.path)
-    stamp = f"{info.st_size} {info.st_mtime_ns} {info.st_ino}"
+    stamp = stamp_of(os.stat(file.path))
     rows = state.derived.query("SELECT stamp, summary FROM transcripts WHERE path=?", (file.path,))
     if rows and rows[0][0] == stamp:
         try:

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import mmap
 
-from rewind.transcript.entries import entry_of, named_leaf
+from rewind.transcript.entries import entry_of
+from rewind.transcript.leaf import WITHIN, named_leaf, newest_below
 from rewind.transcript.lines import events_backward, size_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import BinaryIO
 
     from rewind.agents.profile import Profile
     from rewind.transcript.entries import Entry
+    from rewind.transcript.leaf import NamedLeaf
 
 _FAR = 4 << 20  # an ancestor is looked for by parsing so far back, then by its bytes
 
@@ -28,12 +30,12 @@ class Tail:
         self.file = file
         self.profile = profile
         self.entries: list[Entry] = []  # latest first
-        self.named_leaf = ""  # by the agent's own word, later than any main-line entry
+        self._named: NamedLeaf | None = None  # the latest line that names a leaf
         self._by_id: dict[str, Entry] = {}
         self._events = events_backward(file, end)
         self._read_to = size_of(file) if end is None else end
+        self._named_from = max(0, self._read_to - WITHIN)
         self._next_tells = ""
-        self._has_main = False
 
     def more(self) -> Entry | None:
         """Read one entry further back; None when the beginning is reached."""
@@ -41,12 +43,11 @@ class Tail:
             self._read_to = event.offset
             entry = entry_of(event, self.profile)
             if entry is None:
-                if not self._has_main and not self.named_leaf:
-                    self.named_leaf = named_leaf(event, self.profile)
+                if self._named is None and event.offset >= self._named_from:
+                    self._named = named_leaf(event, self.profile)
                 continue
             entry.settle(self._next_tells)
             self._next_tells = entry.tells or self._next_tells
-            self._has_main = self._has_main or entry.is_main
             self.entries.append(entry)
             # An id is unique in a file, or else the latest line with it is the one that counts.
             return self._by_id.setdefault(entry.id, entry) and entry
@@ -83,13 +84,18 @@ class Tail:
                 return found
 
     def leaf(self) -> Entry | None:
-        """Where the agent goes on: its own last word on it if that can be found, else the last entry."""
+        """Where the agent goes on: as its own last word on it has it, else at the last entry."""
         last = self.last_main()
-        if self.named_leaf:
-            named = self.find(self.named_leaf)
-            if named is not None:
-                return named
-        return last
+        while self.profile.leaf and not self._named and self._read_to > self._named_from:
+            if self.more() is None:
+                break
+        return self._below_named() or last
+
+    def _below_named(self) -> Entry | None:
+        leaf = self.find(self._named.id) if self._named and self._named.id else None
+        if self._named is None or leaf is None or not can_be_named(leaf, self.entries):
+            return None
+        return newest_below(leaf, self._named, self.entries, self.find)
 
     def chain(self) -> Iterator[Entry]:
         """The active chain, newest first."""
@@ -110,6 +116,11 @@ class Tail:
                 yield entry
 
 
+def can_be_named(leaf: Entry, entries: Iterable[Entry]) -> bool:
+    """Claude Code 2.1.325 forgets all that lies before a compaction, and then goes on at the last entry."""
+    return leaf.is_main and not any(e.is_compaction and e.offset >= leaf.offset for e in entries)
+
+
 def follow(leaf: Entry | None, find: Callable[[str], Entry | None],
            main_before: Callable[[int], Entry | None]) -> Iterator[Entry]:
     """From a leaf to its root. Parents may be missing, or form a ring."""
@@ -127,7 +138,8 @@ def parent_of(at: Entry, find: Callable[[str], Entry | None],
     precedes it is what it summed up."""
     if at.parent:
         return find(at.parent)
-    before = find(at.logical) if at.logical else None
-    if before is not None and before.offset < at.offset:
-        return before
+    for id in at.logical:
+        before = find(id)
+        if before is not None and before.offset < at.offset:
+            return before
     return main_before(at.offset) if at.is_compaction else None

@@ -28,9 +28,9 @@ class Entry:
         self.end = event.end
         self.id = id
         self.parent = _text(pick(data, lines["parent"]))
-        self.logical = _text(pick(data, lines["logicalParent"]))
+        self.logical = _logical(data, profile)
         self.version = _text(pick(data, lines["version"]))
-        self.is_main = not lines["sideline"] or not holds(lines["sideline"], data)
+        self.is_main = _is_main(data, lines)
         self.is_compaction = is_compaction(data, profile)
         self.is_summary = is_summary(data, profile)
         self.role = (USER if holds(lines["user"], data) else
@@ -57,6 +57,21 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
+def _is_main(data: dict[str, Any], lines: dict[str, Any]) -> bool:
+    """Whether the agent may go on from it: no subagent's line, and none that only tells of progress."""
+    if lines["sideline"] and holds(lines["sideline"], data):
+        return False
+    return holds(lines.get("main") or {}, data)
+
+
+def _logical(data: dict[str, Any], profile: Profile) -> tuple[str, ...]:
+    """What came before an entry that has no parent, the best first. A compaction may have kept the latest
+    messages as they were: then the last of those comes before it, not the last that it summed up."""
+    kept = (profile.compaction or {}).get("kept")
+    found = (_text(pick(data, path)) for path in (kept, profile.lines["logicalParent"]) if path)
+    return tuple(id for id in found if id)
+
+
 def is_compaction(data: dict[str, Any], profile: Profile) -> bool:
     return profile.compaction is not None and holds(profile.compaction["line"], data)
 
@@ -74,11 +89,3 @@ def entry_of(event: Event, profile: Profile) -> Entry | None:
     if not isinstance(id, str) or not id or not holds(profile.lines["entry"], event.data):
         return None
     return Entry(event, profile, id)
-
-
-def named_leaf(event: Event, profile: Profile) -> str:
-    """The entry that this line declares to be where the conversation stands, or nothing."""
-    if profile.leaf is None or not holds(profile.leaf["line"], event.data):
-        return ""
-    leaf = _text(pick(event.data, profile.leaf["id"]))
-    return "" if not leaf.strip("0-") else leaf

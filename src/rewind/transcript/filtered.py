@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from rewind.transcript.chain import follow, parent_of
-from rewind.transcript.entries import entry_of, named_leaf
+from rewind.transcript.entries import entry_of
+from rewind.transcript.leaf import named_leaf
 from rewind.transcript.lines import events_forward
 
 TYPE_CHECKING = False

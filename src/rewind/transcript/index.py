@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from rewind.agents.profile import pick
 from rewind.agents.registry import profile_for
-from rewind.transcript.chain import follow
-from rewind.transcript.entries import entry_of, is_compaction, named_leaf
+from rewind.transcript.chain import can_be_named, follow
+from rewind.transcript.entries import entry_of, is_compaction
+from rewind.transcript.leaf import WITHIN, named_leaf, newest_below
 from rewind.transcript.lines import events_forward, open_transcript, size_of
 from rewind.transcript.names import session_id_of
 from rewind.transcript.prompts import IF_ANSWERED, prompt_text
-from rewind.transcript.titles import Titles
+from rewind.transcript.titles import read_title
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from rewind.agents.profile import Profile
     from rewind.transcript.entries import Entry
+    from rewind.transcript.leaf import NamedLeaf
     from rewind.transcript.lines import Event
 
 
@@ -68,21 +70,19 @@ class _Reader:
         self.entries: list[Entry] = []
         self._found: dict[int, tuple[str, str | None]] = {}  # offset of a prompt -> text, timestamp
         self._pending: list[Entry] = []  # slash commands that wait for an answer
-        self._named_leaf = ""
+        self._named: NamedLeaf | None = None
         self._lines = 0
 
     def read(self, file: BinaryIO) -> SessionIndex:
-        titles = Titles(self.profile)
         self.index.size = size_of(file)
         for event in events_forward(file, 0, self.index.size):
             self._lines += 1
-            titles.see(event.data)
             self._see(event)
         for entry in self._pending:
             entry.settle("")
         self._number_turns()
-        first = self.index.turns[0].prompt if self.index.turns else ""
-        self.index.title = titles.best(first)
+        first = next((turn.prompt for turn in self.index.turns if turn.prompt.strip()), "")
+        self.index.title = read_title(file, self.profile, self.index.size, first)
         return self.index
 
     def _see(self, event: Event) -> None:
@@ -97,10 +97,8 @@ class _Reader:
             index.compactions.append(event.offset)
         entry = entry_of(event, self.profile)
         if entry is None:
-            self._named_leaf = named_leaf(event, self.profile) or self._named_leaf
+            self._named = named_leaf(event, self.profile) or self._named
             return
-        if entry.is_main:
-            self._named_leaf = ""
         self._add(entry, event)
 
     def _see_parent(self, event: Event, session: str, at: str) -> None:
@@ -146,7 +144,7 @@ class _Reader:
         if self.profile.links == "file-order":
             return main[::-1]
         by_id = {entry.id: entry for entry in self.entries}  # the latest line with an id counts
-        leaf = by_id.get(self._named_leaf) or (main[-1] if main else None)
+        leaf = self._below_named(by_id) or (main[-1] if main else None)
 
         def main_before(offset: int) -> Entry | None:
             from bisect import bisect_left
@@ -155,3 +153,10 @@ class _Reader:
             return main[at - 1] if at else None
 
         return list(follow(leaf, by_id.get, main_before))
+
+    def _below_named(self, by_id: dict[str, Entry]) -> Entry | None:
+        named = self._named
+        leaf = by_id.get(named.id) if named and named.offset >= self.index.size - WITHIN else None
+        if named is None or leaf is None or not can_be_named(leaf, self.entries):
+            return None
+        return newest_below(leaf, named, reversed(self.entries), by_id.get)

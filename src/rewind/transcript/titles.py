@@ -1,4 +1,8 @@
-"""What a conversation is called: its own title lines, else its first prompt."""
+"""What a conversation is called: its own title lines, else its first prompt.
+
+Every list and every fork asks here, so that they agree. Claude Code looks for titles at the head and the tail
+of a file only, and writes them again as it grows; so does this, and a gigabyte is not read for them.
+"""
 
 from __future__ import annotations
 
@@ -7,42 +11,16 @@ from rewind.transcript.lines import events_forward, lines_backward, parse, size_
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, BinaryIO
+    from collections.abc import Iterator
+    from typing import BinaryIO
 
     from rewind.agents.profile import Profile
+    from rewind.transcript.entries import Entry
+    from rewind.transcript.lines import Event
 
 FORK_PREFIX = "[Fork] "
 _LONGEST = 80
-_LOOKED_AT = 256 << 10  # Claude Code looks for titles only at the head and the tail of a file, too
-
-
-class Titles:
-    """Collects title lines; the last of the best kind wins."""
-
-    def __init__(self, profile: Profile, seen: list[str | None] | None = None) -> None:
-        """`seen` goes on from what another one had collected."""
-        self.profile = profile
-        self._best: list[str | None] = list(seen) if seen else [None] * len(profile.titles)
-
-    @property
-    def seen(self) -> list[str | None]:
-        return list(self._best)
-
-    def see(self, data: dict[str, Any], *, backward: bool = False) -> None:
-        for number, kind in enumerate(self.profile.titles):
-            if (backward and self._best[number] is not None) or not holds(kind["line"], data):
-                continue
-            text = pick(data, kind["field"])
-            if isinstance(text, str):
-                self._best[number] = text.strip()  # an empty one clears it
-
-    def best(self, otherwise: str) -> str:
-        title = next((t for t in self._best if t), "")
-        return title or shortened(otherwise)
-
-    @property
-    def found(self) -> bool:
-        return any(self._best)
+_LOOKED_AT = 256 << 10
 
 
 def shortened(text: str) -> str:
@@ -51,25 +29,76 @@ def shortened(text: str) -> str:
     return text if len(text) <= _LONGEST else text[:_LONGEST - 1].rstrip() + "…"
 
 
-def read_title(file: BinaryIO, profile: Profile, end: int | None = None) -> str:
-    """The title, from the ends of the file alone: a gigabyte is not read for it."""
-    from rewind.transcript.entries import entry_of
-    from rewind.transcript.prompts import prompt_text
+def read_title(file: BinaryIO, profile: Profile, size: int | None = None, first: str | None = None) -> str:
+    """The title. `first` is the first prompt, where the caller knows it."""
+    size = size_of(file) if size is None else size
+    seen: list[list[tuple[str, str]]] = [[] for _ in profile.titles]  # of each kind: (text, entry)
+    for event in _ends_backward(file, size):
+        for number, kind in enumerate(profile.titles):
+            text = pick(event.data, kind["field"]) if holds(kind["line"], event.data) else None
+            if isinstance(text, str):
+                entry = pick(event.data, kind.get("entry"))
+                seen[number].append((text.strip(), entry if isinstance(entry, str) else ""))
+    for found in seen:
+        # The latest counts, and an empty one takes away what was said before.
+        ours = (text for text, entry in found if not entry or _holds_entry(file, profile, entry, size))
+        title = next(ours, "")
+        if title:
+            return title
+    return shortened(first_prompt(file, profile, size) if first is None else first)
 
-    size = size_of(file) if end is None else end
-    titles = Titles(profile)
+
+def _ends_backward(file: BinaryIO, size: int) -> Iterator[Event]:
+    """The objects at the tail and then those at the head of the file, latest first."""
+    tail = size
     for offset, raw in lines_backward(file, size):
-        for event in reversed(parse(offset, raw)):
-            titles.see(event.data, backward=True)
+        yield from reversed(parse(offset, raw))
+        tail = offset
         if size - offset > _LOOKED_AT:
             break
-    first = ""
-    for event in events_forward(file, 0, size):
-        if event.offset < size - _LOOKED_AT:  # else it is in what was looked at already
-            titles.see(event.data, backward=True)
-        entry = None if first else entry_of(event, profile)
-        if entry and entry.prompt:
-            first = prompt_text(event.data, profile)
-        if event.offset > _LOOKED_AT or (first and titles.found):
+    head = []
+    for event in events_forward(file, 0, tail):
+        if event.offset > _LOOKED_AT:
             break
-    return titles.best(first)
+        head.append(event)
+    yield from reversed(head)
+
+
+def _holds_entry(file: BinaryIO, profile: Profile, id: str, size: int) -> bool:
+    """Whether this entry is in the file. Older Claude Codes wrote summaries of *other* conversations into it,
+    which name an entry of theirs. The bytes are searched: such a title may be about any entry."""
+    import mmap
+
+    wanted = id.encode("utf-8", "replace")
+    with mmap.mmap(file.fileno(), min(size, size_of(file)), access=mmap.ACCESS_READ) as view:
+        at = view.find(wanted)
+        while at >= 0:
+            start, end = view.rfind(b"\n", 0, at) + 1, view.find(b"\n", at)
+            end = len(view) if end < 0 else end
+            if any(pick(event.data, profile.lines["id"]) == id for event in parse(start, view[start:end])):
+                return True
+            at = view.find(wanted, end)
+    return False
+
+
+def first_prompt(file: BinaryIO, profile: Profile, size: int) -> str:
+    """The first that has a text. Most often one of the first lines."""
+    from rewind.transcript.entries import entry_of
+    from rewind.transcript.prompts import YES, prompt_text
+
+    waiting: list[tuple[Entry, str]] = []  # slash commands that wait for an answer
+    for event in events_forward(file, 0, size):
+        entry = entry_of(event, profile)
+        if entry is None:
+            continue
+        for other, text in waiting if entry.tells else ():
+            other.settle(entry.tells)
+            if other.is_prompt:
+                return text
+        waiting = [] if entry.tells else waiting
+        text = prompt_text(event.data, profile) if entry.prompt else ""
+        if text.strip():
+            if entry.prompt == YES:
+                return text
+            waiting.append((entry, text))
+    return ""

@@ -13,6 +13,7 @@ from rewind.transcript.cursor import fingerprint
 from rewind.transcript.index import read_index
 from rewind.transcript.lines import lines_forward, open_transcript, parse, size_of
 from rewind.transcript.names import session_id_of
+from rewind.transcript.titles import read_title
 from rewind.transcript.turn_tree import SHORT, STATE, NotResumable, Row, TurnTree
 
 TYPE_CHECKING = False
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     Known = Optional[tuple[str, int, str, str, dict[str, Any]]]
 
 FACTS = {"total", "messages", "title", "parentSession", "compactions", "size"}
+RULES = 2  # what is remembered is no use once the rules by which a transcript is read are others
 _SAMPLE = 16 << 10
 _COLUMNS = "number, turn, offset, uuid, stamp, prompt, parent, parent_id, depth"
 _FORGET = "DELETE FROM turns WHERE path=? AND number>?"
@@ -87,8 +89,9 @@ def open_turns(path: str, profile: Profile, memory: Memory) -> TurnIndex:
         return _as_remembered(path, profile, memory) or _bring_up_to_date(path, profile, memory)
 
 
-def _stamp(info: os.stat_result) -> str:
-    return f"{info.st_size} {info.st_mtime_ns} {info.st_ino}"
+def stamp_of(info: os.stat_result) -> str:
+    """By which a file is known to be the one that was read, and by the same rules."""
+    return f"{info.st_size} {info.st_mtime_ns} {info.st_ino} {RULES}"
 
 
 def _remembered(path: str, profile: Profile, memory: Memory) -> Known:
@@ -97,7 +100,7 @@ def _remembered(path: str, profile: Profile, memory: Memory) -> Known:
             "SELECT stamp, upto, head, tail, state FROM turn_files WHERE path=?", (path,)):
         try:
             state = quickjson.loads(text)
-            if state["profile"] == profile.name and _is_sound(state):
+            if (state["profile"], state["rules"]) == (profile.name, RULES) and _is_sound(state):
                 return stamp, upto, head, tail, state
         except (ValueError, TypeError, KeyError, AttributeError):
             pass  # a rotten memory is none
@@ -112,7 +115,7 @@ def _is_sound(state: dict[str, Any]) -> bool:
 def _as_remembered(path: str, profile: Profile, memory: Memory) -> TurnIndex | None:
     known = _remembered(path, profile, memory)
     with open_transcript(path) as file:
-        if known and known[0] == _stamp(os.fstat(file.fileno())):
+        if known and known[0] == stamp_of(os.fstat(file.fileno())):
             return TurnIndex(path, profile, memory, known[4]["facts"], None)
     return None
 
@@ -124,10 +127,10 @@ def _bring_up_to_date(path: str, profile: Profile, memory: Memory) -> TurnIndex:
         work = _Work(path, profile, memory, file, info.st_size)
         if known and known[4]["tree"] and _is_continued(file, known):
             try:
-                return work.go_on(known, _stamp(info))
+                return work.go_on(known, stamp_of(info))
             except NotResumable:
                 pass  # it hangs off something long ago
-        return work.start(_stamp(info))
+        return work.start(stamp_of(info))
 
 
 def _is_continued(file: BinaryIO, known: Known) -> bool:
@@ -151,7 +154,7 @@ class _Work:
     def start(self, stamp: str) -> TurnIndex:
         tree = TurnTree(self.profile, session_id_of(self.path))
         end = self._read(tree, 0)
-        leaf = tree.finish()
+        leaf = tree.finish(self.size)
         if tree.is_odd:
             return self._odd(stamp)
         return self._keep(tree, tree.new, 0, leaf, stamp, end)
@@ -161,7 +164,7 @@ class _Work:
         state = known[4]["tree"]
         tree = TurnTree.load(self.profile, session_id_of(self.path), state, self._find_old)
         end = self._read(tree, known[1])
-        leaf = tree.finish()
+        leaf = tree.finish(self.size)
         if tree.is_odd:
             return self._odd(stamp)
         rows = [Row(*row) for row in self.memory.query(
@@ -197,7 +200,8 @@ class _Work:
         changed = _number(rows, leaf[0])
         upto, state = tree.resume_point(end)
         facts = {"total": sum(1 for r in rows if r.turn is not None), "messages": leaf[1],
-                 "title": tree.titles.best(tree.first_prompt), "parentSession": tree.parent_session,
+                 "title": read_title(self.file, self.profile, self.size, tree.first_prompt),
+                 "parentSession": tree.parent_session,
                  "compactions": tree.compactions, "size": self.size}
         updates: list[tuple[object, ...]] = [(r.turn, self.path, r.number) for r in changed
                                              if r.number <= old]
@@ -215,7 +219,8 @@ class _Work:
 
     def _write(self, facts: dict[str, Any], state: dict[str, Any] | None, rows: list[Row], old: int,
                updates: list[tuple[object, ...]], stamp: str, upto: int) -> TurnIndex:
-        told = quickjson.dumps({"profile": self.profile.name, "facts": facts, "tree": state})
+        told = quickjson.dumps({"profile": self.profile.name, "rules": RULES, "facts": facts,
+                                 "tree": state})
         inserted: list[tuple[object, ...]] = [
             (self.path, r.number, r.turn, r.offset, r.uuid, r.stamp, r.prompt, r.parent, r.parent_id, r.depth)
             for r in rows[old:]]

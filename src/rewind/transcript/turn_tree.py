@@ -7,9 +7,10 @@ it answers to. `tests/transcript/test_turn_index.py` holds the two against each 
 from __future__ import annotations
 
 from rewind.agents.profile import pick
-from rewind.transcript.entries import entry_of, is_compaction, named_leaf
+from rewind.transcript.entries import entry_of, is_compaction
+from rewind.transcript.leaf import WITHIN, NamedLeaf, named_leaf, newest_below
 from rewind.transcript.prompts import IF_ANSWERED, prompt_text
-from rewind.transcript.titles import Titles, shortened
+from rewind.transcript.titles import shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     Place = tuple[int, int]  # number of the prompt that it answers to, and how many entries lead there
     FindOld = Callable[[str], Optional[Place]]
 
-STATE = {"count", "compactions", "cwd", "parent", "first", "titles", "lines", "known", "missing", "main",
-         "named"}  # what `dump` gives
+STATE = {"count", "compactions", "cwd", "parent", "first", "lines", "known", "missing", "main",
+         "named", "compacted"}  # what `dump` gives
 SHORT = 160  # so much of a prompt is remembered
 _RECENT = 512  # entries whose place is remembered: what comes next hangs off one of them
 
@@ -51,6 +52,24 @@ class Row:
         self.depth = depth
 
 
+class Known:
+    """Of an entry only this is remembered: its place, and what choosing the leaf needs."""
+
+    __slots__ = ("depth", "id", "is_main", "offset", "owner", "parent")
+
+    def __init__(self, id: str, owner: int, depth: int, parent: str, offset: int, is_main: bool) -> None:
+        self.id = id
+        self.owner = owner
+        self.depth = depth
+        self.parent = parent
+        self.offset = offset
+        self.is_main = is_main
+
+    @property
+    def place(self) -> Place:
+        return self.owner, self.depth
+
+
 class TurnTree:
     def __init__(self, profile: Profile, session_id: str) -> None:
         self.profile = profile
@@ -62,12 +81,12 @@ class TurnTree:
         self.parent_session: str | None = None
         self.first_prompt = ""
         self.is_odd = False  # ids that are there twice, or parents that come later: nothing for this pass
-        self.titles = Titles(profile)
         self._lines = 0
-        self._known: dict[str, Place] = {}
+        self._known: dict[str, Known] = {}
         self._missing: set[str] = set()
         self._main: Place | None = None
-        self._named = ""
+        self._named: NamedLeaf | None = None
+        self._compacted = -1  # where the last compaction stands
         self._old: FindOld | None = None
         self._waiting: list[tuple[Entry, str, str | None]] = []  # a slash command, and what follows it
         self._safe: tuple[int, dict[str, Any]] | None = None
@@ -75,23 +94,25 @@ class TurnTree:
     # going on later
 
     def dump(self) -> dict[str, Any]:
-        recent = list(self._known.items())[-_RECENT:]
+        recent = list(self._known.values())[-_RECENT:]
+        named = self._named
         return {"count": self.count, "compactions": list(self.compactions), "cwd": self.cwd,
-                "parent": self.parent_session, "first": self.first_prompt, "titles": self.titles.seen,
-                "lines": self._lines, "known": [[id, *place] for id, place in recent],
-                "missing": sorted(self._missing), "main": self._main, "named": self._named}
+                "parent": self.parent_session, "first": self.first_prompt, "lines": self._lines,
+                "known": [[k.id, k.owner, k.depth, k.parent, k.offset, k.is_main] for k in recent],
+                "missing": sorted(self._missing), "main": self._main, "compacted": self._compacted,
+                "named": [named.id, named.offset, named.exact] if named else None}
 
     @classmethod
     def load(cls, profile: Profile, session_id: str, state: dict[str, Any], old: FindOld) -> TurnTree:
         tree = cls(profile, session_id)
         tree.count, tree.compactions, tree.cwd = state["count"], list(state["compactions"]), state["cwd"]
         tree.parent_session, tree.first_prompt = state["parent"], state["first"]
-        tree.titles = Titles(profile, state["titles"])
         tree._lines = state["lines"]
-        tree._known = {id: (owner, depth) for id, owner, depth in state["known"]}
+        tree._known = {values[0]: Known(*values) for values in state["known"]}
         tree._missing = set(state["missing"])
         tree._main = tuple(state["main"]) if state["main"] else None
-        tree._named = state["named"]
+        tree._named = NamedLeaf(*state["named"]) if state["named"] else None
+        tree._compacted = state["compacted"]
         tree._old = old
         return tree
 
@@ -109,15 +130,14 @@ class TurnTree:
         if entry and entry.prompt == IF_ANSWERED and not self._waiting:
             self._safe = event.offset, self.dump()
         self._lines += 1
-        self.titles.see(data)
         self._see_origin(data)
         if is_compaction(data, self.profile):
             self.compactions.append(event.offset)
         if entry is None:
             self._named = named_leaf(event, self.profile) or self._named
             return
-        if entry.is_main:
-            self._named = ""
+        if entry.is_compaction:
+            self._compacted = entry.offset
         text, stamp = "", None
         if entry.prompt:
             text = prompt_text(data, self.profile)
@@ -147,16 +167,24 @@ class TurnTree:
             entry.settle(tells)
             self._place(entry, text, stamp)
 
-    def finish(self) -> Place:
+    def finish(self, size: int) -> Place:
         """Nothing more comes for now: the place of the entry that the agent goes on from."""
         safe = self._safe
         self._settle("")
         self._safe = safe
-        if self.profile.links != "file-order" and self._named:
-            named = self._find(self._named)
-            if named:
-                return named
-        return self._main or (0, 0)
+        return self._below_named(size) or self._main or (0, 0)
+
+    def _below_named(self, size: int) -> Place | None:
+        """As `chain.Tail` has it."""
+        named = self._named
+        if self.profile.links == "file-order" or not named or not named.id or named.offset < size - WITHIN:
+            return None
+        leaf = self._known.get(named.id)
+        if leaf is None and self._find(named.id):
+            raise NotResumable  # too long ago
+        if leaf is None or not leaf.is_main or self._compacted >= leaf.offset:
+            return None
+        return newest_below(leaf, named, reversed(list(self._known.values())), self._known.get).place
 
     def _place(self, entry: Entry, text: str, stamp: str | None) -> None:
         owner, depth = self._before(entry) or (0, 0)
@@ -169,7 +197,7 @@ class TurnTree:
             owner = self.count
         if self.profile.links != "file-order":
             self.is_odd = self.is_odd or entry.id in self._known or entry.id in self._missing
-            self._known[entry.id] = owner, depth
+            self._known[entry.id] = Known(entry.id, owner, depth, entry.parent, entry.offset, entry.is_main)
         if entry.is_main:
             self._main = owner, depth
 
@@ -182,15 +210,16 @@ class TurnTree:
             if found is None:
                 self._missing.add(entry.parent)
             return found
-        before = self._find(entry.logical) if entry.logical else None
+        before = next((place for place in map(self._find, entry.logical) if place), None)
         return before or (self._main if entry.is_compaction else None)
 
     def _find(self, id: str) -> Place | None:
-        found = self._known.get(id)
-        if found is None and self._old and id not in self._missing:
-            found = self._old(id)
-            if found is None:
-                raise NotResumable
+        known = self._known.get(id)
+        if known is not None or not self._old or id in self._missing:
+            return known.place if known else None
+        found = self._old(id)
+        if found is None:
+            raise NotResumable
         return found
 
 
