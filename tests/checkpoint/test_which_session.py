@@ -22,11 +22,12 @@ from rewind.checkpoint.which_session import (
 from rewind.errors import UsageError
 from rewind.transcript.find import SessionNotFound
 from rewind.transcript.lines import TranscriptNotFound
-from transcript.make_transcripts import place
+from transcript.make_transcripts import place, session_folder
 
 cli = in_process.cli  # the fixture
 OLD, NEW = "0000000a-0000-4000-8000-000000000000", "0000000b-0000-4000-8000-000000000000"
 THIRD = "0000000d-0000-4000-8000-000000000000"
+FOURTH = "0000000f-0000-4000-8000-000000000000"
 
 
 class Choice:
@@ -179,3 +180,88 @@ def test_a_name_that_leads_nowhere_is_not_found(choice: Choice) -> None:
 def test_a_checkpoint_is_made_although_the_environment_leads_nowhere(choice: Choice) -> None:
     result = choice.cli.run("save", "--json", env={"REWIND_TRANSCRIPT_PATH": "/no/such.jsonl"})
     assert result.code == 0 and result.data["hasTranscript"] is False
+
+
+# Transcripts that Claude Code has moved to the folder of another directory (worktrees, /cd)
+
+@pytest.fixture
+def moved(choice: Choice, tmp_path: Path) -> Path:
+    """OLD began here, and lies elsewhere now."""
+    path = session_folder(choice.cli.home, "claude", tmp_path / "elsewhere") / choice.old.name
+    path.parent.mkdir()
+    choice.old.rename(path)
+    return path
+
+
+def test_a_moved_session_is_found_by_its_whole_id(choice: Choice, moved: Path) -> None:
+    assert choice.taken(OLD) == OLD
+    with pytest.raises(SessionNotFound):
+        choice.taken(OLD[:8])
+
+
+def test_the_environment_may_name_the_path_where_a_session_was(choice: Choice, moved: Path) -> None:
+    assert choice.taken(REWIND_TRANSCRIPT_PATH=str(choice.old)) == OLD
+    assert choice.taken(CLAUDECODE="1", CLAUDE_CODE_SESSION_ID=OLD) == OLD
+    assert choice.taken(REWIND_SESSION_ID=OLD) == OLD
+
+
+def test_a_recorded_session_that_was_moved_is_still_the_latest(choice: Choice, moved: Path) -> None:
+    choice.record({"agent": "claude", "transcript_path": str(choice.old), "session_id": OLD, "recent": [
+        {"agent": "droid", "transcript_path": str(choice.third), "session_id": THIRD}]})
+    assert choice.taken() == OLD
+
+
+def test_a_moved_session_is_in_the_list_and_can_be_shown(choice: Choice, moved: Path) -> None:
+    choice.record({"agent": "claude", "transcript_path": str(choice.old), "session_id": OLD})
+    listed = choice.cli.run("sessions", "list", "--json").data["sessions"]
+    assert {one["session_id"] for one in listed} == {OLD, NEW, THIRD}
+    shown = choice.cli.run("sessions", "show", OLD, "--json").data
+    assert shown["path"] == str(moved) and len(shown["turns"]) == 1
+
+
+@pytest.fixture
+def resumed_here(choice: Choice, tmp_path: Path) -> Path:
+    """A session of another directory, resumed in this one: SessionStart names a path that does not exist."""
+    other = tmp_path / "other"
+    other.mkdir()
+    talk = Claude(other, FOURTH)
+    talk.turn("one")
+    talk.turn("two")
+    path = place(choice.cli.home, "claude", other, talk.bytes(), FOURTH)
+    os.utime(path, (LONG_AGO - 40, LONG_AGO - 40))
+    said = choice.old.with_name(f"{FOURTH}.jsonl")
+    choice.record({"agent": "claude", "transcript_path": str(said), "session_id": FOURTH})
+    return path
+
+
+def test_a_session_of_another_directory_that_goes_on_here_is_taken(
+        choice: Choice, resumed_here: Path) -> None:
+    assert choice.taken() == FOURTH
+    assert choice.taken(FOURTH) == FOURTH
+    assert choice.taken(CLAUDECODE="1", CLAUDE_CODE_SESSION_ID=FOURTH) == FOURTH
+
+
+def test_one_that_our_hooks_have_not_seen_is_not(choice: Choice, resumed_here: Path) -> None:
+    choice.record({})
+    assert choice.taken(CLAUDECODE="1", CLAUDE_CODE_SESSION_ID=FOURTH) == NEW
+    with pytest.raises(SessionNotFound):
+        choice.taken(FOURTH)
+
+
+def test_back_forks_a_session_beside_where_it_lies_now(choice: Choice, resumed_here: Path) -> None:
+    done = choice.cli.run("back", "1", "--json")
+    assert done.code == 0, done
+    assert Path(done.data["fork"]["path"]).parent == resumed_here.parent
+    assert [prompt["text"] for prompt in done.data["prompts"]] == ["two"]
+
+
+def test_a_checkpoint_brings_back_the_conversation_from_where_it_lies_now(
+        choice: Choice, tmp_path: Path) -> None:
+    saved = choice.cli.run("save", "--json").data["checkpoint"]
+    path = session_folder(choice.cli.home, "claude", tmp_path / "elsewhere") / choice.new.name
+    path.parent.mkdir()
+    choice.new.rename(path)
+    done = choice.cli.run("restore", str(saved), "--context-only", "--json")
+    assert done.code == 0, done
+    assert Path(done.data["fork"]["path"]).parent == path.parent
+    assert "gone" not in done.out + done.err

@@ -204,3 +204,21 @@ def test_a_subagents_tools_do_not_change_whose_session_it_is(hooks: Hooks) -> No
     hooks.shell(agent_id="a1", agent_type="general-purpose")
     hooks.shell(when="Post", agent_id="a1", agent_type="general-purpose")
     assert hooks.session_json() == was
+
+
+def test_a_resumed_session_whose_path_does_not_exist_is_recorded_where_it_is(hooks: Hooks) -> None:
+    """Claude Code 2.1.325: `cd B && claude --resume` of a session of A names a path in B's folder."""
+    hooks.talk("an earlier prompt")
+    moved = hooks.transcript.parent.with_name("-somewhere-else") / hooks.transcript.name
+    moved.parent.mkdir()
+    hooks.transcript.rename(moved)
+    hooks.start("resume")
+    assert hooks.session_json()["transcript_path"] == str(moved)
+    hooks.prompt("the next one")
+    assert hooks.last().data["transcript"]["original_path"] == str(moved), "its conversation is saved, too"
+
+
+def test_a_new_session_is_recorded_where_its_file_will_be(hooks: Hooks) -> None:
+    hooks.start()
+    assert not hooks.transcript.exists()
+    assert hooks.session_json()["transcript_path"] == str(hooks.transcript)

@@ -16,6 +16,8 @@ from rewind.transcript.find import (
     find_session,
     folder_name,
     project_sessions,
+    session_anywhere,
+    session_with_id,
 )
 from rewind.transcript.names import is_session_id, session_id_of
 from transcript.make_transcripts import place, session_folder
@@ -146,3 +148,59 @@ def test_what_is_no_id_never_becomes_part_of_a_path(text: str) -> None:
 def test_the_id_is_the_stem_of_the_files_name() -> None:
     assert session_id_of("/a/b/c.d.jsonl") == "c.d" and session_id_of("/a/x") == "x"
     assert is_session_id("0123abcd-0000-4000-8000-000000000000") and is_session_id("a_b.c")
+
+
+# Transcripts that their agent has moved
+
+def test_a_session_is_found_by_its_id_in_the_folder_of_another_directory(
+        home: Path, project: Path, tmp_path: Path) -> None:
+    moved = put(home, project, "s-moved", at=tmp_path / "elsewhere")
+    assert ids(project) == []
+    found = session_with_id(str(project), "s-moved")
+    assert found and found.path == str(moved)
+
+
+def test_one_that_began_elsewhere_is_not_ours_though_it_is_found(
+        home: Path, project: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    theirs = put(home, other, "s-theirs", at=other)
+    assert session_with_id(str(project), "s-theirs") is None
+    found = session_anywhere(profile_named("claude"), "s-theirs")
+    assert found and found.path == str(theirs)
+
+
+def test_of_two_files_with_one_id_the_near_one_counts_else_the_latest(
+        home: Path, project: Path, tmp_path: Path) -> None:
+    old = put(home, project, "s-twice", at=project, age=50)
+    new = put(home, project, "s-twice", at=tmp_path / "elsewhere")
+    claude = profile_named("claude")
+    for near, wanted in ((str(old), old), (str(new), new), ("", new), ("/nowhere/x.jsonl", new)):
+        found = session_anywhere(claude, "s-twice", near=near)
+        assert found and found.path == str(wanted), near
+
+
+@pytest.mark.parametrize("name", ["", "../../x", "..", "a/b", "x" * 300, "a\0b"])
+def test_what_is_no_id_is_not_looked_for(home: Path, project: Path, name: str) -> None:
+    put(home, project, "s-one", at=project)
+    assert session_anywhere(profile_named("claude"), name) is None
+    assert session_with_id(str(project), name) is None
+
+
+def test_a_link_that_leads_out_of_the_session_root_is_no_session(
+        home: Path, project: Path, tmp_path: Path) -> None:
+    inside = put(home, project, "s-real", at=project)
+    outside = tmp_path / "s-out.jsonl"
+    outside.write_bytes(inside.read_bytes())
+    (inside.parent / "s-out.jsonl").symlink_to(outside)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "s-far.jsonl").write_bytes(inside.read_bytes())
+    (inside.parent.parent / "linked").symlink_to(tmp_path / "folder")
+    for name in ("s-out", "s-far"):
+        assert session_anywhere(profile_named("claude"), name) is None, name
+
+
+def test_droids_are_found_by_id_as_well(home: Path, project: Path, tmp_path: Path) -> None:
+    put(home, project, "s-droid", at=tmp_path / "elsewhere", agent="droid")
+    found = session_with_id(str(project), "s-droid")
+    assert found and found.profile.name == "droid"

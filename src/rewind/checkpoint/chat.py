@@ -16,7 +16,7 @@ from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE, draft_of, make_private_dir
 from rewind.transcript.cursor import place_in
 from rewind.transcript.cut import Cut, resolve_cut
-from rewind.transcript.find import SessionFile, began_in
+from rewind.transcript.find import SessionFile, began_in, session_anywhere
 from rewind.transcript.fork import check_resumable, new_session_id, temp_of, write_fork
 from rewind.transcript.in_place import rewrite
 from rewind.transcript.index import read_index
@@ -97,7 +97,7 @@ def plan_of_record(state: State, record: Record) -> ChatPlan:
     if not record.data.get("hasTranscript") or not isinstance(data, dict):
         raise NoConversation(checkpoint=record.name)
     profile = profile_named(str(data.get("agent")), state.project.home)
-    original = checked_path(profile, data)
+    original = _where_now(profile, checked_path(profile, data))
     source, offset, identity = _source(state, record, data, original, profile)
     plan = ChatPlan(profile, original, source, Cut(0))
     plan.identity = identity
@@ -124,6 +124,12 @@ def checked_path(profile: Profile, data: dict[str, Any]) -> str:
                           hint="Restore its code alone with --code-only.")
     check_ours(profile, path)
     return path
+
+
+def _where_now(profile: Profile, path: str) -> str:
+    """The agent may have moved the transcript since, to the folder of another directory."""
+    moved = None if os.path.lexists(path) else session_anywhere(profile, session_id_of(path), near=path)
+    return moved.path if moved else path
 
 
 def check_ours(profile: Profile, path: str) -> None:

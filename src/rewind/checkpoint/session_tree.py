@@ -8,7 +8,7 @@ import time
 from rewind import quickjson
 from rewind.checkpoint.branches import Branches
 from rewind.checkpoint.put_aside import code_put_aside
-from rewind.checkpoint.which_session import recorded_sessions
+from rewind.checkpoint.which_session import recorded_files, recorded_sessions
 from rewind.errors import RewindError
 from rewind.transcript.find import project_sessions
 from rewind.transcript.liveness import Clients
@@ -67,7 +67,7 @@ class SessionInfo:
 def session_infos(state: State) -> list[SessionInfo]:
     """All sessions of the project, latest first, each with its parent."""
     infos = []
-    for file in project_sessions(state.project.root, home=state.project.home):
+    for file in _files(state):
         try:
             infos.append(SessionInfo(file, _summary(state, file)))
         except RewindError:
@@ -83,6 +83,14 @@ def session_infos(state: State) -> list[SessionInfo]:
         info.put_aside = aside.get(info.session_id, "")
     _set_parents(infos, {id: branch["parentSessionId"] for id, branch in branches.items()})
     return infos
+
+
+def _files(state: State) -> list[SessionFile]:
+    """Those in the project's folders, and those that our hooks have seen and their agent has moved."""
+    found = project_sessions(state.project.root, home=state.project.home)
+    known = {file.session_id for file in found}
+    moved = [file for file in recorded_files(state) if file.session_id not in known]
+    return sorted(found + moved, key=lambda file: file.modified, reverse=True) if moved else found
 
 
 def _resting_since(state: State) -> float:

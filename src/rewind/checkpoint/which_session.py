@@ -17,13 +17,15 @@ from rewind.transcript.find import (
     candidates,
     find_session,
     project_sessions,
+    session_anywhere,
+    session_with_id,
 )
 from rewind.transcript.lines import TranscriptNotFound
-from rewind.transcript.names import SUFFIX
+from rewind.transcript.names import SUFFIX, session_id_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from rewind.checkpoint.conversation import Captured
@@ -60,7 +62,7 @@ def choose_session(state: State, named: str | None = None,
     root, untouched = state.project.root, _untouched_forks(state)
     found = [(s, sure) for s, sure in candidates(root, environ, state.project.home)
              if untouched.get(s.session_id) != s.size]
-    taken = _recorded(state, environ) or next(belonging(found, root), None)
+    taken = next(recorded_files(state, environ), None) or next(belonging(found, root), None)
     if taken is None:
         raise NoSession()
     recent = belonging(found, root, time.time() - _RECENT)
@@ -111,20 +113,46 @@ def session_at(path: str, home: str, environ: Mapping[str, str] | None = None) -
 def _named(state: State, named: str, environ: Mapping[str, str]) -> SessionFile:
     if os.sep in named or named.endswith(SUFFIX):
         return session_at(named, state.project.home, environ)
-    return find_session(project_sessions(state.project.root, environ, state.project.home), named)
+    return _of_project(state, named, environ)
+
+
+def _of_project(state: State, text: str, environ: Mapping[str, str]) -> SessionFile:
+    """By its id or the beginning of one; by its whole id wherever it lies, if it is one of this project."""
+    try:
+        return find_session(project_sessions(state.project.root, environ, state.project.home), text)
+    except SessionNotFound:
+        found = moved_session(state, text, environ)
+        if found is None:
+            raise
+        return found
+
+
+def moved_session(state: State, session_id: str, environ: Mapping[str, str]) -> SessionFile | None:
+    """A session of this project whose transcript its agent has moved to another one's folder: it began here,
+    or our hooks have seen it."""
+    found = session_with_id(state.project.root, session_id, environ, state.project.home)
+    recorded = None if found else recorded_session(state, session_id)
+    return _recorded_file(state, recorded, environ) if recorded else found
 
 
 def _of_environment(state: State, environ: Mapping[str, str]) -> SessionFile | None:
     path = environ.get("REWIND_TRANSCRIPT_PATH")
     if path and path.endswith(SUFFIX):
-        return session_at(path, state.project.home, environ)
+        try:
+            return session_at(path, state.project.home, environ)
+        except TranscriptNotFound:
+            # It was there, or was to be, when the session started.
+            moved = moved_session(state, session_id_of(path), environ)
+            if moved is None:
+                raise
+            return moved
     profile = profile_of_environment(environ, state.project.home)
     variable = profile.environment["session"] if profile else None
     wanted = environ.get("REWIND_SESSION_ID") or (environ.get(variable) if variable else None)
     if not wanted:
         return None
     try:
-        return find_session(project_sessions(state.project.root, environ, state.project.home), wanted)
+        return _of_project(state, wanted, environ)
     except RewindError:
         return None  # the agent works on another project, or has not written anything yet
 
@@ -146,11 +174,20 @@ def recorded_session(state: State, session_id: str) -> dict[str, Any] | None:
     return next((s for s in recorded_sessions(state) if s.get("session_id") == session_id), None)
 
 
-def _recorded(state: State, environ: Mapping[str, str]) -> SessionFile | None:
-    for entry in recorded_sessions(state):
-        path = entry["transcript_path"]
-        profile = profile_named(str(entry.get("agent")), state.project.home)
-        # The file came from a payload: only what lies where this agent keeps its sessions is used.
-        if is_under_root(profile, path, environ) and os.path.isfile(path):
-            return SessionFile(path, profile, os.stat(path))
-    return None
+def recorded_files(state: State, environ: Mapping[str, str] | None = None) -> Iterator[SessionFile]:
+    """The transcripts of the sessions that the hooks have seen, the latest first, where they still exist."""
+    environ = os.environ if environ is None else environ
+    found = (_recorded_file(state, entry, environ) for entry in recorded_sessions(state))
+    return (file for file in found if file)
+
+
+def _recorded_file(state: State, entry: dict[str, Any], environ: Mapping[str, str]) -> SessionFile | None:
+    """Where it was when it was recorded, else where it is now."""
+    path = entry["transcript_path"]
+    profile = profile_named(str(entry.get("agent")), state.project.home)
+    # The path came from a payload: only what lies where this agent keeps its sessions is used.
+    if not is_under_root(profile, path, environ):
+        return None
+    if os.path.isfile(path):
+        return SessionFile(path, profile, os.stat(path))
+    return session_anywhere(profile, session_id_of(path), environ, near=path)

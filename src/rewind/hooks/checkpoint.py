@@ -12,6 +12,7 @@ from rewind.hooks.in_turn import InTurn
 from rewind.hooks.log import log_for
 from rewind.hooks.pins import pin
 from rewind.hooks.state import HookState
+from rewind.hooks.transcript_path import transcript_path
 from rewind.transcript.find import SessionFile
 
 TYPE_CHECKING = False
@@ -88,7 +89,7 @@ class _Work:
 
 def transcript_of(event: HookEvent) -> SessionFile | None:
     """The payload's transcript, if it is there yet, and lies where this agent keeps its sessions."""
-    path = event.transcript
+    path = transcript_path(event)
     if not path or not is_under_root(event.profile, path):
         return None
     try:

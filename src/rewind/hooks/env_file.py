@@ -6,6 +6,7 @@ import os
 import stat
 
 from rewind.agents.registry import session_home
+from rewind.hooks.transcript_path import transcript_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def add_variables(path: str, event: HookEvent, root: str, environ: Mapping[str, 
     """Each as a line of its own, with its value written out: some agents read the file themselves."""
     local = os.path.expanduser("~/.local/bin")
     search = environ.get("PATH", os.defpath)
-    values = {"REWIND_PROJECT_ROOT": root, "REWIND_TRANSCRIPT_PATH": event.transcript,
+    values = {"REWIND_PROJECT_ROOT": root, "REWIND_TRANSCRIPT_PATH": transcript_path(event, environ),
               "REWIND_SESSION_ID": event.session, "REWIND_AGENT": event.profile.name}
     if search.split(os.pathsep)[0] != local:
         values["PATH"] = local + os.pathsep + search

@@ -9,6 +9,7 @@ from rewind.errors import RewindError
 from rewind.files import process_start, read_bounded, write_atomic
 from rewind.hooks.in_turn import InTurn
 from rewind.hooks.log import now
+from rewind.hooks.transcript_path import transcript_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class SessionFile:
         before = {key: value for key, value in self.data.items() if key not in ("recent", "format")}
         others = [before, *self._recent()] if before else self._recent()
         same = next((s for s in others if s.get("session_id") == event.session), {})
-        known = {"agent": event.profile.name, "transcript_path": event.transcript,
+        known = {"agent": event.profile.name, "transcript_path": transcript_path(event),
                  "session_id": event.session}
         self.data = {"format": FORMAT, **same, **known, **fields,
                      "recent": [s for s in others if s.get("session_id") != event.session][:_MOST_RECENT]}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from rewind.agents.profile import pick
-from rewind.agents.registry import profiles, session_root
+from rewind.agents.registry import is_under_root, profiles, session_root
 from rewind.errors import NOT_FOUND, RewindError, UsageError
 from rewind.transcript.lines import events_forward, open_transcript, size_of
 from rewind.transcript.names import SUFFIX, is_session_id, session_id_of
@@ -73,11 +74,41 @@ def candidates(root: str, environ: Mapping[str, str] | None = None,
 
 def session_with_id(root: str, session_id: str, environ: Mapping[str, str] | None = None,
                     home: str | None = None) -> SessionFile | None:
-    """The project's session with this very id; no other one is opened."""
+    """The project's session with this very id, wherever its agent has put it; no other one is opened."""
     if not is_session_id(session_id):
         return None
     found = [one for one in candidates(root, environ, home) if one[0].session_id == session_id]
-    return next(belonging(found, root), None)
+    moved = ((s, False) for s in (session_anywhere(p, session_id, environ) for p in profiles(home)) if s)
+    return next(belonging(found, root), None) or next(belonging(list(moved), root), None)
+
+
+def session_anywhere(profile: Profile, session_id: str, environ: Mapping[str, str] | None = None,
+                     near: str = "") -> SessionFile | None:
+    """The agent's session with this id, of whatever project. Claude Code 2.1.325 moves a transcript to the
+    folder of the directory that it works in (worktrees, /cd), and back. Of several, the one in the folder of
+    the path `near`, else the latest."""
+    top = session_root(profile, environ)
+    if top is None or profile.sessions is None or not is_session_id(session_id):
+        return None
+    try:
+        folders = [os.path.join(top, name) for name in os.listdir(top)]
+    except OSError:
+        return None
+    folders += [top] if profile.sessions["flat"] else []
+    found = [s for s in (_at(profile, os.path.join(folder, session_id + SUFFIX), environ)
+                         for folder in folders) if s]
+    wanted = os.path.dirname(near)
+    return max(found, key=lambda s: (os.path.dirname(s.path) == wanted, s.modified), default=None)
+
+
+def _at(profile: Profile, path: str, environ: Mapping[str, str] | None) -> SessionFile | None:
+    """A regular file, and really below the session root."""
+    try:
+        info = os.lstat(path)
+    except OSError:
+        return None
+    ours = stat.S_ISREG(info.st_mode) and is_under_root(profile, path, environ)
+    return SessionFile(path, profile, info) if ours else None
 
 
 def belonging(found: list[tuple[SessionFile, bool]], root: str, since: float = 0.0) -> Iterator[SessionFile]:

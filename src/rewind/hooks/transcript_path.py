@@ -1,0 +1,28 @@
+"""Where the transcript of an event's session is: as the payload says, unless it is not there."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rewind.hooks.event import HookEvent
+
+
+def transcript_path(event: HookEvent, environ: Mapping[str, str] | None = None) -> str:
+    """When Claude Code 2.1.325 resumes a session of another directory, SessionStart names a path in the folder
+    of this one. No file ever appears there, so the session is looked up by its id. A new session has no file
+    yet: then the payload is right."""
+    path = event.transcript
+    if not path or os.path.exists(path):
+        return path
+    from rewind.agents.registry import is_under_root
+    from rewind.transcript.find import session_anywhere
+    from rewind.transcript.names import session_id_of
+
+    if not is_under_root(event.profile, path, environ):
+        return path
+    found = session_anywhere(event.profile, session_id_of(path), environ, near=path)
+    return found.path if found else path
