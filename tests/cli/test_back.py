@@ -92,6 +92,17 @@ def test_a_dry_run_touches_nothing(scene: Scene) -> None:
     assert not (scene.cli.state / "restore-history.json").exists()
 
 
+def test_a_dry_run_names_every_prompt_that_would_go_and_no_other(scene: Scene) -> None:
+    """The client's own rewind writes nothing before the next prompt: a person must see what is meant."""
+    for n, texts in ((1, ["three"]), (2, ["two", "three"])):
+        plan = scene.cli.json("back", str(n), "--dry-run")
+        assert [prompt["text"] for prompt in plan["prompts"]] == texts
+        told = scene.cli.ok("back", str(n), "--dry-run").err
+        assert [text for text in ("one", "two", "three") if f"> {text}\n" in told] == texts
+        done = scene.cli.json("back", str(n))
+        assert done["prompts"] == plan["prompts"] and done["boundary"] == plan["boundary"]
+
+
 def test_control_characters_in_a_prompt_do_not_reach_the_terminal(scene: Scene) -> None:
     scene.say("\x1b[31mred\x07 and \u202eturned")
     result = scene.cli.ok("back")

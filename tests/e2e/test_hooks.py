@@ -11,8 +11,9 @@ import pytest
 from claude_client import Claude
 from droid_client import Droid
 from installed import Installed, state
+from mock_api import MockApi
 from scripted import prompt
-from stage import Stage
+from stage import Stage, make_repository
 from talk import prompts
 
 from rewind_cli import clean_env
@@ -76,6 +77,30 @@ def test_claude_code_is_protected_from_the_first_prompt_on(claude: Claude, stage
     assert not (stage.home / ".rewind" / "system").exists()
     assert not (stage.home / ".local" / "bin" / "rewind").exists()
     claude.ask(prompt("PAIR"), session)
+
+
+def test_a_session_resumed_in_another_directory_is_known_before_anything_is_said_there(
+        claude: Claude, stage: Stage, claude_program: Path, claude_api: MockApi, tmux: None) -> None:
+    """Its SessionStart names a transcript that does not exist. And what the client's own rewind took back stays
+    in the file until the next prompt."""
+    rewind = Installed(stage, "claude")
+    session = claude.ask(prompt("PAIR"))
+    claude.ask(prompt("MORE"), session)
+    other = Stage(stage.home, stage.project.with_name("other"))
+    other.project.mkdir()
+    make_repository(other)
+
+    def taken_back() -> list[str]:
+        found = rewind.json("back", "1", "--dry-run", "-C", str(other.project))
+        assert found["session"] == session
+        return [one["text"] for one in found["prompts"]]
+
+    with Claude(claude_program, other, claude_api).open(session) as opened:
+        assert taken_back() == [prompt("MORE")]
+        opened.rewind_before(prompt("MORE"))
+        assert taken_back() == [prompt("MORE")]
+        opened.ask(prompt("AFTER"))
+        assert taken_back() == [prompt("AFTER")]
 
 
 def test_the_guard_keeps_claude_code_from_the_checkpoints(claude: Claude, stage: Stage) -> None:

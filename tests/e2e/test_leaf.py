@@ -55,7 +55,7 @@ def spoken(found: list[dict[str, Any]]) -> list[str]:
 
 
 def heard_by(chat: Conversation[Claude]) -> list[str]:
-    """What the model is told, without reminders: like all long texts, they have lost their end in recordings."""
+    """What the model is told, without reminders: in the recordings they have lost their end."""
     return [line for line in chat.hear() if not line.startswith("user: <system-reminder>")]
 
 

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def transcript_path(event: HookEvent, environ: Mapping[str, str] | None = None) -> str:
-    """When Claude Code 2.1.325 resumes a session of another directory, SessionStart names a path in the folder
-    of this one. No file ever appears there, so the session is looked up by its id. A new session has no file
-    yet: then the payload is right."""
+    """When Claude Code 2.1.325 resumes a session of another directory, SessionStart names a path in this
+    one's folder, and no file ever appears there: the session is looked up by its id. A new session has no
+    file yet; then the payload is right."""
     path = event.transcript
     if not path or os.path.exists(path):
         return path
