@@ -233,7 +233,7 @@ def _resumed_by_claude(lines: list[dict[str, Any]], explicit: bool) -> list[str]
 
 
 def _leaf_of_claude(lines: list[dict[str, Any]], at: dict[str, int], main: list[int], explicit: bool) -> int:
-    """The line that 2.1.325 goes on from, as tests/e2e/test_leaf.py has it from the client itself."""
+    """The line that 2.1.325 goes on from, as tests/e2e/test_resumed.py has it from the client itself."""
     named = [n for n, line in enumerate(lines) if line["type"] == "last-prompt"] if explicit else []
     leaf = at.get(lines[named[-1]]["leafUuid"], -1) if named else -1
     if leaf not in main or any(line.get("subtype") == "compact_boundary" for line in lines[leaf:]):

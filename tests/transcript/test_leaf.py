@@ -1,4 +1,4 @@
-"""Which entry the client goes on from, by every reader. tests/e2e/test_leaf.py sees the client do so."""
+"""Which entry the client goes on from, by every reader. tests/e2e/test_resumed.py sees the client do so."""
 
 from __future__ import annotations
 
