@@ -81,8 +81,10 @@ def test_claude_code_is_protected_from_the_first_prompt_on(claude: Claude, stage
 
 def test_a_session_resumed_in_another_directory_is_known_before_anything_is_said_there(
         claude: Claude, stage: Stage, claude_program: Path, claude_api: MockApi, tmux: None) -> None:
-    """Its SessionStart names a transcript that does not exist. What the client's own rewind took back stays in
-    the file until the next prompt."""
+    """Its SessionStart names a transcript that does not exist.
+
+    The client's own rewind writes nothing until the next prompt.
+    """
     rewind = Installed(stage, "claude")
     session = claude.ask(prompt("PAIR"))
     claude.ask(prompt("MORE"), session)

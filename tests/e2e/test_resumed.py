@@ -130,6 +130,12 @@ CASES: dict[str, tuple[Callable[[Made], object], list[str]]] = {
     "progress without a parent": (lambda t: t.from_("").progress(), ALL),
     "progress of an earlier turn": (lambda t: t.from_("one").progress(), ALL),
     "through progress": (lambda t: (t.progress(), t.turn("four")), [*ALL, "four"]),
+    "a lost parent, at once": (lambda t: t.from_("").turn("four"), [*ALL, "four"]),
+    "a lost parent, five seconds later": (lambda t: (t.wait(4), t.from_("").turn("four")), [*ALL, "four"]),
+    "a lost parent, six seconds later": (lambda t: (t.wait(5), t.from_("").turn("four")), ["four"]),
+    "a lost parent after another way": (
+        lambda t: (t.from_("one").turn("other"), t.from_("").turn("four")), ["one", "other", "four"]),
+    "a lost parent, and a note before it": (lambda t: t.noted("three").from_("").turn("four"), ALL),
     "an unknown kind": (lambda t: t.from_("one").entry("something-new"), ALL),
     "a system line of an earlier turn": (
         lambda t: t.from_("one").entry("system", subtype="turn_duration", durationMs=1), ["one"]),

@@ -30,6 +30,7 @@ class Talk:
         self.lines: list[bytes] = []
         self.here: Optional[str] = None
         self._count = 0
+        self._waited = 0
 
     def add(self, line: Line) -> None:
         self.raw(compact(line))
@@ -40,6 +41,10 @@ class Talk:
     def back_to(self, event: Optional[str]) -> None:
         """The client's own rewind: it writes nothing, the next line just has an older parent."""
         self.here = event
+
+    def wait(self, seconds: int) -> None:
+        """The clock goes on: a second for each event, else."""
+        self._waited += seconds
 
     def bytes(self, newline: bytes = b"\n") -> bytes:
         return b"".join(line + newline for line in self.lines)
@@ -53,7 +58,8 @@ class Talk:
         return event_id(self._count)
 
     def _time(self) -> str:
-        return f"2026-03-01T10:{self._count // 60:02d}:{self._count % 60:02d}.000Z"
+        seconds = self._count + self._waited
+        return f"2026-03-01T10:{seconds // 60:02d}:{seconds % 60:02d}.000Z"
 
 
 class ClaudeTalk(Talk):
@@ -229,7 +235,16 @@ def _resumed_by_claude(lines: list[dict[str, Any]], explicit: bool) -> list[str]
                       if at.get(id, len(lines)) < at[line["uuid"]]]
             earlier = [lines[n]["uuid"] for n in main if n < at[line["uuid"]]]
             leaf = before[0] if before else earlier[-1] if earlier else None
+        elif leaf is not None and leaf not in at:
+            earlier = [lines[n] for n in main if n < at[line["uuid"]]]
+            seconds = _seconds(line) - _seconds(earlier[-1]) if earlier else -1
+            leaf = earlier[-1]["uuid"] if 0 <= seconds <= 5 else None
     return found[::-1]
+
+
+def _seconds(line: dict[str, Any]) -> float:
+    hours, minutes, seconds = line["timestamp"][11:-1].split(":")
+    return int(hours) * 3600 + int(minutes) * 60 + float(seconds)
 
 
 def _leaf_of_claude(lines: list[dict[str, Any]], at: dict[str, int], main: list[int], explicit: bool) -> int:

@@ -112,6 +112,34 @@ def test_the_last_line_of_any_other_kind_is(talk: ClaudeTalk, active: Active, ki
     assert active(talk) == ["one"]
 
 
+# Parents that were never written
+
+@pytest.mark.parametrize(("seconds", "goes_on"), [(0, True), (4, True), (5, False), (900, False)])
+def test_what_is_written_at_once_goes_on_from_the_entry_before_it(
+        talk: ClaudeTalk, active: Active, seconds: int, goes_on: bool) -> None:
+    """A second passes anyway, and five are allowed."""
+    talk.wait(seconds)
+    talk.back_to(NOWHERE)
+    talk.turn("four")
+    assert active(talk) == (["one", "two", "three", "four"] if goes_on else ["four"])
+
+
+def test_a_conversation_leads_through_progress_whose_parent_is_lost(talk: ClaudeTalk, active: Active) -> None:
+    talk.back_to(NOWHERE)
+    talk.progress()
+    talk.turn("four")
+    assert active(talk) == ["one", "two", "three", "four"]
+
+
+@pytest.mark.parametrize("stamp", ["", "yesterday", None, 7, "2026-03-01T10:00:11.000"])
+def test_without_a_time_nobody_knows(tmp_path: Path, talk: ClaudeTalk, stamp: object) -> None:
+    talk.back_to(NOWHERE)
+    talk.prompt("four", timestamp=stamp)
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(talk.bytes())
+    assert [turn.prompt for turn in read_index(str(path), profile_named("claude")).active_turns] == ["four"]
+
+
 # The line by which the client notes where it stands
 
 def test_a_second_client_that_closed_first_does_not_decide(talk: ClaudeTalk, active: Active) -> None:

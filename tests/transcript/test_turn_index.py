@@ -71,7 +71,8 @@ class Talks:
         st.tuples(st.just("unnamed"), st.booleans()), st.tuples(st.just("progress")),
         st.tuples(st.just("kept"), st.integers(0, 30)),
         st.tuples(st.just("command")), st.tuples(st.just("answer")), st.tuples(st.just("title")),
-        st.tuples(st.just("lost")), st.tuples(st.just("torn"))), max_size=25)
+        st.tuples(st.just("lost")), st.tuples(st.just("wait"), st.integers(0, 9)),
+        st.tuples(st.just("torn"))), max_size=25)
 
     @staticmethod
     def play(talk: ClaudeTalk, step: tuple[Any, ...], events: list[str]) -> None:
@@ -105,6 +106,8 @@ class Talks:
             talk.title("A title")
         elif kind == "lost":
             talk.back_to("ffffffff-0000-4000-8000-000000000000")
+        elif kind == "wait":
+            talk.wait(step[1])
         elif kind == "torn":
             talk.raw(b'{"type":"user","uu')
 

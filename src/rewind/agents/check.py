@@ -96,7 +96,7 @@ _SHAPE: dict[str, Any] = {
     "lines": {"id": _is_text, "parent?": _is_text, "logicalParent?": _is_text, "timestamp?": _is_text,
               "cwd?": _is_text, "version?": _is_text, "entry": _is_where, "sideline": _is_where,
               "*main": _is_where, "user": _is_where, "assistant": _is_where, "passing": _is_where,
-              "content": _is_texts},
+              "content": _is_texts, "*lostParentSeconds": _is_count},
     "prompt": {"require": _is_where, "absentOr": _is_one_where,
                "refuse": _is_one_where, "refuseKeys": _is_texts, "refuseBlocks": _is_texts,
                "imageBlocks": _is_texts, "text": _one_of(("all", "first")), "envelopes": _is_texts,

@@ -105,7 +105,7 @@ class Tail:
 
     def chain_of(self, leaf: Entry | None) -> Iterator[Entry]:
         """From an entry to its root, newest first."""
-        return follow(leaf, self.find, self.last_main)
+        return follow(leaf, self.find, self.last_main, self.profile)
 
     def _in_file_order(self) -> Iterator[Entry]:
         number = 0
@@ -122,24 +122,42 @@ def can_be_named(leaf: Entry, entries: Iterable[Entry]) -> bool:
 
 
 def follow(leaf: Entry | None, find: Callable[[str], Entry | None],
-           main_before: Callable[[int], Entry | None]) -> Iterator[Entry]:
+           main_before: Callable[[int], Entry | None], profile: Profile) -> Iterator[Entry]:
     """From a leaf to its root. Parents may be missing, or form a ring."""
     visited: set[str] = set()
     at = leaf
     while at is not None and at.id not in visited:
         visited.add(at.id)
         yield at
-        at = parent_of(at, find, main_before)
+        at = parent_of(at, find, main_before, profile)
 
 
-def parent_of(at: Entry, find: Callable[[str], Entry | None],
-              main_before: Callable[[int], Entry | None]) -> Entry | None:
+def parent_of(at: Entry, find: Callable[[str], Entry | None], main_before: Callable[[int], Entry | None],
+              profile: Profile) -> Entry | None:
     """A compaction has no parent but a logical one, which may be missing or even come later: then what
     precedes it is what it summed up."""
     if at.parent:
-        return find(at.parent)
+        return find(at.parent) or _before_lost_parent(at, main_before, profile)
     for id in at.logical:
         before = find(id)
         if before is not None and before.offset < at.offset:
             return before
     return main_before(at.offset) if at.is_compaction else None
+
+
+def _before_lost_parent(at: Entry, main_before: Callable[[int], Entry | None],
+                        profile: Profile) -> Entry | None:
+    before = main_before(at.offset) if profile.lines.get("lostParentSeconds") else None
+    return before if before and is_soon_after(before.stamp, at.stamp, profile) else None
+
+
+def is_soon_after(before: str, stamp: str, profile: Profile) -> bool:
+    """Whether an entry whose parent was never written goes on from the one before it: then it was written at
+    once. (Claude Code 2.1.325 takes the nearest in time of all, which is nearly always that one.)"""
+    from datetime import datetime
+
+    try:
+        then, now = (datetime.fromisoformat(text.replace("Z", "+00:00")) for text in (before, stamp))
+        return bool(0 <= (now - then).total_seconds() <= profile.lines.get("lostParentSeconds", 0))
+    except (ValueError, TypeError):
+        return False

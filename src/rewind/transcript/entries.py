@@ -20,7 +20,7 @@ USER, ASSISTANT, OTHER = "user", "assistant", "other"
 
 class Entry:
     __slots__ = ("end", "id", "is_compaction", "is_main", "is_summary", "logical", "offset", "parent",
-                 "passing", "prompt", "role", "version")
+                 "passing", "prompt", "role", "stamp", "version")
 
     def __init__(self, event: Event, profile: Profile, id: str) -> None:
         data, lines = event.data, profile.lines
@@ -30,6 +30,7 @@ class Entry:
         self.parent = _text(pick(data, lines["parent"]))
         self.logical = _logical(data, profile)
         self.version = _text(pick(data, lines["version"]))
+        self.stamp = _text(pick(data, lines["timestamp"])) if lines.get("lostParentSeconds") else ""
         self.is_main = _is_main(data, lines)
         self.is_compaction = is_compaction(data, profile)
         self.is_summary = is_summary(data, profile)

@@ -34,24 +34,24 @@ def kept_ranges(file: BinaryIO, profile: Profile, cut: Cut) -> list[tuple[int, i
     for entry in reversed(entries):
         entry.settle(next_tells)
         next_tells = entry.tells or next_tells
-    dropped = _dropped(entries, cut.leaf or "")
+    dropped = _dropped(entries, cut.leaf or "", profile)
     gone = [(e.offset, e.end) for e in entries if e.id in dropped]
     return _without(cut.offset, sorted(gone + leaves))
 
 
-def _dropped(entries: list[Entry], leaf: str) -> set[str]:
+def _dropped(entries: list[Entry], leaf: str, profile: Profile) -> set[str]:
     by_id = {entry.id: entry for entry in entries}
     main = [entry for entry in entries if entry.is_main]
 
     def main_before(offset: int) -> Entry | None:
         return next((e for e in reversed(main) if e.offset < offset), None)
 
-    ancestors = {entry.id for entry in follow(by_id.get(leaf), by_id.get, main_before)}
+    ancestors = {entry.id for entry in follow(by_id.get(leaf), by_id.get, main_before, profile)}
     dropped: set[str] = set()
     for entry in entries:  # parents precede their children
         if entry.id in ancestors:
             continue
-        parent = parent_of(entry, by_id.get, main_before)
+        parent = parent_of(entry, by_id.get, main_before, profile)
         if entry.is_prompt or (parent and parent.id in dropped):
             dropped.add(entry.id)
     for entry in reversed(main):
@@ -59,7 +59,7 @@ def _dropped(entries: list[Entry], leaf: str) -> set[str]:
         # the leaf goes, too, though no prompt began it.
         if entry.id in dropped:
             continue
-        beyond = list(follow(entry, by_id.get, main_before))
+        beyond = list(follow(entry, by_id.get, main_before, profile))
         ids = [e.id for e in beyond]
         leads = leaf in ids
         beyond = beyond[:ids.index(leaf)] if leads else beyond

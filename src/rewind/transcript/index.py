@@ -152,7 +152,7 @@ class _Reader:
             at = bisect_left([entry.offset for entry in main], offset)
             return main[at - 1] if at else None
 
-        return list(follow(leaf, by_id.get, main_before))
+        return list(follow(leaf, by_id.get, main_before, self.profile))
 
     def _below_named(self, by_id: dict[str, Entry]) -> Entry | None:
         named = self._named

@@ -7,6 +7,7 @@ it answers to. `tests/transcript/test_turn_index.py` holds the two against each 
 from __future__ import annotations
 
 from rewind.agents.profile import pick
+from rewind.transcript.chain import is_soon_after
 from rewind.transcript.entries import entry_of, is_compaction
 from rewind.transcript.leaf import WITHIN, NamedLeaf, named_leaf, newest_below
 from rewind.transcript.prompts import IF_ANSWERED, prompt_text
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     FindOld = Callable[[str], Optional[Place]]
 
 STATE = {"count", "compactions", "cwd", "parent", "first", "lines", "known", "missing", "main",
-         "named", "compacted"}  # what `dump` gives
+         "mainStamp", "named", "compacted"}  # what `dump` gives
 SHORT = 160  # so much of a prompt is remembered
 _RECENT = 512  # entries whose place is remembered: what comes next hangs off one of them
 
@@ -85,6 +86,7 @@ class TurnTree:
         self._known: dict[str, Known] = {}
         self._missing: set[str] = set()
         self._main: Place | None = None
+        self._main_stamp = ""
         self._named: NamedLeaf | None = None
         self._compacted = -1  # where the last compaction stands
         self._old: FindOld | None = None
@@ -99,7 +101,8 @@ class TurnTree:
         return {"count": self.count, "compactions": list(self.compactions), "cwd": self.cwd,
                 "parent": self.parent_session, "first": self.first_prompt, "lines": self._lines,
                 "known": [[k.id, k.owner, k.depth, k.parent, k.offset, k.is_main] for k in recent],
-                "missing": sorted(self._missing), "main": self._main, "compacted": self._compacted,
+                "missing": sorted(self._missing), "main": self._main,
+                "mainStamp": self._main_stamp, "compacted": self._compacted,
                 "named": [named.id, named.offset, named.exact] if named else None}
 
     @classmethod
@@ -111,6 +114,7 @@ class TurnTree:
         tree._known = {values[0]: Known(*values) for values in state["known"]}
         tree._missing = set(state["missing"])
         tree._main = tuple(state["main"]) if state["main"] else None
+        tree._main_stamp = state["mainStamp"]
         tree._named = NamedLeaf(*state["named"]) if state["named"] else None
         tree._compacted = state["compacted"]
         tree._old = old
@@ -200,6 +204,7 @@ class TurnTree:
             self._known[entry.id] = Known(entry.id, owner, depth, entry.parent, entry.offset, entry.is_main)
         if entry.is_main:
             self._main = owner, depth
+            self._main_stamp = entry.stamp
 
     def _before(self, entry: Entry) -> Place | None:
         """As `chain.parent_of` has it."""
@@ -209,6 +214,8 @@ class TurnTree:
             found = self._find(entry.parent)
             if found is None:
                 self._missing.add(entry.parent)
+                soon = self._main and is_soon_after(self._main_stamp, entry.stamp, self.profile)
+                return self._main if soon else None
             return found
         before = next((place for place in map(self._find, entry.logical) if place), None)
         return before or (self._main if entry.is_compaction else None)
