@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from rewind.agents.profile import Profile
 from rewind.agents.registry import profile_named
 from rewind.store.derived import DerivedDb
 from rewind.transcript.boundary import find_boundary_by_user_prompts
 from rewind.transcript.chain import Tail
 from rewind.transcript.index import read_index
-from rewind.transcript.leaf import WITHIN
+from rewind.transcript.leaf import WITHIN, marks_of_leaf
 from rewind.transcript.lines import open_transcript, read_at
 from rewind.transcript.turn_index import open_turns
 from transcript.make_transcripts import NO_EVENT, ClaudeTalk, event_id, resumed
@@ -224,6 +225,42 @@ def test_a_line_of_long_ago_is_looked_for_by_no_reader(talk: ClaudeTalk, active:
     assert open_turns(str(active.path), profile, active.memory).total == 2
     with open_transcript(str(active.path)) as file:
         assert [entry.id for entry in Tail(file, profile).chain()][::-1] == index.chain
+
+
+@pytest.mark.parametrize(("line", "marks"), [
+    ({"type": ["last-prompt"]}, [b"last-prompt"]), ({"explicit": [True], "type": ["a", "b"]}, [b"a", b"b"]),
+    ({"explicit": [True]}, [b""]), ({}, [b""]), ({"type": ["ä/"]}, [b""]), ({"type": []}, []),
+    ([{"type": ["a"]}, {"kind": ["b_c"]}], [b"a", b"b_c"])], ids=str)
+def test_the_bytes_that_tell_of_such_a_line_are_in_every_one_of_them(
+        line: object, marks: list[bytes]) -> None:
+    claude = profile_named("claude").data
+    assert marks_of_leaf(Profile({**claude, "leaf": {**claude["leaf"], "line": line}})) == marks
+    assert marks_of_leaf(Profile({**claude, "leaf": None})) == []
+
+
+@pytest.mark.parametrize("line", [
+    {"explicit": [True]}, [{"explicit": [True]}, {"type": ["last-prompt"]}]], ids=str)
+def test_without_such_bytes_every_line_is_looked_at(tmp_path: Path, talk: ClaudeTalk, line: object) -> None:
+    claude = profile_named("claude").data
+    profile = Profile({**claude, "leaf": {**claude["leaf"], "line": line}})
+    talk.last_prompt(after(talk, "one"), explicit=True)
+    path = tmp_path / "t.jsonl"
+    for _ in range(2):
+        path.write_bytes(talk.bytes())
+        with open_transcript(str(path)) as file:
+            ids = [entry.id for entry in Tail(file, profile).chain()][::-1]
+        assert ids == read_index(str(path), profile).chain
+        talk.turn("four")
+
+
+def test_a_prompt_that_only_mentions_such_a_line_is_none(talk: ClaudeTalk, active: Active) -> None:
+    talk.last_prompt(after(talk, "one"), explicit=True)
+    talk.back_to(after(talk, "one"))
+    talk.turn("what is a last-prompt line?")
+    assert active(talk) == ["one", "what is a last-prompt line?"]
+    talk.back_to(after(talk, "three"))
+    talk.turn("last-prompt again")
+    assert active(talk) == ["one", "two", "three", "last-prompt again"]
 
 
 def test_of_a_long_file_without_such_lines_only_the_tail_is_read(

@@ -8,8 +8,8 @@ from __future__ import annotations
 import mmap
 
 from rewind.transcript.entries import entry_of
-from rewind.transcript.leaf import WITHIN, named_leaf, newest_below
-from rewind.transcript.lines import events_backward, size_of
+from rewind.transcript.leaf import WITHIN, marks_of_leaf, named_leaf, newest_below
+from rewind.transcript.lines import events_backward, read_at, size_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,10 +86,19 @@ class Tail:
     def leaf(self) -> Entry | None:
         """Where the agent goes on: as its own last word on it has it, else at the last entry."""
         last = self.last_main()
-        while self.profile.leaf and not self._named and self._read_to > self._named_from:
-            if self.more() is None:
-                break
+        self._look_for_named()
         return self._below_named() or last
+
+    def _look_for_named(self) -> None:
+        """Read on to the latest line that names a leaf, if the bytes say that there may be one."""
+        while self._named is None and self._read_to > self._named_from:
+            rest = read_at(self.file, self._named_from, self._read_to - self._named_from)
+            at = max((rest.rfind(mark) if mark else 0 for mark in marks_of_leaf(self.profile)), default=-1)
+            if at < 0:
+                return
+            while self._named is None and self._read_to > self._named_from + at:
+                if self.more() is None:
+                    return
 
     def _below_named(self) -> Entry | None:
         leaf = self.find(self._named.id) if self._named and self._named.id else None

@@ -51,6 +51,22 @@ def named_leaf(event: Event, profile: Profile) -> NamedLeaf | None:
     return NamedLeaf(id if id.strip("0-") else "", event.offset, holds(rule.get("exact") or {}, event.data))
 
 
+def marks_of_leaf(profile: Profile) -> list[bytes]:
+    """Every line that names a leaf holds one of these. An empty one tells nothing; none at all, that there is
+    no such line."""
+    line = profile.leaf["line"] if profile.leaf else []
+    found: list[bytes] = []
+    for where in line if isinstance(line, list) else [line]:
+        texts = next((values for values in where.values() if all(isinstance(v, str) for v in values)), [""])
+        found += [text.encode() if _is_plain(text) else b"" for text in texts]
+    return found
+
+
+def _is_plain(text: str) -> bool:
+    """Whatever writes JSON writes this as it is."""
+    return text.isascii() and text.replace("-", "").replace("_", "").isalnum()
+
+
 def newest_below(leaf: N, named: NamedLeaf, newest_first: Iterable[N],
                  find: Callable[[str], Optional[N]]) -> N:
     """The newest entry that descends from the named one and may be gone on from; else the named one."""
