@@ -97,7 +97,7 @@ def test_a_title_of_an_odd_shape_is_none(tmp_path: Path, odd: object) -> None:
     assert title(tmp_path, talk) == "one"
 
 
-# Summaries, which Claude Code wrote until 2.0
+# Summaries, which older Claude Codes wrote
 
 def summary(talk: ClaudeTalk, text: str, leaf: object) -> None:
     talk.add({"type": "summary", "summary": text, "leafUuid": leaf})
