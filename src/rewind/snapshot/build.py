@@ -392,15 +392,24 @@ class Builder:
                    if verdict != w.TAKE or sizes[name] > self.rules.max_bytes}
         groups = companions(verdicts)
         for main in set(groups.values()):
-            members = [main, *(n for n, m in groups.items() if m == main)]
-            for name in members:
-                verdict = verdicts[name]
-                shared = verdict if verdict in (w.FORCED, w.SPECIAL) else verdicts[main]
-                reason = self._reason(shared, [sizes[n] for n in members])
-                if reason and name != main and not is_journal_at(name, fd):
-                    reason = self._reason(verdict, (sizes[name],))  # it only has such a name
-                reasons[name] = reason
+            self._reasons_of_group([main, *(n for n, m in groups.items() if m == main)],
+                                   verdicts, sizes, reasons, fd)
         return reasons
+
+    def _reasons_of_group(self, members: list[bytes], verdicts: dict[bytes, int], sizes: dict[bytes, int],
+                          reasons: dict[bytes, bytes], fd: int) -> None:
+        """What only has the name of a journal is judged by itself, and does not weigh on its neighbour."""
+        def shared(name: bytes, group: list[bytes]) -> bytes:
+            own = verdicts[name]
+            return self._reason(own if own in (w.FORCED, w.SPECIAL) else verdicts[members[0]],
+                                [sizes[n] for n in group])
+
+        found = {name: shared(name, members) for name in members}
+        if any(found.values()):  # nearly never: only then they are looked into
+            real = _real_group(members, fd)
+            found = {name: shared(name, real) if name in real else
+                     found[name] and self._reason(verdicts[name], (sizes[name],)) for name in members}
+        reasons.update(found)
 
     def _reason(self, verdict: int, sizes: Sequence[int]) -> bytes:
         if verdict == w.FORCED:
@@ -444,8 +453,15 @@ class Builder:
                 look.entries.pop(name, None)
                 self._take(look, name, read_file(name, self.sink, None, look.fd, look.limit))
         if look.outgrown.intersection(members):
-            look.entries.update((name, Entry(UNCOVERED, 0, 0, TOO_LARGE)) for name in members
-                                if name in look.entries)
+            real = _real_group(members, look.fd)
+            if look.outgrown.intersection(real):
+                look.entries.update((name, Entry(UNCOVERED, 0, 0, TOO_LARGE)) for name in real
+                                    if name in look.entries)
+
+
+def _real_group(members: list[bytes], fd: int) -> list[bytes]:
+    """The database, which comes first, and those that are its journals by more than their names."""
+    return [members[0], *(name for name in members[1:] if is_journal_at(name, fd))]
 
 
 def _moved(look: _Look, name: bytes) -> bool:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 _SUFFIXES = (b"-wal", b"-shm", b"-journal")
+MAGIC = b"SQLite format 3\0"
 HEAD = 8  # bytes that tell a journal from a file which only has such a name
 # A rollback journal that is done with has zeroes there; the index of a WAL is rebuilt whatever is in it.
 _BEGINNINGS = {b"-wal": (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83"),
@@ -36,15 +37,28 @@ def is_journal(path: bytes, head: bytes) -> bool:
 
 
 def is_journal_at(path: bytes, dir_fd: int | None = None) -> bool:
-    """What the file itself says; where it cannot be read, the name has to do."""
+    """What the file itself says; where it cannot be read, the name has to do. Zeroes say little: they begin a
+    journal only beside a database."""
+    head = _head(path, dir_fd, HEAD)
+    if head is None:
+        return True
+    if head.strip(b"\0") or not head:
+        return is_journal(path, head)
+    main = main_of(path)
+    database = _head(main, dir_fd, len(MAGIC)) if main else None
+    return is_journal(path, head) and database in (None, b"", MAGIC)
+
+
+def _head(path: bytes, dir_fd: int | None, size: int) -> bytes | None:
+    """None where it cannot be read."""
     try:
         fd = os.open(path, _FLAGS, dir_fd=dir_fd)
     except OSError:
-        return True
+        return None
     try:
-        return is_journal(path, os.read(fd, HEAD))
+        return os.read(fd, size)
     except OSError:
-        return True
+        return None
     finally:
         os.close(fd)
 
