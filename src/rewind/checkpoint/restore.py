@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from rewind.checkpoint import torn
 from rewind.checkpoint.create import capture, write_record
 from rewind.checkpoint.damage import Lacks
 from rewind.checkpoint.history import way_back
@@ -78,7 +79,7 @@ class Restored:
         self.plan = plan
         self.backup: Record | None = None
         self.chat: Done | None = None
-        self.notes: list[str] = []
+        self.notes: list[str] = list(plan.notes)
         self.lacks_chat = False  # it was wanted, and could not be had
         self.can_redo = False  # a step was taken back, and `redo` takes it again
         self.remaining: list[tuple[bytes, str]] = []
@@ -103,6 +104,7 @@ def plan_only(state: State, record: Record, paths: list[bytes] | None,
         plan, snapshot = _plan(state, source, state.rules(), look, paths, look_back)
         _check_named(source, snapshot, Paths(paths))
         plan.foreign = _foreign(state, plan, snapshot)
+        plan.notes += torn.plan_notes(state, record, plan)
         return plan
 
     return _with_sources(state, record, leaving, plan_it)
@@ -226,6 +228,7 @@ def _prepare(state: State, source: Source, paths: list[bytes] | None, progress: 
 
     plan, snapshot = _plan(state, source, state.rules(), look, paths, leaving)
     plan.foreign = _foreign(state, plan, snapshot)
+    plan.notes += torn.plan_notes(state, source.record, plan)
     if leaving is None:
         _check_named(source, snapshot, Paths(paths))
     return drafts[0], plan
