@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint import torn
+from rewind.checkpoint import open_files, torn
 from rewind.checkpoint.create import capture, write_record
 from rewind.checkpoint.damage import Lacks
 from rewind.checkpoint.history import way_back
@@ -247,9 +247,13 @@ def _plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Sn
                             rules.hidden, _most_changes(record, snapshot), rules.forced,
                             lambda path: _brought(leaving, path),
                             lambda path: is_journal_at(os.path.join(state.root, path)))
-        if not plan.unknown:
+        held = open_files.open_files(state.root, open_files.replaced_paths(plan))
+        # What is written by way of memory may look as it did at the last scan: it is read all the same.
+        mapped = {one.path for one in held if one.mapped} - rules.forced
+        if not plan.unknown and not mapped:
             break
-        rules = rules.forcing(plan.unknown)
+        rules = rules.forcing({*plan.unknown, *mapped})
+    plan.notes += open_files.plan_notes(held)
     plan.kept += [Kept(path, "not-captured", conflict=True) for path in plan.unknown]
     if any(change.action == "rmdir" for change in plan.changes):
         from rewind.checkpoint.emptied import spare_what_is_not_empty

@@ -348,7 +348,7 @@ class Builder:
                                       else Entry(DIR, row[1] & 0o7777, 0, b""))
             elif reasons.get(name):
                 look.entries[name] = Entry(UNCOVERED, 0, 0, reasons[name])
-            elif not self._reused(look, row, stats.get(name), old.get(name)):
+            elif not self._reused(look, row, None if verdict == w.FORCED else stats.get(name), old.get(name)):
                 to_read.append(row)
         self._read(look, to_read)
         self.done += len(listing.rows) - len(to_read)
