@@ -8,6 +8,7 @@ from rewind.checkpoint import open_files, torn
 from rewind.checkpoint.create import capture, write_record
 from rewind.checkpoint.damage import Lacks
 from rewind.checkpoint.history import way_back
+from rewind.checkpoint.kept_copies import keep_copies, kept_note
 from rewind.checkpoint.missing import leave_out_missing
 from rewind.checkpoint.plan import (
     IGNORED_NEWCOMER,
@@ -78,6 +79,7 @@ class Restored:
         self.record = record
         self.plan = plan
         self.backup: Record | None = None
+        self.kept_copy: Record | None = None  # of what was written to files while they were replaced
         self.chat: Done | None = None
         self.notes: list[str] = list(plan.notes)
         self.lacks_chat = False  # it was wanted, and could not be had
@@ -194,7 +196,8 @@ def _get_ready(state: State, source: Source, paths: list[bytes] | None, progress
     in no backup: when something moves after the capture, the capture is made again."""
     for attempt in range(_PATIENCE):
         draft, plan = _prepare(state, source, paths, progress, leaving)
-        applier = Applier(state.root, source.blobs, state.staging, state.lock_now_ns or 0, progress)
+        applier = Applier(state.root, source.blobs, state.staging, state.lock_now_ns or 0, progress,
+                          state.objects)
         try:
             if expected is not None:
                 _refuse_if_changed(expected, plan)
@@ -401,7 +404,7 @@ def _apply(state: State, source: Source, ready: _Ready, *, action: str, paths: l
     names = [os.fsdecode(p) for p in paths] if paths else None
     entry = history.begin(action, source.record.name, result.backup.name if result.backup else None, names,
                           wanted)
-    _run(ready.applier, result)
+    _run(state, ready.applier, result)
     entry["kept"] = _noted(k.path for k in plan.kept if k.reason == IGNORED_NEWCOMER)
     try:
         if chat:
@@ -424,12 +427,15 @@ def _noted(paths: Iterable[bytes]) -> list[str]:
     return found
 
 
-def _run(applier: Applier, result: Restored) -> None:
+def _run(state: State, applier: Applier, result: Restored) -> None:
     """Make the changes, and look whether each of these paths is now as the checkpoint has it: what is not is
     told, never hidden. All others were so when they were captured, a moment ago."""
     changes = result.plan.changes
     applied = applier.run(changes)
     result.remaining += applied.failed
+    if applied.replaced and result.record:
+        result.kept_copy = keep_copies(state, applied.replaced, result.record)
+        result.notes.append(kept_note(result.kept_copy, sorted(applied.replaced)))
     result.plan.kept += [Kept(path, NOT_EMPTY) for path in applied.not_empty]
     explained = {path for path, _ in result.remaining} | {k.path for k in result.plan.kept}
     result.remaining += sorted((path, NOT_AS_IT_WAS) for path in applier.not_as_wanted(changes)
@@ -525,7 +531,7 @@ def _take_back(state: State, source: Source, ready: _Ready, chat: TakeBack) -> R
     if plan.changes:
         result.backup = _write_backup(state, ready.draft, source.record)
         history.begin_undo_restore(entry, result.backup.name)
-        _run(ready.applier, result)
+        _run(state, ready.applier, result)
     try:
         forward = chat(entry, history.save)
     except (RewindError, OSError) as error:

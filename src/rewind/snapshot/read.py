@@ -59,15 +59,21 @@ def read_file(path: bytes, sink: BlobSink | None, seen: tuple[int, ...] | None =
         return failed(UNREADABLE)
     try:
         return _read_stable(fd, sink, seen or signature(os.fstat(fd)), limit, in_use)
-    except _FileTrouble:
+    except FileTrouble:
         return failed(UNREADABLE)  # an I/O error of this one file must not cost the others
     finally:
         os.close(fd)
 
 
-class _FileTrouble(Exception):
+class FileTrouble(Exception):
     """The file itself cannot be read. The store's troubles are errors of another kind: they end
     the capture, or a full disk would look like a project of unreadable files."""
+
+
+def read_open(fd: int, size: int, sink: BlobSink | None) -> tuple[bytes, int, bytes]:
+    """`size` bytes of an open file as they are now: kind, size and ref of its entry."""
+    os.lseek(fd, 0, os.SEEK_SET)
+    return _read_once(fd, size, sink, False)
 
 
 def _read_stable(fd: int, sink: BlobSink | None, before: tuple[int, ...], limit: int | None,
@@ -129,7 +135,7 @@ def _read_upto(fd: int, size: int) -> bytes:
                 break
             data += more
     except OSError as error:
-        raise _FileTrouble from error
+        raise FileTrouble from error
     return data
 
 
