@@ -6,6 +6,7 @@ Only Linux tells, and only of this user's processes.
 from __future__ import annotations
 
 import os
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 _PROC = b"/proc"
 _MOST_NOTES = 5
+_PATIENCE = 0.1  # seconds; a hundred processes take a tenth of that
 
 
 class OpenFile:
@@ -29,28 +31,34 @@ class OpenFile:
         self.mapped = mapped
 
 
-def open_files(root: bytes, paths: set[bytes], proc: bytes = _PROC) -> list[OpenFile]:
-    """Those of `paths` that another process has open for writing, or mapped so."""
-    wanted = {os.path.join(root, path): path for path in paths}
+def open_files(root: bytes, proc: bytes = _PROC) -> list[OpenFile]:
+    """All below `root` that another process has open for writing, or mapped so."""
+    top = root.rstrip(b"/") + b"/"
     found: dict[tuple[bytes, bytes], OpenFile] = {}
-    for pid in _others(proc) if wanted else ():
+    deadline = time.monotonic() + _PATIENCE
+    for pid in _others(proc):
+        if time.monotonic() > deadline:
+            break  # a remark for a person is not worth more
         folder = os.path.join(proc, pid)
         try:
-            hits = [*((path, False) for path in _opened(folder, wanted)),
-                    *((path, True) for path in _mapped(folder, root, wanted))]
+            hits = [*((full, False) for full in _opened(folder, top)),
+                    *((full, True) for full in _mapped(folder, top))]
         except OSError:
             continue  # of another user, or it has just ended
         for full, mapped in hits:
-            path = wanted[full]
+            path = full[len(top):]
             before = found.get((path, pid))
             found[path, pid] = OpenFile(path, _name(folder, pid), mapped or bool(before and before.mapped))
     return sorted(found.values(), key=lambda one: one.path)
 
 
-def replaced_paths(plan: RestorePlan) -> set[bytes]:
-    """Files that are there now and that the plan writes over or deletes."""
-    return {change.path for change in plan.changes
-            if change.action in ("write", "delete") and change.before is not None}
+def replaced_by(plan: RestorePlan, found: list[OpenFile]) -> list[OpenFile]:
+    """Those that the plan writes over or deletes."""
+    if not found:
+        return []
+    replaced = {change.path for change in plan.changes
+                if change.action in ("write", "delete") and change.before is not None}
+    return [one for one in found if one.path in replaced]
 
 
 def plan_notes(found: list[OpenFile]) -> list[str]:
@@ -69,11 +77,11 @@ def _others(proc: bytes) -> list[bytes]:
         return []
 
 
-def _opened(folder: bytes, wanted: dict[bytes, bytes]) -> Iterator[bytes]:
+def _opened(folder: bytes, top: bytes) -> Iterator[bytes]:
     for number in os.listdir(folder + b"/fd"):
         try:
             full = os.readlink(folder + b"/fd/" + number)
-            if full in wanted and _flags(folder + b"/fdinfo/" + number) & os.O_ACCMODE:
+            if full.startswith(top) and _flags(folder + b"/fdinfo/" + number) & os.O_ACCMODE:
                 yield full
         except OSError:
             continue  # closed meanwhile
@@ -87,14 +95,14 @@ def _flags(path: bytes) -> int:
     return 0
 
 
-def _mapped(folder: bytes, root: bytes, wanted: dict[bytes, bytes]) -> Iterator[bytes]:
+def _mapped(folder: bytes, top: bytes) -> Iterator[bytes]:
     with open(folder + b"/maps", "rb") as file:
         maps = file.read()
-    if root + b"/" not in maps:
+    if top not in maps:
         return
     for line in maps.splitlines():
         parts = line.split(None, 5)
-        if len(parts) == 6 and parts[1][1:2] == b"w" and parts[1][3:4] == b"s" and parts[5] in wanted:
+        if len(parts) == 6 and parts[1][1:2] == b"w" and parts[1][3:4] == b"s" and parts[5].startswith(top):
             yield parts[5]
 
 

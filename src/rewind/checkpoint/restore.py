@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.chat import Done
     from rewind.checkpoint.create import Draft
+    from rewind.checkpoint.open_files import OpenFile
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
     from rewind.snapshot.build import Progress, Snapshot
@@ -103,7 +104,8 @@ def plan_only(state: State, record: Record, paths: list[bytes] | None,
         return scan(state.root, rules, state.cache, state.objects, keep=False)
 
     def plan_it(source: Source, look_back: Source | None) -> RestorePlan:
-        plan, snapshot = _plan(state, source, state.rules(), look, paths, look_back)
+        plan, snapshot = _plan(state, source, state.rules(), look, paths, look_back,
+                               open_files.open_files(state.root))
         _check_named(source, snapshot, Paths(paths))
         plan.foreign = _foreign(state, plan, snapshot)
         plan.notes += torn.plan_notes(state, record, plan)
@@ -229,7 +231,8 @@ def _prepare(state: State, source: Source, paths: list[bytes] | None, progress: 
             raise BackupFailed(reason=error.strerror or str(error))
         return drafts[0].snapshot
 
-    plan, snapshot = _plan(state, source, state.rules(), look, paths, leaving)
+    plan, snapshot = _plan(state, source, state.rules(), look, paths, leaving,
+                           open_files.open_files(state.root))
     plan.foreign = _foreign(state, plan, snapshot)
     plan.notes += torn.plan_notes(state, source.record, plan)
     if leaving is None:
@@ -238,8 +241,10 @@ def _prepare(state: State, source: Source, paths: list[bytes] | None, progress: 
 
 
 def _plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Snapshot],
-          paths: list[bytes] | None, leaving: Source | None = None) -> tuple[RestorePlan, Snapshot]:
-    """Look and plan until every path that the plan touches is captured, whatever the rules say."""
+          paths: list[bytes] | None, leaving: Source | None = None,
+          in_use: list[OpenFile] | None = None) -> tuple[RestorePlan, Snapshot]:
+    """Look and plan until every path that the plan touches is captured, whatever the rules say. `in_use` was
+    found before: between the look and what is done about it there must be no time for others."""
     record = source.record
     then_rules = _rules_then(source, rules)
     for _ in range(_PATIENCE):
@@ -250,7 +255,7 @@ def _plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Sn
                             rules.hidden, _most_changes(record, snapshot), rules.forced,
                             lambda path: _brought(leaving, path),
                             lambda path: is_journal_at(os.path.join(state.root, path)))
-        held = open_files.open_files(state.root, open_files.replaced_paths(plan))
+        held = open_files.replaced_by(plan, in_use or [])
         # What is written by way of memory may look as it did at the last scan: it is read all the same.
         mapped = {one.path for one in held if one.mapped} - rules.forced
         if not plan.unknown and not mapped:
