@@ -63,6 +63,8 @@ def test_what_is_open_for_writing_is_found(project: Path, how: str, found: list[
         hits = open_files(os.fsencode(os.path.realpath(project)))
         assert [hit.mapped for hit in hits] == found
         assert all(str(holder.process.pid) in hit.process and hit.path == b"f.bin" for hit in hits)
+        mapped = open_files(os.fsencode(os.path.realpath(project)), only_mapped=True)
+        assert len(mapped) == found.count(True)
         assert open_files(os.fsencode(os.path.realpath(project)) + b"-not") == []
     assert open_files(os.fsencode(os.path.realpath(project))) == []
 

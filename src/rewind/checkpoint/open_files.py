@@ -31,8 +31,8 @@ class OpenFile:
         self.mapped = mapped
 
 
-def open_files(root: bytes, proc: bytes = _PROC) -> list[OpenFile]:
-    """All below `root` that another process has open for writing, or mapped so."""
+def open_files(root: bytes, proc: bytes = _PROC, *, only_mapped: bool = False) -> list[OpenFile]:
+    """All below `root` that another process has open for writing or mapped so; the latter in half the time."""
     top = root.rstrip(b"/") + b"/"
     found: dict[tuple[bytes, bytes], OpenFile] = {}
     deadline = time.monotonic() + _PATIENCE
@@ -41,7 +41,7 @@ def open_files(root: bytes, proc: bytes = _PROC) -> list[OpenFile]:
             break  # a remark for a person is not worth more
         folder = os.path.join(proc, pid)
         try:
-            hits = [*((full, False) for full in _opened(folder, top)),
+            hits = [*((full, False) for full in (() if only_mapped else _opened(folder, top))),
                     *((full, True) for full in _mapped(folder, top))]
         except OSError:
             continue  # of another user, or it has just ended

@@ -231,8 +231,9 @@ def _prepare(state: State, source: Source, paths: list[bytes] | None, progress: 
             raise BackupFailed(reason=error.strerror or str(error))
         return drafts[0].snapshot
 
+    # Who has files open was said in the plan. Here it matters what may have changed without a trace.
     plan, snapshot = _plan(state, source, state.rules(), look, paths, leaving,
-                           open_files.open_files(state.root))
+                           open_files.open_files(state.root, only_mapped=True))
     plan.foreign = _foreign(state, plan, snapshot)
     plan.notes += torn.plan_notes(state, source.record, plan)
     if leaving is None:
