@@ -32,7 +32,7 @@ class OpenFile:
 
 
 def open_files(root: bytes, proc: bytes = _PROC, *, only_mapped: bool = False) -> list[OpenFile]:
-    """All below `root` that another process has open for writing or mapped so; the latter in half the time."""
+    """All below `root` that another process has open for writing, or mapped; the latter in half the time."""
     top = root.rstrip(b"/") + b"/"
     found: dict[tuple[bytes, bytes], OpenFile] = {}
     deadline = time.monotonic() + _PATIENCE
