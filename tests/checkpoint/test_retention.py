@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rewind.checkpoint.record import Record
-from rewind.checkpoint.retention import keep_newest, never_collected, thin
+from rewind.checkpoint.retention import bounded_share, keep_newest, never_collected, thin, trusted_now
 from rewind.config.load import Settings
 from rewind.controller import Controller
 from rewind_cli import Rewind, tree_state
@@ -73,6 +75,67 @@ def test_a_protected_one_that_is_the_newest_of_its_hour_is_enough_for_that_hour(
 
 def test_a_clock_that_was_ahead_costs_no_checkpoint() -> None:
     assert gone([-5 * DAY, -5 * DAY - 1, 0]) == []
+
+
+# a clock that jumps
+
+WORK = [NOW - 3 * HOUR + minute * 60 for minute in range(180)]  # three hours, a checkpoint every minute
+
+
+@pytest.mark.parametrize("days", [2, 60, 10_000])
+def test_a_clock_that_jumps_ahead_does_not_make_time_pass(days: int) -> None:
+    jumped = NOW + days * DAY
+    assert trusted_now(WORK, jumped) == WORK[-1]
+    assert trusted_now([*WORK, jumped, jumped + 60], jumped + 90) == WORK[-1] + 90
+
+
+def test_after_a_day_of_use_a_jump_is_believed() -> None:
+    later = [NOW + 60 * DAY + hour * HOUR for hour in range(25)]
+    assert trusted_now([*WORK, *later[:-1]], later[-2]) == WORK[-1] + 23 * HOUR
+    assert trusted_now([*WORK, *later], later[-1] + 60) == later[-1] + 60
+
+
+def test_a_clock_that_is_put_right_again_is_believed_at_once() -> None:
+    assert trusted_now([*WORK, NOW + 60 * DAY], NOW + 60) == NOW + 60
+    assert trusted_now([*WORK, NOW + 60 * DAY, NOW + 60], NOW + 90) == NOW + 90
+
+
+def test_without_a_gap_the_clock_is_believed() -> None:
+    assert trusted_now([], NOW) == NOW
+    assert trusted_now(WORK, NOW + 20 * HOUR) == NOW + 20 * HOUR
+    assert trusted_now([NOW - day * DAY for day in range(90, 0, -1)], NOW) == NOW
+
+
+@given(st.lists(st.floats(0, 2 * NOW), max_size=30), st.floats(0, 2 * NOW))
+def test_time_is_never_counted_later_than_the_clock(made: list[float], clock: float) -> None:
+    assert trusted_now(made, clock) <= clock + 1e-3
+
+
+def test_no_more_than_a_part_is_thinned_at_once_and_the_oldest_first() -> None:
+    records = [record(age * DAY, name=str(age)) for age in range(31, 131)]  # newest first
+    assert bounded_share(records, 400) == records
+    assert [r.name for r in bounded_share(records, 200)] == [str(age) for age in range(81, 131)]
+    assert len(bounded_share(records, 10)) == 20
+    assert bounded_share([], 10) == []
+
+
+def test_one_checkpoint_with_a_clock_that_is_ahead_costs_none(
+        controller: Controller, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(30):
+        (project / "a.txt").write_text(str(number))
+        controller.save(kind="auto")
+    trash = project / ".agent" / "rewind" / "trash"
+    trash.mkdir(exist_ok=True)
+    (trash / "deleted-fork").write_text("of today")
+    before, clock = len(controller.state.timeline.all()), time.time
+    with monkeypatch.context() as patch:
+        patch.setattr(time, "time", lambda: clock() + 60 * DAY)
+        (project / "a.txt").write_text("with a wrong clock")
+        controller.save(kind="auto")
+        assert controller.plan_gc() == []
+        controller.gc()
+    assert len(controller.state.timeline.all()) == before + 1
+    assert (trash / "deleted-fork").exists()
 
 
 def test_the_newest_the_manual_and_the_needed_ones_are_never_collected() -> None:

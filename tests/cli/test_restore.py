@@ -80,6 +80,22 @@ def test_a_path_that_the_checkpoint_does_not_hold_makes_no_directory(two: Rewind
     assert not (tmp_path / "other").exists()
 
 
+def test_an_empty_directory_called_agent_is_written_elsewhere_but_not_the_place_of_the_state(
+        rewind: Rewind, tmp_path: Path) -> None:
+    (rewind.project / "src" / ".agent").mkdir(parents=True)
+    rewind.init()
+    rewind.ok("restore", "last", "--to", str(tmp_path / "there"))
+    assert (tmp_path / "there" / "src" / ".agent").is_dir() and not (tmp_path / "there" / ".agent").exists()
+
+
+def test_with_the_state_at_home_an_empty_directory_called_agent_is_the_users(
+        rewind: Rewind, tmp_path: Path) -> None:
+    (rewind.project / ".agent").mkdir()
+    rewind.ok("init", "--mode", "global")
+    rewind.ok("restore", "last", "--to", str(tmp_path / "there"))
+    assert (tmp_path / "there" / ".agent").is_dir()
+
+
 def test_restore_again_says_that_nothing_had_to_be_done(two: Rewind) -> None:
     assert two.ok("restore", "last").out == f"Already as it was in {two.names()[0]}\n"
 

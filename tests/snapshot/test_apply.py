@@ -14,10 +14,12 @@ from typing import Any, Optional
 import pytest
 
 from rewind.errors import ChangedSincePlan, StoreDamaged
+from rewind.snapshot import swap
 from rewind.snapshot.apply import Applied, Applier
 from rewind.snapshot.change import Change
+from rewind.snapshot.replaced import Replaced, is_open_for_writing
 from rewind.snapshot.tree import DIR, FILE, LINK, Entry
-from rewind.store.blobs import oid_of
+from rewind.store.blobs import oid_of, unpack
 
 
 class Memory:
@@ -36,18 +38,24 @@ class Memory:
     def has(self, oid: bytes) -> bool:
         return oid in self.blobs
 
+    in_bulk = False
+
+    def put_packed(self, oid: bytes, packed: bytes) -> None:
+        self.blobs[oid] = unpack(oid, packed)
+
 
 class Bench:
     def __init__(self, root: Path, staging: Path) -> None:
         self.root = root
         self.staging = staging
         self.blobs = Memory()
+        self.sink: Optional[Memory] = Memory()
 
     def file(self, text: str, mode: int = 0o644) -> Entry:
         return Entry(FILE, mode, len(text.encode()), self.blobs.add(text.encode()))
 
     def applier(self) -> Applier:
-        return Applier(os.fsencode(self.root), self.blobs, str(self.staging), time.time_ns())
+        return Applier(os.fsencode(self.root), self.blobs, str(self.staging), time.time_ns(), sink=self.sink)
 
     def apply(self, *changes: Change) -> Applied:
         applier = self.applier()
@@ -274,16 +282,26 @@ def test_a_directory_swapped_for_a_link_after_the_look_is_not_followed(
 
 # where a rename is impossible
 
+def renames_by(monkeypatch: pytest.MonkeyPatch, rename: Callable[..., None]) -> None:
+    """Every rename goes this way: the system has no other, and the file system has no hard links."""
+    def no_links(*names: Any, **how: Any) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(swap, "_rename", lambda *names: False)
+    monkeypatch.setattr(os, "link", no_links)
+    monkeypatch.setattr(os, "rename", rename)
+
+
 def test_staging_on_another_file_system_is_written_beside_and_renamed(
         bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     rename = os.rename
 
     def across(source: Any, target: Any, **how: Any) -> None:
-        if "src_dir_fd" not in how and os.fsencode(source).startswith(os.fsencode(bench.staging)):
+        if how.get("src_dir_fd") is None and os.fsencode(source).startswith(os.fsencode(bench.staging)):
             raise OSError(errno.EXDEV, "Invalid cross-device link")
         rename(source, target, **how)
 
-    monkeypatch.setattr(os, "rename", across)
+    renames_by(monkeypatch, across)
     (bench.root / "file").write_text("before")
     done = bench.apply(write("file", bench.file("after", 0o751), bench.file("before")),
                        write("new", bench.file("new")))
@@ -294,9 +312,9 @@ def test_staging_on_another_file_system_is_written_beside_and_renamed(
 def test_a_failed_rename_leaves_the_old_file_and_no_temporary_name(
         bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(source: Any, target: Any, **how: Any) -> None:
-        raise OSError(errno.EXDEV if "src_dir_fd" not in how else errno.EIO, "trouble")
+        raise OSError(errno.EXDEV if how.get("src_dir_fd") is None else errno.EIO, "trouble")
 
-    monkeypatch.setattr(os, "rename", broken)
+    renames_by(monkeypatch, broken)
     (bench.root / "file").write_text("before")
     done = bench.apply(write("file", bench.file("after!"), bench.file("before")))
     assert [path for path, _ in done.failed] == [b"file"]
@@ -324,7 +342,7 @@ def test_a_busy_file_is_written_in_place(bench: Bench, monkeypatch: pytest.Monke
 
     (bench.root / "file").write_text("before")
     inode = (bench.root / "file").stat().st_ino
-    monkeypatch.setattr(os, "rename", busy)
+    renames_by(monkeypatch, busy)
     assert bench.apply(write("file", bench.file("now"), bench.file("before"))).failed == []
     assert (bench.root / "file").read_text() == "now" and (bench.root / "file").stat().st_ino == inode
 
@@ -361,7 +379,7 @@ def refuse_in_read_only_directories(monkeypatch: pytest.MonkeyPatch) -> None:
         check(dir_fd)
         unlink(path, dir_fd=dir_fd)
 
-    monkeypatch.setattr(os, "rename", checked_rename)
+    renames_by(monkeypatch, checked_rename)
     monkeypatch.setattr(os, "unlink", checked_unlink)
 
 
@@ -399,7 +417,7 @@ def test_a_directory_with_permissions_that_allow_it_is_not_opened_further(
         raise PermissionError(errno.EPERM, "Operation not permitted")
 
     (bench.root / "file").write_text("before")
-    monkeypatch.setattr(os, "rename", refused)
+    renames_by(monkeypatch, refused)
     mode = mode_of(bench.root)
     done = bench.apply(write("file", bench.file("after!"), bench.file("before")))
     assert [path for path, _ in done.failed] == [b"file"] and mode_of(bench.root) == mode
@@ -432,3 +450,157 @@ def test_a_closed_directory_swapped_for_a_link_does_not_hand_its_new_mode_on(
     finally:
         os.close(fd)
         outside.chmod(0o700)
+
+
+# somebody writes to what is replaced
+
+@pytest.fixture(params=["exchange", "links only", "renames only"])
+def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What the system can do beside plain renames."""
+    if request.param == "exchange" and swap._system_call() is None:
+        pytest.skip("two names cannot be exchanged here")
+    if request.param != "exchange":
+        monkeypatch.setattr(swap, "_rename", lambda *names: False)
+    if request.param == "renames only":
+        renames_by(monkeypatch, os.rename)
+    return str(request.param)
+
+
+def right_before(monkeypatch: pytest.MonkeyPatch, deed: Callable[[], object]) -> None:
+    """After the last look at a file and before its place is taken."""
+    real = Applier._as_planned
+
+    def looked(self: Applier, change: Change) -> bool:
+        planned = real(self, change)
+        if os.path.exists(self.staging):
+            deed()
+        return planned
+
+    monkeypatch.setattr(Applier, "_as_planned", looked)
+
+
+def kept(bench: Bench, done: Applied) -> dict[bytes, bytes]:
+    assert bench.sink
+    return {path: bench.sink.get(entry.ref) for path, entry in done.replaced.items()}
+
+
+@pytest.mark.parametrize("action", ["write", "delete"])
+def test_what_is_written_right_before_its_place_is_taken_is_kept(
+        bench: Bench, monkeypatch: pytest.MonkeyPatch, system: str, action: str) -> None:
+    path = bench.root / "file"
+    path.write_text("before")
+    path.chmod(0o640)
+    right_before(monkeypatch, lambda: path.write_text("mine"))
+    change = Change(action, b"file", bench.file("after") if action == "write" else None, bench.file("before"))
+    done = bench.apply(change)
+    assert kept(bench, done) == {b"file": b"mine"} and done.replaced[b"file"].mode == 0o640
+    assert done.failed == [] and (path.read_text() == "after" if action == "write" else not path.exists())
+
+
+@pytest.mark.parametrize("action", ["write", "delete"])
+def test_what_an_editor_renames_into_place_at_the_last_moment_is_kept(
+        bench: Bench, monkeypatch: pytest.MonkeyPatch, system: str, action: str) -> None:
+    path = bench.root / "file"
+    path.write_text("before")
+
+    def rename_over() -> None:
+        (bench.root / "file.new").write_text("mine")
+        (bench.root / "file.new").rename(path)
+
+    right_before(monkeypatch, rename_over)
+    change = Change(action, b"file", bench.file("after") if action == "write" else None, bench.file("before"))
+    assert kept(bench, bench.apply(change)) == {b"file": b"mine"}
+
+
+def test_what_is_written_through_a_descriptor_after_the_place_was_taken_is_kept(
+        bench: Bench, monkeypatch: pytest.MonkeyPatch, system: str) -> None:
+    path = bench.root / "file"
+    path.write_text("before")
+    with open(path, "r+") as file:
+        real = Replaced.finish
+
+        def late(self: Replaced) -> None:
+            file.write("late!!")
+            file.close()
+            real(self)
+
+        monkeypatch.setattr(Replaced, "finish", late)
+        done = bench.apply(write("file", bench.file("after"), bench.file("before")))
+    assert kept(bench, done) == {b"file": b"late!!"} and path.read_text() == "after"
+
+
+def test_what_nobody_wrote_to_is_not_kept_twice(bench: Bench, system: str) -> None:
+    (bench.root / "file").write_text("before")
+    (bench.root / "gone").write_text("gone")
+    (bench.root / "link").symlink_to("there")
+    done = bench.apply(write("file", bench.file("after"), bench.file("before")),
+                       write("link", bench.file("a file"), link("there")), write("new", bench.file("new")),
+                       Change("delete", b"gone", None, bench.file("gone")))
+    assert done.replaced == {} and done.failed == []
+    assert bench.sink and bench.sink.blobs == {}
+
+
+def test_a_file_that_somebody_makes_where_there_was_none_is_not_renamed_over(
+        bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = swap._rename
+
+    def quicker(old: bytes, new: bytes, *more: Any) -> bool:
+        (bench.root / "new").write_text("mine")
+        return real(old, new, *more)
+
+    monkeypatch.setattr(swap, "_rename", quicker)
+    done = bench.apply(write("new", bench.file("ours")))
+    assert [path for path, _ in done.failed] == [b"new"] and (bench.root / "new").read_text() == "mine"
+
+
+def test_a_directory_that_takes_a_files_place_at_the_last_moment_stays(
+        bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    if swap._system_call() is None:
+        pytest.skip("two names cannot be exchanged here")
+    path = bench.root / "file"
+    path.write_text("before")
+
+    def become_a_directory() -> None:
+        if path.is_file():
+            path.unlink()
+            path.mkdir()
+            (path / "inside").write_text("mine")
+
+    right_before(monkeypatch, become_a_directory)
+    for action in ("write", "delete"):
+        target = bench.file("after") if action == "write" else None
+        done = bench.apply(Change(action, b"file", target, bench.file("before")))
+        assert [path for path, _ in done.failed] == [b"file"] and (path / "inside").read_text() == "mine"
+        (path / "inside").unlink()
+        path.rmdir()
+        path.write_text("before")
+
+
+def test_with_the_state_on_another_disk_it_is_kept_as_well(
+        bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = Path("/dev/shm")
+    if not shared.is_dir() or shared.stat().st_dev == bench.root.stat().st_dev:
+        pytest.skip("there is only one disk here")
+    bench.staging = shared / f"rewind-test-{os.getpid()}-{time.time_ns()}"
+    for name in ("file", "gone"):
+        (bench.root / name).write_text("before")
+    changes = [write("file", bench.file("after"), bench.file("before")),
+               Change("delete", b"gone", None, bench.file("before"))]
+    applier = bench.applier()
+    applier.prepare(changes)
+    for name in ("file", "gone"):
+        (bench.root / name).write_text("mine")
+    monkeypatch.setattr(Applier, "_as_planned", lambda self, change: True)  # it had been, a moment before
+    done = applier.run(changes)
+    assert kept(bench, done) == {b"file": b"mine", b"gone": b"mine"} and done.failed == []
+    assert (bench.root / "file").read_text() == "after" and os.listdir(bench.root) == ["file"]
+
+
+def test_a_file_is_told_to_be_open_for_writing_only_without_a_name(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("x")
+    with open(path, "rb") as reader:
+        assert is_open_for_writing(reader.fileno())  # it has a name, so nobody is asked
+        with open(path, "r+b"):
+            path.unlink()
+            assert is_open_for_writing(reader.fileno())

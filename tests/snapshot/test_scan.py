@@ -401,6 +401,38 @@ def test_a_database_and_its_journal_share_one_fate(
     assert found == (expected and dict.fromkeys((b"app.db", b"app.db-wal"), expected))
 
 
+@pytest.mark.parametrize("head", [b"x", b"\0"], ids=["text", "zeroes"])
+def test_a_large_file_that_only_has_the_name_of_a_journal_does_not_weigh_on_its_neighbour(
+        settled: Scanner, head: bytes) -> None:
+    settled.use(max_bytes=4000)
+    (settled.root / "report").write_bytes(b"important\n")
+    (settled.root / "report-journal").write_bytes(head * 5000)
+    assert reasons(settled.entries()) == {b"report-journal": b"too-large"}
+    (settled.root / "report").write_bytes(b"SQLite format 3\0")
+    with_zeroes = {b"report": b"too-large"} if head == b"\0" else {}
+    assert reasons(settled.entries()) == {b"report-journal": b"too-large", **with_zeroes}
+
+
+def test_a_log_with_the_name_of_a_journal_that_outgrows_the_limit_does_not_take_its_neighbour_along(
+        settled: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rewind.snapshot import read as reading
+
+    settled.use(max_bytes=1000)
+    for name in ("report", "report-journal"):
+        (settled.root / name).write_bytes(b"x" * 900)
+    real = reading._read_upto
+
+    def growing(fd: int, size: int) -> bytes:
+        if b"y" not in os.pread(fd, 2000, 0) and os.fstat(fd).st_ino == log.stat().st_ino:
+            with open(log, "ab") as file:
+                file.write(b"y" * 200)
+        return real(fd, size)
+
+    log = settled.root / "report-journal"
+    monkeypatch.setattr(reading, "_read_upto", growing)
+    assert reasons(settled.entries()) == {b"report-journal": b"too-large"}
+
+
 def test_an_ignored_journal_is_captured_with_its_database(settled: Scanner) -> None:
     settled.use(policy="none")
     (settled.root / ".gitignore").write_text("*-wal\n*-shm\n")
@@ -482,8 +514,8 @@ def test_a_file_that_outgrows_the_limit_while_it_is_read_is_left_out(
     from rewind.snapshot import read as reading
 
     settled.use(max_bytes=1000)
-    for name in ("log", "app.db", "app.db-wal"):
-        (settled.root / name).write_bytes(b"x" * 900)
+    for name, head in (("log", b""), ("app.db", b"SQLite format 3\0"), ("app.db-wal", b"\x37\x7f\x06\x82")):
+        (settled.root / name).write_bytes(head.ljust(900, b"x"))
     real, seen = reading._read_upto, []
 
     def growing(fd: int, size: int) -> bytes:

@@ -6,6 +6,7 @@ import os
 import time
 
 from rewind.checkpoint.record import ARCHIVE, FORMAT, Record
+from rewind.checkpoint.torn import recorded
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE
 from rewind.snapshot.cache import ScanCache
@@ -99,7 +100,7 @@ def _capture_apart(state: State, rules: Rules, progress: Progress | None) -> Dra
 def _code(snapshot: Snapshot, form: str, rules_id: bytes, new_bytes: int) -> dict[str, Any]:
     return {"format": form, "tree": snapshot.root.hex(), "rules": rules_id.hex(),
             "fileCount": snapshot.files, "totalSize": snapshot.bytes, "newBytes": new_bytes,
-            "uncovered": snapshot.uncovered}
+            "uncovered": snapshot.uncovered, **recorded(snapshot.torn)}
 
 
 def write_record(state: State, draft: Draft, kind: str, description: str,

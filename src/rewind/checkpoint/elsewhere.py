@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 _NOTHING = b""
 
 
-def _only_held_our_state(change: Change, source: Source) -> bool:
-    """An empty `.agent` is the place of our state, which stays at home."""
-    return (os.path.basename(change.path) == b".agent" and change.action == "mkdir"
+def _only_held_our_state(change: Change, source: Source, own: bytes) -> bool:
+    """`own` is the directory in the project that holds our state, which stays at home. Without the state it
+    looks empty. Any other empty directory is the user's, whatever its name."""
+    return (change.path == own and change.action == "mkdir"
             and change.target is not None and not source.tree(change.target.ref).entries)
 
 
@@ -81,7 +82,8 @@ def _plan(state: State, source: Source, paths: list[bytes] | None,
 
     plan = plan_restore(record.name, record.tree, source.tree, _NOTHING, now,
                         lambda path, entry, ruled_as: False, Paths(paths), state.rules().hidden)
-    plan.changes = [c for c in plan.changes if not _only_held_our_state(c, source)]
+    own = os.path.dirname(os.path.relpath(os.fsencode(state.project.state), state.root))
+    plan.changes = [c for c in plan.changes if not _only_held_our_state(c, source, own)]
     if left_out is not None:
         leave_out_missing(source, plan)
         left_out += [kept.path for kept in plan.conflicts]

@@ -78,7 +78,7 @@ def restore_checkpoint(state: State, record: Record, *, mode: str, expected: Res
                                         position=record.sequence, chat=step, skip_missing=skip_missing)
         result.chat = step.done if step else None
         result.lacks_chat = failed
-        result.notes = notes + (result.chat.notes if result.chat else [])
+        result.notes += notes + (result.chat.notes if result.chat else [])
         return result
 
 
@@ -271,6 +271,7 @@ def rewind_back(state: State, plan: BackPlan, *, force: bool, progress: Progress
         result.code = going_back.restore(state, record, action="back", expected=expected, force=force,
                                          progress=progress, position=record.sequence, chat=step,
                                          wanted=_wanted(plan) if step else None)
+        result.notes += result.code.notes
     elif step:
         step.alone("back")
     result.chat = step.done if step else None
@@ -333,5 +334,6 @@ def redo(state: State, target: dict[str, Any], *, force: bool, progress: Progres
 
 
 def _told(result: Restored, taken: TakenBack) -> Restored:
-    result.notes, result.lacks_chat = taken.notes, taken.lacking
+    result.notes += taken.notes
+    result.lacks_chat = taken.lacking
     return result

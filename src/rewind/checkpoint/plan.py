@@ -44,6 +44,7 @@ class RestorePlan:
         self.kept: list[Kept] = []
         self.unknown: list[bytes] = []  # must be captured before anything can be said of them
         self.foreign: list[bytes] = []  # changed since the newest checkpoint; only the backup has them
+        self.notes: list[str] = []  # what a person should know before it is carried out
 
     @property
     def empty(self) -> bool:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 
+from rewind.checkpoint import open_files, torn
 from rewind.checkpoint.create import capture, write_record
 from rewind.checkpoint.damage import Lacks
 from rewind.checkpoint.history import way_back
+from rewind.checkpoint.kept_copies import keep_copies, kept_note
 from rewind.checkpoint.missing import leave_out_missing
 from rewind.checkpoint.plan import (
     IGNORED_NEWCOMER,
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.chat import Done
     from rewind.checkpoint.create import Draft
+    from rewind.checkpoint.open_files import OpenFile
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
     from rewind.snapshot.build import Progress, Snapshot
@@ -77,8 +80,9 @@ class Restored:
         self.record = record
         self.plan = plan
         self.backup: Record | None = None
+        self.kept_copy: Record | None = None  # of what was written to files while they were replaced
         self.chat: Done | None = None
-        self.notes: list[str] = []
+        self.notes: list[str] = list(plan.notes)
         self.lacks_chat = False  # it was wanted, and could not be had
         self.can_redo = False  # a step was taken back, and `redo` takes it again
         self.remaining: list[tuple[bytes, str]] = []
@@ -100,9 +104,11 @@ def plan_only(state: State, record: Record, paths: list[bytes] | None,
         return scan(state.root, rules, state.cache, state.objects, keep=False)
 
     def plan_it(source: Source, look_back: Source | None) -> RestorePlan:
-        plan, snapshot = _plan(state, source, state.rules(), look, paths, look_back)
+        plan, snapshot = _plan(state, source, state.rules(), look, paths, look_back,
+                               open_files.open_files(state.root))
         _check_named(source, snapshot, Paths(paths))
         plan.foreign = _foreign(state, plan, snapshot)
+        plan.notes += torn.plan_notes(state, record, plan)
         return plan
 
     return _with_sources(state, record, leaving, plan_it)
@@ -192,7 +198,8 @@ def _get_ready(state: State, source: Source, paths: list[bytes] | None, progress
     in no backup: when something moves after the capture, the capture is made again."""
     for attempt in range(_PATIENCE):
         draft, plan = _prepare(state, source, paths, progress, leaving)
-        applier = Applier(state.root, source.blobs, state.staging, state.lock_now_ns or 0, progress)
+        applier = Applier(state.root, source.blobs, state.staging, state.lock_now_ns or 0, progress,
+                          state.objects)
         try:
             if expected is not None:
                 _refuse_if_changed(expected, plan)
@@ -224,16 +231,21 @@ def _prepare(state: State, source: Source, paths: list[bytes] | None, progress: 
             raise BackupFailed(reason=error.strerror or str(error))
         return drafts[0].snapshot
 
-    plan, snapshot = _plan(state, source, state.rules(), look, paths, leaving)
+    # Who has files open was said in the plan. Here it matters what may have changed without a trace.
+    plan, snapshot = _plan(state, source, state.rules(), look, paths, leaving,
+                           open_files.open_files(state.root, only_mapped=True))
     plan.foreign = _foreign(state, plan, snapshot)
+    plan.notes += torn.plan_notes(state, source.record, plan)
     if leaving is None:
         _check_named(source, snapshot, Paths(paths))
     return drafts[0], plan
 
 
 def _plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Snapshot],
-          paths: list[bytes] | None, leaving: Source | None = None) -> tuple[RestorePlan, Snapshot]:
-    """Look and plan until every path that the plan touches is captured, whatever the rules say."""
+          paths: list[bytes] | None, leaving: Source | None = None,
+          in_use: list[OpenFile] | None = None) -> tuple[RestorePlan, Snapshot]:
+    """Look and plan until every path that the plan touches is captured, whatever the rules say. `in_use` was
+    found before: between the look and what is done about it there must be no time for others."""
     record = source.record
     then_rules = _rules_then(source, rules)
     for _ in range(_PATIENCE):
@@ -244,9 +256,13 @@ def _plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Sn
                             rules.hidden, _most_changes(record, snapshot), rules.forced,
                             lambda path: _brought(leaving, path),
                             lambda path: is_journal_at(os.path.join(state.root, path)))
-        if not plan.unknown:
+        held = open_files.replaced_by(plan, in_use or [])
+        # What is written by way of memory may look as it did at the last scan: it is read all the same.
+        mapped = {one.path for one in held if one.mapped} - rules.forced
+        if not plan.unknown and not mapped:
             break
-        rules = rules.forcing(plan.unknown)
+        rules = rules.forcing({*plan.unknown, *mapped})
+    plan.notes += open_files.plan_notes(held)
     plan.kept += [Kept(path, "not-captured", conflict=True) for path in plan.unknown]
     if any(change.action == "rmdir" for change in plan.changes):
         from rewind.checkpoint.emptied import spare_what_is_not_empty
@@ -394,7 +410,7 @@ def _apply(state: State, source: Source, ready: _Ready, *, action: str, paths: l
     names = [os.fsdecode(p) for p in paths] if paths else None
     entry = history.begin(action, source.record.name, result.backup.name if result.backup else None, names,
                           wanted)
-    _run(ready.applier, result)
+    _run(state, ready.applier, result)
     entry["kept"] = _noted(k.path for k in plan.kept if k.reason == IGNORED_NEWCOMER)
     try:
         if chat:
@@ -417,12 +433,15 @@ def _noted(paths: Iterable[bytes]) -> list[str]:
     return found
 
 
-def _run(applier: Applier, result: Restored) -> None:
+def _run(state: State, applier: Applier, result: Restored) -> None:
     """Make the changes, and look whether each of these paths is now as the checkpoint has it: what is not is
     told, never hidden. All others were so when they were captured, a moment ago."""
     changes = result.plan.changes
     applied = applier.run(changes)
     result.remaining += applied.failed
+    if applied.replaced and result.record:
+        result.kept_copy = keep_copies(state, applied.replaced, result.record)
+        result.notes.append(kept_note(result.kept_copy, sorted(applied.replaced)))
     result.plan.kept += [Kept(path, NOT_EMPTY) for path in applied.not_empty]
     explained = {path for path, _ in result.remaining} | {k.path for k in result.plan.kept}
     result.remaining += sorted((path, NOT_AS_IT_WAS) for path in applier.not_as_wanted(changes)
@@ -518,7 +537,7 @@ def _take_back(state: State, source: Source, ready: _Ready, chat: TakeBack) -> R
     if plan.changes:
         result.backup = _write_backup(state, ready.draft, source.record)
         history.begin_undo_restore(entry, result.backup.name)
-        _run(ready.applier, result)
+        _run(state, ready.applier, result)
     try:
         forward = chat(entry, history.save)
     except (RewindError, OSError) as error:

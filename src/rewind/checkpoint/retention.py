@@ -27,6 +27,9 @@ KEPT_NEWEST = 20
 _HOUR, _DAY = 3600.0, 86400.0
 _UNKNOWN = b""  # among what is reached: something that is lost, and so is what it pointed at
 _FILL = 0.8  # over the cap, collect down to this part of it
+_JUMP = _DAY  # a longer gap between two checkpoints may be the clock's doing
+_PROOF = _DAY  # of use after such a gap: then the time is believed
+_FEW, _SHARE = 20, 4  # thinning takes at most so many at once, or one in so many
 
 
 class Collected:
@@ -59,6 +62,28 @@ def thin(records: list[Record], now: float, settings: Settings, kept: set[str]) 
     return gone
 
 
+def trusted_now(made: list[float], clock: float) -> float:
+    """The time that thinning goes by. `made` are the times of the checkpoints, in their order.
+
+    A clock may jump ahead by weeks: a virtual machine that was resumed, a second system, an empty battery.
+    One that does makes every checkpoint look old. So a gap of more than a day counts only once the store has
+    been in use for a day after it; until then, time goes on from the last checkpoint before the gap.
+    """
+    start = clock
+    for at in reversed(made):
+        if not 0 <= start - at <= _JUMP:
+            believed = start - at < 0 or clock - start >= _PROOF  # what goes back makes nothing look older
+            return clock if believed else at + (clock - start)
+        start = at
+    return clock
+
+
+def bounded_share(gone: list[Record], total: int) -> list[Record]:
+    """Of what would be thinned (newest first), no more than a part of all at once, the oldest first: whatever
+    the reason is wrong by, somebody has days to notice."""
+    return gone[-max(_FEW, total // _SHARE):]
+
+
 def never_collected(records: list[Record], in_use: set[str]) -> set[str]:
     """The newest, those a person asked for, and what the last restores need for their way back."""
     newest = {r.name for r in records[-KEPT_NEWEST:]}
@@ -85,7 +110,8 @@ def choose(state: State, keep: int | None) -> list[Record]:
     if keep is not None:
         return keep_newest(records, keep, in_use)
     kept = never_collected(records, in_use)
-    gone = thin(records, time.time(), state.settings, kept)
+    now = trusted_now([r.created for r in records], time.time())
+    gone = bounded_share(thin(records, now, state.settings, kept), len(records))
     return gone + _over_budget(state, records, {r.name for r in gone}, kept)
 
 
@@ -164,7 +190,8 @@ def sweep_kept_chats(state: State) -> None:
     import shutil
 
     in_use = quickjson.dumps(state.history().data)
-    oldest = time.time() - state.settings.get("retention.dailyDays") * _DAY
+    now = trusted_now([r.created for r in state.timeline.all()], time.time())
+    oldest = now - state.settings.get("retention.dailyDays") * _DAY
     for folder in (state.project.path("trash"), state.project.path("transcript-backup")):
         for name in os.listdir(folder) if os.path.isdir(folder) else ():
             path = os.path.join(folder, name)

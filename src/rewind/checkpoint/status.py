@@ -5,6 +5,7 @@ from __future__ import annotations
 from rewind.checkpoint import retention
 from rewind.checkpoint.source import Source
 from rewind.checkpoint.standing import position_of, standing_on
+from rewind.checkpoint.torn import torn_paths
 from rewind.snapshot.change import Paths, differences
 from rewind.snapshot.listing import uncovered
 from rewind.snapshot.rules import MB
@@ -38,6 +39,7 @@ class Status:
         # Counting what protected checkpoints reach takes time, and matters only above the cap.
         over = self.disk > self.cap
         self.protected = retention.protected_bytes(state) if over else None
+        self.torn = torn_paths(self.newest) if self.newest else []  # of its databases
         self.uncovered = sorted(uncovered(snapshot.root, snapshot.tree))
 
     @property

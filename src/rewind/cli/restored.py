@@ -6,7 +6,7 @@ import sys
 
 from rewind.checkpoint.plan import RestorePlan
 from rewind.cli.session import note, print_json
-from rewind.cli.style import path_json, plural, shown, style_for
+from rewind.cli.style import path_json, plural, safe, shown, style_for
 from rewind.errors import DONE, PARTIAL
 
 TYPE_CHECKING = False
@@ -57,7 +57,8 @@ def plan_json(plan: RestorePlan, **more: object) -> dict[str, Any]:
 def show_plan(plan: RestorePlan | None, as_json: bool, notes: Sequence[str] = (), **more: object) -> int:
     """None: the code stays as it is, only the conversation would move. `notes` tell how it would."""
     if as_json:
-        shown_plan = plan_json(plan or RestorePlan(""), dryRun=True, remaining=[], notes=list(notes))
+        shown_plan = plan_json(plan or RestorePlan(""), dryRun=True, remaining=[],
+                               notes=[*(plan.notes if plan else []), *notes])
         print_json({**shown_plan, "checkpoint": plan.checkpoint if plan else None, **more})
         return DONE
     if plan is None:
@@ -82,6 +83,8 @@ def print_plan(plan: RestorePlan) -> None:
         _line(paint("=", "dim"), kept.path, f"kept: {explain(kept.reason)}")
     print(f"Plan: {_counts(plan)}, to be as in {plan.checkpoint}" if not plan.empty
           else f"The code is already as in {plan.checkpoint}")
+    for text in plan.notes:
+        print(safe(text))
 
 
 def _line(sign: str, path: bytes, remark: str) -> None:

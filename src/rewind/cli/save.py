@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from rewind.checkpoint.torn import saved_notes
 from rewind.cli.progress import ProgressLine
 from rewind.cli.session import note, open_controller, print_json
-from rewind.cli.style import path_json, plural, shown, size
+from rewind.cli.style import path_json, plural, safe, shown, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,16 +33,17 @@ def run(args: argparse.Namespace) -> int:
     with ProgressLine() as progress:
         saved = controller.save(args.description, if_changed=args.if_changed, progress=progress)
     code = saved.record.code
+    notes = [*([saved.note] if saved.note else []), *(saved_notes(saved.record) if saved.created else [])]
     if args.json:
         counts = {key: code[key] for key in ("fileCount", "totalSize", "newBytes", "uncovered")}
         print_json({"checkpoint": saved.record.name, "created": saved.created, "code": counts,
                     "hasTranscript": saved.record.data["hasTranscript"], "dryRun": False,
-                    "notes": [saved.note] if saved.note else []})
+                    "notes": notes})
     elif saved.created:
         print(f"Saved {saved.record.name}")
         note(f"{plural(code['fileCount'], 'file')}, {size(code['totalSize'])}; {size(code['newBytes'])} new")
-        if saved.note:
-            note(saved.note)
+        for text in notes:
+            note(safe(text))
     else:
         print(f"Nothing changed since {saved.record.name}")
     return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
+from rewind.checkpoint.torn import torn_paths
 from rewind.cli.changed import lines
 from rewind.cli.pager import add_pager_option, paged
 from rewind.cli.session import note, open_controller, print_json
@@ -132,6 +133,7 @@ def _facts(record: Record, changed: _Changed, prompt: LastPrompt | None) -> list
                            f" {size(_number(code, 'newBytes'))} new"))
     if _number(code, "uncovered"):
         facts.append(("unprotected", f"{plural(_number(code, 'uncovered'), 'path')} not captured"))
+    facts += [("torn", f"written while it was copied: {shown(path)}") for path in torn_paths(record)]
     facts += _chat(record) if record.data.get("hasTranscript") else []
     facts += [("last prompt", f"turn {prompt.turn}: {safe(prompt.text)}")] if prompt else []
     facts.append(("parent", _parent(changed)))

@@ -10,7 +10,7 @@ import sys
 from rewind.cli import unprotected
 from rewind.cli.progress import ProgressLine
 from rewind.cli.session import note, open_controller, print_json
-from rewind.cli.style import age, path_json, plural, safe, size, style_for
+from rewind.cli.style import age, path_json, plural, safe, shown, size, style_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ summary = "show how the project stands, and what is not protected"
 examples = ("rewind status", "rewind status --unprotected   # what the checkpoints do not hold",
             "rewind status --unprotected --all")
 _BAR = 20
+_FIRST = 3  # torn databases that are named
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,6 +74,10 @@ def _facts(status: Status) -> list[tuple[str, str]]:
         facts.append(("changed", _changed(status, status.base.name)))
     facts.append(("disk", _disk(status)))
     facts.append(("unprotected", unprotected.count(status.uncovered)))
+    if status.torn:
+        names = ", ".join(shown(path) for path in status.torn[:_FIRST])
+        more = f" and {len(status.torn) - _FIRST:,} more" if len(status.torn) > _FIRST else ""
+        facts.append(("torn", f"{names}{more}: written while the newest checkpoint was made; save again"))
     if status.interrupted:
         from rewind.checkpoint.history import ways_on
 
@@ -121,6 +126,7 @@ def _json(status: Status, with_paths: bool) -> dict[str, Any]:
                  "protectedBytes": status.protected, "protectedOverCap": status.protected_over_cap},
         "position": status.position.name if status.position else None, "canRedo": status.can_redo,
         "interrupted": status.interrupted["checkpoint"] if status.interrupted else None,
+        "torn": [path_json(path) for path in status.torn],
         "unprotectedCount": len(status.uncovered)}
     if with_paths:
         found["unprotected"] = [path_json(path, reason=reason.decode("ascii", "replace"))

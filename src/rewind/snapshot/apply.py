@@ -15,6 +15,8 @@ from rewind.files import chmod_no_follow, make_private_dir, write_all
 from rewind.paths import temp_name
 from rewind.snapshot.content import pieces_of
 from rewind.snapshot.read import UNREADABLE, read_file
+from rewind.snapshot.replaced import Replaced
+from rewind.snapshot.swap import exchange, rename_to_free_name
 from rewind.snapshot.tree import DIR, FILES, LINK
 
 TYPE_CHECKING = False
@@ -23,13 +25,14 @@ if TYPE_CHECKING:
 
     from rewind.snapshot.change import Change
     from rewind.snapshot.tree import Entry
-    from rewind.store.blobs import Blobs
+    from rewind.store.blobs import Blobs, BlobSink
 
     Progress = Callable[[str, int, int], None]
 
 _DIR_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPEN_DIRS = 64
 _CLOCK_SLACK_NS = 2_000_000_000
+_CHANGED = "it changed while the restore was running"
 _LINK_IN_THE_WAY = "a directory on the way is a symbolic link now"
 
 
@@ -39,11 +42,13 @@ class Applied:
     def __init__(self) -> None:
         self.failed: list[tuple[bytes, str]] = []
         self.not_empty: list[bytes] = []
+        self.replaced: dict[bytes, Entry] = {}  # content that was replaced and that the plan did not know of
 
 
 class Applier:
     def __init__(self, root: bytes, blobs: Blobs, staging: str, scanned_ns: int,
-                 progress: Progress | None = None) -> None:
+                 progress: Progress | None = None, sink: BlobSink | None = None) -> None:
+        """`sink` takes what somebody wrote to a file right before, or while, it was replaced."""
         self.root = root
         self.blobs = blobs
         self.staging = os.fsencode(staging)
@@ -56,6 +61,7 @@ class Applier:
         self._loosened: dict[bytes, int] = {}  # directories made writable for a moment -> mode
         self._going: set[bytes] = set()  # paths that must go so that others can take their place
         self._cleared: set[bytes] = set()  # those that are gone by now
+        self._replaced = Replaced(sink) if sink else None
 
     def prepare(self, changes: list[Change]) -> None:
         """Look at every path once more and stage all content; the tree is not touched yet."""
@@ -77,6 +83,9 @@ class Applier:
                 self._make(change)
                 self.progress("Writing files", number + 1, len(order))
             self._tighten(changes)
+            if self._replaced:
+                self._replaced.finish()
+                self.done.replaced = self._replaced.found
         finally:
             self.clean_up()
         return self.done
@@ -96,6 +105,8 @@ class Applier:
             self.clean_up()
 
     def clean_up(self) -> None:
+        if self._replaced:
+            self._replaced.close()
         for fd in self._fds.values():
             os.close(fd)
         self._fds.clear()
@@ -134,7 +145,7 @@ class Applier:
     def _make(self, change: Change) -> None:
         try:
             if not self._as_planned(change):
-                self._fail(change, "it changed while the restore was running")
+                self._fail(change, _CHANGED)
                 return
             getattr(self, "_" + change.action)(change)
             if change.in_the_way:
@@ -157,21 +168,64 @@ class Applier:
         if change.target.kind == LINK:
             temp = os.fsencode(temp_name())
             os.symlink(change.target.ref, temp, dir_fd=fd)
-            self._rename_over(temp, name, fd)
+            self._rename_over(temp, name, fd, change)
             return
         staged = self._staged[change.path]
         self._keep_owner(staged, fd, name, change.target.mode)
         try:
-            os.rename(staged, name, dst_dir_fd=fd)
+            self._move(staged, None, name, fd, change)
         except OSError as error:
             if error.errno == errno.EBUSY:
-                self._write_in_place(fd, name, change.target)
+                self._write_in_place(fd, name, change)
             elif error.errno == errno.EXDEV:
-                self._put_beside(fd, name, change.target)
+                self._put_beside(fd, name, change)
             else:
                 raise
 
-    def _put_beside(self, fd: int, name: bytes, entry: Entry) -> None:
+    def _move(self, new: bytes, new_dir: int | None, name: bytes, fd: int, change: Change) -> None:
+        """Put what is ready at a name, and look at what stood there until then."""
+        if self._is_free(name, fd, change):
+            rename_to_free_name(new, name, new_dir, fd)
+        elif (change.path in self._cleared or change.before is None
+              or not exchange(new, name, new_dir, fd)):
+            # Another spelling of a name that is ours, or a system that cannot exchange two names.
+            held = self._replaced.hold(change, name, fd) if self._replaced else None
+            try:
+                os.rename(new, name, src_dir_fd=new_dir, dst_dir_fd=fd)
+            except BaseException:
+                _close(held)
+                raise
+            if self._replaced:
+                self._replaced.look_at(change, held)
+        else:
+            self._let_go(new, new_dir, name, fd, change)
+
+    def _is_free(self, name: bytes, fd: int, change: Change) -> bool:
+        """Whether nothing is there, as the plan says: then nothing is renamed over, whoever is quicker."""
+        if change.before is not None and change.path not in self._cleared:
+            return False
+        try:
+            os.stat(name, dir_fd=fd, follow_symlinks=False)
+        except FileNotFoundError:
+            return True
+        return False
+
+    def _let_go(self, old: bytes, old_dir: int | None, name: bytes, fd: int, change: Change) -> None:
+        """`old` is the name that what stood at `name` has got; it is looked at, and deleted."""
+        if stat.S_ISDIR(os.stat(old, dir_fd=old_dir, follow_symlinks=False).st_mode):
+            if change.action == "delete":
+                rename_to_free_name(old, name, old_dir, fd)
+            else:
+                exchange(old, name, old_dir, fd)
+            raise OSError(errno.EISDIR, _CHANGED)
+        held = self._replaced.hold(change, old, old_dir) if self._replaced else None
+        os.unlink(old, dir_fd=old_dir)
+        if self._replaced:
+            self._replaced.look_at(change, held)
+
+    def _put_beside(self, fd: int, name: bytes, change: Change) -> None:
+        assert change.target
+        entry = change.target
         temp = os.fsencode(temp_name())
         try:
             # The owner is given by way of the descriptor: the name may stand for something else by now.
@@ -180,21 +234,25 @@ class Applier:
             _unlink_if_there(temp, fd)
             raise
         try:
-            self._rename_over(temp, name, fd)
+            self._rename_over(temp, name, fd, change)
         except OSError as error:
             if error.errno != errno.EBUSY:
                 raise
-            self._write_in_place(fd, name, entry)
+            self._write_in_place(fd, name, change)
 
-    def _rename_over(self, temp: bytes, name: bytes, fd: int) -> None:
+    def _rename_over(self, temp: bytes, name: bytes, fd: int, change: Change) -> None:
         try:
-            os.rename(temp, name, src_dir_fd=fd, dst_dir_fd=fd)
+            self._move(temp, fd, name, fd, change)
         except OSError:
-            os.unlink(temp, dir_fd=fd)
+            _unlink_if_there(temp, fd)
             raise
 
-    def _write_in_place(self, fd: int, name: bytes, entry: Entry) -> None:
+    def _write_in_place(self, fd: int, name: bytes, change: Change) -> None:
         # A file that is itself a mount point (a bind mount) can be written but not replaced.
+        assert change.target
+        entry = change.target
+        if self._replaced:
+            self._replaced.look_before(change, name, fd)
         file = os.open(name, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW, dir_fd=fd)
         try:
             for piece in pieces_of(entry, self.blobs):
@@ -235,7 +293,22 @@ class Applier:
             if os.path.dirname(twin) == folder:
                 os.rename(name, os.path.basename(twin), src_dir_fd=fd, dst_dir_fd=fd)
             return
-        with_retry(self, folder, lambda fd: os.unlink(name, dir_fd=fd))
+        with_retry(self, folder, lambda fd: self._take_away(fd, name, change))
+
+    def _take_away(self, fd: int, name: bytes, change: Change) -> None:
+        """Whatever is there goes by another name first, so that what is looked at is what is deleted."""
+        if self._replaced is None:
+            os.unlink(name, dir_fd=fd)
+            return
+        away, away_dir = os.path.join(self.staging, b"away"), None
+        try:
+            os.rename(name, away, src_dir_fd=fd)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            away, away_dir = os.fsencode(temp_name()), fd
+            os.rename(name, away, src_dir_fd=fd, dst_dir_fd=fd)
+        self._let_go(away, away_dir, name, fd, change)
 
     def _rmdir(self, change: Change) -> None:
         folder, name = os.path.split(change.path)
@@ -402,6 +475,11 @@ class Applier:
         return True
 
 
+def _close(fd: int | None) -> None:
+    if fd is not None:
+        os.close(fd)
+
+
 def _unlink_if_there(name: bytes, fd: int) -> None:
     try:
         os.unlink(name, dir_fd=fd)
@@ -428,6 +506,8 @@ def _order(change: Change) -> tuple[int, int, bytes]:
 
 
 def _why(error: OSError) -> str:
+    if error.errno == errno.EEXIST:
+        return _CHANGED
     if error.errno in (errno.ELOOP, errno.ENOTDIR):
         return _LINK_IN_THE_WAY
     return error.strerror or str(error)

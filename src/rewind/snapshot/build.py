@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 
 from rewind.errors import StoreDamaged
 from rewind.snapshot import walk as w
 from rewind.snapshot.cache import decode_stats, encode_stats
 from rewind.snapshot.folders import Folders
-from rewind.snapshot.read import GONE, TOO_LARGE, UNREADABLE, read_file
-from rewind.snapshot.sqlite_files import companions, is_journal_at
+from rewind.snapshot.read import DATABASE, GONE, TOO_LARGE, UNREADABLE, failed, read_file, store_pieces
+from rewind.snapshot.sqlite_files import companions, is_database_at, is_journal_at
 from rewind.snapshot.tree import DIR, FILES, LINK, UNCOVERED, Entry, Tree, with_trees
 from rewind.store.blobs import oid_of, pack_hashes
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     Progress = Callable[[str, int, int], None]
 
+RACY_NS = 2_000_000_000  # the coarsest clock of a file system in use (FAT)
 _TRIES = 3
 _BULK_BYTES = 8 << 20  # from here on compression is left for later
 _AT_ONCE = 256  # directories that are asked for together, and whose trees are stored together
@@ -48,6 +50,7 @@ class Snapshot:
         self.bytes = 0
         self.uncovered = 0
         self.temps: list[bytes] = []
+        self.torn: list[bytes] = []  # databases that were written faster than they could be copied
         self.known: dict[bytes, w.Known] = {}  # rows for the cache, once everything is committed
         self.stats: dict[bytes, bytes] = {}
         self.removed: list[bytes] = []
@@ -77,7 +80,7 @@ class Snapshot:
 class _Look:
     """A directory that changed, while it is read."""
 
-    __slots__ = ("entries", "fd", "limit", "listing", "outgrown", "racy", "rows", "settled")
+    __slots__ = ("databases", "entries", "fd", "limit", "listing", "outgrown", "racy", "rows", "settled")
 
     def __init__(self, listing: w.Listing, fd: int, limit: int) -> None:
         self.listing = listing
@@ -87,6 +90,7 @@ class _Look:
         self.rows: dict[bytes, tuple[Any, ...]] = {row[0]: row for row in listing.rows}
         self.racy: set[bytes] = set()
         self.outgrown: set[bytes] = set()  # too large since they were listed
+        self.databases: set[bytes] = set()  # of SQLite, written a moment ago, not read yet
         self.settled = True  # else the next scan must look again
 
 
@@ -105,6 +109,7 @@ class Builder:
         self.known = known
         self.found = found
         self.racy_from = racy_from
+        self.since = time.monotonic_ns()
         self.out = Snapshot(store)
         self.out.temps = found.temps
         self.progress = progress
@@ -343,7 +348,7 @@ class Builder:
                                       else Entry(DIR, row[1] & 0o7777, 0, b""))
             elif reasons.get(name):
                 look.entries[name] = Entry(UNCOVERED, 0, 0, reasons[name])
-            elif not self._reused(look, row, stats.get(name), old.get(name)):
+            elif not self._reused(look, row, None if verdict == w.FORCED else stats.get(name), old.get(name)):
                 to_read.append(row)
         self._read(look, to_read)
         self.done += len(listing.rows) - len(to_read)
@@ -370,7 +375,8 @@ class Builder:
         for number, row in enumerate(rows):
             if self.progress and not number % 64:
                 self.progress("Reading files", self.done, self.total)
-            self._take(look, row[0], read_file(row[0], self.sink, row[1:], look.fd, look.limit))
+            self._take(look, row[0], read_file(row[0], self.sink, row[1:], look.fd, look.limit,
+                                                row[0] in look.racy))
             self.done += 1
         if rows:
             self._settle_databases(look)
@@ -392,15 +398,24 @@ class Builder:
                    if verdict != w.TAKE or sizes[name] > self.rules.max_bytes}
         groups = companions(verdicts)
         for main in set(groups.values()):
-            members = [main, *(n for n, m in groups.items() if m == main)]
-            for name in members:
-                verdict = verdicts[name]
-                shared = verdict if verdict in (w.FORCED, w.SPECIAL) else verdicts[main]
-                reason = self._reason(shared, [sizes[n] for n in members])
-                if reason and name != main and not is_journal_at(name, fd):
-                    reason = self._reason(verdict, (sizes[name],))  # it only has such a name
-                reasons[name] = reason
+            self._reasons_of_group([main, *(n for n, m in groups.items() if m == main)],
+                                   verdicts, sizes, reasons, fd)
         return reasons
+
+    def _reasons_of_group(self, members: list[bytes], verdicts: dict[bytes, int], sizes: dict[bytes, int],
+                          reasons: dict[bytes, bytes], fd: int) -> None:
+        """What only has the name of a journal is judged by itself, and does not weigh on its neighbour."""
+        def shared(name: bytes, group: list[bytes]) -> bytes:
+            own = verdicts[name]
+            return self._reason(own if own in (w.FORCED, w.SPECIAL) else verdicts[members[0]],
+                                [sizes[n] for n in group])
+
+        found = {name: shared(name, members) for name in members}
+        if any(found.values()):  # nearly never: only then they are looked into
+            real = _real_group(members, fd)
+            found = {name: shared(name, real) if name in real else
+                     found[name] and self._reason(verdicts[name], (sizes[name],)) for name in members}
+        reasons.update(found)
 
     def _reason(self, verdict: int, sizes: Sequence[int]) -> bytes:
         if verdict == w.FORCED:
@@ -417,6 +432,9 @@ class Builder:
         return TOO_LARGE if max(sizes) > self.rules.max_bytes else b""
 
     def _take(self, look: _Look, name: bytes, read: Read) -> None:
+        if read.failure == DATABASE:
+            look.databases.add(name)
+            return
         if read.failure is not None:
             look.settled = False
             if read.failure == TOO_LARGE:
@@ -432,9 +450,48 @@ class Builder:
 
     def _settle_databases(self, look: _Look) -> None:
         """A database and its journal were read one after the other: make sure they fit together."""
-        groups = companions(look.entries)
-        for main in set(groups.values()):
-            self._settle_group(look, [main, *(n for n, m in groups.items() if m == main)])
+        groups = companions(look.entries.keys() | look.databases)
+        for main in look.databases.union(groups.values()):
+            members = [main, *(n for n, m in groups.items() if m == main)]
+            if main in look.databases or (not look.racy.isdisjoint(members)
+                                          and is_database_at(main, look.fd)):
+                self._copy_database(look, main)
+            else:
+                self._settle_group(look, members)
+
+    def _copy_database(self, look: _Look, main: bytes) -> None:
+        """One that somebody may be writing to. The index of its WAL (`-shm`) is left as it was read: whoever
+        opens the database makes it anew."""
+        from rewind.snapshot.sqlite_copy import TooLarge, copy_database
+
+        names = [main, main + b"-journal", main + b"-wal"]
+        look.settled = False
+        look.racy.update(names)  # to be read again next time, whatever they look like then
+        try:
+            copied = copy_database(main, look.fd, look.limit, self._now_ns)
+        except TooLarge:
+            look.entries.update((name, Entry(UNCOVERED, 0, 0, TOO_LARGE)) for name in names
+                                if name == main or name in look.entries)
+            return
+        except FileNotFoundError:
+            look.entries.pop(main, None)
+            return
+        except OSError:
+            self._take(look, main, failed(UNREADABLE))
+            return
+        for name in names:
+            if name in look.entries and look.entries[name].kind in FILES:
+                del look.entries[name]
+        for name, file in copied.files.items():
+            kind, size, ref = store_pieces(file.pieces(), self.sink)
+            look.entries[name] = Entry(kind, file.signature[4] & 0o7777, size, ref)
+        copied.close()
+        if copied.torn:
+            self.out.torn.append(w.join(look.listing.folder, main))
+
+    def _now_ns(self) -> int:
+        """The clock of the file system, or a little before it."""
+        return self.racy_from + RACY_NS + time.monotonic_ns() - self.since
 
     def _settle_group(self, look: _Look, members: list[bytes]) -> None:
         for _ in range(_TRIES):
@@ -444,8 +501,15 @@ class Builder:
                 look.entries.pop(name, None)
                 self._take(look, name, read_file(name, self.sink, None, look.fd, look.limit))
         if look.outgrown.intersection(members):
-            look.entries.update((name, Entry(UNCOVERED, 0, 0, TOO_LARGE)) for name in members
-                                if name in look.entries)
+            real = _real_group(members, look.fd)
+            if look.outgrown.intersection(real):
+                look.entries.update((name, Entry(UNCOVERED, 0, 0, TOO_LARGE)) for name in real
+                                    if name in look.entries)
+
+
+def _real_group(members: list[bytes], fd: int) -> list[bytes]:
+    """The database, which comes first, and those that are its journals by more than their names."""
+    return [members[0], *(name for name in members[1:] if is_journal_at(name, fd))]
 
 
 def _moved(look: _Look, name: bytes) -> bool:

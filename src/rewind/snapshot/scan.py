@@ -10,7 +10,7 @@ import os
 import time
 
 from rewind.errors import StoreDamaged
-from rewind.snapshot.build import Builder
+from rewind.snapshot.build import RACY_NS, Builder
 from rewind.snapshot.cache import ScanCache
 from rewind.snapshot.walk import Walker
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from rewind.snapshot.build import Progress, Snapshot
     from rewind.snapshot.rules import Rules
     from rewind.store.objects import ObjectStore
-
-RACY_NS = 2_000_000_000  # the coarsest clock of a file system in use (FAT)
 
 
 def scan(root: bytes, rules: Rules, cache: ScanCache, store: ObjectStore | None, *,

@@ -10,11 +10,15 @@ if TYPE_CHECKING:
 
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 _SUFFIXES = (b"-wal", b"-shm", b"-journal")
+MAGIC = b"SQLite format 3\0"
+HEADER = 100  # bytes at the beginning of a database
 HEAD = 8  # bytes that tell a journal from a file which only has such a name
 # A rollback journal that is done with has zeroes there; the index of a WAL is rebuilt whatever is in it.
-_BEGINNINGS = {b"-wal": (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83"),
+WAL_MAGICS = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
+JOURNAL_MAGIC = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
+_BEGINNINGS = {b"-wal": WAL_MAGICS,
                b"-shm": (b"\x18\xe2\x2d\x00", b"\x00\x2d\xe2\x18", bytes(4)),
-               b"-journal": (b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", bytes(8))}
+               b"-journal": (JOURNAL_MAGIC, bytes(8))}
 
 
 def main_of(path: bytes) -> bytes | None:
@@ -35,16 +39,33 @@ def is_journal(path: bytes, head: bytes) -> bool:
                            for suffix, beginnings in _BEGINNINGS.items())
 
 
+def is_database_at(path: bytes, dir_fd: int | None = None) -> bool:
+    return _head(path, dir_fd, len(MAGIC)) == MAGIC
+
+
 def is_journal_at(path: bytes, dir_fd: int | None = None) -> bool:
-    """What the file itself says; where it cannot be read, the name has to do."""
+    """What the file itself says; where it cannot be read, the name has to do. Zeroes say little: they begin a
+    journal only beside a database."""
+    head = _head(path, dir_fd, HEAD)
+    if head is None:
+        return True
+    if head.strip(b"\0") or not head:
+        return is_journal(path, head)
+    main = main_of(path)
+    database = _head(main, dir_fd, len(MAGIC)) if main else None
+    return is_journal(path, head) and database in (None, b"", MAGIC)
+
+
+def _head(path: bytes, dir_fd: int | None, size: int) -> bytes | None:
+    """None where it cannot be read."""
     try:
         fd = os.open(path, _FLAGS, dir_fd=dir_fd)
     except OSError:
-        return True
+        return None
     try:
-        return is_journal(path, os.read(fd, HEAD))
+        return os.read(fd, size)
     except OSError:
-        return True
+        return None
     finally:
         os.close(fd)
 

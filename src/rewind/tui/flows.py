@@ -154,7 +154,7 @@ async def _step(app: RewindApp, title: str, plan: Work, work: Forceful,
 def _plan_lines(plan: RestorePlan | None) -> list[Text]:
     if plan is None:
         return [Text("The code stays as it is; only the conversation moves.")]
-    return [Text(plan_sum(plan), "bold"), *plan_lines(plan)]
+    return [Text(plan_sum(plan), "bold"), *plan_lines(plan), *about_notes(plan.notes)]
 
 
 async def save(app: RewindApp) -> bool:

@@ -23,7 +23,8 @@ def turn_plan(controller: Controller, session: str, turn: int, both: bool) -> di
     return {"turn": turn, "mode": "both" if both else "chat", "keeps": turn, "drops": plan.drops,
             "code": {"checkpoint": code.record.name, "exact": code.exact,
                      "createdAt": code.record.created_at} if code else None,
-            **shapes.plan(plan.code_plan), "notes": plan.back.notes,
+            **shapes.plan(plan.code_plan),
+            "notes": [*(plan.code_plan.notes if plan.code_plan else []), *plan.back.notes],
             "warnings": _warnings(controller, session, plan), "stamp": plan.stamp}
 
 
@@ -51,7 +52,7 @@ def checkpoint_plan(controller: Controller, name: str, texts: list[str]) -> dict
     plan = plan_of(controller, name, texts)
     record = controller.find(name)
     return {"code": {"checkpoint": name, "exact": True, "createdAt": record.created_at}, **shapes.plan(plan),
-            "notes": [], "warnings": [], "stamp": plan_digest(plan).decode()}
+            "notes": plan.notes, "warnings": [], "stamp": plan_digest(plan).decode()}
 
 
 def plan_of(controller: Controller, name: str, texts: list[str], stamp: str = "") -> RestorePlan:
