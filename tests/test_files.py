@@ -21,8 +21,10 @@ from rewind import files
 from rewind.errors import Locked, RewindError
 from rewind.files import (
     Lock,
+    WaitingLine,
     boot_id,
     draft_of,
+    is_wanted,
     make_durable_dir,
     process_start,
     read_bounded,
@@ -421,3 +423,156 @@ def test_a_durable_directory_is_synced_into_the_one_above(tmp_path: Path,
     make_durable_dir(str(tmp_path / "a" / "b"))
     assert synced == [str(tmp_path), str(tmp_path / "a")]
     assert stat.S_IMODE((tmp_path / "a" / "b").stat().st_mode) == 0o700
+
+
+# whoever waits comes before upkeep
+
+_UPKEEP = _PRELUDE + """
+path, order = sys.argv[1:3]
+for turn in range(2):
+    with files.Lock(path, "gc", wait=30, upkeep=True):
+        with open(order, "a") as file:
+            file.write("upkeep\\n")
+        if not turn:
+            print("held", flush=True)
+            sys.stdin.readline()
+print("done", flush=True)
+"""
+_WAIT_IN_LINE = _PRELUDE + """
+path, order = sys.argv[1:3]
+print("here", flush=True)
+with files.Lock(path, "save", wait=30, in_line=True):
+    with open(order, "a") as file:
+        file.write("save\\n")
+"""
+
+
+def test_who_waits_gets_the_lock_before_upkeep_takes_it_again(path: str, tmp_path: Path) -> None:
+    order = tmp_path / "order"
+    with python(_UPKEEP, path, str(order)) as upkeep, python(_WAIT_IN_LINE, path, str(order)) as saver:
+        assert upkeep.stdin and upkeep.stdout
+        assert until(lambda: not WaitingLine(path).is_empty())
+        upkeep.stdin.write("\n")
+        upkeep.stdin.flush()  # it lets go, and wants the lock again at once
+        assert upkeep.stdout.readline() == "done\n" and saver.wait(20) == 0
+    assert order.read_text().split() == ["upkeep", "save", "upkeep"]
+
+
+def test_upkeep_leaves_a_free_lock_alone_while_somebody_stands_in_line(path: str) -> None:
+    line = WaitingLine(path)
+    line.join()
+    with pytest.raises(Locked), Lock(path, "gc", wait=0, upkeep=True):
+        pass
+    with Lock(path, "save", wait=0, in_line=True) as lock:
+        assert lock.fd >= 0
+    line.leave()
+    with Lock(path, "gc", wait=0, upkeep=True) as lock:
+        assert lock.fd >= 0
+
+
+def test_several_stand_in_line_until_the_last_has_left(path: str) -> None:
+    lines = [WaitingLine(path), WaitingLine(path)]
+    for line in lines:
+        line.join()
+    lines[0].leave()
+    assert not WaitingLine(path).is_empty()
+    lines[1].leave()
+    assert WaitingLine(path).is_empty()
+
+
+def test_who_is_killed_in_line_does_not_hold_upkeep_up(path: str, tmp_path: Path) -> None:
+    with Lock(path, "restore", wait=0), python(_WAIT_IN_LINE, path, str(tmp_path / "order")) as saver:
+        assert until(lambda: not WaitingLine(path).is_empty())
+        saver.kill()
+        saver.wait()
+        assert WaitingLine(path).is_empty()
+
+
+def test_a_line_that_cannot_be_written_holds_nobody_up(path: str) -> None:
+    os.mkdir(path + ".waiting")
+    line = WaitingLine(path)
+    line.join()
+    assert line.is_empty()
+    with Lock(path, "gc", wait=0, upkeep=True), pytest.raises(Locked), \
+            Lock(path, "save", wait=0.01, in_line=True):
+        pass
+
+
+def test_a_lock_is_wanted_while_it_is_held_or_waited_for(path: str) -> None:
+    assert not is_wanted(path)
+    with Lock(path, "save", wait=0):
+        assert is_wanted(path)
+    assert not is_wanted(path)
+    line = WaitingLine(path)
+    line.join()
+    assert is_wanted(path)
+    line.leave()
+    assert not is_wanted(path)
+
+
+def test_without_flock_a_sign_stands_in_line(path: str, no_flock: None) -> None:
+    line = WaitingLine(path)
+    line.join()
+    assert not WaitingLine(path).is_empty()
+    with pytest.raises(Locked), Lock(path, "gc", wait=0, upkeep=True):
+        pass
+    line.leave()
+    assert WaitingLine(path).is_empty()
+    with Lock(path, "gc", wait=0, upkeep=True):
+        assert is_wanted(path)
+
+
+def test_without_flock_the_sign_of_a_dead_process_counts_for_nothing(path: str, no_flock: None) -> None:
+    WaitingLine(path).join()  # makes the file that says that there is a line
+    for sign in Path(path).parent.glob("lock.waiting.*"):
+        sign.unlink()
+    host, boot, _, start = mine()
+    stale = Path(f"{path}.waiting.{host}.1")
+    stale.write_text(claim_of(host, boot, dead_pid(), start))
+    assert WaitingLine(path).is_empty() and not stale.exists()
+
+
+# detached processes
+
+_DETACH = _PRELUDE + """
+files.spawn_detached(["-I", "-S", "-c", sys.argv[1], sys.argv[2]])
+print("gone", flush=True)
+"""
+_DETACHED = """
+import os, sys, time
+with open(sys.argv[1] + ".new", "w") as file:
+    file.write(f"{os.getpid()} {os.getsid(0)} {os.getcwd()}")
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+while os.path.exists(sys.argv[1]):
+    time.sleep(0.02)
+"""
+
+
+def test_nobody_who_reads_a_pipe_to_its_end_waits_for_a_detached_process(tmp_path: Path) -> None:
+    """The shim's third descriptor is the client's standard error: any number must be closed."""
+    told = tmp_path / "told"
+    out, into = os.pipe()
+    third = fcntl.fcntl(into, fcntl.F_DUPFD, 20)
+    try:
+        process = subprocess.Popen([sys.executable, "-I", "-S", "-c", _DETACH, _DETACHED, str(told)],
+                                   stdout=into, stderr=into, pass_fds=[third], cwd=tmp_path)
+        os.close(into)
+        os.close(third)
+        assert until(told.exists), "it was not started"
+        pid, session, folder = told.read_text().split(" ", 2)
+        assert process.wait(20) == 0
+        said = b""
+        while True:  # without an end, if the detached process had it open
+            os.set_blocking(out, False)
+            try:
+                part = os.read(out, 100)
+            except BlockingIOError:
+                pytest.fail("the detached process has the pipe of its starter open")
+            if not part:
+                break
+            said += part
+        assert said == b"gone\n" and process_start(int(pid)), "it had ended by itself"
+        assert int(session) not in (os.getsid(0), process.pid) and folder == "/"
+    finally:
+        os.close(out)
+        told.unlink(missing_ok=True)

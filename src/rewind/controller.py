@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager, ExitStack
     from typing import Any, BinaryIO
 
+    from rewind.checkpoint.collection import Collected
     from rewind.checkpoint.compare_sessions import Compared
     from rewind.checkpoint.damage import Lacks
     from rewind.checkpoint.fast_forward import Forwarded
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.repair import Repaired
     from rewind.checkpoint.restore import Restored
-    from rewind.checkpoint.retention import Collected
     from rewind.checkpoint.save import Saved
     from rewind.checkpoint.session_tree import SessionInfo
     from rewind.checkpoint.source import Source
@@ -611,18 +611,16 @@ class Controller:
 
     def gc(self, keep: int | None = None, *, wait: float = 10.0,
            progress: Progress | None = None) -> Collected:
-        from rewind.checkpoint import retention
+        from rewind.checkpoint.collection import collect
 
-        with self.state.locked("gc", wait):
-            retention.note_collection(self.state)
-            collected = retention.collect(self.state, retention.choose(self.state, keep), progress)
+        collected = collect(self.state, keep, wait, progress)
         self.pack(wait=wait)
         return collected
 
     def pack(self, *, wait: float = 10.0) -> None:
-        from rewind.checkpoint import retention
+        from rewind.checkpoint.upkeep import pack
 
-        retention.pack(self.state, wait)
+        pack(self.state, wait)
 
     def validate(self, *, deep: bool = False, progress: Progress | None = None) -> list[str]:
         from rewind.checkpoint.validate import validate

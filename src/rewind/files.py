@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 PRIVATE_FILE = 0o600
 PRIVATE_DIR = 0o700
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_NO_FLOCK = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)  # a file system without it
+_LOOK_AGAIN, _LOOK_AGAIN_LATER = 0.003, 0.05  # seconds between two looks of somebody who waits
+_SOON = 3.0
+_LONGEST_WAIT = 600.0
+_MOST_DESCRIPTORS = 4096  # where the open ones cannot be listed
 
 
 def open_missing_streams() -> None:
@@ -208,12 +213,20 @@ def _on_local_disk_by_mount(path: str) -> bool:
 
 
 class Lock:
-    """One writer at a time. The kernel drops the lock with its process, so none is ever stale."""
+    """One writer at a time. The kernel drops the lock with its process, so none is ever stale.
 
-    def __init__(self, path: str, what: str, wait: float = 10.0) -> None:
+    Upkeep takes it for a moment, again and again, and would win every time against somebody who only looks
+    now and then. So whoever waits stands `in_line` (`WaitingLine`), and `upkeep` does not take the lock
+    while somebody does.
+    """
+
+    def __init__(self, path: str, what: str, wait: float = 10.0, *, in_line: bool = False,
+                 upkeep: bool = False) -> None:
         self.path = path
         self.what = what
         self.wait = wait
+        self.in_line = in_line
+        self.upkeep = upkeep
         self.fd = -1
         self._claim: str | None = None
 
@@ -246,13 +259,22 @@ class Lock:
         return os.fstat(self.fd).st_mtime_ns
 
     def _acquire(self) -> None:
-        deadline = time.monotonic() + self.wait
-        pause = 0.002
-        while not self._try():
-            if time.monotonic() >= deadline:
-                raise Locked(holder=self._holder())
-            time.sleep(pause)
-            pause = min(pause * 2, 0.05)
+        line = WaitingLine(self.path)
+        began = time.monotonic()
+        try:
+            while not self._try_in_turn(line):
+                waited = time.monotonic() - began
+                if waited >= self.wait:
+                    raise Locked(holder=self._holder())
+                if self.in_line:
+                    line.join()
+                # Who has waited for seconds waits for something long, and need not look so often.
+                time.sleep(_LOOK_AGAIN if waited < _SOON else _LOOK_AGAIN_LATER)
+        finally:
+            line.leave()
+
+    def _try_in_turn(self, line: WaitingLine) -> bool:
+        return (not self.upkeep or line.is_empty()) and self._try()
 
     def _try(self) -> bool:
         try:
@@ -261,7 +283,7 @@ class Lock:
         except OSError as error:
             if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
                 return False
-            if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL):
+            if error.errno not in _NO_FLOCK:
                 raise
         return self._try_claim()
 
@@ -270,7 +292,7 @@ class Lock:
         claim = self.path + ".claim"
         if self._put_claim(claim):
             return True
-        if not self._claim_is_dead(claim):
+        if not is_dead_claim(claim):
             return False
         # Moved aside, not deleted: of several who find it dead only one succeeds in that, and a
         # living claim that came in between is put back by whoever moved it.
@@ -279,7 +301,7 @@ class Lock:
             os.rename(claim, aside)
         except FileNotFoundError:
             return False
-        if not self._claim_is_dead(aside):
+        if not is_dead_claim(aside):
             os.rename(aside, claim)
             return False
         _unlink_quietly(aside)
@@ -290,7 +312,7 @@ class Lock:
         draft = f"{claim}.{os.getpid()}.new"
         fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_FOLLOW, PRIVATE_FILE)
         try:
-            write_all(fd, self._signature().encode())
+            write_all(fd, _signature(self.what))
             os.link(draft, claim)
         except FileExistsError:
             return False
@@ -299,23 +321,6 @@ class Lock:
             _unlink_quietly(draft)
         self._claim = claim
         return True
-
-    def _claim_is_dead(self, claim: str) -> bool:
-        try:
-            host, boot, pid, start, _ = read_bounded(claim, 4096).decode().split("\n", 4)
-            living = process_start(int(pid))
-        except FileNotFoundError:
-            return True
-        except (OSError, ValueError, RewindError):
-            return False
-        if host != os.uname().nodename:
-            return False  # another machine's process cannot be seen from here: wait for it
-        return boot != boot_id() or living != start
-
-    def _signature(self) -> str:
-        pid = os.getpid()
-        lines = (os.uname().nodename, boot_id(), str(pid), process_start(pid) or "", self.what)
-        return "\n".join(lines) + "\n"
 
     def _sign(self) -> None:
         # Only for the message of whoever waits in vain: the kernel's lock is what counts, also on a
@@ -335,6 +340,125 @@ class Lock:
         return f"{what or 'rewind'} (process {pid or 'unknown'})"
 
 
+def is_dead_claim(claim: str) -> bool:
+    try:
+        host, boot, pid, start, _ = read_bounded(claim, 4096).decode().split("\n", 4)
+        living = process_start(int(pid))
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError, RewindError):
+        return False
+    if host != os.uname().nodename:
+        return False  # another machine's process cannot be seen from here: wait for it
+    return boot != boot_id() or living != start
+
+
+def _signature(what: str) -> bytes:
+    """Who holds a claim, or stands in a line: machine, boot and process."""
+    pid = os.getpid()
+    lines = (os.uname().nodename, boot_id(), str(pid), process_start(pid) or "", what)
+    return ("\n".join(lines) + "\n").encode()
+
+
+class WaitingLine:
+    """Who waits for a lock: each holds a shared lock on a second file beside it, and the kernel takes that
+    away with its process, on another machine as well. Without flock, a file for each that says who it is.
+
+    It is a courtesy: where it cannot be written, everybody still gets the lock, only later.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path + ".waiting"
+        self.fd = -1
+        self._sign: str | None = None
+
+    def join(self) -> None:
+        """Until `leave`. Not at once, perhaps: somebody may be looking whether there is anybody."""
+        if self.fd >= 0 or self._sign:
+            return
+        try:
+            fd = os.open(self.path, os.O_RDWR | os.O_CREAT | _NO_FOLLOW, PRIVATE_FILE)
+        except OSError:
+            return
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            self.fd = fd
+        except OSError as error:
+            os.close(fd)
+            if error.errno in _NO_FLOCK:
+                self._put_sign()
+
+    def leave(self) -> None:
+        if self.fd >= 0:
+            _unlock(self.fd)
+            os.close(self.fd)
+            self.fd = -1
+        if self._sign:
+            _unlink_quietly(self._sign)
+            self._sign = None
+
+    def is_empty(self) -> bool:
+        try:
+            fd = os.open(self.path, os.O_RDWR | _NO_FOLLOW)
+        except OSError:
+            return True  # nobody has ever waited here
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _unlock(fd)
+            return True
+        except OSError as error:
+            return error.errno in _NO_FLOCK and not self._signs()
+        finally:
+            os.close(fd)
+
+    def _put_sign(self) -> None:
+        sign = f"{self.path}.{os.uname().nodename}.{os.getpid()}"
+        try:
+            fd = os.open(sign, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_FOLLOW, PRIVATE_FILE)
+            self._sign = sign
+            try:
+                write_all(fd, _signature("wait"))
+            finally:
+                os.close(fd)
+        except OSError:
+            pass
+
+    def _signs(self) -> bool:
+        """Whether a sign is of somebody who may still wait; those of the dead are removed."""
+        folder, name = os.path.split(self.path)
+        found = [os.path.join(folder, one) for one in os.listdir(folder) if one.startswith(name + ".")]
+        for sign in found:
+            # Of another machine only the age can be seen, and nobody waits for so long.
+            if is_dead_claim(sign) or _age(sign) > _LONGEST_WAIT:
+                _unlink_quietly(sign)
+        return any(os.path.exists(sign) for sign in found)
+
+
+def _age(path: str) -> float:
+    try:
+        return time.time() - os.stat(path).st_mtime
+    except OSError:
+        return 0.0
+
+
+def is_wanted(path: str) -> bool:
+    """Whether somebody has this lock right now, or waits for it. For upkeep, which then rests."""
+    if not WaitingLine(path).is_empty():
+        return True
+    try:
+        fd = os.open(path, os.O_RDWR | _NO_FOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        _unlock(fd)
+        return False
+    except OSError as error:
+        return error.errno not in _NO_FLOCK or not is_dead_claim(path + ".claim")
+    finally:
+        os.close(fd)
+
+
 def _unlock(fd: int) -> None:
     # Closing is not enough: a forked child that still lives has the same lock through its copy.
     try:
@@ -343,19 +467,41 @@ def _unlock(fd: int) -> None:
         pass  # a file system without flock; the claim file was what counted
 
 
+def close_all_but(*kept: int) -> None:
+    """Close what this process inherited or opened, except for the standard streams and these."""
+    try:
+        found = [int(name) for name in os.listdir("/dev/fd")]
+    except OSError:
+        found = list(range(_MOST_DESCRIPTORS))
+    for fd in found:
+        if fd > 2 and fd not in kept:
+            try:
+                os.close(fd)
+            except OSError:
+                pass  # the one by which the list was read
+
+
+def detach(*kept: int) -> None:
+    """Nothing of whoever started us: a session and a working directory of its own, and no descriptor but
+    these. Who reads a pipe until its end waits for everybody who has it open, whatever its number."""
+    os.setsid()
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    close_all_but(*kept)
+    os.chdir("/")
+
+
 def spawn_detached(arguments: list[str]) -> None:
-    """Start this interpreter on `arguments` in a session of its own, tied to nothing of ours."""
+    """Start this interpreter on `arguments`, tied to nothing of ours. Names in them must be full paths."""
     pid = os.fork()
     if pid:
         os.waitpid(pid, 0)
         return
     try:
-        os.setsid()
+        detach()
         if os.fork():
             os._exit(0)
-        null = os.open(os.devnull, os.O_RDWR)
-        for fd in (0, 1, 2):
-            os.dup2(null, fd)
         os.execv(sys.executable, [sys.executable, *arguments])
     finally:
         os._exit(1)

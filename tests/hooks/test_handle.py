@@ -596,7 +596,8 @@ def mend_store(hooks: Hooks) -> None:
 
 
 @pytest.mark.parametrize("failures", [0, 1, 2, 3, 5])
-def test_three_failures_in_a_row_are_told_at_the_next_start(hooks: Hooks, failures: int) -> None:
+def test_every_failure_is_told_at_the_next_start_and_three_in_a_row_as_such(
+        hooks: Hooks, failures: int) -> None:
     hooks.talk("something")
     hooks.stop()
     break_store(hooks)
@@ -604,12 +605,15 @@ def test_three_failures_in_a_row_are_told_at_the_next_start(hooks: Hooks, failur
         assert is_silent(hooks.prompt())
     hooks.talk("something", "more")
     outcome = hooks.start("resume")  # has a checkpoint, so it makes none
-    if failures < 3:
+    if not failures:
         assert is_silent(outcome)
         return
     said = json.loads(outcome.out)
     assert list(said) == ["systemMessage"] and "\n" not in outcome.out
-    assert f"last {failures} checkpoints" in said["systemMessage"]
+    if failures >= 3:
+        assert f"last {failures} checkpoints" in said["systemMessage"]
+    else:
+        assert f"{failures} prompt" in said["systemMessage"] and "no checkpoint" in said["systemMessage"]
     assert "rewind doctor" in said["systemMessage"]
     assert (outcome.code, outcome.err) == (0, "")
 
@@ -624,19 +628,21 @@ def test_only_a_start_tells_it(hooks: Hooks) -> None:
 
 def test_a_start_that_fails_itself_counts(hooks: Hooks) -> None:
     break_store(hooks)
-    assert is_silent(hooks.start()) and is_silent(hooks.start())
-    assert "systemMessage" in json.loads(hooks.start().out)
+    assert is_silent(hooks.start())
+    assert "1 checkpoint could not be made" in json.loads(hooks.start().out)["systemMessage"]
+    assert "last 3 checkpoints" in json.loads(hooks.start().out)["systemMessage"]
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_checkpoint_that_succeeds_ends_the_row(hooks: Hooks) -> None:
+def test_a_checkpoint_that_succeeds_ends_the_row_but_does_not_hide_what_is_missing(hooks: Hooks) -> None:
     with held_lock(hooks):
         hooks.prompt()
         hooks.prompt()
     hooks.prompt()
     with held_lock(hooks):
         hooks.prompt()
-        assert is_silent(hooks.start())
+        told = json.loads(hooks.start().out)["systemMessage"]
+    assert "last" not in told and "3 prompts here have no checkpoint: the store was busy." in told
 
 
 def test_each_failure_is_one_line_in_the_log(hooks: Hooks) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.conversation import Captured
     from rewind.checkpoint.state import State
     from rewind.snapshot.build import Progress, Snapshot
+    from rewind.snapshot.moment import Moment
     from rewind.snapshot.rules import Rules
 
 
@@ -38,15 +39,16 @@ class Draft:
             remove_database(self.archive.path)
 
 
-def capture(state: State, rules: Rules, progress: Progress | None = None) -> Draft:
+def capture(state: State, rules: Rules, progress: Progress | None = None,
+            moment: Moment | None = None) -> Draft:
     """Store the whole tree as it is now. The caller holds the lock."""
     if state.settings.get("storage.format") == "archive":
-        return _capture_apart(state, rules, progress)
+        return _capture_apart(state, rules, progress, moment)
     store = state.objects
     before = store.added
     try:
         snapshot = scan(state.root, rules, state.cache, store, keep=True,
-                        now_ns=state.lock_now_ns, progress=progress)
+                        now_ns=state.lock_now_ns, progress=progress, moment=moment)
         rules_id = _put_rules(state, rules, store)
     except BaseException:
         store.rollback()
@@ -82,12 +84,12 @@ def _put_rules(state: State, rules: Rules, store: ObjectStore) -> bytes:
     return oid
 
 
-def _capture_apart(state: State, rules: Rules, progress: Progress | None) -> Draft:
+def _capture_apart(state: State, rules: Rules, progress: Progress | None, moment: Moment | None) -> Draft:
     """An archive holds everything, so everything is read; nothing of it goes to the object store."""
     store = ObjectStore(state.project.path(f"temporary-{os.getpid()}.db"), create=True)
     try:
         snapshot = scan(state.root, rules, ScanCache(None), store, keep=True,
-                        now_ns=state.lock_now_ns, progress=progress)
+                        now_ns=state.lock_now_ns, progress=progress, moment=moment)
         rules_id = store.put(rules.to_json())
         store.commit()
     except BaseException:

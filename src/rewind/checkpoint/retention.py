@@ -25,17 +25,11 @@ if TYPE_CHECKING:
 
 KEPT_NEWEST = 20
 _HOUR, _DAY = 3600.0, 86400.0
-_UNKNOWN = b""  # among what is reached: something that is lost, and so is what it pointed at
+UNKNOWN = b""  # among what is reached: something that is lost, and so is what it pointed at
 _FILL = 0.8  # over the cap, collect down to this part of it
 _JUMP = _DAY  # a longer gap between two checkpoints may be the clock's doing
 _PROOF = _DAY  # of use after such a gap: then the time is believed
 _FEW, _SHARE = 20, 4  # thinning takes at most so many at once, or one in so many
-
-
-class Collected:
-    def __init__(self) -> None:
-        self.deleted: list[str] = []
-        self.freed = 0
 
 
 def thin(records: list[Record], now: float, settings: Settings, kept: set[str]) -> list[Record]:
@@ -125,7 +119,7 @@ def _over_budget(state: State, records: list[Record], gone: set[str], kept: set[
     order = [r for r in left if r.name in kept] + [r for r in reversed(left) if r.name not in kept]
     total = 0
     for i, record in enumerate(order):
-        added = _mark(state, [record], live)
+        added = mark(state, [record], live)
         total += sum(sizes.get(oid, 0) for oid in added) + archive_size(state, record)
         if total > cap * _FILL and record.name not in kept:
             return order[i:]
@@ -138,7 +132,7 @@ def protected_bytes(state: State) -> int:
     kept = never_collected(records, backups_in_use(state))
     chosen = [r for r in records if r.name in kept]
     sizes = state.objects.sizes()
-    added = _mark(state, chosen, set())
+    added = mark(state, chosen, set())
     return sum(sizes.get(oid, 0) for oid in added) + sum(archive_size(state, r) for r in chosen)
 
 
@@ -156,33 +150,6 @@ def archive_size(state: State, record: Record) -> int:
 def disk_use(state: State) -> int:
     archives = (r for r in state.timeline.all() if r.format == "archive")
     return state.objects.size_on_disk() + sum(archive_size(state, r) for r in archives)
-
-
-def collect(state: State, records: list[Record], progress: Progress | None = None) -> Collected:
-    """Delete these checkpoints and every object that no other one needs. The caller holds the lock."""
-    result = Collected()
-    before = disk_use(state)
-    gone = {r.name for r in records}
-    left = [r for r in state.timeline.all() if r.name not in gone]
-    if state.timeline.damaged:
-        # What an unreadable record refers to is unknown, so nothing may be called unused.
-        raise StoreDamaged(what=f"the metadata of {', '.join(sorted(state.timeline.damaged))} is unreadable")
-    live: set[bytes] = set()
-    _mark(state, left, live, progress)
-    state.objects.note_deleted(max(gone, default=""))
-    for record in records:  # records first: one that exists must never point at nothing
-        state.files.delete(record.name)
-        result.deleted.append(record.name)
-    deleted = state.objects.last_deleted()  # also by one that was killed in the middle of it
-    state.files.sweep({name for name in state.timeline.known_names() if name > deleted})
-    sweep_kept_chats(state)
-    state.cache.forget_trees_not_in(live)
-    if _UNKNOWN not in live:
-        state.objects.delete(oid for oid in state.objects.ids() if oid not in live)
-    state.objects.give_back_space()
-    state.close()
-    result.freed = max(0, before - disk_use(state))
-    return result
 
 
 def sweep_kept_chats(state: State) -> None:
@@ -203,8 +170,8 @@ def sweep_kept_chats(state: State) -> None:
                 os.unlink(path)
 
 
-def _mark(state: State, records: Iterable[Record], live: set[bytes],
-          progress: Progress | None = None) -> list[bytes]:
+def mark(state: State, records: Iterable[Record], live: set[bytes],
+         progress: Progress | None = None) -> list[bytes]:
     """Add to `live` everything these records reach; returns what was new."""
     added: list[bytes] = []
     todo = [r for r in records if r.format == "objects"]
@@ -229,7 +196,7 @@ def _mark_tree(store: ObjectStore, root: bytes, live: set[bytes], added: list[by
         live.add(oid)
         added.append(oid)
         if oid in store.lost:
-            live.add(_UNKNOWN)
+            live.add(UNKNOWN)
             continue
         for entry in Tree.decode(store.get(oid)).entries.values():
             if entry.kind == DIR:
@@ -238,7 +205,7 @@ def _mark_tree(store: ObjectStore, root: bytes, live: set[bytes], added: list[by
                 live.add(entry.ref)
                 added.append(entry.ref)
                 if entry.kind == CHUNKED and entry.ref in store.lost:
-                    live.add(_UNKNOWN)
+                    live.add(UNKNOWN)
                 elif entry.kind == CHUNKED:
                     fresh = [o for _, o in decode_pieces(store.get(entry.ref)) if o not in live]
                     live.update(fresh)
@@ -259,19 +226,9 @@ def _mark_chat(store: ObjectStore, record: Record, live: set[bytes], added: list
     except StoreDamaged:
         if not store.lost:
             raise  # `validate` has not seen it yet
-        live.add(_UNKNOWN)
+        live.add(UNKNOWN)
     live.update(found)
     added.extend(found)
-
-
-def pack(state: State, wait: float) -> None:
-    """Compress what was stored in a hurry, letting others have the lock between the batches."""
-    more = True
-    while more:
-        with state.locked("gc", wait):
-            more = state.objects.pack_loose()
-    with state.locked("gc", wait):
-        state.objects.give_back_space()
 
 
 def is_due(state: State) -> bool:

@@ -6,14 +6,17 @@ import os
 
 from rewind.checkpoint import retention
 from rewind.checkpoint.create import capture, write_record
+from rewind.checkpoint.upkeep import is_being_packed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
     from rewind.snapshot.build import Progress
+    from rewind.snapshot.moment import Moment
     from rewind.transcript.find import SessionFile
 
 
@@ -28,12 +31,16 @@ class Saved:
 
 def save(state: State, description: str = "", *, kind: str = "manual", if_changed: bool = False,
          trigger: dict[str, Any] | None = None, session: SessionFile | None = None,
-         find_session: bool = True, wait: float = 10.0, progress: Progress | None = None) -> Saved:
-    """The conversation is that of `session`, else the current one if it is to be looked for."""
+         find_session: bool = True, wait: float = 10.0, progress: Progress | None = None,
+         first: Callable[[], None] | None = None, moment: Moment | None = None) -> Saved:
+    """The conversation is that of `session`, else the current one if it is to be looked for. `first` is
+    called as soon as the lock is had; what is made after `moment` is late."""
     from rewind.checkpoint.which_session import capture_current
 
     with state.locked("save", wait):
-        draft = capture(state, state.rules(), progress)
+        if first:
+            first()
+        draft = capture(state, state.rules(), progress, moment)
         try:
             newest = state.timeline.newest()
             if if_changed and newest and newest.tree == draft.snapshot.root:
@@ -41,11 +48,13 @@ def save(state: State, description: str = "", *, kind: str = "manual", if_change
                 draft.snapshot.remember(state.cache)
                 return Saved(newest, False)
             chat, note = capture_current(state, session) if session or find_session else (None, "")
+            if moment and moment.is_over():
+                trigger = {**(trigger or {}), "late": True}
             saved = Saved(write_record(state, draft, kind, description, trigger, chat), True, note)
         finally:
             draft.close()
         chore = "gc" if retention.is_due(state) else "pack" if state.objects.has_loose() else ""
-    if chore:
+    if chore == "gc" or (chore and not is_being_packed(state)):
         _later(state, chore)
     return saved
 

@@ -141,9 +141,9 @@ class State:
     def staging(self) -> str:
         return self.project.path("staging")
 
-    def locked(self, what: str, wait: float = 10.0) -> _Locked:
-        """`with state.locked("save"):` makes this process the one writer."""
-        return _Locked(self, Lock(self.project.path("lock"), what, wait))
+    def locked(self, what: str, wait: float = 10.0, *, upkeep: bool = False) -> _Locked:
+        """`with state.locked("save"):` makes this process the one writer; upkeep lets others go first."""
+        return _Locked(self, Lock(self.project.path("lock"), what, wait, in_line=not upkeep, upkeep=upkeep))
 
     def begin_writing(self, lock: Lock) -> None:
         """What was read before is read again, for it may be old by now."""

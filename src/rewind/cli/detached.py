@@ -9,10 +9,10 @@ _PATIENT = 120.0
 
 
 def do_chore(chore: str, root: str, home: str) -> int:
+    os.nice(10)
     from rewind.controller import Controller
     from rewind.errors import RewindError
 
-    os.nice(10)
     try:
         controller = Controller(root, home=home)
         if chore == "gc":

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import time
 
+from rewind.checkpoint.missed import Missed
+from rewind.checkpoint.record import timestamp
 from rewind.cli.pager import add_pager_option, paged
 from rewind.cli.session import detail, note, open_controller, print_json
 from rewind.cli.style import age, plural, safe, size
@@ -41,6 +43,8 @@ def run(args: argparse.Namespace) -> int:
     detail(plural(count, "checkpoint"))
     for name, error in controller.state.timeline.damaged.items():
         note(f"warning: {name} is left out: {error.message}")
+    if not args.json:
+        _note_missing(Missed(controller.state.project))
     if not count and not args.json:
         _print_none(args.session)
     return 0
@@ -50,7 +54,9 @@ def _show(controller: Controller, args: argparse.Namespace) -> int:
     records = controller.list_checkpoints(backups=args.all, session=args.session)
     if args.json:
         incomplete = controller.incomplete()
-        print_json({"checkpoints": [_json(r, incomplete.get(r.name)) for r in records]})
+        missed = Missed(controller.state.project)
+        print_json({"checkpoints": [_json(r, incomplete.get(r.name)) for r in records],
+                    "late": missed.late_json(), "missed": missed.json()})
     elif records:
         with paged(args):
             _print_table(controller, records, records if args.all else records[:_SHOWN])
@@ -62,7 +68,17 @@ def _json(record: Record, lacks: Lacks | None) -> dict[str, object]:
             "description": record.description, "trigger": record.trigger,
             "hasTranscript": bool(record.data.get("hasTranscript")), "sessionId": record.session,
             "fileCount": record.code.get("fileCount"), "totalSize": record.code.get("totalSize"),
-            "newBytes": record.code.get("newBytes"), "incomplete": lacks.text if lacks else None}
+            "newBytes": record.code.get("newBytes"), "incomplete": lacks.text if lacks else None,
+            "late": record.trigger.get("late") is True}
+
+
+def _note_missing(missed: Missed) -> None:
+    """What a person would look for here in vain."""
+    for one in missed.late:
+        text = safe(str(one.get("description") or one.get("event") or ""))
+        note(f"late: still being saved, since {age(timestamp(str(one['at'])))}: {text}")
+    if missed.events:
+        note(f"warning: {safe(missed.text)} `rewind doctor` says more.")
 
 
 def _print_none(session: str | None) -> None:

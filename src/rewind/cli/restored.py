@@ -27,6 +27,7 @@ _REASONS = {
     "special": "not a file, link or directory",
     "pins-only": "only pinned files are captured there",
     "not-captured": "could not be captured first",
+    "changed": "changed before the late checkpoint could read it",
     "too-deep": "more directories deep than Rewind looks",
     "not-empty": "something in it stays",
     "missing": "the store has lost it",

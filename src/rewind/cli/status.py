@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 
+from rewind.checkpoint.missed import Missed
 from rewind.cli import unprotected
 from rewind.cli.progress import ProgressLine
 from rewind.cli.session import note, open_controller, print_json
@@ -37,19 +38,22 @@ def run(args: argparse.Namespace) -> int:
     controller = open_controller(args)
     with ProgressLine() as progress:
         status = controller.status(progress)
+    missed = Missed(controller.state.project)
     if args.json:
-        print_json(_json(status, args.unprotected))
+        print_json({**_json(status, args.unprotected), "late": missed.late_json(), "missed": missed.json()})
     elif args.unprotected:
         unprotected.show(status, controller.state.settings, args.all)
     else:
-        _print(status)
+        _print(status, missed)
     return 0
 
 
-def _print(status: Status) -> None:
+def _print(status: Status, missed: Missed) -> None:
     paint = style_for(sys.stdout)
-    for title, text in _facts(status):
+    for title, text in _facts(status, missed):
         print(f"{paint(f'{title:<13}', 'dim')}{text}")
+    if missed.events:
+        note(f"warning: {safe(missed.text)} `rewind doctor` says more.")
     for name in status.damaged:
         note(f"warning: {name} is not readable; `rewind validate` says why.")
     if status.protected_over_cap:
@@ -58,7 +62,7 @@ def _print(status: Status) -> None:
              " `rewind config --set storage.maxSizeMb=…` allows more.")
 
 
-def _facts(status: Status) -> list[tuple[str, str]]:
+def _facts(status: Status, missed: Missed) -> list[tuple[str, str]]:
     project = status.project
     facts = [("project", safe(project.root)),
              ("state", safe(project.state)), ("storage", f"{project.mode}, format {status.format}"),
@@ -66,6 +70,8 @@ def _facts(status: Status) -> list[tuple[str, str]]:
     if status.newest:
         facts.append(("newest", f"{status.newest.name}, {age(status.newest.created)}"
                       + (f"  {safe(status.newest.description)}" if status.newest.description else "")))
+    for one in missed.late:
+        facts.append(("late", f"still being saved: {safe(str(one.get('description') or one.get('event')))}"))
     if status.position:
         later = f"; {status.later:,} came later" if status.later else ""
         forward = "; `rewind redo` goes forward" if status.can_redo else ""

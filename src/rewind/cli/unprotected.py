@@ -27,6 +27,7 @@ _REASONS = (
     (build.IGNORED, "ignored by git (the setting `ignored` is {ignored})",
      "`rewind config --set ignored=small` captures small ones."),
     (build.PINS_ONLY, "only files that the agent edited are captured in here", ""),
+    (build.CHANGED, "changed while a late checkpoint was being made", ""),
     (b"too-deep", "more directories deep than Rewind looks", ""),
     (build.SPECIAL, "neither a file nor a link nor a directory", ""),
     (build.SKIP_LIST, "caches and dependency trees (built-in list and .rewindignore)",

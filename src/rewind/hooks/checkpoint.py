@@ -1,4 +1,4 @@
-"""The checkpoint that a hook makes: within its time, or in a process that nobody waits for."""
+"""The checkpoint that a hook makes: by a process of its own, for which the hook waits only so long."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import time
 from rewind.agents.registry import is_under_root
 from rewind.checkpoint.save import save
 from rewind.checkpoint.state import State
+from rewind.files import detach, process_start
 from rewind.hooks.in_turn import InTurn
-from rewind.hooks.log import log_for
+from rewind.hooks.log import now
 from rewind.hooks.pins import pin
 from rewind.hooks.state import HookState
 from rewind.hooks.transcript_path import transcript_path
+from rewind.snapshot.moment import Moment
 from rewind.transcript.find import SessionFile
 
 TYPE_CHECKING = False
@@ -26,65 +28,92 @@ if TYPE_CHECKING:
 
 _WAIT = 2.0  # seconds for the lock
 _PATIENCE = 10.0  # seconds for the work, then it goes on without us
-_MANY = 50_000  # files
+_MADE = b"made"
+_MOST = 4096  # bytes of an answer
 
 
-def make_checkpoint(event: HookEvent, project: Project, decision: Decision, fresh: list[str]) -> bool:
-    """False when another process has taken care of the same event."""
-    state = State(project, forgiving=True)
-    try:
-        if not _claim(state, event, fresh):
-            return False
-        newest = state.timeline.newest()
-        work = _Work(state, event, decision, "auto" if newest else "initial")
-        count = newest.code.get("fileCount") if newest else _MANY
-        if isinstance(count, int) and count < _MANY:
-            work()
-            return True
-    finally:
-        state.close()
-    # A first look at a tree, or at a huge one, may take longer than an agent waits.
-    in_time(work, project)
-    return True
+class NotMade(Exception):
+    """The checkpoint failed: what kind of error it was, and what it said."""
 
-
-def _claim(state: State, event: HookEvent, fresh: list[str]) -> bool:
-    """Told twice at the same moment, an event is handled once: under the lock only one is the first."""
-    with state.locked("hook", _WAIT):
-        key = event.key()
-        if key and not _is_first(state.project, key):
-            return False
-        if fresh:
-            pin(state, fresh)
-    return True
-
-
-def _is_first(project: Project, key: str) -> bool:
-    with InTurn(project.state):
-        hooks = HookState(project.path("hook-state.json"))
-        if key in hooks.seen:
-            return False
-        hooks.seen.append(key)
-        hooks.save()
-        return True
-
-
-class _Work:
-    def __init__(self, state: State, event: HookEvent, decision: Decision, kind: str) -> None:
-        self.state = state
-        self.event = event
-        self.decision = decision
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
         self.kind = kind
-        self.began = time.monotonic()
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.message}"
+
+    def answer(self) -> bytes:
+        return f"{self.kind}\n{self.message}".encode("utf-8", "replace")
+
+
+class Work:
+    """One checkpoint, as it is asked for. `made` and `failed` note in `hook-state.json` what became of it."""
+
+    def __init__(self, event: HookEvent, project: Project, decision: Decision, fresh: list[str],
+                 made: Callable[[int], None], failed: Callable[[int, NotMade], None]) -> None:
+        self.event = event
+        self.project = project
+        self.decision = decision
+        self.fresh = fresh
+        self.made = made
+        self.failed = failed
         self.trigger: dict[str, Any] = event.trigger()
+        self.moment = Moment(_PATIENCE)
+        self.at = now()
 
     def __call__(self) -> None:
-        save(self.state, self.decision.description, kind=self.kind, trigger=self.trigger,
-             session=transcript_of(self.event), find_session=False, wait=_WAIT, progress=self._watch)
+        """In the process that makes it."""
+        state = State(self.project, forgiving=True)
+        try:
+            kind = "auto" if state.timeline.newest() else "initial"
+            save(state, self.decision.description, kind=kind, trigger=self.trigger,
+                 session=transcript_of(self.event), find_session=False, wait=_WAIT,
+                 first=lambda: self._claim(state), moment=self.moment)
+        except _ToldTwice:
+            return
+        finally:
+            state.close()
+        self.made(os.getpid())
 
-    def _watch(self, what: str, done: int, total: int) -> None:
-        if time.monotonic() - self.began > _PATIENCE:
-            self.trigger["late"] = True  # what it holds may be later than the moment it stands for
+    def _claim(self, state: State) -> None:
+        """Told twice at the same moment, an event is handled once: under the lock only one is the first."""
+        if not _is_first(self.project, self.event.key(), self._begun(os.getpid())):
+            raise _ToldTwice
+        if self.fresh:
+            pin(state, self.fresh)
+
+    def note_late(self, pid: int) -> None:
+        """The hook goes, the work goes on: from here on `list` shows it."""
+        hooks = HookState(self.project.path("hook-state.json"))
+        hooks.note_begun(self._begun(pid), late=True)
+        hooks.save()
+
+    def is_late(self) -> bool:
+        return HookState(self.project.path("hook-state.json")).is_late(os.getpid())
+
+    def _begun(self, pid: int) -> dict[str, Any]:
+        # Elsewhere the start of a process is known to `ps` alone, which takes as long as a checkpoint.
+        start = process_start(pid) if os.path.exists("/proc/self/stat") else ""
+        return {"at": self.at, "event": self.event.name, "session": self.event.session, "pid": pid,
+                "start": start or "", "description": self.decision.description}
+
+
+class _ToldTwice(Exception):
+    """Another process has taken care of the same event."""
+
+
+def _is_first(project: Project, key: str, begun: dict[str, Any] | None = None) -> bool:
+    with InTurn(project.state):
+        hooks = HookState(project.path("hook-state.json"))
+        if key and key in hooks.seen:
+            return False
+        if key:
+            hooks.seen.append(key)
+        if begun:
+            hooks.note_begun(begun)
+        hooks.save()
+        return True
 
 
 def transcript_of(event: HookEvent) -> SessionFile | None:
@@ -106,33 +135,64 @@ def has_checkpoint(project: Project, session: str) -> bool:
         state.close()
 
 
-def in_time(work: Callable[[], None], project: Project, patience: float = _PATIENCE) -> None:
-    """Do it in a child, and wait only so long. A client kills the hook it started, not this one."""
+def in_time(work: Work) -> None:
+    """Do it in a child, and wait only so long: by the clock, whatever it is that takes long. A client kills
+    the hook that it started, not the child. Raises what went wrong, if that is known in time."""
+    out, into = os.pipe()
     pid = os.fork()
     if pid == 0:
-        _as_child(work, project)
-    until = time.monotonic() + patience
-    pause = 0.001
-    while time.monotonic() < until:
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
-            if status:
-                raise OSError("the checkpoint failed; the line before says why")
-            return
-        time.sleep(pause)
-        pause = min(pause * 2, 0.05)
-
-
-def _as_child(work: Callable[[], None], project: Project) -> None:
-    code = 1
+        _as_child(work, into)
+    os.close(into)
     try:
-        os.setsid()
-        null = os.open(os.devnull, os.O_RDWR)
-        for fd in (0, 1, 2):
-            os.dup2(null, fd)
-        work()
-        code = 0
-    except BaseException as error:
-        log_for(project, f"checkpoint: {type(error).__name__}: {error}")
+        answer = _answer(out, work.moment.left())
+        if answer is None:
+            with InTurn(work.project.state):
+                # Who is done says so within its turn: it has said it by now, or finds that it is late.
+                answer = _answer(out, 0)
+                if answer is None:
+                    work.note_late(pid)
+                    return
     finally:
-        os._exit(code)
+        os.close(out)
+    os.waitpid(pid, 0)
+    if answer != _MADE:
+        kind, _, message = answer.decode("utf-8", "replace").partition("\n")
+        error = NotMade(kind, message) if kind else NotMade("Killed", "the process that saved was killed")
+        work.failed(pid, error)
+        raise error
+
+
+def _answer(out: int, seconds: float) -> bytes | None:
+    """What the child says, which is nothing if it was killed; None when it has not said anything yet."""
+    import select
+
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            ready, _, _ = select.select([out], [], [], max(0.0, until - time.monotonic()))
+        except InterruptedError:
+            continue
+        return os.read(out, _MOST) if ready else None
+
+
+def _as_child(work: Work, into: int) -> None:
+    try:
+        detach(into)
+        try:
+            work()
+            error = None
+        except BaseException as problem:
+            error = NotMade(type(problem).__name__, str(problem))
+        if not _tell(work, into, error.answer() if error else _MADE) and error:
+            work.failed(os.getpid(), error)
+    finally:
+        os._exit(0)
+
+
+def _tell(work: Work, into: int, answer: bytes) -> bool:
+    """False when nobody listens any more: the hook gave up waiting, or was killed."""
+    with InTurn(work.project.state):
+        try:
+            return not work.is_late() and os.write(into, answer[:_MOST]) > 0
+        except OSError:
+            return False

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.config.load import Settings
+    from rewind.hooks.checkpoint import NotMade
     from rewind.hooks.decide import Decision
     from rewind.hooks.event import HookEvent
     from rewind.hooks.in_turn import InTurn
@@ -129,6 +130,7 @@ class _Hook:
         self.state = HookState(project.path("hook-state.json"))
         self._held: list[str] = []  # files of this edit that the newest checkpoint holds
         self._keeps_count = True  # of failures, from one event to the next
+        self._noted = False
 
     def run(self) -> Outcome:
         blocked = self._guard()
@@ -138,14 +140,21 @@ class _Hook:
             return self._run()
         except Exception as error:
             # Whatever it is, the agent's turn goes on: a line in the log, and the count for SessionStart.
-            message = f"{type(error).__name__}: {error}"
-            log_for(self.project, f"{self.event.name}: {message}")
-            with self._in_turn():
-                self.state = HookState(self.state.path)
-                self.state.note_error(now(), self.event.name, message)
-                self.state.forget(self.event.key())  # told again, it is tried again
-                self._keeps_count = self.state.save()
+            if not self._noted:
+                self._failed(0, f"{type(error).__name__}: {error}", str(error))
             return self._greeting()
+
+    def _failed(self, pid: int, message: str, reason: str) -> None:
+        """There is no checkpoint for this event, and nobody may have to find that out."""
+        self._noted = True
+        log_for(self.project, f"{self.event.name}: {message}")
+        with self._in_turn():
+            self.state = state = HookState(self.state.path)
+            state.note_ended(pid)
+            state.note_error(now(), self.event.name, message)
+            state.note_missed({"at": now(), "event": self.event.name, "session": self.event.session}, reason)
+            state.forget(self.event.key())  # told again, it is tried again
+            self._keeps_count = state.save()
 
     def _guard(self) -> str:
         event = self.event
@@ -186,19 +195,25 @@ class _Hook:
         return self._greeting()
 
     def _checkpoint(self, decision: Decision, fresh: list[str]) -> None:
-        from rewind.hooks.checkpoint import make_checkpoint
+        from rewind.hooks.checkpoint import Work, in_time
 
-        event = self.event
-        if not make_checkpoint(event, self.project, decision, fresh):
-            return  # another process was told the same, and was first
-        with self._in_turn():
-            self.state = state = HookState(self.state.path)
-            state.last_checkpoint = time.time()
-            self._protect([*self._held, *fresh])
-            state.failures = 0
-            if event.name == "UserPromptSubmit":
-                state.note_prompt(event.session, event.prompt[:PROMPT_TEXT])
-            state.save()
+        def made(pid: int) -> None:
+            with self._in_turn():
+                self.state = state = HookState(self.state.path)
+                state.note_ended(pid)
+                state.last_checkpoint = time.time()
+                self._protect([*self._held, *fresh])
+                state.failures = 0
+                if self.event.name == "UserPromptSubmit":
+                    state.note_prompt(self.event.session, self.event.prompt[:PROMPT_TEXT])
+                state.save()
+
+        def failed(pid: int, error: NotMade) -> None:
+            from rewind.checkpoint.missed import BUSY
+
+            self._failed(pid, str(error), BUSY if error.kind == "Locked" else error.message)
+
+        in_time(Work(self.event, self.project, decision, fresh, made, failed))
 
     def _in_turn(self) -> InTurn:
         from rewind.hooks.in_turn import InTurn
@@ -270,16 +285,33 @@ class _Hook:
         if self.event.name != "SessionStart":
             return Outcome()
         said: dict[str, Any] = {}
-        last = self.state.errors[-1].get("message") if self.state.errors else "see rewind.log"
-        if not self._keeps_count:
-            # No count says how often: this event has failed, and the next ones will.
-            said["systemMessage"] = ("Rewind cannot write its state, so it makes no checkpoints here"
-                                     f" ({last}). Run `rewind doctor`.")
-        elif self.state.failures >= _TOO_OFTEN:
-            said["systemMessage"] = (f"Rewind could not make its last {self.state.failures} checkpoints"
-                                     f" ({last}). Run `rewind doctor`.")
+        missing = self._missing()
+        if missing:
+            said["systemMessage"] = missing
         if self.settings.get("hooks.sessionStartContext"):
             said["hookSpecificOutput"] = {"hookEventName": "SessionStart", "additionalContext": (
                 "Rewind takes checkpoints of this project while you work. Restoring one is for the person"
                 " at the keyboard; `rewind list` and `rewind diff` only show them.")}
         return Outcome(out=quickjson.dumps(said)) if said else Outcome()
+
+    def _missing(self) -> str:
+        """What has no checkpoint, and was not said yet. A success in between does not make up for it."""
+        with self._in_turn():
+            self.state = state = HookState(self.state.path) if self._keeps_count else self.state
+            last = state.errors[-1].get("message") if state.errors else "see rewind.log"
+            if not self._keeps_count:
+                # No count says how often: this event has failed, and the next ones will.
+                return ("Rewind cannot write its state, so it makes no checkpoints here"
+                        f" ({last}). Run `rewind doctor`.")
+            state.bury()
+            missed = state.not_told(leave=int(self._noted))  # of this very event, the next start tells
+            if missed:
+                state.save()
+        if state.failures >= _TOO_OFTEN:
+            return (f"Rewind could not make its last {state.failures} checkpoints ({last})."
+                    " Run `rewind doctor`.")
+        if not missed:
+            return ""
+        from rewind.checkpoint.missed import sentence
+
+        return f"Rewind: {sentence(missed)} Run `rewind doctor`."

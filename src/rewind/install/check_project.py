@@ -11,6 +11,7 @@ from rewind.checkpoint import retention
 from rewind.checkpoint.branches import Branches
 from rewind.checkpoint.history import ways_on
 from rewind.checkpoint.init import root_to_protect
+from rewind.checkpoint.missed import Missed
 from rewind.checkpoint.record import timestamp
 from rewind.checkpoint.state import State
 from rewind.errors import RewindError
@@ -71,6 +72,7 @@ def check_project(project: Project, system: System) -> Iterator[Finding]:
             yield from _carefully(check(state, system))
     finally:
         state.close()
+    yield from _missed(project)
     yield from _hook_errors(project, system)
 
 
@@ -184,6 +186,18 @@ def _budget(state: State, system: System) -> Iterator[Finding]:
 
 
 # what hooks left behind
+
+def _missed(project: Project) -> Iterator[Finding]:
+    """Events without a checkpoint. One that was made later does not make up for them."""
+    missed = Missed(project)
+    for one in missed.late:
+        yield ok("late", f"Still being saved, since {one.get('at')}: {one.get('description')}")
+    if missed.events:
+        first, last = missed.events[0], missed.events[-1]
+        when = str(last.get("at")) if first is last else f"{first.get('at')} to {last.get('at')}"
+        yield warning("missing", f"{missed.text} ({when})",
+                      _LOOK.format(log=project.path("rewind.log")))
+
 
 def _hook_errors(project: Project, system: System) -> Iterator[Finding]:
     name, log = "hook errors", project.path("rewind.log")

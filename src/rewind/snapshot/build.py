@@ -9,7 +9,16 @@ from rewind.errors import StoreDamaged
 from rewind.snapshot import walk as w
 from rewind.snapshot.cache import decode_stats, encode_stats
 from rewind.snapshot.folders import Folders
-from rewind.snapshot.read import DATABASE, GONE, TOO_LARGE, UNREADABLE, failed, read_file, store_pieces
+from rewind.snapshot.read import (
+    DATABASE,
+    GONE,
+    TOO_LARGE,
+    UNREADABLE,
+    failed,
+    read_file,
+    signature,
+    store_pieces,
+)
 from rewind.snapshot.sqlite_files import companions, is_database_at, is_journal_at
 from rewind.snapshot.tree import DIR, FILES, LINK, UNCOVERED, Entry, Tree, with_trees
 from rewind.store.blobs import oid_of, pack_hashes
@@ -20,6 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.snapshot.cache import KnownDirs, ScanCache
+    from rewind.snapshot.moment import Moment
     from rewind.snapshot.read import Read
     from rewind.snapshot.rules import Rules
     from rewind.store.objects import ObjectStore
@@ -35,6 +45,7 @@ _MOST_HELD = 200_000  # entries of trees that stay in memory for whoever compare
 # Why something is not captured.
 SKIP_LIST, IGNORED, IGNORED_LARGE = b"skip-list", b"ignored", b"ignored-large"
 SPECIAL, PINS_ONLY = b"special", b"pins-only"
+CHANGED = b"changed"  # since the moment that the snapshot is of
 _CLOSED_REASON = {w.CLOSED: SKIP_LIST, w.UNWANTED: IGNORED, w.TOO_BIG: IGNORED_LARGE}
 
 
@@ -100,7 +111,7 @@ class Builder:
 
     def __init__(self, root: bytes, rules: Rules, cache: ScanCache, store: ObjectStore | None,
                  keep: bool, known: KnownDirs, found: w.Walked, racy_from: int,
-                 progress: Progress | None) -> None:
+                 progress: Progress | None, moment: Moment | None = None) -> None:
         self.root = root
         self.rules = rules
         self.cache = cache
@@ -113,6 +124,7 @@ class Builder:
         self.out = Snapshot(store)
         self.out.temps = found.temps
         self.progress = progress
+        self.moment = moment
         self.done, self.total = 0, sum(len(one.rows) for one in found.changed.values())
         self.stats: dict[bytes, bytes] = {}  # of the directories at hand: what the last scan saw in them
         self.at_hand: set[bytes] = set()  # trees of the last scan, directly in them, that are in the store
@@ -384,8 +396,15 @@ class Builder:
     def _read_link(self, look: _Look, name: bytes) -> None:
         try:
             target = os.readlink(name, dir_fd=look.fd)
+            row = signature(os.lstat(name, dir_fd=look.fd)) if self.moment else ()
         except OSError:
             look.settled = False  # gone, or no longer a link: the next scan sees what it is
+            if self.moment and self.moment.is_over():
+                look.entries[name] = Entry(UNCOVERED, 0, 0, CHANGED)
+            return
+        if self.moment and self.moment.has_changed(look.rows[name][1:], row):
+            look.settled = False
+            look.entries[name] = Entry(UNCOVERED, 0, 0, CHANGED)
             return
         look.entries[name] = Entry(LINK, 0, len(target), target)
 
@@ -434,6 +453,11 @@ class Builder:
     def _take(self, look: _Look, name: bytes, read: Read) -> None:
         if read.failure == DATABASE:
             look.databases.add(name)
+            return
+        if self.moment and read.failure != UNREADABLE \
+                and self.moment.has_changed(look.rows[name][1:], read.row if read.settled else ()):
+            look.settled = False
+            look.entries[name] = Entry(UNCOVERED, 0, 0, CHANGED)
             return
         if read.failure is not None:
             look.settled = False
@@ -500,6 +524,9 @@ class Builder:
             for name in members:
                 look.entries.pop(name, None)
                 self._take(look, name, read_file(name, self.sink, None, look.fd, look.limit))
+        if any(name in look.entries and look.entries[name].ref == CHANGED for name in members):
+            # One of them without the others would not be a database.
+            look.entries.update((name, Entry(UNCOVERED, 0, 0, CHANGED)) for name in members)
         if look.outgrown.intersection(members):
             real = _real_group(members, look.fd)
             if look.outgrown.intersection(real):

@@ -88,16 +88,23 @@ class ScanCache:
             _set_top(top),
         ])
 
-    def forget_trees_not_in(self, live: set[bytes]) -> None:
+    def dirs_not_in(self, live: set[bytes]) -> list[bytes]:
+        """Rows that promise a tree which is about to be deleted."""
+        rows = self._db.query("SELECT path, tree FROM dirs") if self._db else []
+        return [path for path, tree in rows if tree not in live]
+
+    def forget(self, paths: list[bytes]) -> None:
         """Before objects are deleted: no row may promise a tree that will be gone."""
         if not self._db:
             return
-        dead: list[tuple[object, ...]] = [
-            (path,) for path, tree in self._db.query("SELECT path, tree FROM dirs") if tree not in live]
-        done = self._db.write([("DELETE FROM dirs WHERE path=?", dead),
-                               ("DELETE FROM stats WHERE path=?", dead), _set_top(0)])
+        rows: list[tuple[object, ...]] = [(path,) for path in paths]
+        done = self._db.write([("DELETE FROM dirs WHERE path=?", rows),
+                               ("DELETE FROM stats WHERE path=?", rows), _set_top(0)])
         if not done:
             self._db.forget_everything()
+
+    def forget_trees_not_in(self, live: set[bytes]) -> None:
+        self.forget(self.dirs_not_in(live))
 
     def forget_all(self) -> None:
         if self._db:

@@ -17,15 +17,18 @@ from rewind.snapshot.walk import Walker
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.snapshot.build import Progress, Snapshot
+    from rewind.snapshot.moment import Moment
     from rewind.snapshot.rules import Rules
     from rewind.store.objects import ObjectStore
 
 
 def scan(root: bytes, rules: Rules, cache: ScanCache, store: ObjectStore | None, *,
          keep: bool, now_ns: int | None = None, processes: int = 0,
-         progress: Progress | None = None) -> Snapshot:
+         progress: Progress | None = None, moment: Moment | None = None) -> Snapshot:
     """Look at the whole tree. `keep` stores what is new; `now_ns` is the file system's clock."""
     start = min(now_ns or time.time_ns(), time.time_ns())
+    if moment:
+        moment.begin(now_ns or time.time_ns())
     processes = processes or available_cpus()
     collecting = gc.isenabled()
     gc.disable()  # nothing here makes cycles, and a collection over 100,000 rows costs more than the walk
@@ -33,7 +36,8 @@ def scan(root: bytes, rules: Rules, cache: ScanCache, store: ObjectStore | None,
         def look(cache: ScanCache) -> Snapshot:
             known = cache.load(store.top() if store else 0)
             found = Walker(root, rules, known).run(processes)
-            return Builder(root, rules, cache, store, keep, known, found, start - RACY_NS, progress).build()
+            return Builder(root, rules, cache, store, keep, known, found, start - RACY_NS, progress,
+                           moment).build()
 
         try:
             return look(cache)

@@ -10,6 +10,7 @@ import os
 import sys
 from _operator import itemgetter
 
+from rewind.files import close_all_but
 from rewind.paths import is_state_path, is_temp_name
 from rewind.snapshot.gitfiles import info_exclude, read_small
 from rewind.snapshot.quickhash import digest
@@ -220,7 +221,9 @@ class Walker:
     def _child(self, take: int, into: int, shares: list[list[_Task]]) -> None:
         status = 1
         try:
-            _let_go_but(take, into)
+            # If the process that forked us is killed, its lock must go with it, and nobody may be left to
+            # whom we would be writing for ever.
+            close_all_but(take, into)
             self.found = Walked()
             self._may_chdir = True
             self._drain(take, shares)
@@ -416,18 +419,6 @@ class Walker:
 
     def _nested_exclude(self, folder: bytes) -> bytes | None:
         return nested_exclude(self.root, folder)
-
-
-def _let_go_but(*kept: int) -> None:
-    """Close what the process that forked us has open: if it is killed, its lock must go with it, and nobody
-    may be left to whom we would be writing for ever."""
-    for name in os.listdir("/dev/fd"):
-        fd = int(name)
-        if fd > 2 and fd not in kept:
-            try:
-                os.close(fd)
-            except OSError:
-                pass  # the one by which the list was read
 
 
 def list_rows(prefix: bytes, nested: bool) -> list[Any]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 FORMAT = 1
+_BUSY_MS = 10_000
+_WAL_PAGES = 256  # the next process has no more than 1 MB to look through
 _FULL = 2  # SQLite's number for synchronous=FULL
 _APPLICATION_ID = 0x52574E44  # "RWND"
 _BATCH_BYTES = 8 << 20
@@ -73,7 +75,7 @@ class ObjectStore:
 
             where = f"file:{quote(self.path)}?mode=ro&immutable=1"
             return sqlite.connect(where, uri=True, isolation_level=None)
-        return sqlite.connect(self.path, timeout=10, isolation_level=None)
+        return sqlite.connect(self.path, timeout=_BUSY_MS / 1000, isolation_level=None)
 
     def _make_schema(self) -> None:
         self._run("PRAGMA auto_vacuum=INCREMENTAL")
@@ -107,7 +109,7 @@ class ObjectStore:
             self._run("PRAGMA synchronous=FULL")
         if not self._is_wal() and os.access(self.path, os.W_OK) and not shared_disk():
             self._run("PRAGMA journal_mode=WAL")
-        self._run("PRAGMA wal_autocheckpoint=256")  # the next process has no more than 1 MB to look through
+        self._run(f"PRAGMA wal_autocheckpoint={_WAL_PAGES}")
 
     def close(self) -> None:
         self._db.close()
@@ -239,7 +241,10 @@ class ObjectStore:
         self._filling = self.top() == 0
         self._run(f"PRAGMA cache_size=-{_BULK_BATCH_BYTES >> 10}")
         self._begin()
-        self._run("INSERT OR IGNORE INTO meta VALUES('loose', ?)", (self.top(),))
+        top = self.top()
+        # Where the last ones are being compressed right now, that ends before these: they come next.
+        self._run("INSERT OR IGNORE INTO meta SELECT 'loose-next', ? FROM meta WHERE key='loose-end'", (top,))
+        self._run("INSERT OR IGNORE INTO meta VALUES('loose', ?)", (top,))
 
     def end_bulk(self) -> None:
         self._insert()
@@ -299,46 +304,113 @@ class ObjectStore:
     def has_loose(self) -> bool:
         return bool(self._run("SELECT 1 FROM meta WHERE key='loose'"))
 
+    # upkeep: in pieces, of which only the writing needs the lock
+
+    def begin_upkeep(self) -> None:
+        """What only reorganises may be lost with the power, as long as it is lost as a whole: the WAL sees
+        to that. And its pages are written back by `write_back`, not by whoever commits."""
+        if self._is_wal():
+            self._run("PRAGMA synchronous=NORMAL")
+            self._run("PRAGMA wal_autocheckpoint=0")
+
+    def end_upkeep(self) -> None:
+        self._run("PRAGMA synchronous=FULL")
+        self._run(f"PRAGMA wal_autocheckpoint={_WAL_PAGES}")
+
+    def write_back(self) -> None:
+        """Pages from the WAL to the database, beside whoever reads and writes. Needs no lock of ours."""
+        if self._is_wal():
+            self._run("PRAGMA wal_checkpoint(PASSIVE)")
+
     def pack_loose(self) -> bool:
         """Compress one batch of what was stored in a hurry; False when there is no more."""
-        marks = dict(self._run("SELECT key, value FROM meta WHERE key IN ('loose', 'loose-end')"))
+        found = self.next_loose(_BATCH_BYTES)
+        if found is not None:
+            self.replace_loose(found)
+        return found is not None and found.more
+
+    def next_loose(self, most: int) -> Loose | None:
+        """The next ones of those that were stored in a hurry, compressed but not written: compressing is
+        what takes long. None when there are no more."""
+        marks = self._loose_marks()
         if "loose" not in marks:
-            return False
-        self._begin()
+            return None
         end = marks.get("loose-end") or self.top()
-        self._run("INSERT OR REPLACE INTO meta VALUES('loose-end', ?)", (end,))
-        rows = self._run("SELECT n, id, length(data) FROM objects WHERE n>? AND n<=? ORDER BY n LIMIT 4096",
-                         (marks["loose"], end))
+        found = Loose(marks["loose"], end)
+        rows = self._run("SELECT n, id, length(data), substr(data, 1, 1) FROM objects WHERE n>? AND n<=?"
+                         " ORDER BY n LIMIT 4096", (found.after, end))
         done = 0
-        for n, oid, size in rows:
-            self._pack_one(n, oid)
-            done += size
-            if done > _BATCH_BYTES:
+        for n, oid, size, codec in rows:
+            if is_loose(codec):
+                found.rows.append((n, oid, self._packed_later(n, oid)))
+                done += size
+            found.upto, found.more = n, True
+            if done > most:
                 break
-        if rows:
-            self._run("UPDATE meta SET value=? WHERE key='loose'", (n,))
+        return found
+
+    def _packed_later(self, n: int, oid: bytes) -> bytes:
+        # Verified before the only copy is replaced: damage must not be packed away.
+        rows = self._run("SELECT data FROM objects WHERE n=?", (n,))
+        return pack(self._unpack(oid, rows[0][0]), level=_LEVEL_LATER) if rows else b""
+
+    def replace_loose(self, found: Loose) -> None:
+        marks = self._loose_marks()
+        if marks.get("loose") != found.after:
+            return  # another process was at it, too, and was first
+        self._begin()
+        self._run("INSERT OR REPLACE INTO meta VALUES('loose-end', ?)", (found.end,))
+        for n, oid, packed in found.rows:
+            # As a new row at the end, because rows that shrink in place leave their pages half empty. One
+            # that was collected, or stored anew, meanwhile is not there under this number.
+            if packed and self._run("SELECT 1 FROM objects WHERE n=? AND id=?", (n, oid)):
+                self._run("DELETE FROM objects WHERE n=?", (n,))
+                self._run("INSERT INTO objects(id, data) VALUES(?, ?)", (oid, packed))
+        if found.more:
+            self._run("UPDATE meta SET value=? WHERE key='loose'", (found.upto,))
         else:
             self._run("DELETE FROM meta WHERE key IN ('loose', 'loose-end')")
+            self._run("UPDATE meta SET key='loose' WHERE key='loose-next'")
         self.commit()
-        return bool(rows)
 
-    def _pack_one(self, n: int, oid: bytes) -> None:
-        packed = self._run("SELECT data FROM objects WHERE n=?", (n,))[0][0]
-        if is_loose(packed):
-            # Verified before the only copy is replaced: damage must not be packed away. Written as a
-            # new row at the end, because rows that shrink in place leave their pages half empty.
-            data = pack(self._unpack(oid, packed), level=_LEVEL_LATER)
-            self._run("DELETE FROM objects WHERE n=?", (n,))
-            self._run("INSERT INTO objects(id, data) VALUES(?, ?)", (oid, data))
+    def _loose_marks(self) -> dict[str, int]:
+        return dict(self._run("SELECT key, value FROM meta WHERE key IN ('loose', 'loose-end')"))
+
+    def free_pages(self) -> int:
+        return int(self._pragma("freelist_count"))
 
     def give_back_space(self) -> None:
         """Shrink the file on disk; deleted rows alone only leave free pages inside it."""
+        self.shrink(0)
+        self._run("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def shrink(self, pages: int) -> None:
+        """By so many free pages; 0 is all of them."""
         try:
             # `execute` would take one step of it, which frees one page; a script runs to the end.
-            self._db.executescript("PRAGMA incremental_vacuum")
+            self._db.executescript(f"PRAGMA incremental_vacuum({pages})")
         except sqlite.DatabaseError as error:
             raise damage(self.path, error)
-        self._run("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def empty_wal(self) -> None:
+        """After `write_back`, this only has to cut the file. Nobody is waited for: the next one does it."""
+        if self._is_wal():
+            self._run("PRAGMA busy_timeout=0")
+            try:
+                self._run("PRAGMA wal_checkpoint(TRUNCATE)")
+            finally:
+                self._run(f"PRAGMA busy_timeout={_BUSY_MS}")
+
+
+class Loose:
+    """Objects from after one number up to another, compressed; `end` is where the whole of it ends."""
+
+    def __init__(self, after: int, end: int) -> None:
+        self.after = after
+        self.end = end
+        self.upto = after
+        self.more = False
+        self.rows: list[tuple[int, bytes, bytes]] = []
 
 
 def _has_wal(path: str) -> bool:

@@ -16,6 +16,7 @@ _REASONS = {
     "skip-list": "can be made again", "too-large": "too large", "unreadable": "not readable",
     "special": "not a file, link or directory", "pins-only": "only pinned files are captured there",
     "not-captured": "could not be captured first", "too-deep": "too many directories deep",
+    "changed": "changed before the late checkpoint could read it",
     "not-empty": "something in it stays", "in-the-way": "files to be kept are in the way",
     "mount-point": "something is mounted there", "no-directory": "what is there now is no directory",
 }

@@ -8,7 +8,7 @@ import {notice} from './states.js';
 
 const SHOWN = 200;
 const REASONS = {ignored: 'ignored by git', 'ignored-large': 'ignored and large', 'skip-list': 'on the list of what is left out', 'too-large': 'too large', unreadable: 'cannot be read',
-  special: 'not a plain file', 'pins-only': 'only pinned files are restored', 'not-captured': 'not in the checkpoint', 'too-deep': 'too deep', 'not-empty': 'not empty', 'in-the-way': 'something is in the way', 'mount-point': 'something is mounted there', 'no-directory': 'it is no directory now'};
+  special: 'not a plain file', 'pins-only': 'only pinned files are restored', 'not-captured': 'not in the checkpoint', 'too-deep': 'too deep', changed: 'changed before the late checkpoint could read it', 'not-empty': 'not empty', 'in-the-way': 'something is in the way', 'mount-point': 'something is mounted there', 'no-directory': 'it is no directory now'};
 
 /** The parts of a plan that speak of code. */
 export function codePlan(plan) {

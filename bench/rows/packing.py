@@ -1,0 +1,42 @@
+"""A save while the first checkpoint is compressed in the background, against one when that is done."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+
+from bench.measure import Sample, timed
+from bench.ours import Rewind
+from bench.rows.row import Outcome, Row, Skipped, compare
+from bench.workplace import Workplace
+
+_SAVES = 5
+
+
+def _packing(place: Workplace) -> Outcome:
+    """The first save comes right after `init`, as that of an agent does."""
+    rewind = place.rewind(place.copy("packing"))
+    during: list[float] = []
+    without: list[float] = []
+    for _ in range(max(2, place.options.rounds // _SAVES)):
+        rewind.remove()
+        os.sync()
+        rewind.init()
+        for _ in range(_SAVES):
+            took = timed(rewind.save)
+            if _is_packing(rewind):
+                during.append(took)
+        rewind.rest(place.options.settle)
+        without += [timed(rewind.save) for _ in range(_SAVES)]
+    if not during:
+        raise Skipped("the tree is too small to be compressed afterwards")
+    return compare(Sample(tuple(during)), Sample(tuple(without)), f"slowest {max(during):.0f} ms")
+
+
+def _is_packing(rewind: Rewind) -> bool:
+    with closing(sqlite3.connect(rewind.state / "objects.db")) as store:
+        return bool(store.execute("SELECT 1 FROM meta WHERE key='loose'").fetchall())
+
+
+ROWS = [Row("packing", "save while the first checkpoint is packed ÷ save afterwards", 1.5, _packing)]

@@ -1,0 +1,183 @@
+"""Deleting checkpoints, and every object that no other one needs. Which ones go is decided in `retention`.
+
+Others save and restore meanwhile: looking at what is needed takes no lock, and deleting takes it for a moment
+at a time. So each time the lock is had again, what has come since is looked at first.
+"""
+
+from __future__ import annotations
+
+import os
+
+from rewind.checkpoint.retention import (
+    UNKNOWN,
+    backups_in_use,
+    choose,
+    disk_use,
+    mark,
+    never_collected,
+    note_collection,
+    sweep_kept_chats,
+)
+from rewind.checkpoint.upkeep import Piece, give_back_space, let_others
+from rewind.errors import StoreDamaged
+from rewind.files import Lock, fsync_dir
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rewind.checkpoint.record import Record
+    from rewind.checkpoint.state import State
+    from rewind.snapshot.build import Progress
+
+GC_LOCK = "gc.lock"
+_ROWS = 500  # of the scan cache, forgotten at a time
+_AT_ONCE = 100  # objects, deleted before the next look at the clock
+
+
+class Collected:
+    def __init__(self) -> None:
+        self.deleted: list[str] = []
+        self.freed = 0
+
+
+def collect(state: State, keep: int | None, wait: float, progress: Progress | None = None) -> Collected:
+    # Two at once would delete what the other is looking at.
+    with Lock(state.project.path(GC_LOCK), "gc", wait):
+        return _Collection(state, keep, wait, progress).run()
+
+
+class _Collection:
+    def __init__(self, state: State, keep: int | None, wait: float, progress: Progress | None) -> None:
+        self.state = state
+        self.keep = keep
+        self.wait = wait
+        self.progress = progress
+        self.result = Collected()
+        self.live: set[bytes] = set()  # what the checkpoints that stay need
+        self.looked_at: set[str] = set()  # names of checkpoints that have been thought of
+
+    def run(self) -> Collected:
+        state = self.state
+        before = disk_use(state)
+        with Piece(state, self.wait):
+            note_collection(state)
+        self._look()
+        self._delete_records()
+        self._forget()
+        state.objects.begin_upkeep()
+        try:
+            if UNKNOWN not in self.live:
+                self._delete_objects()
+            give_back_space(state, self.wait)
+        finally:
+            state.objects.end_upkeep()
+        state.close()
+        self.result.freed = max(0, before - disk_use(state))
+        return self.result
+
+    # what goes, and what the others need
+
+    def _look(self) -> None:
+        self.state.look_again()
+        self.chosen = choose(self.state, self.keep)
+        records = self._records()
+        gone = {record.name for record in self.chosen}
+        self._mark([record for record in records if record.name not in gone])
+
+    def _records(self) -> list[Record]:
+        timeline = self.state.timeline
+        records = timeline.all()
+        if timeline.damaged:
+            # What an unreadable record refers to is unknown, so nothing may be called unused.
+            raise StoreDamaged(what=f"the metadata of {', '.join(sorted(timeline.damaged))} is unreadable")
+        self.looked_at |= {record.name for record in records}
+        return records
+
+    def _mark(self, records: list[Record]) -> None:
+        def step(what: str, done: int, total: int) -> None:
+            let_others(self.state, self.wait)
+            if self.progress:
+                self.progress(what, done, total)
+
+        mark(self.state, records, self.live, step)
+
+    def _catch_up(self) -> None:
+        """Under the lock: what was made while we did not have it needs its objects, also those that nobody
+        needed a moment ago; and a restore may need a checkpoint that was to go."""
+        if not os.path.isdir(self.state.files.folder):
+            return
+        fresh = set(os.listdir(self.state.files.folder)) - self.looked_at
+        if not fresh:
+            return
+        records = self._records()
+        in_use = backups_in_use(self.state)
+        kept = in_use if self.keep is not None else never_collected(records, in_use)
+        needed = [r for r in records if r.name in fresh] + [r for r in self.chosen if r.name in kept]
+        self.chosen = [r for r in self.chosen if r.name not in kept]
+        mark(self.state, needed, self.live)
+
+    # deleting
+
+    def _delete_records(self) -> None:
+        """Records first: one that exists must never point at nothing."""
+        state = self.state
+        with Piece(state, self.wait):
+            self._catch_up()
+            state.objects.note_deleted(max((record.name for record in self.chosen), default=""))
+        while self.chosen:
+            with Piece(state, self.wait) as piece:
+                self._catch_up()
+                while self.chosen:
+                    self._delete_record(self.chosen.pop(0))
+                    if piece.is_over():
+                        break  # after one at least, or a slow disk would never come to an end
+        with Piece(state, self.wait):
+            deleted = state.objects.last_deleted()  # also by one that was killed in the middle of it
+            state.files.sweep({name for name in state.timeline.known_names() if name > deleted})
+            sweep_kept_chats(state)
+        if os.path.isdir(state.files.folder):
+            fsync_dir(state.files.folder)
+
+    def _delete_record(self, record: Record) -> None:
+        self.state.files.delete(record.name)
+        self.result.deleted.append(record.name)
+
+    def _forget(self) -> None:
+        """Then what would have the next checkpoint count on an object that is about to go. Nothing is
+        deleted before all of it is forgotten."""
+        state = self.state
+        paths = state.cache.dirs_not_in(self.live)
+        for at in range(0, max(1, len(paths)), _ROWS):
+            with Piece(state, self.wait):
+                state.cache.forget(paths[at:at + _ROWS])
+        with Piece(state, self.wait):
+            self._catch_up()
+            rows = state.derived.query("SELECT key, value FROM facts WHERE key LIKE 'chat %'")
+            state.derived.write([("DELETE FROM facts WHERE key=?",
+                                  [(key,) for key, oid in rows if oid not in self.live])])
+
+    def _delete_objects(self) -> None:
+        state = self.state
+        dead = iter([oid for oid in state.objects.ids() if oid not in self.live])
+        more = True
+        while more:
+            let_others(state, self.wait)
+            with Piece(state, self.wait) as piece:
+                self._catch_up()
+                more = self._delete_some(dead, piece)
+            state.objects.write_back()
+
+    def _delete_some(self, dead: Iterator[bytes], piece: Piece) -> bool:
+        """As many as there is time for; False when all are gone."""
+        some = []
+        for oid in dead:
+            if oid not in self.live:
+                some.append(oid)
+            if len(some) == _AT_ONCE:
+                self.state.objects.delete(some)
+                some = []
+                if piece.is_over():
+                    return True
+        self.state.objects.delete(some)
+        return False

@@ -1,0 +1,36 @@
+"""The moment that a snapshot is of, where somebody waits for it only so long and then changes files again."""
+
+from __future__ import annotations
+
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Moment:
+    """Until it is over, nobody changes anything that matters: an agent waits for its hook. What is read
+    after that counts only if it is still as it was listed, and was listed as it had been before."""
+
+    def __init__(self, seconds: float) -> None:
+        self._until = time.monotonic() + seconds
+        self._until_ns: int | None = None  # the same by the clock of the file system
+
+    def is_over(self) -> bool:
+        return time.monotonic() > self._until
+
+    def left(self) -> float:
+        return max(0.0, self._until - time.monotonic())
+
+    def begin(self, now_ns: int) -> None:
+        """`now_ns` is what the clock of the file system says now."""
+        self._until_ns = now_ns + int((self._until - time.monotonic()) * 1e9)
+
+    def has_changed(self, listed: Sequence[int], found: Sequence[int]) -> bool:
+        """Whether a file must have changed since, by its signature when it was listed and when it was read
+        (size, mtime, ctime, inode, mode; nothing when it was gone, or did not stand still)."""
+        if not self.is_over():
+            return False
+        # A walk that takes longer than the moment lists what came after it: ctime is the kernel's own.
+        return listed != found or (self._until_ns is not None and listed[2] > self._until_ns)
