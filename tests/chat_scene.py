@@ -10,8 +10,9 @@ from typing import Any, Optional, Union
 
 from cli.conftest import InProcess
 from rewind.checkpoint.record import Record
+from rewind.checkpoint.rewind.apply import Outcome
 from rewind.checkpoint.which_session import session_at
-from rewind.controller import Controller
+from rewind.controller import AtTurn, Controller
 from rewind.files import process_start
 from transcript.make_transcripts import ClaudeTalk, DroidTalk, Line, event_id, place, resumed
 
@@ -109,6 +110,12 @@ class Scene:
         found = {"event": event, "session": session.session_id, **trigger} if event else None
         return controller.save(event, trigger=found, session=session, kind="auto").record
 
+    def to_turn(self, turn: int, *, both: bool = False, session: Optional[str] = None,
+                **more: Any) -> Outcome:
+        """As the page rewinds: the turn is kept."""
+        target = AtTurn(self.session if session is None else session, turn, after=True)
+        return self.controller().go(target, "both" if both else "conversation", **more)
+
     def records(self) -> list[Record]:
         return self.controller().list_checkpoints(backups=True)
 
@@ -145,10 +152,8 @@ class Scene:
         tops = (self.cli.home / ".claude", self.cli.home / ".factory")
         return {str(p): p.read_bytes() for top in tops for p in top.rglob("*") if p.is_file()}
 
-    def history(self) -> dict[str, Any]:
-        found = json.loads((self.cli.state / "restore-history.json").read_text())
-        assert isinstance(found, dict)
-        return found
+    def log(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (self.cli.state / "operations.jsonl").read_text().splitlines()]
 
 
 def prompts_of(agent: str, path: Path) -> list[str]:

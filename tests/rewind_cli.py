@@ -125,6 +125,29 @@ class Rewind:
         return plan
 
 
+def steps_of(state: Path) -> list[dict[str, Any]]:
+    """The steps that are not undone, oldest first, and a redo that was interrupted."""
+    from rewind.checkpoint.rewind.operations import FILE, Operations
+
+    operations = Operations(str(state / FILE), "main")
+    half_done = operations.interrupted()
+    return [{"checkpoint": op.checkpoint, "in_progress": op is half_done} for op in operations.undoable()]
+
+
+def is_interrupted(state: Path) -> bool:
+    from rewind.checkpoint.rewind.operations import FILE, Operations
+
+    return Operations(str(state / FILE), "main").interrupted() is not None
+
+
+def interrupt(state: Path) -> None:
+    """The last operation as a process that was killed before its end would have left it."""
+    log = state / "operations.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True)
+    assert json.loads(lines[-1])["event"] == "end"
+    log.write_bytes(b"".join(lines[:-1]))
+
+
 def paths_of(items: list[dict[str, Any]]) -> set[bytes]:
     """The `written`, `deleted`, `kept`, … of a JSON answer as real names."""
     import base64

@@ -12,46 +12,122 @@ from __future__ import annotations
 import os
 
 # What saves, goes back and cleans up is loaded by the methods that do so: `list` needs none of it.
+from rewind.checkpoint.rewind.target import (
+    BOTH,
+    CODE,
+    CONVERSATION,
+    AtCheckpoint,
+    AtTurn,
+    BeforeFork,
+    BeforeOperation,
+    BeforePrompts,
+    BeforeUndo,
+    EarlierOnLine,
+)
 from rewind.checkpoint.state import DAMAGE_FILE, State
-from rewind.errors import NothingToRedo, NothingToUndo, NotInitialised, PathNotFound, RewindError
+from rewind.errors import NoParent, NotInitialised, PathNotFound, RewindError, SessionNotFound, TurnRunning
 from rewind.paths import Project, current_dir, find_project, rewind_home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Set
     from contextlib import AbstractContextManager, ExitStack
     from typing import Any, BinaryIO
 
+    from rewind.agents.registry import session_home
     from rewind.checkpoint.collection import Collected
     from rewind.checkpoint.compare_sessions import Compared
     from rewind.checkpoint.damage import Lacks
-    from rewind.checkpoint.fast_forward import Forwarded
     from rewind.checkpoint.file_log import LogEntry
-    from rewind.checkpoint.go_back import Back, BackPlan
-    from rewind.checkpoint.plan import RestorePlan
+    from rewind.checkpoint.init import check_root
+    from rewind.checkpoint.last_prompt import LastPrompt
+    from rewind.checkpoint.missed import Missed
     from rewind.checkpoint.prompt_search import Found
-    from rewind.checkpoint.record import Record
+    from rewind.checkpoint.record import Record, is_name, is_timestamp, timestamp
     from rewind.checkpoint.repair import Repaired
-    from rewind.checkpoint.restore import Restored
+    from rewind.checkpoint.rewind.apply import Outcome
+    from rewind.checkpoint.rewind.code_at import CodeAt
+    from rewind.checkpoint.rewind.lineage import Lineage
+    from rewind.checkpoint.rewind.operations import Operation
+    from rewind.checkpoint.rewind.plan import Plan
+    from rewind.checkpoint.rewind.target import Target
     from rewind.checkpoint.save import Saved
-    from rewind.checkpoint.session_tree import SessionInfo
+    from rewind.checkpoint.session_tree import SessionInfo, as_tree
     from rewind.checkpoint.source import Source
     from rewind.checkpoint.status import Status
-    from rewind.checkpoint.step import Step, Taken
-    from rewind.checkpoint.story import Item, Story
+    from rewind.checkpoint.story import CHECKPOINT, NOW, PROMPT, SESSION, Story
     from rewind.checkpoint.timeline import Brief
-    from rewind.checkpoint.to_turn import TurnPlan
+    from rewind.checkpoint.torn import torn_paths
     from rewind.checkpoint.transfer import Exported
+    from rewind.checkpoint.turn_changes import all_counted
     from rewind.checkpoint.turn_views import TurnPage
     from rewind.checkpoint.validate import Examined
+    from rewind.config.edit import set_value, unset_value
+    from rewind.config.load import CONFIG_FILE, Settings, load_tier, load_usable
+    from rewind.config.settings import BY_KEY, GROUPS, unknown
+    from rewind.config.strictjson import invalid
+    from rewind.snapshot import compare as comparing
     from rewind.snapshot.build import Progress, Snapshot
+    from rewind.snapshot.compare import compare
+    from rewind.snapshot.content import pieces_of
+    from rewind.snapshot.listing import entry_at
     from rewind.snapshot.portable import Imported
-    from rewind.snapshot.tree import Entry, Tree
+    from rewind.snapshot.reasons import Reasons
+    from rewind.snapshot.textdiff import hunks, is_binary
+    from rewind.snapshot.tree import DIR, LINK, UNCOVERED, Entry, Tree
     from rewind.store.blobs import Blobs
     from rewind.transcript.find import SessionFile
-    from rewind.transcript.index import SessionIndex
+    from rewind.transcript.index import SessionIndex, read_index
+    from rewind.transcript.names import is_session_id
+    from rewind.transcript.turn_blocks import TurnText
     from rewind.transcript.turn_index import TurnIndex
     from rewind.transcript.turn_pages import Match
+
+
+__all__ = [
+    "BOTH", "BY_KEY", "CHECKPOINT", "CODE", "CONFIG_FILE", "CONVERSATION", "DIR", "GROUPS", "LINK", "NOW",
+    "PROMPT", "SESSION", "UNCOVERED", "AtCheckpoint", "AtTurn", "BeforeFork", "BeforeOperation",
+    "BeforePrompts", "BeforeUndo", "Controller", "Difference", "EarlierOnLine", "Reasons", "Side",
+    "all_counted", "as_tree", "check_root", "compare", "comparing", "entry_at", "hunks", "invalid",
+    "is_binary", "is_name", "is_session_id", "is_timestamp", "load_tier", "load_usable", "pieces_of",
+    "read_index", "session_home", "set_value", "timestamp", "torn_paths", "unknown", "unset_value",
+]
+
+# What interfaces may use of the rooms below besides a project: functions without side effects, settings, and
+# words for kinds. Each is loaded when it is asked for.
+_PASSES = {
+    "rewind.agents.registry": ("session_home",),
+    "rewind.checkpoint.init": ("check_root",),
+    "rewind.checkpoint.record": ("is_name", "is_timestamp", "timestamp"),
+    "rewind.checkpoint.session_tree": ("as_tree",),
+    "rewind.checkpoint.story": ("CHECKPOINT", "NOW", "PROMPT", "SESSION"),
+    "rewind.checkpoint.torn": ("torn_paths",),
+    "rewind.checkpoint.turn_changes": ("all_counted",),
+    "rewind.config.edit": ("set_value", "unset_value"),
+    "rewind.config.load": ("CONFIG_FILE", "load_tier", "load_usable"),
+    "rewind.config.settings": ("BY_KEY", "GROUPS", "unknown"),
+    "rewind.config.strictjson": ("invalid",),
+    "rewind.snapshot.compare": ("compare",),
+    "rewind.snapshot.content": ("pieces_of",),
+    "rewind.snapshot.listing": ("entry_at",),
+    "rewind.snapshot.reasons": ("Reasons",),
+    "rewind.snapshot.textdiff": ("hunks", "is_binary"),
+    "rewind.snapshot.tree": ("DIR", "LINK", "UNCOVERED"),
+    "rewind.transcript.index": ("read_index",),
+    "rewind.transcript.names": ("is_session_id",),
+}
+_MODULES = {"comparing": "rewind.snapshot.compare"}
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    if name in _MODULES:
+        return import_module(_MODULES[name])
+    for module, names in _PASSES.items():
+        if name in names:
+            return getattr(import_module(module), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class Side:
@@ -141,11 +217,6 @@ class Controller:
     def project(self) -> Project:
         return self.state.project
 
-    def _refuse_while_running(self, force: bool) -> None:
-        from rewind.checkpoint.running import refuse_while_running
-
-        refuse_while_running(self.state, force)
-
     # checkpoints
 
     def save(self, description: str = "", *, kind: str = "manual", if_changed: bool = False,
@@ -165,6 +236,68 @@ class Controller:
             records = [r for r in records if (r.session or "").startswith(session)]
         return records
 
+    def names(self, known: Set[str] = frozenset()) -> set[str]:
+        """The names of checkpoints that are not `known`. One without a record is being made just now: it
+        comes with one of the next looks."""
+        from rewind.checkpoint.record import is_name
+
+        files = self.state.files
+        try:
+            names = os.listdir(files.folder)
+        except FileNotFoundError:
+            return set()
+        return {name for name in names if name not in known and is_name(name) and files.stamp(name)}
+
+    def latest_sessions(self, since: float = 0.0) -> Iterator[SessionFile]:
+        """Transcripts that were written since then; the others are not even opened."""
+        from rewind.transcript.find import latest_sessions
+
+        return latest_sessions(self.project.root, home=self.project.home, since=since)
+
+    def turns_of(self, session: SessionFile) -> TurnIndex:
+        from rewind.transcript.turn_index import open_turns
+
+        return open_turns(session.path, session.profile, self.state.derived)
+
+    def is_fork(self, session: SessionFile, index: TurnIndex) -> bool:
+        from rewind.checkpoint.branches import Branches
+
+        return bool(index.parent_session or Branches(self.state).find(session.session_id))
+
+    def missed(self) -> Missed:
+        """What hooks should have made and did not, or have not made yet."""
+        from rewind.checkpoint.missed import Missed
+
+        return Missed(self.project)
+
+    def damaged(self) -> dict[str, RewindError]:
+        """The checkpoints whose records could not be read when they were last listed."""
+        return self.state.timeline.damaged
+
+    def row_changes(self, records: list[Record], patience: float) -> dict[str, dict[str, Any]]:
+        """What changed with each checkpoint since its parent, as far as that is found out in time."""
+        from rewind.checkpoint.row_changes import row_changes
+
+        return row_changes(self.state, records, patience)
+
+    def changes_with(self, record: Record) -> dict[str, Any] | None:
+        """The same for one of them; None where it has no parent any more."""
+        from rewind.checkpoint.turn_changes import all_counted, changes_between
+
+        parent = self.lineage().parent(record.name)
+        found = changes_between(self.state, parent, record) if parent else None
+        return found and {**found, "counted": all_counted(len(found["files"]))}
+
+    def last_prompt(self, record: Record) -> LastPrompt | None:
+        """The prompt that a checkpoint was made after."""
+        from rewind.checkpoint.last_prompt import LastPrompts
+
+        return LastPrompts(self.state).before(record) if record.data.get("hasTranscript") else None
+
+    def extent(self) -> tuple[int, str | None]:
+        """How many checkpoints there are, and the last name; costs no more than a look at the directory."""
+        return self.state.files.extent()
+
     def list_briefs(self, *, backups: bool = False, session: str | None = None) -> list[Brief]:
         """The same, with no more of each than a list shows, which is much faster where there are many."""
         self.state.look_again()
@@ -183,51 +316,159 @@ class Controller:
 
     # going back
 
-    def plan_restore(self, name: str, *, paths: list[bytes] | None = None) -> RestorePlan:
-        from rewind.checkpoint import restore as going_back
+    def plan(self, target: Target, what: str = "both", *, in_place: bool = False, skip_missing: bool = False,
+             name: str = "", force: bool = False) -> Plan:
+        """What going to a target would do; nothing is written. `what` is "code", "conversation" or "both",
+        `name` that of the fork; `force` plans a redo although it would replace unsaved edits."""
+        from rewind.checkpoint.rewind.plan import make_plan
+        from rewind.checkpoint.rewind.target import Request
 
-        return going_back.plan_only(self.state, self.find(name), paths)
+        self.state.look_again()
+        return make_plan(self.state, Request(target, what, in_place=in_place, skip_missing=skip_missing,
+                                             name=name), force=force)
 
-    def restore(self, name: str = "", *, mode: str = "both", paths: list[bytes] | None = None,
-                plan: RestorePlan | None = None, in_place: bool = False, force: bool = False,
-                skip_backup: bool = False, skip_missing: bool = False,
-                progress: Progress | None = None) -> Restored:
-        """Bring back the code, the conversation or both. With a `plan` that was shown, refuses when files
-        changed since; of a checkpoint that is not whole, `skip_missing` restores the rest. Some paths alone
-        have no conversation; nor have checkpoints made without an agent."""
-        self._refuse_while_running(force or mode == "chat")
-        with self.state.locked("restore"):
-            record = self.find(name or (plan.checkpoint if plan else ""))
-            if paths or mode == "code":
-                from rewind.checkpoint.restore import restore  # without all that conversations need
+    def apply(self, plan: Plan, *, force: bool = False, progress: Progress | None = None) -> Outcome:
+        """Do what a plan says; refuses when it would be another one now, unless forced."""
+        from rewind.checkpoint.rewind.apply import apply
 
-                return restore(self.state, record, paths=paths, expected=plan, force=force,
-                               skip_backup=skip_backup, progress=progress, position=record.sequence,
-                               skip_missing=skip_missing)
-            from rewind.checkpoint.go_back import restore_checkpoint
+        return apply(self.state, plan.request, shown=plan, force=force, progress=progress)
 
-            return restore_checkpoint(self.state, record, mode=mode, expected=plan, in_place=in_place,
-                                      force=force, skip_backup=skip_backup, progress=progress,
-                                      skip_missing=skip_missing)
+    def go(self, target: Target, what: str = "both", *, in_place: bool = False, skip_missing: bool = False,
+           name: str = "", digest: str = "", force: bool = False,
+           progress: Progress | None = None) -> Outcome:
+        """Go to a target at once. With the `digest` of a plan that was shown elsewhere, refuses as `apply`
+        does."""
+        from rewind.checkpoint.rewind.apply import apply
+        from rewind.checkpoint.rewind.target import Request
 
-    def plan_back(self, n: int, *, both: bool = False, in_place: bool = False,
-                  session: str | None = None) -> BackPlan:
-        """What `rewind_back` would do; nothing is written."""
-        from rewind.checkpoint.go_back import plan_back
+        request = Request(target, what, in_place=in_place, skip_missing=skip_missing, name=name)
+        return apply(self.state, request, digest=digest, force=force, progress=progress)
 
-        return plan_back(self.state, n, both=both, in_place=in_place, session=session)
+    def restore(self, name: str, *, mode: str = "both", paths: list[bytes] | None = None,
+                in_place: bool = False, force: bool = False, skip_missing: bool = False,
+                progress: Progress | None = None) -> Outcome:
+        """Bring back a checkpoint: the code, the conversation or both. Of one that is damaged,
+        `skip_missing` restores the rest."""
+        return self.go(AtCheckpoint(name, paths), mode, in_place=in_place, skip_missing=skip_missing,
+                       force=force, progress=progress)
 
     def rewind_back(self, n: int = 1, *, both: bool = False, in_place: bool = False,
                     session: str | None = None, force: bool = False,
-                    progress: Progress | None = None) -> Back:
+                    progress: Progress | None = None) -> Outcome:
         """Take back the last `n` prompts: the conversation as a fork (or in its own file), and with
         `both` the code as it was before the first of them."""
-        from rewind.checkpoint.go_back import plan_back, rewind_back
+        return self.go(BeforePrompts(n, session), "both" if both else "conversation", in_place=in_place,
+                       force=force, progress=progress)
 
-        self._refuse_while_running(force or not both)  # a fork alone disturbs nobody
-        with self.state.locked("back"):
-            plan = plan_back(self.state, n, both=both, in_place=in_place, session=session, plan_code=False)
-            return rewind_back(self.state, plan, force=force, progress=progress)
+    def undo(self, *, force: bool = False, progress: Progress | None = None) -> Outcome:
+        """Restore the nearest ancestor of where the project stands that differs from the code as it is."""
+        return self.go(EarlierOnLine(), "code", force=force, progress=progress)
+
+    def undo_restore(self, op: str = "", *, force: bool = False, progress: Progress | None = None) -> Outcome:
+        """Undo the newest operation that is not undone, or the one that is named and all later ones."""
+        return self.go(BeforeOperation(op), force=force, progress=progress)
+
+    def redo(self, *, force: bool = False, progress: Progress | None = None) -> Outcome:
+        """Bring back what the newest `undo` or `undo_restore` replaced."""
+        return self.go(BeforeUndo(), force=force, progress=progress)
+
+    def operations(self) -> list[Operation]:
+        """The log of what changed files or conversations, oldest first."""
+        return self.state.operations().mine()
+
+    def operation(self, text: str) -> Operation:
+        """One of them, by its id or the beginning of it."""
+        return self.state.operations().find(text)
+
+    def describe(self, op: Operation) -> str:
+        """What an operation did, in words."""
+        from rewind.checkpoint.rewind.words import describe
+
+        return describe(op, {one.id: one for one in self.state.operations().all})
+
+    def to_undo(self) -> Operation | None:
+        """What `undo_restore` would take back."""
+        from rewind.checkpoint.rewind.resolve import undo_target
+
+        return undo_target(self.state, self.state.operations())
+
+    def to_redo(self) -> Operation | None:
+        """What `redo` would take back."""
+        from rewind.checkpoint.rewind.resolve import redo_target
+
+        return redo_target(self.state, self.state.operations())
+
+    def here(self) -> Record | None:
+        """The checkpoint that the project stands on."""
+        from rewind.checkpoint.rewind.lineage import here
+
+        self.state.look_again()
+        return here(self.state)
+
+    def lineage(self) -> Lineage:
+        """What each checkpoint came from."""
+        from rewind.checkpoint.rewind.lineage import lineage
+
+        self.state.look_again()
+        return lineage(self.state)
+
+    def interrupted(self) -> Operation | None:
+        """The operation that a killed process left half done, if there is one."""
+        return self.state.interrupted()
+
+    def is_turn_running(self) -> bool:
+        """Whether an agent is in the middle of a turn here."""
+        from rewind.checkpoint.running import refuse_while_running
+
+        try:
+            refuse_while_running(self.state, False)
+        except TurnRunning:
+            return True
+        return False
+
+    def is_busy(self, session_id: str) -> bool:
+        """Whether a turn is running in this session."""
+        from rewind.checkpoint.session_tree import Life
+
+        return Life(self.state).of(self.session_file(session_id))[1]
+
+    def left_processes(self, plan: Plan) -> bool:
+        """Whether turns that a plan drops ran something that may still be running."""
+        from rewind.transcript.turn_pages import left_processes
+
+        return bool(plan.index and plan.cut and left_processes(plan.index, plan.cut.offset))
+
+    def newest(self) -> Record | None:
+        """The checkpoint that was made last."""
+        self.state.look_again()
+        return self.state.timeline.newest()
+
+    def settings(self) -> Settings:
+        return self.state.settings
+
+    def setting(self, key: str) -> Any:
+        """The effective value of a setting."""
+        return self.state.settings.get(key)
+
+    def interrupted_text(self) -> str:
+        """What was interrupted, and the ways out; empty where nothing was."""
+        from rewind.checkpoint.rewind.words import interrupted_text
+
+        op = self.interrupted()
+        return interrupted_text(op) if op else ""
+
+    def parent_session(self, session_id: str) -> str:
+        """The session that a fork came from."""
+        info = self.session(session_id)
+        if not info.parent:
+            raise NoParent(session=info.session_id)
+        return info.parent
+
+    def code_before(self, session_id: str, offset: int) -> CodeAt | None:
+        """The checkpoint with the code as it was when the prompt at this place was given."""
+        from rewind.checkpoint.rewind.code_at import code_before
+
+        return code_before(self.state, self.session_file(session_id), offset)
 
     def write_to(self, name: str, target: str, *, paths: list[bytes] | None = None,
                  left_out: list[bytes] | None = None, progress: Progress | None = None) -> list[bytes]:
@@ -244,103 +485,11 @@ class Controller:
 
         return plan_elsewhere(self.state, self.find(name), target, paths, left_out)
 
-    def foretell_chat(self, name: str, *, needed: bool, in_place: bool) -> list[str]:
-        """What restoring a checkpoint would do about the conversation."""
-        from rewind.checkpoint.go_back import foretell_chat
+    def turn_span(self, session_id: str, turn: int, offset: int) -> tuple[str | None, str | None]:
+        """The checkpoints before a turn and after it; None for the second: the project as it is now."""
+        from rewind.checkpoint.rewind.code_at import turn_span
 
-        return foretell_chat(self.state, self.find(name), needed=needed, in_place=in_place)
-
-    def plan_undo(self) -> RestorePlan:
-        record = self._undo_target()
-        return self.plan_restore(record.name)
-
-    def undo(self, *, force: bool = False, progress: Progress | None = None) -> Restored:
-        """Restore the newest earlier checkpoint that differs from the code as it is now."""
-        from rewind.checkpoint import restore as going_back
-
-        self._refuse_while_running(force)
-        with self.state.locked("undo"):
-            record = self._undo_target()
-            return going_back.restore(self.state, record, action="undo", force=force,
-                                      progress=progress, position=record.sequence)
-
-    def _undo_target(self) -> Record:
-        from rewind.checkpoint import restore as going_back
-
-        position = self.state.history().position
-        # An imported one was never a state of this project: only `restore` leads there.
-        earlier = [r for r in self.state.timeline.shown() if not r.data.get("imported")
-                   and (position is None or r.sequence <= position)]
-        record = going_back.first_that_differs(self.state, earlier, position)
-        if record is None:
-            raise NothingToUndo()
-        return record
-
-    def plan_redo(self) -> RestorePlan | None:
-        """None when only the conversation would move."""
-        from rewind.checkpoint import restore as going_back
-
-        target = self._redo_target()
-        if not target["checkpoint"]:
-            return None
-        return going_back.plan_only(self.state, self.find(target["checkpoint"]), going_back.paths_of(target),
-                                    going_back.left_by(self.state, target))
-
-    def redo(self, *, force: bool = False, progress: Progress | None = None) -> Restored:
-        """Go forward again to the state that the last step back had left."""
-        from rewind.checkpoint.go_back import redo
-
-        self._refuse_while_running(force)
-        with self.state.locked("redo"):
-            return redo(self.state, self._redo_target(), force=force, progress=progress)
-
-    def _redo_target(self) -> dict[str, Any]:
-        redo = self.state.history().redo
-        if not redo:
-            raise NothingToRedo()
-        return redo[-1]
-
-    def foretell(self, *, forward: bool) -> list[str]:
-        """What `redo`, or `undo-restore`, would do about the conversation."""
-        from rewind.checkpoint.take_back import foretold
-
-        history = self.state.history()
-        step = (history.redo[-1].get("chat") or {}) if forward else history.entries[-1]
-        return foretold(self.state, step, forward=forward)
-
-    def plan_undo_restore(self) -> RestorePlan | None:
-        """None when only the conversation would move."""
-        from rewind.checkpoint import restore as going_back
-
-        if not going_back.has_code(self.state):
-            return None
-        record, paths = going_back.last_backup(self.state)
-        return going_back.plan_only(self.state, record, paths, going_back.last_step(self.state))
-
-    def undo_restore(self, *, force: bool = False, progress: Progress | None = None) -> Restored:
-        """Take back the last restore, undo, redo or step back: code and conversation."""
-        from rewind.checkpoint.go_back import undo_restore
-
-        self._refuse_while_running(force)
-        with self.state.locked("undo-restore"):
-            return undo_restore(self.state, force=force, progress=progress)
-
-    def plan_step(self, item: Item, intent: str) -> Step:
-        """What going back to an item of the story would do; nothing is written. The intent is "both", "code"
-        or "chat". A prompt stands for the moment before it was given, a checkpoint for itself."""
-        from rewind.checkpoint.step import plan_step
-
-        return plan_step(self.state, item, intent)
-
-    def take_step(self, step: Step, *, force: bool = False, progress: Progress | None = None) -> Taken:
-        """Do what `plan_step` said; refuses when files, or the conversation, changed since."""
-        from rewind.checkpoint.step import take_step
-
-        return take_step(self.state, step, force=force, progress=progress)
-
-    def interrupted(self) -> dict[str, Any] | None:
-        """The restore that a killed process left half done, if there is one."""
-        return self.state.interrupted()
+        return turn_span(self.state, self.session_file(session_id), turn, offset)
 
     # conversations
 
@@ -371,9 +520,18 @@ class Controller:
         found = choose_session(self.state, text).session
         return read_index(found.path, found.profile)
 
+    def session_files(self) -> Iterator[tuple[SessionFile, tuple[bool, bool]]]:
+        """The project's transcripts, each with whether it is open and whether a turn is running in it."""
+        from rewind.checkpoint.session_tree import Life
+        from rewind.transcript.find import project_sessions
+
+        life = Life(self.state)
+        for file in project_sessions(self.project.root, home=self.project.home):
+            yield file, life.of(file)
+
     def session_file(self, session_id: str) -> SessionFile:
         """The transcript of a session of this project, by its full id."""
-        from rewind.transcript.find import SessionNotFound, session_with_id
+        from rewind.transcript.find import session_with_id
 
         found = session_with_id(self.project.root, session_id, home=self.project.home)
         if found is None:
@@ -381,10 +539,7 @@ class Controller:
         return found
 
     def turn_index(self, session_id: str) -> TurnIndex:
-        from rewind.transcript.turn_index import open_turns
-
-        file = self.session_file(session_id)
-        return open_turns(file.path, file.profile, self.state.derived)
+        return self.turns_of(self.session_file(session_id))
 
     def turns(self, session_id: str, start: int, count: int, *, whole: bool = False) -> TurnPage:
         """Turns with what was said in them, from number `start` on; a negative one counts from the end."""
@@ -393,6 +548,14 @@ class Controller:
 
         return read_page(self.state, self.session_file(session_id), start, count,
                          for_one_turn() if whole else None)
+
+    def said(self, session_id: str, turn: int, longest: int) -> TurnText | None:
+        """What was said in one turn, cut to so many characters a block."""
+        from rewind.transcript.turn_blocks import Limits
+        from rewind.transcript.turn_pages import read_turns
+
+        found = read_turns(self.turn_index(session_id), turn, turn, Limits(longest, 4 * longest, 0))
+        return found[0] if found else None
 
     def search(self, session_id: str, text: str) -> tuple[list[Match], bool]:
         """Where a text occurs in a session, and whether there is more than what is returned."""
@@ -406,33 +569,6 @@ class Controller:
         by_id = {info.session_id: info for info in self.sessions()}
         one, other = (by_id.get(text) or self.session(text) for text in (a, b))
         return one, other, compare_sessions(self.state, one, other)
-
-    def plan_to_turn(self, session_id: str, turn: int, *, both: bool = False) -> TurnPlan:
-        """What `rewind_to_turn` would do; nothing is written."""
-        from rewind.checkpoint.to_turn import plan_to_turn
-
-        return plan_to_turn(self.state, self.session_file(session_id), turn, both=both)
-
-    def rewind_to_turn(self, session_id: str, turn: int, *, both: bool = False, name: str = "",
-                       stamp: str = "", progress: Progress | None = None) -> Back:
-        """A branch that keeps the turns up to this one, and with `both` the code as it was before the next.
-        With the `stamp` of a plan, refuses when the plan would be another one now."""
-        from rewind.checkpoint.to_turn import rewind_to_turn
-
-        file = self.session_file(session_id)
-        self._refuse_while_running(not both)
-        with self.state.locked("back"):
-            return rewind_to_turn(self.state, file, turn, both=both, name=name, stamp=stamp,
-                                  progress=progress)
-
-    def fast_forward(self, session_id: str, *, code: bool = False) -> Forwarded:
-        """From a branch to the session that it came from; with `code` the code, too."""
-        from rewind.checkpoint.fast_forward import fast_forward
-
-        info = self.session(session_id)
-        self._refuse_while_running(not code)
-        with self.state.locked("restore"):
-            return fast_forward(self.state, info, code=code)
 
     def mark_turn(self, session_id: str, turn: int, name: str) -> Record:
         """Give the checkpoint of a turn a name; the last turn's is made now."""

@@ -98,14 +98,35 @@ class NothingToRedo(RewindError):
     """There is nothing to redo."""
 
     exit_code = NOT_FOUND
-    hint = "`rewind redo` goes forward again after `back`, `undo`, `restore` or `undo-restore`."
+    hint = "`rewind redo` takes back an `undo` or an `undo-restore`. To undo a restore: rewind undo-restore"
 
 
 class NoRestoreToUndo(RewindError):
-    """There is no restore to take back."""
+    """There is no restore to undo."""
 
     exit_code = NOT_FOUND
     hint = "`rewind undo` goes back to the checkpoint before."
+
+
+class OperationNotFound(RewindError):
+    """No operation matches {name}"""
+
+    exit_code = NOT_FOUND
+    hint = "Run `rewind ops` to see the operations."
+
+
+class NotAStep(RewindError):
+    """Operation {name} cannot be undone: {reason}"""
+
+    exit_code = NOT_FOUND
+    hint = "Run `rewind ops` to see which operations can be undone."
+
+
+class UnsavedEdits(RewindError):
+    """Files changed since {checkpoint}, so redo would replace them; nothing was touched: {paths}"""
+
+    exit_code = CHANGED
+    hint = "Save them first with `rewind save`, or repeat with `--force`: they go into a backup."
 
 
 class ChangedSincePlan(RewindError):
@@ -179,3 +200,82 @@ class StateUnwritable(RewindError):
 
     exit_code = FAILED
     hint = "Nothing was changed. Check the space and the permissions of {path}"
+
+
+class NotAFork(RewindError):
+    """Refusing to move {path}: it is outside the agent's session directory."""
+
+    hint = "Move or delete it yourself."
+
+
+class PlaceTaken(RewindError):
+    """Another session took the place of the deleted one, which stays in the trash: {session}"""
+
+    hint = "Move that session away first: {path}"
+
+
+class ChatNotRestored(RewindError):
+    """The code is back, but the conversation is not: {reason}"""
+
+    exit_code = PARTIAL
+    hint = "Fix what the message names and try again, or undo the change to the code: rewind undo-restore"
+
+
+class RewindInterrupted(RewindError):
+    """The last rewind was interrupted. Finish it or undo it first."""
+
+    hint = "To finish it: {finish}. To undo it: rewind undo-restore"
+
+
+class NothingBeforePrompt(RewindError):
+    """No checkpoint was made before this prompt, so there is no code to bring back."""
+
+    exit_code = NOT_FOUND
+    hint = "Choose the conversation alone, or a later prompt."
+
+
+class PromptGone(RewindError):
+    """This prompt is no longer part of the conversation."""
+
+    exit_code = NOT_FOUND
+    hint = "Look at the timeline again."
+
+
+class TurnNotFound(RewindError):
+    """This session has {total} turns, so there is no turn {turn}."""
+
+    exit_code = NOT_FOUND
+    hint = "Choose one of its turns."
+
+
+class CompactedAway(RewindError):
+    """{agent} cannot continue from a turn before a compaction."""
+
+    hint = "Choose a turn after the compaction."
+
+
+class NoParent(RewindError):
+    """This session is not a fork, so there is nothing to go forward to: {session}"""
+
+    hint = "Choose a fork."
+
+
+class TurnRunning(RewindError):
+    """{agent} is in the middle of a turn here, so nothing was touched."""
+
+    exit_code = CHANGED
+    hint = "Wait until it is done or stop it, or repeat with --force."
+
+
+class PathNeverSeen(RewindError):
+    """No checkpoint holds {path}"""
+
+    exit_code = NOT_FOUND
+    hint = "Run `rewind show last --files` to see what the newest one holds."
+
+
+class SessionNotFound(RewindError):
+    """No session of this project matches {name}"""
+
+    exit_code = NOT_FOUND
+    hint = "Run `rewind sessions list` to see them."

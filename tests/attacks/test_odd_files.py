@@ -113,7 +113,7 @@ def test_nothing_waits_for_a_fifo_a_device_or_a_socket(rewind: Rewind) -> None:
 def test_fifos_in_the_state_and_in_the_home_hold_nobody_up(rewind: Rewind) -> None:
     rewind.init()
     for path in (rewind.state / "session.json", rewind.state / "pins.json", rewind.state / "branches.json",
-                 rewind.state / "damage.json", rewind.state / "restore-history.json",
+                 rewind.state / "damage.json", rewind.state / "operations.jsonl",
                  rewind.state / "checkpoints" / rewind.names()[0] / "metadata.json",
                  rewind.home / ".rewind" / "config.json"):
         saved = path.read_bytes() if path.exists() else None

@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 from shop import CART, Agent, Server, interrupt_restore, open_shop
 
 from chat_scene import client_is_running
-from rewind.controller import Controller
+from rewind.controller import AtTurn, Controller
 from rewind_cli import CHECKOUT, clean_env
 from transcript.make_transcripts import event_id, session_folder
 
@@ -55,10 +55,10 @@ def furnish(home: Path, project: Path) -> str:
     """Sessions and branches as a few days of work leave them; returns the branch to show."""
     open_shop(home, project)
     controller = Controller(str(project))
-    made = controller.rewind_to_turn(CART, 3, both=False, name="A list will do")
+    made = controller.go(AtTurn(CART, 3, after=True), "conversation", name="A list will do")
     assert made.chat and made.chat.fork
     branch = str(made.chat.fork["session_id"])
-    controller.rewind_to_turn(CART, 2, both=False, name="Tests first")
+    controller.go(AtTurn(CART, 2, after=True), "conversation", name="Tests first")
     controller.close()
     other = Agent(home, project, branch, ago=900)
     other.turn("Keep the list and add a total",
@@ -124,7 +124,7 @@ def furnish_oddly(home: Path, project: Path) -> str:
     (project / ".agent" / "rewind" / "config.json").write_text(SETTINGS)
     controller = Controller(str(project))
     for turn, name in ((2, "Tests first"), (3, "A list will do"), (4, "Another database"), (5, "Old try")):
-        made = controller.rewind_to_turn(CART, turn, both=False, name=name)
+        made = controller.go(AtTurn(CART, turn, after=True), "conversation", name=name)
     controller.close()
     assert made.chat and made.chat.fork
     old = session_folder(home, "claude", project) / f"{made.chat.fork['session_id']}.jsonl"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from rewind.checkpoint.which_session import session_at
 from rewind.controller import Controller
 from rewind.transcript.chain import Tail
 from rewind.transcript.lines import open_transcript
-from rewind_cli import PROGRAM, clean_env
+from rewind_cli import PROGRAM, clean_env, is_interrupted
 from transcript.make_transcripts import event_id, place, session_folder
 
 CART = event_id(0xCA27)
@@ -189,9 +188,7 @@ def interrupt_restore(project: Path, home: Path) -> str:
 
 
 def _is_half_done(project: Path) -> bool:
-    history = project / ".agent" / "rewind" / "restore-history.json"
-    steps = json.loads(history.read_text())["entries"] if history.exists() else []
-    return bool(steps) and bool(steps[-1]["in_progress"])
+    return is_interrupted(project / ".agent" / "rewind")
 
 
 def wait_for(what: Any, seconds: float = 15) -> None:

@@ -11,7 +11,7 @@ from page_of import Rewind
 from playwright.sync_api import expect
 from shop import CART, Agent, forks_in, wait_for
 
-from rewind.controller import Controller
+from rewind.controller import AtTurn, Controller
 from transcript.make_transcripts import event_id
 
 ROOT = "Build the cart of the shop"
@@ -21,8 +21,8 @@ ROOT = "Build the cart of the shop"
 def agent(agent: Agent, project: Path) -> Agent:
     """Two branches of the session, and another session beside it."""
     controller = Controller(str(project))
-    controller.rewind_to_turn(CART, 2, both=False, name="From the tests")
-    controller.rewind_to_turn(CART, 4, both=False, name="Without the database")
+    controller.go(AtTurn(CART, 2, after=True), "conversation", name="From the tests")
+    controller.go(AtTurn(CART, 4, after=True), "conversation", name="Without the database")
     controller.close()
     Agent(agent.home, project, event_id(0xB2), "Another talk", ago=86400).turn("What is this?", hooks=False)
     return agent

@@ -41,7 +41,10 @@ def test_chosen_files_are_restored_and_the_restore_is_undone(page: Rewind, proje
     assert (project / "cart.py").read_text() == FIRST_CART
     assert (project / "checkout.py").exists() and not (project / "cart.css").exists()
     page.toast.get_by_role("button", name="Undo").click()
-    expect(page.toast).to_contain_text("The restore was undone")
+    expect(page.dialog).to_contain_text("1 file is written")
+    assert (project / "cart.py").read_text() == FIRST_CART, "a plan touches nothing"
+    page.dialog.get_by_role("button", name="Undo", exact=True).click()
+    expect(page.toast).to_contain_text("1 file written")
     assert (project / "cart.py").read_text() == "import sqlite3\n"
 
 

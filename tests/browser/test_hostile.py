@@ -9,7 +9,7 @@ from page_of import Rewind
 from playwright.sync_api import expect
 from shop import HTML, NASTY_NAME, Agent
 
-from rewind.controller import Controller
+from rewind.controller import AtTurn, Controller
 
 SESSION = "00bad000-1111-4222-8333-444444444444"
 
@@ -25,7 +25,7 @@ def agent(agent: Agent, home: Path, project: Path) -> Agent:
                  run=(f"echo {html('command')}", html("result")))
     hostile.turn("And again", {NASTY_NAME: html("changed") + "\n"})
     controller = Controller(str(project))
-    controller.rewind_to_turn(SESSION, 1, both=False, name=html("branch"))
+    controller.go(AtTurn(SESSION, 1, after=True), "conversation", name=html("branch"))
     controller.close()
     return agent
 

@@ -14,7 +14,7 @@ from page_of import Rewind
 from playwright.sync_api import expect
 from shop import CART, Agent
 
-from rewind.controller import Controller
+from rewind.controller import AtTurn, Controller
 from rewind_cli import CHECKOUT
 
 AXE_VERSION = "4.10.3"
@@ -52,7 +52,7 @@ def axe() -> str:
 @pytest.fixture
 def agent(agent: Agent, project: Path) -> Agent:
     controller = Controller(str(project))
-    controller.rewind_to_turn(CART, 3, both=False, name="Without the database")
+    controller.go(AtTurn(CART, 3, after=True), "conversation", name="Without the database")
     controller.close()
     return agent
 

@@ -11,7 +11,7 @@ from paint import picture, png
 from playwright.sync_api import expect
 from shop import CART, Agent, interrupt_restore
 
-from rewind.controller import Controller
+from rewind.controller import AtTurn, Controller
 
 FIRST_CART = "class Cart:\n    items = []\n"
 
@@ -23,7 +23,7 @@ class TestTooManyBranches:
         config.write_text(json.dumps({"branches": {"max": 3}}))
         controller = Controller(str(project))
         for number in range(1, 5):
-            controller.rewind_to_turn(CART, number, both=False, name=f"Try {number}")
+            controller.go(AtTurn(CART, number, after=True), "conversation", name=f"Try {number}")
         controller.close()
         return agent
 
@@ -106,7 +106,9 @@ class TestInterruptedRestore:
             self, page: Rewind, project: Path, home: Path) -> None:
         self.banner(page, project, home)
         page.page.get_by_role("button", name="Undo it").click()
-        expect(page.toast).to_contain_text("The interrupted restore was undone.")
+        page.dialog.get_by_role("button", name="Undo", exact=True).click()
+        expect(page.toast).to_be_visible()
+        expect(page.toast.get_by_role("button", name="Redo")).to_have_count(0)
         expect(page.page.locator(".interrupted")).to_have_count(0)
         assert {p.read_text() for p in project.glob("page*.txt")} == {"now\n"}
 
@@ -122,15 +124,20 @@ class TestInterruptedRestore:
 
 def test_a_restore_is_undone_and_done_again(page: Rewind, project: Path) -> None:
     page.page.get_by_role("link", name="Checkpoints").click()
-    page.page.get_by_role("button", name="Redo").click()
-    expect(page.toast).to_contain_text("nothing to redo")
+    undo, redo = (page.page.locator(f"[data-step={step}]") for step in ("canUndo", "canRedo"))
+    expect(undo).to_be_disabled()
+    expect(redo).to_be_disabled()
     page.page.locator(".point", has_text="After: Style the cart").click()
     page.page.get_by_role("button", name="Restore…").click()
     page.dialog.get_by_role("button", name="Restore", exact=True).click()
     expect(page.toast).to_contain_text("written")
-    page.page.get_by_role("button", name="Undo restore").click()
-    expect(page.toast).to_contain_text("The last restore was undone.")
+    undo.click()
+    expect(page.dialog).to_contain_text("Rewind restored")
+    assert (project / "cart.py").read_text() == FIRST_CART, "a plan touches nothing"
+    page.dialog.get_by_role("button", name="Undo", exact=True).click()
+    expect(redo).to_be_enabled()
     assert (project / "cart.py").read_text() == "import sqlite3\n"
-    page.page.get_by_role("button", name="Redo").click()
-    expect(page.toast).to_contain_text("The restore was done again.")
+    redo.click()
+    page.dialog.get_by_role("button", name="Redo", exact=True).click()
+    expect(redo).to_be_disabled()
     assert (project / "cart.py").read_text() == FIRST_CART and not (project / "checkout.py").exists()

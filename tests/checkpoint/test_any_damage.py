@@ -61,6 +61,7 @@ class Small:
         talk.save("Stop")
         talk.do("second", a="two\n", b="new\n")
         talk.save("Stop")
+        talk.write(b="unsaved\n")
         rewind.ok("restore", "prev")
         rewind.ok("config", "--set", "storage.format=archive")
         talk.do("third", a="three\n")

@@ -6,7 +6,7 @@ import os
 import time
 from pathlib import Path
 
-from rewind_cli import Rewind, tree_state
+from rewind_cli import Rewind, interrupt, tree_state
 
 
 def settle() -> None:
@@ -189,6 +189,7 @@ def test_a_refused_restore_lets_go_of_the_store(rewind: Rewind) -> None:
     import pytest
 
     from rewind import Controller
+    from rewind.controller import AtCheckpoint
     from rewind.errors import ChangedSincePlan
 
     file = rewind.project / "a"
@@ -196,13 +197,13 @@ def test_a_refused_restore_lets_go_of_the_store(rewind: Rewind) -> None:
     rewind.init()
     file.write_text("2")
     controller = Controller(str(rewind.project))
-    plan = controller.plan_restore("last")
+    plan = controller.plan(AtCheckpoint("last"))
     file.write_text("3")
     with pytest.raises(ChangedSincePlan):
-        controller.restore("last", plan=plan)
+        controller.apply(plan)
     assert file.read_text() == "3"
     rewind.save("another process writes at once")
-    controller.restore("2", plan=controller.plan_restore("2"))  # which sees that checkpoint, too
+    controller.apply(controller.plan(AtCheckpoint("2")))  # which sees that checkpoint, too
     assert file.read_text() == "1"
     controller.close()
 
@@ -225,7 +226,7 @@ def test_a_missing_tree_is_not_handed_on_to_the_next_checkpoint(rewind: Rewind) 
     import sqlite3
 
     from rewind import Controller
-    from rewind.checkpoint.restore import entry_at
+    from rewind.snapshot.listing import entry_at
 
     (rewind.project / "d/e").mkdir(parents=True)
     (rewind.project / "d/e/a").write_text("1")
@@ -287,22 +288,24 @@ def test_redo_of_a_partial_step_is_partial(rewind: Rewind) -> None:
     rewind.init()
     one.write_text("2")
     rewind.ok("restore", "last", "--", "one")
+    rewind.ok("undo-restore")
+    assert one.read_text() == "2"
     two.write_text("work")
     rewind.ok("redo")
-    assert (one.read_text(), two.read_text()) == ("2", "work")
+    assert (one.read_text(), two.read_text()) == ("1", "work")
 
 
 def test_a_forced_restore_still_backs_up_what_it_overwrites(rewind: Rewind) -> None:
     """Somebody writes between the capture and the first change: the capture is made again."""
     from rewind import Controller
-    from rewind.checkpoint import restore as going_back
+    from rewind.checkpoint.rewind import code
 
     file = rewind.project / "a"
     file.write_text("1")
     rewind.init()
     file.write_text("2")
     controller = Controller(str(rewind.project))
-    prepare, calls = going_back._prepare, []
+    prepare, calls = code._prepare, []
 
     def prepare_then_somebody_writes(*args: object) -> object:
         result = prepare(*args)  # type: ignore[arg-type]
@@ -311,11 +314,11 @@ def test_a_forced_restore_still_backs_up_what_it_overwrites(rewind: Rewind) -> N
             file.write_text("unsaved work")
         return result
 
-    going_back._prepare = prepare_then_somebody_writes  # type: ignore[assignment]
+    code._prepare = prepare_then_somebody_writes  # type: ignore[assignment]
     try:
         controller.restore("last", force=True)
     finally:
-        going_back._prepare = prepare
+        code._prepare = prepare
     assert (len(calls), file.read_text()) == (2, "1")
     controller.undo_restore()
     assert file.read_text() == "unsaved work"
@@ -323,18 +326,13 @@ def test_a_forced_restore_still_backs_up_what_it_overwrites(rewind: Rewind) -> N
 
 
 def test_another_restore_after_an_interrupted_one_keeps_both_ways_back(rewind: Rewind) -> None:
-    import json
-
     file = rewind.project / "a"
     for text in ("one", "two", "three"):
         file.write_text(text)
         rewind.init() if text == "one" else rewind.save(text)
     file.write_text("work")
     rewind.ok("restore", "2")
-    history = rewind.state / "restore-history.json"
-    data = json.loads(history.read_text())
-    data["entries"][-1]["in_progress"] = True  # as a killed process would have left it
-    history.write_text(json.dumps(data))
+    interrupt(rewind.state)
     file.write_text("more work")
     rewind.ok("restore", "3")
     assert file.read_text() == "one"

@@ -8,9 +8,9 @@ import pytest
 
 from chat_scene import Scene
 from cli.conftest import InProcess, cli  # noqa: F401
-from rewind.checkpoint.step import BOTH, CHAT, CODE, NoCodeBefore, PromptGone, plan_step, take_step
 from rewind.checkpoint.story import CHECKPOINT, NOW, PROMPT, SESSION, Item, stamp, tell
-from rewind.errors import ChangedSincePlan
+from rewind.controller import BOTH, CODE, CONVERSATION
+from rewind.errors import ChangedSincePlan, NothingBeforePrompt, PromptGone
 
 
 @pytest.fixture
@@ -67,18 +67,18 @@ def test_the_stamp_changes_with_every_turn_checkpoint_and_fork(scene: Scene) -> 
 
 
 def test_the_place_that_was_gone_back_to_is_marked(scene: Scene) -> None:
-    state = scene.controller().state
-    take_step(state, plan_step(state, the(scene, "two"), CODE))
+    scene.controller().go(the(scene, "two").target(), CODE)
     assert [item.text for item in items(scene) if item.here] == ["two"]
 
 
-@pytest.mark.parametrize(("intent", "code", "forks"), [(BOTH, None, 1), (CODE, None, 0), (CHAT, "2\n", 1)])
+@pytest.mark.parametrize(("intent", "code", "forks"), [(BOTH, None, 1), (CODE, None, 0),
+                                                       (CONVERSATION, "2\n", 1)])
 def test_a_step_does_what_its_plan_says(scene: Scene, intent: str, code: Optional[str], forks: int) -> None:
-    state = scene.controller().state
-    step = plan_step(state, the(scene, "two"), intent)
-    assert bool(step.session) == bool(forks) and (step.code is None) == (intent == CHAT)
+    controller = scene.controller()
+    step = controller.plan(the(scene, "two").target(), intent)
+    assert bool(step.session) == bool(forks) and (step.code is None) == (intent == CONVERSATION)
     assert scene.read("two") == "2\n" and not scene.forks()
-    taken = take_step(state, step)
+    taken = controller.apply(step)
     assert scene.read("two") == code and len(scene.forks()) == forks
     assert ("--resume" in taken.resume) == bool(forks)
     if forks:
@@ -86,20 +86,19 @@ def test_a_step_does_what_its_plan_says(scene: Scene, intent: str, code: Optiona
 
 
 def test_a_step_is_refused_when_the_files_changed_since(scene: Scene) -> None:
-    state = scene.controller().state
     for intent in (BOTH, CODE):
-        step = plan_step(state, the(scene, "two"), intent)
+        step = scene.controller().plan(the(scene, "two").target(), intent)
         scene.write(two=f"changed for {intent}\n")
         with pytest.raises(ChangedSincePlan):
-            take_step(scene.controller().state, step)
+            scene.controller().apply(step)
         assert scene.read("two") == f"changed for {intent}\n" and not scene.forks()
 
 
 def test_a_prompt_is_found_by_its_id_however_many_came_after_it(scene: Scene) -> None:
     item = the(scene, "two")
     scene.say("three")
-    step = plan_step(scene.controller().state, item, CHAT)
-    assert step.prompts == ["two", "three"]
+    step = scene.controller().plan(item.target(), CONVERSATION)
+    assert [prompt.text for prompt in step.prompts] == ["two", "three"]
 
 
 def test_a_prompt_that_the_agent_took_back_itself_is_gone(scene: Scene) -> None:
@@ -107,11 +106,11 @@ def test_a_prompt_that_the_agent_took_back_itself_is_gone(scene: Scene) -> None:
     scene.talk.back_to(scene.talk.here and None)
     scene.say("begun anew")
     with pytest.raises(PromptGone):
-        plan_step(scene.controller().state, item, CHAT)
+        scene.controller().plan(item.target(), CONVERSATION)
 
 
 def test_without_a_checkpoint_before_it_a_prompt_has_no_code(cli: InProcess) -> None:  # noqa: F811
     scene = Scene(cli)
     scene.say("one", "two")
-    with pytest.raises(NoCodeBefore):
-        plan_step(scene.controller().state, the(scene, "two"), CODE)
+    with pytest.raises(NothingBeforePrompt):
+        scene.controller().plan(the(scene, "two").target(), CODE)

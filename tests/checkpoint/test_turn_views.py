@@ -11,6 +11,7 @@ from chat_scene import Claude, Scene
 from cli.conftest import InProcess, cli  # noqa: F401 - the fixture
 from rewind.agents.registry import profile_for
 from rewind.checkpoint import turn_changes
+from rewind.controller import AtTurn
 from rewind.transcript.chain import Tail
 from rewind.transcript.lines import open_transcript
 from transcript.make_transcripts import event_id
@@ -36,7 +37,8 @@ class Desk(Scene):
                 for view in page.turns]
 
     def branch(self, turn: int, *, both: bool = False, session: str = "") -> Branch:
-        made = self.controller().rewind_to_turn(session or self.session, turn, both=both).chat
+        made = self.controller().go(AtTurn(session or self.session, turn, after=True),
+                                    "both" if both else "conversation").chat
         assert made and made.fork
         return Branch(self.cli, made.fork["session_id"])
 

@@ -230,7 +230,7 @@ def test_a_checkpoint_that_a_restore_needs_meanwhile_is_not_collected(
     assert target in planned
 
     def restore() -> None:
-        if not other.state.history().data.get("undo"):
+        if not other.operations():
             other.restore(target)
 
     each_time(monkeypatch, collection, restore)

@@ -123,7 +123,8 @@ WITH_A_VALUE = [(name, action.option_strings[-1]) for name in COMMANDS
                 for action in make_parser(load_command(name), name)._actions
                 if action.option_strings and action.nargs != 0]
 NEEDED = {"show": ["last"], "export": ["last", "f"], "import": ["f"], "rewrite-chat": ["last"], "log": ["f"],
-          "cat": ["last:f"], "grep": ["f"], "completion": ["bash"], "restore": ["last"], "jump": ["last"]}
+          "cat": ["last:f"], "grep": ["f"], "completion": ["bash"], "restore": ["last"], "jump": ["last"],
+          "undo-restore": ["op"]}
 
 
 @pytest.mark.parametrize("name, option", WITH_A_VALUE)

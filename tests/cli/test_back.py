@@ -89,7 +89,7 @@ def test_a_dry_run_touches_nothing(scene: Scene) -> None:
         assert plan["dryRun"] is True and plan["fork"] is None
         assert plan["code"]["checkpoint"] and plan["code"]["written"]
     assert (scene.picture(), tree_state(scene.cli.project), len(scene.records())) == before
-    assert not (scene.cli.state / "restore-history.json").exists()
+    assert not (scene.cli.state / "operations.jsonl").exists()
 
 
 def test_a_dry_run_names_every_prompt_that_would_go_and_no_other(scene: Scene) -> None:
@@ -270,7 +270,7 @@ def test_in_place_is_refused_while_the_client_is_in_it(scene: Scene, extra: list
     assert scene.cli.fails_with_json(13, "back", "--in-place", *extra)["code"] == "session-in-use"
     assert (scene.picture(), tree_state(scene.cli.project), len(scene.records())) == before
     assert not (scene.cli.state / "transcript-backup").exists()
-    assert not (scene.cli.state / "restore-history.json").exists()
+    assert not (scene.cli.state / "operations.jsonl").exists()
     scene.cli.ok("back", "--in-place", "--force", *extra)
     assert prompts_of("claude", scene.path) == ["one", "two"]
 

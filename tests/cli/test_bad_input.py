@@ -296,7 +296,7 @@ def test_a_damaged_scan_cache_is_only_a_slower_start(saved: Rewind) -> None:
         assert (saved.project / "src/a.txt").read_text() == "three\n"
 
 
-@pytest.mark.parametrize("file", ["restore-history.json", "pins.json", "store.json"])
+@pytest.mark.parametrize("file", ["operations.jsonl", "pins.json", "store.json"])
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"format": 1}', '{"entries": 5, "pins": 7}'])
 def test_a_corrupt_state_file_is_named_and_nothing_is_touched(
         saved: Rewind, file: str, text: str) -> None:

@@ -26,6 +26,7 @@ def test_list_as_json_has_the_fields_of_the_contract(two: Rewind) -> None:
 
 
 def test_list_shows_backups_only_when_asked(two: Rewind) -> None:
+    (two.project / "new.txt").write_text("unsaved")
     two.ok("restore", "prev")
     assert len(two.names()) == 2
     assert len(two.names(backups=True)) == 3
@@ -103,6 +104,8 @@ def test_a_line_fits_on_the_terminal_where_there_is_room_for_names(three: Rewind
 
 
 def test_backups_have_no_number_in_the_table(three: Rewind) -> None:
+    (three.project / "unsaved").write_text("work")
     three.ok("restore", "3")
     lines = shown(three, 120, "--all")
-    assert "backup" in lines[0] and not lines[0].split()[0].isdecimal() and lines[1].split()[0] == "1"
+    assert lines[0].split()[:2] == ["↶", "restored"]
+    assert "backup" in lines[1] and not lines[1].split()[0].isdecimal() and lines[2].split()[0] == "1"

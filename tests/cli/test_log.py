@@ -56,8 +56,9 @@ def test_log_shows_backups_without_a_number_and_passes_over_imports(two: Rewind)
     two.ok("restore", "1")
     two.ok("import", str(two.home / "f.tgz"))
     kinds = [change["kind"] for change in two.json("log", "README.md")["changes"]]
-    assert kinds == ["backup", "manual", "initial"]
-    assert not two.ok("log", "README.md").out.split()[0].isdecimal()
+    assert kinds == ["manual", "backup", "manual", "initial"]
+    lines = two.ok("log", "README.md").out.splitlines()
+    assert "restored" in lines[0] and not lines[1].split()[0].isdecimal()
 
 
 def test_log_leaves_out_backups_of_what_checkpoints_have(two: Rewind) -> None:
@@ -67,8 +68,18 @@ def test_log_leaves_out_backups_of_what_checkpoints_have(two: Rewind) -> None:
     (two.project / "b").write_text("b")
     two.ok("save", "after going back")
     changes = two.json("log", "README.md")["changes"]
-    assert [change["kind"] for change in changes] == ["manual", "manual", "initial"]
-    assert changes[0]["description"] == "after going back"
+    checkpoints = [change["description"] for change in changes if not change["operation"]]
+    assert checkpoints == ["two", "First checkpoint"], "what was saved after going back did not change it"
+
+
+def test_log_has_a_row_for_each_operation_that_put_another_version_there(two: Rewind) -> None:
+    two.ok("restore", "2")
+    two.ok("undo-restore")
+    two.ok("restore", "1", "--", "new.txt")
+    operations = [change["operation"] for change in two.json("log", "README.md")["changes"]]
+    known = [op["id"] for op in two.json("ops")["operations"]]
+    assert operations == [*known, None, None]
+    assert "undid: restored" in two.ok("log", "README.md").out
 
 
 def test_log_goes_on_past_what_is_damaged(two: Rewind, monkeypatch: pytest.MonkeyPatch) -> None:

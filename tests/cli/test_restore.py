@@ -21,11 +21,19 @@ def test_restore_brings_the_project_back_and_says_so(two: Rewind, command: str) 
 
 
 def test_restore_as_json_has_the_fields_of_the_contract(two: Rewind) -> None:
+    (two.project / "new.txt").write_text("unsaved")
     answer = two.json("restore", "prev")
     assert [item["path"] for item in answer["written"]] == ["README.md"]
     assert [item["path"] for item in answer["deleted"]] == ["new.txt"]
     assert answer["kept"] == [] and answer["fork"] is None and answer["dryRun"] is False
-    assert answer["backup"] in two.names(backups=True)
+    assert answer["backup"] in two.names(backups=True) and answer["conflicts"] == []
+    assert answer["operation"] == two.json("ops")["operations"][0]["id"]
+
+
+def test_no_backup_is_made_where_the_tree_is_that_of_the_checkpoint_we_stand_on(two: Rewind) -> None:
+    assert two.json("restore", "prev")["backup"] is None
+    two.ok("undo-restore")
+    assert (two.project / "README.md").read_text() == "# two\n" and len(two.names(backups=True)) == 2
 
 
 def test_restore_dry_run_shows_the_plan_and_touches_nothing(two: Rewind) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 import pytest
 
 from rewind import Controller
-from rewind_cli import Rewind, git
+from rewind_cli import Rewind, git, interrupt
 
 
 def test_status_says_how_the_project_stands(two: Rewind) -> None:
@@ -36,18 +35,16 @@ def test_status_says_where_we_are_after_an_undo(two: Rewind) -> None:
     oldest = two.names()[-1]
     two.ok("undo")
     text = two.ok("status").out
-    assert f"at {oldest}; 1 came later; `rewind redo`" in text
+    assert f"here         {oldest}; `rewind redo`" in text
     assert f"nothing since {oldest}" in text
-    assert two.json("status")["position"] == oldest and two.json("status")["backups"] == 1
+    answer = two.json("status")
+    assert answer["position"] == answer["here"] == oldest and answer["canRedo"] is True
 
 
 def test_status_tells_of_an_interrupted_restore(two: Rewind) -> None:
-    name = two.names()[0]
+    name = two.names()[1]
     two.ok("restore", "prev")
-    file = two.state / "restore-history.json"
-    data = json.loads(file.read_text())
-    data["entries"][-1].update(in_progress=True, checkpoint=name)
-    file.write_text(json.dumps(data))
+    interrupt(two.state)
     text = two.ok("status").out
     assert "interrupted" in text and "rewind undo-restore" in text and f"rewind restore {name}" in text
     assert two.json("status")["interrupted"] == name

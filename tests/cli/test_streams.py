@@ -101,7 +101,7 @@ def test_an_address_that_cannot_be_written_is_no_port_that_is_taken(changed: Rew
     assert said.code == 1 and "error: The output could not be written: No space left" in said.err
 
 
-@pytest.mark.parametrize("program", ["bin/rewind", "src/rewind/cli/start.py", "src/rewind/__main__.py"])
+@pytest.mark.parametrize("program", ["bin/rewind", "src/rewind/start.py", "src/rewind/__main__.py"])
 def test_ctrl_c_while_the_program_is_loaded_is_no_traceback(tmp_path: Path, program: str) -> None:
     """The program stands beside a library whose loading is interrupted."""
     cli = tmp_path / "src/rewind/cli"

@@ -13,7 +13,7 @@ def readme(rewind: Rewind) -> str:
 
 def test_undo_goes_back_step_by_step_and_redo_forward_again(two: Rewind) -> None:
     (two.project / "README.md").write_text("# three\n")
-    assert "Restored to" in two.ok("undo").out and readme(two) == "# two\n"
+    assert f"Went back to {two.names()[0]}" in two.ok("undo").out and readme(two) == "# two\n"
     two.ok("undo")
     assert readme(two) == "# one\n"
     two.fails(12, "undo")
@@ -66,7 +66,7 @@ def test_a_plan_says_newer_only_of_what_no_checkpoint_holds(two: Rewind) -> None
     (two.project / "fresh.txt").write_text("fresh\n")
     said = two.ok("restore", "last", "--dry-run").out
     assert "~ README.md  (changed since the last checkpoint)" in said
-    assert "- fresh.txt  (newer than the last checkpoint)" in said and "+ new.txt\n" in said
+    assert "- fresh.txt  (made since the last checkpoint)" in said and "+ new.txt\n" in said
 
 
 def test_after_a_step_back_nothing_has_changed_since_where_it_led(two: Rewind) -> None:

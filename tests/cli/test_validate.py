@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from rewind_cli import Rewind
+from rewind_cli import Rewind, interrupt
 
 
 @pytest.mark.parametrize("deep", [[], ["--deep"]])
@@ -44,9 +42,6 @@ def test_damage_is_exit_20_and_names_the_checkpoint(two: Rewind) -> None:
 
 def test_an_interrupted_restore_is_no_damage_but_has_to_be_settled(two: Rewind) -> None:
     two.ok("restore", "prev")
-    file = two.state / "restore-history.json"
-    data = json.loads(file.read_text())
-    data["entries"][-1]["in_progress"] = True
-    file.write_text(json.dumps(data))
+    interrupt(two.state)
     answer = two.json("validate", code=1)
     assert "undo-restore" in answer["problems"][0]

@@ -18,7 +18,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-from rewind_cli import CHECKOUT, PROGRAM, Rewind, Tree, clean_env, git, git_state, tree_state
+from rewind_cli import (
+    CHECKOUT,
+    PROGRAM,
+    Rewind,
+    Tree,
+    clean_env,
+    git,
+    git_state,
+    is_interrupted,
+    steps_of,
+    tree_state,
+)
 from transcript.make_transcripts import place
 
 RECORDED = CHECKOUT / "tests" / "data" / "transcripts" / "claude" / "tui-3-prompts.jsonl"
@@ -200,11 +211,10 @@ class World:
         return sorted(p for p in self.transcript.parent.glob("*.jsonl") if p != self.transcript)
 
     def history(self) -> dict[str, Any]:
-        found = _bytes(self.state / "restore-history.json")
-        return dict(json.loads(found)) if found else {"entries": [], "redo": []}
+        return {"entries": steps_of(self.state), "log": _bytes(self.state / "operations.jsonl")}
 
     def interrupted(self) -> bool:
-        return any(step.get("in_progress") for step in self.history()["entries"])
+        return is_interrupted(self.state)
 
     def logged(self) -> bytes:
         logs = (self.state / "rewind.log", self.home / ".rewind" / "rewind.log")

@@ -6,7 +6,6 @@ is the state right after the disk-changing call before it. Without strace: rando
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import re
@@ -18,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-from rewind_cli import Result, Rewind, Tree, differences, tree_state
+from rewind_cli import Result, Rewind, Tree, differences, steps_of, tree_state
 
 CHANGING_CALLS = ("write,pwrite64,writev,pwritev,pwritev2,rename,renameat,renameat2,fsync,fdatasync,"
                   "sync_file_range,unlink,unlinkat,mkdir,mkdirat,rmdir,ftruncate,truncate,fallocate,"
@@ -66,12 +65,7 @@ class Project:
         _copy(self.template, self.root)
 
     def history(self) -> dict[str, Any]:
-        try:
-            found = json.loads((self.rewind.state / "restore-history.json").read_text())
-        except FileNotFoundError:
-            return {"entries": []}
-        assert isinstance(found, dict)
-        return found
+        return {"entries": steps_of(self.rewind.state)}
 
     def tree(self) -> Tree:
         return tree_state(self.root)

@@ -90,11 +90,11 @@ def test_a_backup_and_the_mark_are_on_disk_before_a_restore_touches_the_project(
     state = str(world.state)
     inside = [s for s in steps if s.path.startswith(str(world.project)) and not s.path.startswith(state)
               and s.call in ("rename", "renameat", "unlinkat", "rmdir", "mkdirat", "symlinkat", "fchmod")]
-    marks = [s for s in steps if s.call == "rename" and s.path.endswith("restore-history.json")]
+    marks = [s for s in steps if s.call == "write" and s.path.endswith("operations.jsonl")]
     first, last = inside[0], inside[-1]
     assert steps.index(record(steps)) < steps.index(marks[0]) < steps.index(first)
     assert content(steps, first, world) == []
-    for name in ("metadata.json", "restore-history.json"):
+    for name in ("metadata.json", "operations.jsonl"):
         assert not [p for p in first.dirty | first.loose if p.endswith(name)], name
     assert steps.index(marks[-1]) > steps.index(last), "the mark goes when all is done"
 
@@ -103,7 +103,7 @@ def test_a_transcript_is_replaced_when_backup_and_history_are_on_disk(world: Wor
     steps = run(world, "back", "1", "--in-place", "--force")
     replaced = at(steps, "rename", f"/{world.transcript.name}")
     kept = [p for p in replaced.dirty | replaced.loose if "transcript-backup" in p or p.endswith((
-        "restore-history.json", ".rewind-tmp"))]
+        "operations.jsonl", ".rewind-tmp"))]
     assert [p for p in kept if not p.endswith(".rewind-tmp")] == []
     assert not [p for p in replaced.dirty if p.endswith(".rewind-tmp")], "the new content, too"
     assert not [p for p in end(steps).loose if p.endswith(world.transcript.name)]

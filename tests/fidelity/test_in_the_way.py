@@ -141,7 +141,7 @@ def test_what_is_no_directory_any_more_is_not_called_one(repo: Rewind, made: str
     shutil.rmtree(project / "a/b")
     (project / "a/b").symlink_to("/nowhere") if made == "link" else (project / "a/b").write_text("x")
     said = repo.run("restore", name, "--", "a/b/0001")
-    assert said.code == 3 and "a/b (what is there now is no directory" in said.err
+    assert said.code == 3 and "a/b (what is there now is not a directory" in said.err
     repo.ok("restore", name, "--", "a/b")
     assert (project / "a/b/0001").read_text() == "1\n"
 

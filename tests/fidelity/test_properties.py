@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from rewind.controller import Controller
+from rewind.controller import AtCheckpoint, Controller
 from rewind_cli import Tree, clean_env, differences, tree_state
 
 EXAMPLES = int(os.environ.get("REWIND_EXAMPLES", "40"))
@@ -152,8 +152,8 @@ class Place:
 
 
 def check_empty_plan(controller: Controller, name: str) -> None:
-    plan = controller.plan_restore(name)
-    assert (plan.written, plan.deleted) == ([], [])
+    plan = controller.plan(AtCheckpoint(name)).code
+    assert plan and (plan.written, plan.deleted) == ([], [])
 
 
 @QUIET
@@ -252,7 +252,7 @@ class Life(RuleBasedStateMachine):
         was = self.place.tree()
         before = self.befores[-1]
         self.undo_restore()
-        if was != before and self.place.controller.state.history().redo:
+        if was != before and self.place.controller.to_redo():
             self._step(self.place.controller.redo)
             assert differences(was, self.place.tree()) == {}
 
@@ -273,8 +273,8 @@ class Life(RuleBasedStateMachine):
         else:
             assert self.place.tree() == before, "a change that the history does not know"
 
-    def _steps(self) -> list[dict[str, Any]]:
-        return self.place.controller.state.history().entries
+    def _steps(self) -> list[Any]:
+        return [op for op in self.place.controller.operations() if op.can_undo]
 
     def teardown(self) -> None:
         self.place.close()

@@ -685,7 +685,7 @@ def test_a_record_that_is_damaged_upsets_nothing(hooks: Hooks, content: str) -> 
     assert is_silent(hooks.prompt()) and is_silent(hooks.edit("n.txt")) and is_silent(hooks.start("resume"))
 
 
-@pytest.mark.parametrize("name", ["store.json", "config.json", "pins.json", "restore-history.json",
+@pytest.mark.parametrize("name", ["store.json", "config.json", "pins.json", "operations.jsonl",
                                   "scan-cache.db", "session.json", "hook-state.json", "branches.json"])
 @pytest.mark.parametrize("how", ["garbage", "a directory", "a fifo", "a link to nowhere"])
 def test_no_file_of_the_state_upsets_an_event(hooks: Hooks, name: str, how: str) -> None:

@@ -315,11 +315,11 @@ def test_a_store_that_is_not_trusted_is_a_problem(well: Patient) -> None:
 def test_a_store_that_is_damaged_is_a_problem(well: Patient) -> None:
     (well.state / "store.json").write_text("{")
     assert well.found("project").status == PROBLEM
-    well.state.joinpath("restore-history.json").write_text("{")
+    well.state.joinpath("operations.jsonl").write_text("nothing of ours\n")
 
 
 def test_a_history_that_is_damaged_is_a_problem(well: Patient) -> None:
-    well.state.joinpath("restore-history.json").write_text("{")
+    well.state.joinpath("operations.jsonl").write_text("nothing of ours\n")
     assert well.found("store").status == PROBLEM
 
 
@@ -385,7 +385,7 @@ def test_a_new_client_is_not_mentioned(well: Patient) -> None:
 def test_an_interrupted_restore_is_a_problem(well: Patient) -> None:
     controller = Controller(str(well.project), home=str(well.rewind_home))
     name = controller.list_checkpoints()[0].name
-    controller.state.history().begin("restore", name, name, None)
+    controller.state.operations().begin("restore", before=name, checkpoint=name)
     controller.close()
     found = well.found("restore")
     assert found.status == PROBLEM and name in found.fix

@@ -13,9 +13,7 @@ import pytest
 from cli import conftest as in_process
 from cli.conftest import InProcess
 from rewind.agents.registry import profile_for
-from rewind.checkpoint.to_turn import rewind_to_turn
-from rewind.checkpoint.which_session import session_at
-from rewind.controller import Controller
+from rewind.controller import AtTurn, Controller
 from rewind.errors import RewindError
 from rewind.transcript.boundary import find_boundary_by_user_prompts
 from rewind.transcript.index import read_index
@@ -182,9 +180,7 @@ def test_rewinding_to_a_turn_resumes_exactly_the_ancestors_of_the_next_prompt(
 
 
 def _to_turn(cli: InProcess, path: Path, turn: int) -> Path:
-    state = Controller(str(cli.project)).state
-    with state.locked("back"):
-        made = rewind_to_turn(state, session_at(str(path), state.project.home), turn, both=False).chat
+    made = Controller(str(cli.project)).go(AtTurn(str(path), turn, after=True), "conversation").chat
     assert made and made.fork and made.fork["path"] != str(path)
     fork = Path(made.fork["path"])
     _assert_sound(fork)

@@ -185,12 +185,28 @@ def test_chosen_files_are_restored_and_that_is_undone_and_redone(site: Site, sho
     files, name = shop.files(), of_turn(site, 1)
     plan = site.get(f"/api/checkpoints/{name}/plan", path="a.txt")
     done = site.does("restore_checkpoint", name=name, paths=["a.txt"], stamp=plan["stamp"])
-    assert done["event"] == "restored" and done["written"] == ["a.txt"] and done["backup"]
-    assert shop.files() == {**files, "a": "1"}
-    site.does("undo_restore")
+    assert done["event"] == "restored" and done["written"] == ["a.txt"]
+    assert shop.files() == {**files, "a": "1"} and done["operation"] == site.get(
+        "/api/operations")["operations"][0]["id"]
+    site.does("undo_restore", stamp=site.get("/api/operations/undo")["stamp"])
     assert shop.files() == files
-    site.does("redo")
+    site.does("redo", stamp=site.get("/api/operations/redo")["stamp"])
     assert shop.files() == {**files, "a": "1"}
+
+
+@pytest.mark.parametrize("step", ["undo", "redo"])
+def test_undo_and_redo_show_their_plan_first_and_refuse_when_it_changed(
+        site: Site, shop: Shop, step: str) -> None:
+    site.does("restore_checkpoint", name=of_turn(site, 1))
+    if step == "redo":
+        site.does("undo_restore")
+    files = shop.files()
+    plan = site.get(f"/api/operations/{step}")
+    assert plan["operation"] and plan["text"] and plan["writtenCount"] + plan["deletedCount"] > 0
+    assert shop.files() == files, "a plan touches nothing"
+    shop.write(a="changed meanwhile")
+    site.refuses("changed-since-plan", "undo_restore" if step == "undo" else "redo", stamp=plan["stamp"])
+    assert shop.files() == {**files, "a": "changed meanwhile"}
 
 
 def test_a_whole_checkpoint_is_restored(site: Site, shop: Shop) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from chat_scene import client_is_running
+from rewind.controller import BeforeFork
 from web.scene import Shop
 from web.site import Site
 from web.test_reads import branch
@@ -42,15 +43,17 @@ def test_once_it_is_back_it_is_offered_no_more(site: Site, shop: Shop) -> None:
 
 def test_the_way_back_by_the_timeline_counts_too(site: Site, shop: Shop) -> None:
     made = branch(site, 1, "both")
-    site.does("redo")
+    left = site.get("/api/operations")["operations"][0]
+    assert left["command"] == "back" and left["canUndo"]
+    site.does("restore_checkpoint", name=shop.log()[-2]["before"])
     assert shop.files()["a"] == "4" and of(site, made)["codeRestored"] is False
 
 
 def test_open_pages_hear_when_that_changes(shop: Shop) -> None:
-    made = shop.controller().rewind_to_turn(shop.session, 1, both=True).chat
+    made = shop.to_turn(1, both=True).chat
     assert made and made.fork
     eyes = Eyes(shop)
-    shop.controller().fast_forward(made.fork["session_id"], code=True)
+    shop.controller().go(BeforeFork(made.fork["session_id"]), "code")
     assert "sessions_changed" in eyes.names()
 
 
@@ -76,7 +79,7 @@ def test_a_side_without_a_checkpoint_is_named(site: Site, swapped: bool) -> None
 
 def test_a_branch_whose_checkpoint_was_collected_has_none(site: Site, shop: Shop) -> None:
     made = branch(site, 2, "both")
-    shop.controller().state.files.delete(shop.history()["entries"][-1]["checkpoint"])
+    shop.controller().state.files.delete(shop.log()[-2]["checkpoint"])
     assert site.get("/api/compare", a=site.session, b=made)["code"]["b"] is None
 
 

@@ -1,4 +1,4 @@
-"""Bringing a conversation back: as a fork beside it, or in its own file; and taking that back again."""
+"""Bringing a conversation back: as a fork beside it, or in its own file."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ from rewind.checkpoint.unfinished import Unfinished
 from rewind.checkpoint.which_session import recorded_session
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE, draft_of, make_private_dir
-from rewind.transcript.cursor import place_in
+from rewind.transcript.cursor import header_length, place_in
 from rewind.transcript.cut import Cut, resolve_cut
 from rewind.transcript.find import SessionFile, began_in, session_anywhere
-from rewind.transcript.fork import check_resumable, new_session_id, temp_of, write_fork
+from rewind.transcript.fork import check_resumable, temp_of, write_fork
 from rewind.transcript.in_place import rewrite
 from rewind.transcript.index import read_index
-from rewind.transcript.lines import TranscriptNotFound, identity_of, open_transcript
+from rewind.transcript.lines import TranscriptNotFound, identity_of, open_transcript, size_of
 from rewind.transcript.liveness import SessionInUse, why_open
 from rewind.transcript.names import SUFFIX, is_session_id, session_id_of
 from rewind.transcript.sidecars import INDEX, add_to_index, sidecar_paths, update_index
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import TracebackType
     from typing import Any
 
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
     from rewind.transcript.fork import Fork
-
-    Note = Callable[[dict[str, Any]], None]
 
 BACKUPS = "transcript-backup"
 _WORTH_COUNTING = 8 << 20  # turns of a longer conversation are counted when somebody looks at it
@@ -226,10 +223,12 @@ class Done:
     def __init__(self) -> None:
         self.fork: dict[str, Any] | None = None  # session_id, path, resume
         self.backup: str | None = None
+        self.effect: dict[str, Any] | None = None  # for the log
         self.notes: list[str] = []
 
 
-def make_fork(state: State, plan: ChatPlan, note: Note) -> Done:
+def make_fork(state: State, plan: ChatPlan, session_id: str, name: str = "") -> Done:
+    """The fork gets this id, which the log knows already."""
     done = Done()
     folder = os.path.dirname(plan.original)
     if not os.path.isdir(folder):
@@ -239,10 +238,8 @@ def make_fork(state: State, plan: ChatPlan, note: Note) -> Done:
     def appears(fork: Fork) -> None:
         """Known before it is there: a fork that never came does no harm, one that nobody knows does."""
         branch = new_branch(fork, plan.session_id, plan.profile.name, turns, plan.cut.offset)
-        Branches(state).add(branch)
-        note({"fork": {key: branch[key] for key in ("sessionId", "path", "agent", "size", "header")}})
+        Branches(state).add({**branch, "name": name or None})
 
-    session_id = new_session_id()
     path = os.path.join(folder, session_id + SUFFIX)
     beside = [draft_of(sidecar) for sidecar in sidecar_paths(path, plan.profile)]
     with Unfinished(state.project, temp_of(path), *beside):
@@ -251,6 +248,8 @@ def make_fork(state: State, plan: ChatPlan, note: Note) -> Done:
     note_in_index(plan.profile, Branches(state).find(fork.session_id) or {})
     done.fork = {"session_id": fork.session_id, "path": fork.path, "title": fork.title,
                  "resume": resume_command(state, plan.profile, fork.session_id, fork.path)}
+    done.effect = {"kind": "fork", "sessionId": fork.session_id, "path": fork.path,
+                   "agent": plan.profile.name, "size": fork.size, "header": fork.header}
     done.notes = plan.notes + fork.notes
     return done
 
@@ -296,18 +295,16 @@ def refuse_if_open(state: State, plan: ChatPlan, force: bool) -> None:
         raise SessionInUse(reason=reason)
 
 
-def rewrite_in_place(state: State, plan: ChatPlan, note: Note, *, force: bool) -> Done:
-    """The history knows of it before the file is touched."""
+def rewrite_in_place(state: State, plan: ChatPlan, backup: str | None, *, force: bool) -> Done:
+    """What the file held goes to `backup`, which the log knows already."""
     check_ours(plan.profile, plan.original)
     refuse_if_open(state, plan, force)
     done = Done()
-    done.backup = free_backup_name(state, plan.original) if os.path.lexists(plan.original) else None
-    fields = {"backup": done.backup, "path": plan.original, "agent": plan.profile.name}
+    done.backup = backup
     with Unfinished(state.project, temp_of(plan.original)):
-        rewrite(plan.original, plan.source, plan.profile, plan.cut, done.backup,
-                lambda: note({"transcript_backup": fields}), plan.identity)
-    note({"transcript_backup": {**fields, "made": stamp_of(plan.original),
-                                **(sum_of(done.backup) if done.backup else {})}})
+        rewrite(plan.original, plan.source, plan.profile, plan.cut, backup, lambda: None, plan.identity)
+    done.effect = {"kind": "rewrite", "path": plan.original, "agent": plan.profile.name, "backup": backup,
+                   **made_of(plan.original), **(sum_of(backup) if backup else {})}
     if os.path.exists(os.path.join(os.path.dirname(plan.original), INDEX)):
         update_index(os.path.dirname(plan.original), plan.session_id,
                      {"modified": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -322,11 +319,17 @@ def stamp_of(path: str) -> list[int]:
     return [info.st_size, info.st_mtime_ns]
 
 
-def free_backup_name(state: State, path: str) -> str:
+def made_of(path: str) -> dict[str, Any]:
+    """The same, with what tells whether somebody went on in it."""
+    with open_transcript(path) as file:
+        return {"made": stamp_of(path), "size": size_of(file), "header": header_length(file)}
+
+
+def free_backup_name(state: State, path: str, taken: set[str] | None = None) -> str:
     stamp = time.strftime("%Y%m%d_%H%M%S", time.gmtime())
     name = session_id_of(path)
     for number in range(1000):
         target = state.project.path(BACKUPS, f"{stamp}{f'_{number}' if number else ''}-{name}.jsonl")
-        if not os.path.lexists(target):
+        if not os.path.lexists(target) and target not in (taken or ()):
             return target
     raise RewindError("There is no free name for a backup of the transcript.")

@@ -11,6 +11,7 @@ import os
 from rewind.checkpoint.retention import (
     UNKNOWN,
     backups_in_use,
+    bridge,
     choose,
     disk_use,
     mark,
@@ -18,6 +19,8 @@ from rewind.checkpoint.retention import (
     note_collection,
     sweep_kept_chats,
 )
+from rewind.checkpoint.rewind.lineage import lineage
+from rewind.checkpoint.rewind.operations import FILE as OPERATIONS
 from rewind.checkpoint.upkeep import Piece, give_back_space, let_others
 from rewind.errors import StoreDamaged
 from rewind.files import Lock, fsync_dir
@@ -80,6 +83,7 @@ class _Collection:
 
     def _look(self) -> None:
         self.state.look_again()
+        self.log = self._log()
         self.chosen = choose(self.state, self.keep)
         records = self._records()
         gone = {record.name for record in self.chosen}
@@ -108,14 +112,23 @@ class _Collection:
         if not os.path.isdir(self.state.files.folder):
             return
         fresh = set(os.listdir(self.state.files.folder)) - self.looked_at
-        if not fresh:
+        log = self._log()
+        if not fresh and log == self.log:
             return
+        self.log = log  # a restore need not make a checkpoint: where the project stands may be one already
         records = self._records()
         in_use = backups_in_use(self.state)
         kept = in_use if self.keep is not None else never_collected(records, in_use)
         needed = [r for r in records if r.name in fresh] + [r for r in self.chosen if r.name in kept]
         self.chosen = [r for r in self.chosen if r.name not in kept]
         mark(self.state, needed, self.live)
+
+    def _log(self) -> tuple[int, int]:
+        try:
+            info = os.stat(self.state.project.path(OPERATIONS))
+        except OSError:
+            return 0, 0
+        return info.st_size, info.st_mtime_ns
 
     # deleting
 
@@ -125,11 +138,15 @@ class _Collection:
         with Piece(state, self.wait):
             self._catch_up()
             state.objects.note_deleted(max((record.name for record in self.chosen), default=""))
+        self.chosen.sort(key=lambda record: record.sequence)
         while self.chosen:
             with Piece(state, self.wait) as piece:
                 self._catch_up()
+                parents = lineage(state)
                 while self.chosen:
-                    self._delete_record(self.chosen.pop(0))
+                    record = self.chosen.pop(0)
+                    bridge(state, parents, record.name, {other.name for other in self.chosen})
+                    self._delete_record(record)
                     if piece.is_over():
                         break  # after one at least, or a slow disk would never come to an end
         with Piece(state, self.wait):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.put_aside import made_by
+from rewind.checkpoint.rewind.code_at import SessionCode, prompt_of
+from rewind.checkpoint.rewind.fork_code import began_at
 from rewind.checkpoint.session_tree import shared_turns
 from rewind.checkpoint.source import Source
-from rewind.checkpoint.turn_codes import TurnCodes
 from rewind.checkpoint.turn_views import read_page
 from rewind.errors import CheckpointNotFound
 from rewind.snapshot.change import Paths, differences
@@ -49,10 +49,10 @@ def compare_sessions(state: State, a: SessionInfo, b: SessionInfo) -> Compared:
 
 def _last_code(state: State, info: SessionInfo) -> Record | None:
     """The code as the session left it; for a branch in which nothing was said yet, as it began."""
-    codes = TurnCodes(state, info.file)
+    codes = SessionCode(state, info.file)
     index = open_turns(info.file.path, info.file.profile, state.derived)
     last = read_turns(index, index.total, index.total, Limits(0, 0, 0))
-    after = codes.after_last(last[0].row.offset, last[0].join) if last else None
+    after = codes.after_last(prompt_of(last[0])) if last else None
     if after:
         return after.record
     return codes.newest() or _where_it_began(state, info)
@@ -60,10 +60,8 @@ def _last_code(state: State, info: SessionInfo) -> Record | None:
 
 def _where_it_began(state: State, info: SessionInfo) -> Record | None:
     """The code that the step which made this branch brought back."""
-    for entry in reversed(state.history().entries):
-        if made_by(entry) == info.session_id and entry["checkpoint"]:
-            try:
-                return state.timeline.find(entry["checkpoint"])
-            except CheckpointNotFound:
-                return None  # collected since
-    return None
+    name = began_at(state, info.session_id)
+    try:
+        return state.timeline.find(name) if name else None
+    except CheckpointNotFound:
+        return None  # collected since

@@ -6,10 +6,12 @@ import os
 import time
 
 from rewind.checkpoint.record import ARCHIVE, FORMAT, Record
+from rewind.checkpoint.rewind.lineage import here
 from rewind.checkpoint.torn import recorded
-from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE
 from rewind.snapshot.cache import ScanCache
+from rewind.snapshot.git_head import git_head
+from rewind.snapshot.gitfiles import work_tree_top
 from rewind.snapshot.quickhash import digest
 from rewind.snapshot.scan import scan
 from rewind.store.objects import ObjectStore, remove_database
@@ -111,10 +113,11 @@ def write_record(state: State, draft: Draft, kind: str, description: str,
     if draft.archive is None:
         state.objects.commit()
         state.objects.settle(state.on_shared_disk)
-    newest = state.timeline.newest()
+    standing = here(state)
     state.timeline.sweep()
-    record = new_record(state, newest, kind, description, draft.code,
-                        {"trigger": trigger or {}, "hasTranscript": chat is not None,
+    record = new_record(state, kind, description, draft.code,
+                        {"trigger": trigger or {}, "parent": standing.name if standing else None,
+                         "git": git_head(work_tree_top(state.root)), "hasTranscript": chat is not None,
                          "transcript": chat.data if chat else None})
     if draft.archive is not None:
         _write_archive(state, record, draft)
@@ -125,21 +128,21 @@ def write_record(state: State, draft: Draft, kind: str, description: str,
         draft.snapshot.remember(state.cache)
     if chat:
         chat.remember(state)
-    _note_position(state, newest, record)
     state.timeline.add(record)
     return record
 
 
-def new_record(state: State, newest: Record | None, kind: str, description: str,
-               code: dict[str, Any], extra: dict[str, Any]) -> Record:
+def new_record(state: State, kind: str, description: str, code: dict[str, Any],
+               extra: dict[str, Any]) -> Record:
     """A record with a name of its own, not written yet."""
     now = time.time()
+    newest = state.timeline.newest()
     return Record({
         "format": FORMAT, "name": state.files.reserve(now, state.objects.last_deleted()),
         "sequence": newest.sequence + 1 if newest else 1,
         "createdAt": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now % 1 * 1e3):03d}Z",
         "description": description, "kind": kind, "trigger": {},
-        "parent": newest.name if newest else None, "code": code,
+        "parent": None, "place": state.place, "code": code,
         "hasTranscript": False, "transcript": None, **extra})
 
 
@@ -155,18 +158,3 @@ def _write_archive(state: State, record: Record, draft: Draft) -> None:
         file.flush()
         os.fsync(file.fileno())
     record.data["code"]["newBytes"] = os.path.getsize(path)
-
-
-def _note_position(state: State, newest: Record | None, record: Record) -> None:
-    """A new state of the code ends the way forward; a backup or an unchanged tree does not."""
-    if record.kind == "backup" or (newest and newest.code["tree"] == record.code["tree"]):
-        return
-    try:
-        history = state.history()
-        if history.position is not None or history.redo:
-            from rewind.checkpoint.standing import arrived_at
-
-            if not any(one.tree == record.tree for one in arrived_at(state)):
-                history.note_new_tree()
-    except RewindError:
-        pass  # a damaged history must not cost a checkpoint; undo and validate report it

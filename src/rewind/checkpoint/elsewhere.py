@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint import restore as going_back
 from rewind.checkpoint.missing import leave_out_missing
 from rewind.checkpoint.plan import plan_restore
+from rewind.checkpoint.rewind.code import incomplete
 from rewind.checkpoint.source import Source
 from rewind.errors import PathNotFound, RewindError, StoreDamaged
 from rewind.snapshot.apply import Applier
@@ -45,7 +45,7 @@ def write_elsewhere(state: State, record: Record, target: str, paths: list[bytes
         try:
             applier.prepare(plan.changes)
         except StoreDamaged as error:
-            raise going_back.incomplete(state, record) or error
+            raise incomplete(state, record) or error
         done = applier.run(plan.changes)
     if done.failed:
         path, reason = done.failed[0]
@@ -75,7 +75,7 @@ def _plan(state: State, source: Source, paths: list[bytes] | None,
     record = source.record
     source.skip_missing = left_out is not None
     if record.code.get("lost") and left_out is None:
-        raise going_back.incomplete(state, record) or AssertionError
+        raise incomplete(state, record) or AssertionError
 
     def now(oid: bytes) -> Tree:
         return EMPTY

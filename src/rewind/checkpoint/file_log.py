@@ -1,12 +1,13 @@
-"""Which checkpoints changed a path, newest first, and after which prompt."""
+"""Which checkpoints and operations changed a path, newest first, and after which prompt."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
 
 from rewind.checkpoint.last_prompt import LastPrompts
+from rewind.checkpoint.rewind.lineage import lineage
 from rewind.checkpoint.source import Source
-from rewind.errors import NOT_FOUND, RewindError, StoreDamaged
+from rewind.errors import RewindError, StoreDamaged
 from rewind.snapshot.change import Paths, differences
 from rewind.snapshot.compare import compare
 from rewind.snapshot.content import whole
@@ -19,27 +20,24 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.last_prompt import LastPrompt
     from rewind.checkpoint.record import Record
+    from rewind.checkpoint.rewind.lineage import Lineage
+    from rewind.checkpoint.rewind.operations import Operation
     from rewind.checkpoint.state import State
     from rewind.snapshot.compare import Comparison, Read
     from rewind.snapshot.tree import Entry
 
     Changed = tuple[bytes, "Entry | None", "Entry | None"]
-
-
-class PathNeverSeen(RewindError):
-    """No checkpoint holds {path}"""
-
-    exit_code = NOT_FOUND
-    hint = "Run `rewind show last --files` to see what the newest one holds."
+    Row = tuple[tuple[int, int], Record, "Record | None", "Operation | None"]
 
 
 class LogEntry:
-    """A checkpoint in which a path is not as it was in the one before. To be used before the next is asked
-    for: its content is open until then."""
+    """A checkpoint in which a path is not as it was in the one it came from, or an operation that put another
+    version there. To be used before the next is asked for: its content is open until then."""
 
     def __init__(self, record: Record, changes: list[Changed], read_old: Read, read_new: Read,
-                 prompt: LastPrompt | None) -> None:
+                 prompt: LastPrompt | None, operation: Operation | None = None) -> None:
         self.record = record
+        self.operation = operation  # `record` is what it restored
         self.changes = changes
         self.read_old = read_old
         self.read_new = read_new
@@ -58,7 +56,7 @@ class LogEntry:
 def file_log(state: State, path: bytes, damaged: dict[str, RewindError]) -> Iterator[LogEntry]:
     """What cannot be read goes to `damaged` and is passed over."""
     prompts = LastPrompts(state)
-    for record, before in reversed(_pairs(state, path, damaged)):
+    for _, record, before, op in sorted(_pairs(state, path, damaged), key=lambda row: row[0], reverse=True):
         with ExitStack() as stack:
             try:
                 new = stack.enter_context(Source(state, record))
@@ -68,32 +66,63 @@ def file_log(state: State, path: bytes, damaged: dict[str, RewindError]) -> Iter
                 damaged[record.name] = error
                 continue
             if changes:
-                yield LogEntry(record, changes, _reader(old), _reader(new), prompts.before(record))
+                prompt = None if op else prompts.before(record)
+                yield LogEntry(record, changes, _reader(old), _reader(new), prompt, op)
 
 
-def _pairs(state: State, path: bytes, damaged: dict[str, RewindError]) -> list[tuple[Record, Record | None]]:
-    """The checkpoints in which the path is not as in the one before, and that one, oldest first.
+def _pairs(state: State, path: bytes, damaged: dict[str, RewindError]) -> list[Row]:
+    """(order, record, what it is compared with, operation), wherever the path is not the same in both.
 
     Restores put files back, so a backup is worth a line only where it holds what no checkpoint has.
     """
-    found: list[tuple[Record, Record | None]] = []
-    last, before = b"", None
-    seen = {last}
+    parents, marks = lineage(state), _Marks(state, path, damaged)
+    found: list[Row] = []
+    seen = {b""}
     for record in state.timeline.all():
-        if record.data.get("imported"):
-            continue  # never a state of this project
-        try:
-            mark = _mark(state, record, path)
-        except StoreDamaged as error:
-            damaged[record.name] = error
-            continue
-        is_backup = record.kind == "backup"
-        if mark != last and not (is_backup and mark in seen):
-            found.append((record, before))
+        mark = marks.of(record)
+        if record.data.get("imported") or mark is None:
+            continue  # never a state of this project, or not readable
+        parent = _readable(parents.parent(record.name), parents, marks)
+        before = marks.of(parent) if parent else b""
+        if mark != before and not (record.kind == "backup" and mark in seen):
+            found.append(((record.sequence, 0), record, parent, None))
         seen.add(mark)
-        if not is_backup:
-            last, before = mark, record
+    for number, op in enumerate(state.operations().mine(), 1):
+        old, new = parents.records.get(op.before), parents.records.get(op.checkpoint)
+        concerned = op.ended and (op.paths is None or not path or Paths(op.paths).touches(path))
+        if concerned and old and new and marks.differ(old, new):
+            found.append(((op.sequence, number), new, old, op))
     return found
+
+
+def _readable(parent: Record | None, parents: Lineage, marks: _Marks) -> Record | None:
+    """The nearest ancestor that is not damaged."""
+    while parent and marks.of(parent) is None:
+        parent = parents.parent(parent.name)
+    return parent
+
+
+class _Marks:
+    """What the path is in each checkpoint, asked once."""
+
+    def __init__(self, state: State, path: bytes, damaged: dict[str, RewindError]) -> None:
+        self._state = state
+        self._path = path
+        self._damaged = damaged
+        self._known: dict[str, bytes | None] = {}
+
+    def differ(self, old: Record, new: Record) -> bool:
+        one, other = self.of(old), self.of(new)
+        return one is not None and other is not None and one != other
+
+    def of(self, record: Record) -> bytes | None:
+        if record.name not in self._known:
+            try:
+                self._known[record.name] = _mark(self._state, record, self._path)
+            except StoreDamaged as error:
+                self._damaged[record.name] = error
+                self._known[record.name] = None
+        return self._known[record.name]
 
 
 def _mark(state: State, record: Record, path: bytes) -> bytes:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from rewind.agents.registry import profile_named
 from rewind.checkpoint.branches import Branches
-from rewind.checkpoint.take_back import TRASH, bring_from_trash, move_to_trash, trashed
+from rewind.checkpoint.rewind import effects
+from rewind.checkpoint.rewind import operations as ops
+from rewind.checkpoint.rewind.lineage import here
+from rewind.checkpoint.trash import TRASH, bring_from_trash, check_free, free_name, move_to_trash, trashed
 from rewind.checkpoint.which_session import recorded_session
-from rewind.errors import RewindError
-from rewind.transcript.find import SessionNotFound
+from rewind.errors import RewindError, SessionNotFound
 from rewind.transcript.lines import open_transcript
 from rewind.transcript.liveness import SessionInUse, is_open
 from rewind.transcript.names import SUFFIX
@@ -15,6 +17,7 @@ from rewind.transcript.titles import read_title
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import TracebackType
     from typing import Any
 
     from rewind.checkpoint.session_tree import SessionInfo
@@ -38,7 +41,34 @@ def checked_name(name: str) -> str:
 
 def rename(state: State, info: SessionInfo, name: str) -> None:
     """Rewind's own name for it; the transcript is not touched."""
-    Branches(state).change(info.session_id, _about(info, {"name": checked_name(name)}))
+    before = (info.branch or {}).get("name")
+    with _Logged(state, ops.RENAME, {"kind": effects.RENAME, "sessionId": info.session_id,
+                                     "before": before, "after": name}):
+        Branches(state).change(info.session_id, _about(info, {"name": checked_name(name)}))
+
+
+class _Logged:
+    """An operation about one fork. Of several that are deleted together each is one of its own."""
+
+    def __init__(self, state: State, command: str, effect: dict[str, Any]) -> None:
+        self.state = state
+        self.effect = effect
+        self.operations = state.operations()
+        self.command = command
+
+    def __enter__(self) -> None:
+        standing, newest = here(self.state), self.state.timeline.newest()
+        self.standing = standing.name if standing else ""
+        self.sequence = newest.sequence if newest else 0
+        self.op = self.operations.begin(self.command, before=self.standing, effects=[self.effect],
+                                        session=self.effect["sessionId"], sequence=self.sequence)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        failed = isinstance(error, Exception)
+        if error is None or failed:
+            self.operations.end(self.op, result=ops.PARTIAL if failed else ops.DONE, here=self.standing,
+                                sequence=self.sequence, effects=[] if failed else [self.effect])
 
 
 def promote(state: State, info: SessionInfo, parent: SessionInfo | None) -> None:
@@ -59,8 +89,10 @@ def _about(info: SessionInfo, changes: dict[str, Any]) -> dict[str, Any]:
 def delete(state: State, info: SessionInfo) -> None:
     """To the trash, from where `undelete` brings it back."""
     check_deletable(state, info)
-    branch = {"sessionId": info.session_id, "agent": info.file.profile.name, "path": info.file.path}
-    move_to_trash(state, branch, lambda: None)
+    effect = {"kind": effects.TRASH, "sessionId": info.session_id, "agent": info.file.profile.name,
+              "path": info.file.path, "trash": free_name(state, info.session_id)}
+    with _Logged(state, ops.DELETE, effect):
+        move_to_trash(state, effect)
 
 
 def check_deletable(state: State, info: SessionInfo) -> None:
@@ -93,5 +125,7 @@ def undelete(state: State, session_id: str) -> str:
              or (len(session_id) >= 6 and b["sessionId"].startswith(session_id))]
     if len({b["sessionId"] for b in found}) != 1:
         raise SessionNotFound(name=session_id, hint="`rewind forks list` shows what is in the trash.")
-    bring_from_trash(state, found[0])
+    check_free(state, found[0])
+    with _Logged(state, ops.UNDELETE, {"kind": effects.UNTRASH, **found[0]}):
+        bring_from_trash(state, found[0])
     return str(found[0]["sessionId"])

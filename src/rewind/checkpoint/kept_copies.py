@@ -43,8 +43,7 @@ def keep_copies(state: State, files: dict[bytes, Entry], going_to: Record) -> Re
     store.commit()  # content first, then the record that points at it
     code = {"format": "objects", "tree": root.hex(), "rules": rules.hex(), "fileCount": len(files),
             "totalSize": sum(entry.size for entry in files.values()), "newBytes": 0, "uncovered": 0}
-    record = new_record(state, state.timeline.newest(), "backup",
-                        f"Written while going back to {going_to.name}", code,
+    record = new_record(state, "backup", f"Written while going back to {going_to.name}", code,
                         {"trigger": {"event": "restore", "checkpoint": going_to.name}})
     state.files.write(record)
     state.timeline.add(record)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from rewind.checkpoint.record import Record
 from rewind.checkpoint.save import save
-from rewind.checkpoint.to_turn import TurnNotFound
 from rewind.checkpoint.turn_views import read_page
-from rewind.errors import NOT_FOUND, RewindError
+from rewind.errors import NOT_FOUND, RewindError, TurnNotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,12 @@ from __future__ import annotations
 import os
 
 from rewind import quickjson
+from rewind.checkpoint.problem import CHECKPOINT, STORE, Problem
 from rewind.checkpoint.record import METADATA, decode_record, is_name
+from rewind.checkpoint.rewind.effects import REWRITE
+from rewind.checkpoint.rewind.operations import FILE as OPERATIONS
+from rewind.checkpoint.rewind.operations import MAX_BYTES as MOST_OPERATIONS
+from rewind.checkpoint.rewind.operations import is_torn
 from rewind.checkpoint.seal import is_broken
 from rewind.errors import FormatTooNew, RewindError
 from rewind.files import read_bounded
@@ -15,49 +20,70 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.state import State
 
-HISTORY, BRANCHES, PINS, GITIGNORE = "restore-history.json", "branches.json", "pins.json", ".gitignore"
+BRANCHES, PINS, GITIGNORE = "branches.json", "pins.json", ".gitignore"
 GITIGNORE_TEXT = b"*\n"
 _MAX_BYTES = 16 << 20
 # What is gone when a file cannot be used any more.
-MEANING = {HISTORY: "the steps that could be undone and redone",
+MEANING = {OPERATIONS: "the operations that could be undone and redone",
            BRANCHES: "the names of forks, and which of them Rewind made",
            PINS: "which files are always captured; they are pinned again when the agent edits them"}
 
 
-def check_own_files(state: State, *, deep: bool) -> list[str]:
+OWN_FILES = (STORE_FILE, OPERATIONS, BRANCHES, PINS)
+UNREADABLE, CHANGED = "unreadable", "changed"  # what may be wrong with one of them
+_TEXTS = {UNREADABLE: "is not readable", CHANGED: "is not as it was written: something in it changed"}
+
+
+def check_own_files(state: State, *, deep: bool) -> list[Problem]:
     problems = []
-    for name in (STORE_FILE, HISTORY, BRANCHES, PINS):
+    for name in OWN_FILES:
         problem = problem_of(state, name)
         if problem == CHANGED and not deep:
             continue  # checksums are a matter of the long look
-        # That the history does not parse is told elsewhere, with what to do.
-        if problem and not (name == HISTORY and problem == UNREADABLE):
-            problems.append(f"{state.project.path(name)} {problem}.")
+        # That the log does not parse is told elsewhere, with what to do.
+        if problem and not (name == OPERATIONS and problem == UNREADABLE):
+            problems.append(Problem(STORE, f"{state.project.path(name)} {_TEXTS[problem]}."))
     if not _is_gitignore_right(state):
-        problems.append(f"{state.project.path(GITIGNORE)} is missing or changed, so git may see the state.")
+        path = state.project.path(GITIGNORE)
+        problems.append(Problem(STORE, f"{path} is missing or changed, so git may see the state."))
     for name in without_record(state):
-        problems.append(f"{name} has lost its record, so it cannot be restored; the others can.")
+        text = f"{name} has lost its record, so it cannot be restored; the others can."
+        problems.append(Problem(CHECKPOINT, text, name))
     if deep:
-        problems += [f"The metadata of {name} {text}." for name, text in changed_records(state).items()]
-        problems += [f"{path} {text}." for path, text in changed_backups(state).items()]
+        problems += [Problem(CHECKPOINT, f"The metadata of {name} {_TEXTS[CHANGED]}.", name)
+                     for name in changed_records(state)]
+        problems += [Problem(STORE, f"{path} {_TEXTS[CHANGED]}.") for path in changed_backups(state)]
     return problems
-
-
-UNREADABLE = "is not readable"
-CHANGED = "is not as it was written: something in it changed"
 
 
 def problem_of(state: State, name: str) -> str:
     """What is wrong with one of the JSON files, or nothing."""
     try:
-        data = quickjson.loads(read_bounded(state.project.path(name), _MAX_BYTES))
+        raw = read_bounded(state.project.path(name), max(_MAX_BYTES, MOST_OPERATIONS))
     except FileNotFoundError:
         return ""
-    except (OSError, ValueError, RecursionError, RewindError):
+    except (OSError, RewindError):
+        return UNREADABLE
+    if name == OPERATIONS:
+        return _problem_of_lines(raw)
+    return _problem_of_object(raw)
+
+
+def _problem_of_object(raw: bytes) -> str:
+    try:
+        data = quickjson.loads(raw)
+    except (ValueError, RecursionError):
         return UNREADABLE
     if not isinstance(data, dict):
         return UNREADABLE
     return CHANGED if is_broken(data) else ""
+
+
+def _problem_of_lines(raw: bytes) -> str:
+    """A line that a killed process left unfinished is no problem."""
+    lines = [line for line in raw.split(b"\n") if line.strip() and not is_torn(line)]
+    problems = {_problem_of_object(line) for line in lines}
+    return UNREADABLE if UNREADABLE in problems else CHANGED if CHANGED in problems else ""
 
 
 def _is_gitignore_right(state: State) -> bool:
@@ -90,29 +116,29 @@ def without_record(state: State) -> list[str]:
     return [name for name in gone if name in known and name > collected and state.files.is_reserved(name)]
 
 
-def changed_records(state: State) -> dict[str, str]:
+def changed_records(state: State) -> list[str]:
     """Records that can be read, and are not what was written."""
-    found = {}
+    found = []
     for name in record_names(state):
         try:
             record = decode_record(name, read_bounded(state.files.path(name), 1 << 20))
         except (OSError, RewindError):
             continue  # told by the timeline
         if is_broken(record.data):
-            found[name] = CHANGED
+            found.append(name)
     return found
 
 
-def changed_backups(state: State) -> dict[str, str]:
+def changed_backups(state: State) -> list[str]:
     """Backups of rewritten transcripts that are not what was copied."""
     from rewind.checkpoint.backup_sums import differs
 
     try:
-        entries = state.history().entries
+        operations = state.operations().all
     except RewindError:
-        return {}
-    told = [entry.get("transcript_backup") for entry in entries]
-    return {str(one["backup"]): CHANGED for one in told if isinstance(one, dict) and differs(one)}
+        return []
+    rewritten = [effect for op in operations for effect in op.effects if effect.get("kind") == REWRITE]
+    return [str(effect["backup"]) for effect in rewritten if differs(effect)]
 
 
 def is_too_new(state: State, name: str) -> bool:

@@ -7,6 +7,7 @@ from rewind.paths import is_state_path
 from rewind.snapshot.change import Change, Paths
 from rewind.snapshot.sqlite_files import main_of
 from rewind.snapshot.tree import DIR, EMPTY, FILES, UNCOVERED, Entry, Tree, check_depth
+from rewind.words import explain, plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ NOT_EMPTY = "not-empty"
 MOUNT_POINT = "mount-point"
 IN_THE_WAY = "in-the-way"
 NO_DIRECTORY = "no-directory"
+CHANGED_SINCE, MADE_SINCE = "changed since the last checkpoint", "made since the last checkpoint"
 _PASSING = (b"skip-list", b"ignored", b"ignored-large", b"too-large", b"pins-only")
 
 
@@ -43,7 +45,7 @@ class RestorePlan:
         self.changes: list[Change] = []
         self.kept: list[Kept] = []
         self.unknown: list[bytes] = []  # must be captured before anything can be said of them
-        self.foreign: list[bytes] = []  # changed since the newest checkpoint; only the backup has them
+        self.foreign: list[bytes] = []  # changed since where we stand; only the backup will have them
         self.notes: list[str] = []  # what a person should know before it is carried out
 
     @property
@@ -62,6 +64,25 @@ class RestorePlan:
     @property
     def conflicts(self) -> list[Kept]:
         return [k for k in self.kept if k.conflict]
+
+    def lines(self) -> list[tuple[str, bytes, str]]:
+        """(sign, path, remark) for every path, the same in every interface: `+` is new, `~` is written over,
+        `-` goes, `=` stays."""
+        fresh = {change.path for change in self.changes if change.before is None}
+        foreign = set(self.foreign)
+        found = [("+" if path in fresh else "~", path, CHANGED_SINCE if path in foreign else "")
+                 for path in self.written]
+        found += [("-", path, MADE_SINCE if path in foreign else "") for path in self.deleted]
+        return found + [("=", kept.path, f"kept: {explain(kept.reason)}") for kept in self.kept]
+
+    def counts(self) -> str:
+        parts = [f"{plural(len(self.written), 'path')} written", f"{len(self.deleted):,} deleted"]
+        return ", ".join([*parts, f"{len(self.kept):,} kept"] if self.kept else parts)
+
+    def summary(self) -> str:
+        if self.empty:
+            return f"The code is already as in {self.checkpoint}"
+        return f"{self.counts()}, to be as in {self.checkpoint}"
 
     def leave_out(self, tops: set[bytes]) -> None:
         """What would be done at these paths and below them."""

@@ -13,9 +13,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-FORMAT = 1
+FORMAT = 2  # of 1, `parent` was the newest at that moment, whatever the tree came from
 METADATA = "metadata.json"
 ARCHIVE = "snapshot.tar.gz"
+MAIN = "main"  # the place of a project that has no other
 KINDS = ("auto", "manual", "initial", "backup")
 _MAX_METADATA = 1 << 20
 
@@ -35,6 +36,24 @@ class Record:
     @property
     def sequence(self) -> int:
         return int(self.data["sequence"])
+
+    @property
+    def version(self) -> int:
+        """Of the format that it was written in."""
+        found = self.data.get("format")
+        return found if isinstance(found, int) else 1
+
+    @property
+    def parent(self) -> str | None:
+        """The checkpoint that the tree stood on when this one was made. `lineage` knows it for all."""
+        found = self.data.get("parent")
+        return found if isinstance(found, str) else None
+
+    @property
+    def place(self) -> str:
+        """The work tree that it was made in."""
+        found = self.data.get("place")
+        return found if isinstance(found, str) else MAIN
 
     @property
     def created_at(self) -> str:

@@ -25,6 +25,7 @@ from rewind.store.salvage import salvage
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.damage import Lacks
+    from rewind.checkpoint.problem import Problem
     from rewind.checkpoint.state import State
     from rewind.snapshot.build import Progress
 
@@ -33,12 +34,12 @@ class Repaired:
     """What was wrong, what was brought back and from where, and what every checkpoint still lacks."""
 
     def __init__(self, found: Examined) -> None:
-        self.problems = found.problems
+        self.problems: list[Problem] = found.problems
         self.affected: dict[str, Lacks] = found.affected
         self.rescued: list[tuple[str, str]] = []
         self.lost: dict[str, Lacks] = {}
         self.missing: set[bytes] = set()  # objects
-        self.remaining: list[str] = []  # problems that are still there
+        self.remaining: list[Problem] = []  # that are still there
         self.quarantined: list[str] = []
 
     @property
@@ -55,7 +56,7 @@ def repair(state: State, *, dry_run: bool, copies: list[str], progress: Progress
     if not dry_run:
         _mark(state, result.lost, result.missing)
         result.remaining = [p for p in examine(state, deep=False).problems
-                            if not any(name in p for name in result.lost)]
+                            if p.checkpoint not in result.lost]
     return result
 
 

@@ -7,13 +7,11 @@ import re
 
 from rewind import quickjson
 from rewind.checkpoint.own_files import (
-    BRANCHES,
     CHANGED,
     GITIGNORE,
     GITIGNORE_TEXT,
-    HISTORY,
     MEANING,
-    PINS,
+    OWN_FILES,
     changed_records,
     is_too_new,
     problem_of,
@@ -21,10 +19,10 @@ from rewind.checkpoint.own_files import (
     without_record,
 )
 from rewind.checkpoint.record import ARCHIVE, FORMAT, METADATA, Record, decode_record
+from rewind.checkpoint.rewind.operations import FILE as OPERATIONS
 from rewind.checkpoint.seal import SEAL, is_broken, sealed
 from rewind.errors import RewindError
 from rewind.files import read_bounded, write_atomic
-from rewind.paths import STORE_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,13 +38,13 @@ if TYPE_CHECKING:
 _MAX_BYTES = 16 << 20
 _TREE = re.compile(rb'"tree": "([0-9a-f]{64})"')
 _RULES = re.compile(rb'"rules": "([0-9a-f]{64})"')
-_FIELDS = ("format", "sequence", "createdAt", "description", "kind", "trigger", "parent", "code",
-           "hasTranscript", "transcript", "imported")
+_FIELDS = ("format", "sequence", "createdAt", "description", "kind", "trigger", "parent", "place", "git",
+           "code", "hasTranscript", "transcript", "imported")
 
 
 def repair_own_files(state: State, aside: Quarantine, mender: Mender, dry_run: bool) -> Told:
     told: Told = []
-    for name in (STORE_FILE, HISTORY, BRANCHES, PINS):
+    for name in OWN_FILES:
         problem = problem_of(state, name)
         if problem:
             told.append((name, _repair_json(state, name, problem, aside, mender, dry_run)))
@@ -61,6 +59,8 @@ def repair_own_files(state: State, aside: Quarantine, mender: Mender, dry_run: b
 def _repair_json(state: State, name: str, problem: str, aside: Quarantine, mender: Mender,
                  dry_run: bool) -> str:
     path = state.project.path(name)
+    if name == OPERATIONS:
+        return _repair_log(path, aside, dry_run)
     raw = _content(path)
     right = mender.flip(raw, _is_sealed_right)
     if right is not None:
@@ -76,6 +76,24 @@ def _repair_json(state: State, name: str, problem: str, aside: Quarantine, mende
         return "kept as it is, for there is no other copy"
     aside.move(path)
     return f"put aside; lost is {MEANING.get(name, 'what it said')}"
+
+
+def _repair_log(path: str, aside: Quarantine, dry_run: bool) -> str:
+    """Lines that can be read stay; what a changed one says is all there is of it."""
+    aside.keep_copy(path)
+    lines = [line for line in _content(path).split(b"\n") if line.strip()]
+    readable = [data for data in map(_object, lines) if data]
+    if not dry_run:
+        write_atomic(path, b"".join(quickjson.dumps(sealed(data)).encode() + b"\n" for data in readable))
+    return f"kept the {len(readable):,} lines of {len(lines):,} that can be read"
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    try:
+        data = quickjson.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
 
 
 def _is_sealed_right(raw: bytes) -> bool:
@@ -100,8 +118,8 @@ def repair_records(state: State, aside: Quarantine, mender: Mender,
     """What was done, and the records as they are then."""
     told: Told = []
     records = {record.name: record for record in state.timeline.all()}
-    changed = changed_records(state)
-    for name in [*_unreadable(state), *changed, *without_record(state)]:
+    changed = set(changed_records(state))
+    for name in [*_unreadable(state), *sorted(changed), *without_record(state)]:
         record, how = _rescued(state, name, mender)
         path = state.files.path(name, METADATA)
         if record is None and name in changed:

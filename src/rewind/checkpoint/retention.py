@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 import time
 
-from rewind import quickjson
 from rewind.checkpoint.chat_links import FILE as CHAT
 from rewind.checkpoint.chat_links import body_of, header_of, links_of
-from rewind.checkpoint.history import KEPT_STEPS
-from rewind.checkpoint.record import ARCHIVE
+from rewind.checkpoint.record import ARCHIVE, FORMAT, Record
+from rewind.checkpoint.rewind.lineage import here, lineage
+from rewind.checkpoint.rewind.operations import KEPT_STEPS
 from rewind.errors import StoreDamaged
 from rewind.snapshot.tree import CHUNKED, DIR, FILE, Tree, decode_pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Set
 
-    from rewind.checkpoint.record import Record
+    from rewind.checkpoint.rewind.lineage import Lineage
     from rewind.checkpoint.state import State
     from rewind.config.load import Settings
     from rewind.snapshot.build import Progress
@@ -85,9 +85,11 @@ def never_collected(records: list[Record], in_use: set[str]) -> set[str]:
 
 
 def backups_in_use(state: State) -> set[str]:
-    """The backups of the last restores, whether or not a command still leads to them."""
+    """Where the project stands, where its line forks, and what the last operations need."""
     backups = [r.name for r in state.timeline.all() if r.kind == "backup"]
-    return set(backups[-KEPT_STEPS:]) | state.history().backups_in_use()
+    standing = here(state)
+    return (set(backups[-KEPT_STEPS:]) | state.operations().in_use() | lineage(state).fork_points()
+            | ({standing.name} if standing else set()))
 
 
 def keep_newest(records: list[Record], number: int, in_use: set[str]) -> list[Record]:
@@ -152,11 +154,29 @@ def disk_use(state: State) -> int:
     return state.objects.size_on_disk() + sum(archive_size(state, r) for r in archives)
 
 
+def bridge(state: State, parents: Lineage, name: str, going: Set[str]) -> None:
+    """Children of a checkpoint that goes point to its parent; those that go as well need no new record."""
+    heir = parents.parents.get(name)
+    for child in parents.children.pop(name, ()):
+        parents.parents[child] = heir
+        if heir:
+            parents.children.setdefault(heir, []).append(child)
+        record = parents.records[child]
+        if child not in going and record.version >= FORMAT and state.files.is_reserved(child):
+            renewed = Record({**record.data, "parent": heir})
+            state.files.write(renewed)
+            state.timeline.add(renewed)
+            parents.records[child] = renewed
+
+
 def sweep_kept_chats(state: State) -> None:
     """Deleted forks and backups of rewritten transcripts, once they are old and no step leads to them."""
     import shutil
 
-    in_use = quickjson.dumps(state.history().data)
+    operations = state.operations()
+    operations.forget_oldest()
+    in_use = {os.path.basename(str(effect[key])) for op in operations.all for effect in op.effects
+              for key in ("trash", "backup", "put", "kept", "of") if effect.get(key)}
     now = trusted_now([r.created for r in state.timeline.all()], time.time())
     oldest = now - state.settings.get("retention.dailyDays") * _DAY
     for folder in (state.project.path("trash"), state.project.path("transcript-backup")):

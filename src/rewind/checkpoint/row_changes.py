@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from rewind.checkpoint.rewind.lineage import lineage
 from rewind.checkpoint.turn_changes import changes_between
 
 TYPE_CHECKING = False
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
 def row_changes(state: State, records: list[Record], patience: float) -> dict[str, dict[str, Any]]:
     """By name. Found out once, it is remembered; those that are not known after `patience` seconds are left
     out, and told the next time."""
-    by_name = {record.name: record for record in state.timeline.all()}
+    parents = lineage(state)
     until = time.monotonic() + patience
     found = {}
     for record in records:
-        parent = by_name.get(str(record.data.get("parent")))
-        if parent is None or record.data.get("imported"):
+        parent = parents.parent(record.name)
+        if parent is None:
             continue
         if time.monotonic() > until:
             break

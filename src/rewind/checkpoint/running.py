@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import os
 
-from rewind.errors import CHANGED, RewindError
+from rewind.errors import TurnRunning
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.state import State
-
-
-class TurnRunning(RewindError):
-    """{agent} is in the middle of a turn here, so nothing was touched."""
-
-    exit_code = CHANGED
-    hint = "Wait until it is done or stop it, or repeat with --force."
 
 
 def refuse_while_running(state: State, force: bool) -> None:

@@ -6,6 +6,7 @@ import os
 
 from rewind.checkpoint import retention
 from rewind.checkpoint.create import capture, write_record
+from rewind.checkpoint.rewind.lineage import here
 from rewind.checkpoint.upkeep import is_being_packed
 
 TYPE_CHECKING = False
@@ -28,6 +29,14 @@ class Saved:
         self.created = created
         self.note = note  # why the conversation is not part of it, if it should have been
 
+    @property
+    def notes(self) -> list[str]:
+        """What a person should know about a checkpoint that was just made."""
+        from rewind.checkpoint.torn import saved_notes
+
+        about = saved_notes(self.record) if self.created else []
+        return [self.note, *about] if self.note else about
+
 
 def save(state: State, description: str = "", *, kind: str = "manual", if_changed: bool = False,
          trigger: dict[str, Any] | None = None, session: SessionFile | None = None,
@@ -42,11 +51,11 @@ def save(state: State, description: str = "", *, kind: str = "manual", if_change
             first()
         draft = capture(state, state.rules(), progress, moment)
         try:
-            newest = state.timeline.newest()
-            if if_changed and newest and newest.tree == draft.snapshot.root:
+            standing = here(state) if if_changed else None
+            if standing and standing.tree == draft.snapshot.root:
                 state.objects.commit()
                 draft.snapshot.remember(state.cache)
-                return Saved(newest, False)
+                return Saved(standing, False)
             chat, note = capture_current(state, session) if session or find_session else (None, "")
             if moment and moment.is_over():
                 trigger = {**(trigger or {}), "late": True}
@@ -64,5 +73,5 @@ def _later(state: State, chore: str) -> None:
     from rewind.files import spawn_detached
 
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    spawn_detached(["-I", "-S", os.path.join(package, "cli", "detached.py"), chore,
+    spawn_detached(["-I", "-S", os.path.join(package, "checkpoint", "chores.py"), chore,
                     state.project.root, state.project.home])

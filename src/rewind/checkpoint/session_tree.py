@@ -7,7 +7,7 @@ import time
 
 from rewind import quickjson
 from rewind.checkpoint.branches import Branches
-from rewind.checkpoint.put_aside import code_put_aside
+from rewind.checkpoint.rewind.fork_code import code_put_aside
 from rewind.checkpoint.which_session import recorded_files, recorded_sessions
 from rewind.errors import RewindError
 from rewind.transcript.find import project_sessions

@@ -7,7 +7,7 @@ import stat
 
 from rewind import quickjson
 from rewind.checkpoint.known_stores import is_known
-from rewind.checkpoint.record import RecordFiles
+from rewind.checkpoint.record import MAIN, RecordFiles
 from rewind.checkpoint.timeline import Timeline
 from rewind.config.load import load_settings, load_usable
 from rewind.errors import FormatTooNew, Locked, RewindError, StateUnwritable, StoreDamaged, StoreNotTrusted
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.damage import Damage
-    from rewind.checkpoint.history import History
+    from rewind.checkpoint.rewind.operations import Operation, Operations
     from rewind.snapshot.cache import ScanCache
     from rewind.snapshot.rules import Rules
     from rewind.store.objects import ObjectStore
 
-FORMAT = 1
+FORMAT = 2  # with 2 came `operations.jsonl`; an earlier version must not write here any more
 DAMAGE_FILE = "damage.json"
 _MAX_BYTES = 4 << 20
 
@@ -38,6 +38,7 @@ class State:
     def __init__(self, project: Project, *, forgiving: bool = False) -> None:
         """`forgiving`: a problem in a configuration file counts as if it were not set."""
         self.project = project
+        self.place = MAIN
         self.root = os.fsencode(project.root)
         self.store_info = read_store_file(project)
         if not is_known(project.home, self.store_info["id"], project):
@@ -116,10 +117,11 @@ class State:
         if self.lock_now_ns is None:
             self._timeline = None
 
-    def history(self) -> History:
-        from rewind.checkpoint.history import History
+    def operations(self) -> Operations:
+        from rewind.checkpoint.rewind.old_history import FILE as OLD
+        from rewind.checkpoint.rewind.operations import FILE, Operations
 
-        return History(self.project.path("restore-history.json"))
+        return Operations(self.project.path(FILE), self.place, self.project.path(OLD))
 
     def damage(self) -> Damage:
         """What `validate --deep` found wrong and could not mend."""
@@ -127,15 +129,13 @@ class State:
 
         return Damage(self.project.path(DAMAGE_FILE))
 
-    def interrupted(self) -> dict[str, Any] | None:
-        """The restore that a killed process left half done; not one that another process is at, or has just
+    def interrupted(self) -> Operation | None:
+        """The operation that a killed process left half done; not one that another process is at, or has just
         ended, which looks the same but for the lock."""
-        if not os.path.exists(self.project.path("restore-history.json")):
-            return None  # nobody went back yet
-        entry = self.history().interrupted()
-        if entry and self.lock_now_ns is None:
-            entry = None if self.is_busy() else self.history().interrupted()
-        return entry
+        found = self.operations().interrupted()
+        if found and self.lock_now_ns is None:
+            found = None if self.is_busy() else self.operations().interrupted()
+        return found
 
     @property
     def staging(self) -> str:
@@ -150,6 +150,25 @@ class State:
         self._timeline = None
         self.lock_now_ns = lock.now_ns()
         self._sweep()
+        if self.store_info["format"] < FORMAT:
+            self._upgrade()
+
+    def _upgrade(self) -> None:
+        """The first writer of this version: the old history becomes the beginning of the log. Records stay as
+        they are; an earlier version that is still running refuses the store from now on."""
+        from rewind.checkpoint.seal import sealed
+        from rewind.files import write_atomic
+
+        info = read_store_file(self.project)  # another process may have done it meanwhile
+        if info["format"] < FORMAT:
+            from rewind.checkpoint.rewind.lineage import here
+
+            operations, standing, newest = self.operations(), here(self), self.timeline.newest()
+            operations.bring_over(standing.name if standing else "", newest.sequence if newest else 0)
+            info = sealed({**info, "format": FORMAT})
+            write_atomic(self.project.path(STORE_FILE), quickjson.dump_file(info))
+            operations.forget_old()
+        self.store_info = info
 
     def end_writing(self) -> None:
         """What was captured and not committed is dropped: a long-lived process must not go on holding

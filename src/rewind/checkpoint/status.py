@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from rewind.checkpoint import retention
+from rewind.checkpoint.rewind.lineage import here
+from rewind.checkpoint.rewind.resolve import redo_target
+from rewind.checkpoint.rewind.words import interrupted_text
 from rewind.checkpoint.source import Source
-from rewind.checkpoint.standing import position_of, standing_on
 from rewind.checkpoint.torn import torn_paths
 from rewind.snapshot.change import Paths, differences
 from rewind.snapshot.listing import uncovered
@@ -12,8 +14,6 @@ from rewind.snapshot.rules import MB
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
     from rewind.snapshot.build import Snapshot
@@ -28,12 +28,11 @@ class Status:
         self.backups = len(state.timeline.all()) - len(self.shown)
         self.damaged = sorted(state.timeline.damaged)
         self.newest = self.shown[0] if self.shown else None
-        history = state.history()
-        self.interrupted: dict[str, Any] | None = state.interrupted()
-        self.can_redo = bool(history.redo)
-        self.position = position_of(state)
-        self.base = standing_on(state)
-        self.changes = _changes(state, self.base, snapshot)
+        self.interrupted = state.interrupted()
+        self.interrupted_text = interrupted_text(self.interrupted) if self.interrupted else ""
+        self.can_redo = redo_target(state, state.operations()) is not None
+        self.here = here(state)
+        self.changes = _changes(state, self.here, snapshot)
         self.disk = retention.disk_use(state)
         self.cap = int(state.settings.get("storage.maxSizeMb") * MB)
         # Counting what protected checkpoints reach takes time, and matters only above the cap.
@@ -41,11 +40,6 @@ class Status:
         self.protected = retention.protected_bytes(state) if over else None
         self.torn = torn_paths(self.newest) if self.newest else []  # of its databases
         self.uncovered = sorted(uncovered(snapshot.root, snapshot.tree))
-
-    @property
-    def later(self) -> int:
-        """How many checkpoints are newer than the one we went back to."""
-        return self.shown.index(self.position) if self.position else 0
 
     @property
     def protected_over_cap(self) -> bool:

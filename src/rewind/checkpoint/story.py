@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.code_for import session_of
 from rewind.checkpoint.record import is_timestamp, timestamp
+from rewind.checkpoint.rewind.code_at import session_of
+from rewind.checkpoint.rewind.lineage import here
+from rewind.checkpoint.rewind.operations import FILE as OPERATIONS
+from rewind.checkpoint.rewind.target import AtCheckpoint, AtTurn
 from rewind.checkpoint.session_tree import session_infos
 from rewind.errors import RewindError
 from rewind.transcript.turn_index import open_turns
@@ -14,6 +17,7 @@ from rewind.transcript.turn_index import open_turns
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.record import Record
+    from rewind.checkpoint.rewind.target import Target
     from rewind.checkpoint.session_tree import SessionInfo
     from rewind.checkpoint.state import State
     from rewind.transcript.turn_tree import Row
@@ -46,6 +50,14 @@ class Item:
         name = self.record.name if self.record and self.kind == CHECKPOINT else ""
         return (self.kind, session if self.kind in (SESSION, PROMPT) else "", self.uuid, name)
 
+    def target(self) -> Target:
+        """A prompt stands for the moment before it was given, a checkpoint for itself."""
+        if self.kind == PROMPT and self.session:
+            return AtTurn(self.session.session_id, uuid=self.uuid)
+        if self.record is None:
+            raise RewindError("There is nothing to go back to here.", hint="Choose a prompt or a checkpoint.")
+        return AtCheckpoint(self.record.name)
+
     @property
     def has_chat(self) -> bool:
         return self.kind == PROMPT or bool(self.record and self.record.data.get("hasTranscript"))
@@ -64,9 +76,9 @@ def tell(state: State) -> Story:
     records = state.timeline.shown()[::-1]
     infos = session_infos(state)
     items = _Teller(state, records, infos).items()
-    position = state.history().position
+    standing = here(state)
     for item in items:
-        item.here = bool(item.record and position is not None and item.record.sequence == position)
+        item.here = bool(item.record and standing and item.record.name == standing.name)
     return Story([*items, Item(NOW, "Now", 0.0)], len(records), infos)
 
 
@@ -75,7 +87,7 @@ def stamp(state: State) -> str:
     from rewind.transcript.find import project_sessions
 
     parts = [_changed(state.project.path(name)) for name in
-             ("checkpoints", "branches.json", "restore-history.json")]
+             ("checkpoints", "branches.json", OPERATIONS)]
     files = project_sessions(state.project.root, home=state.project.home)
     return " ".join([*parts, *(f"{f.session_id}:{f.size}:{f.modified}" for f in files)])
 

@@ -153,7 +153,7 @@ def _write_record(state: State, found: Imported, new_bytes: int) -> Record:
             "rules": found.metadata["code"]["rules"], "fileCount": found.files,
             "totalSize": found.bytes, "newBytes": new_bytes,
             "uncovered": _count_uncovered(state, found)}
-    record = new_record(state, state.timeline.newest(), "manual", _description(found.metadata), code,
+    record = new_record(state, "manual", _description(found.metadata), code,
                         {"imported": _origin(found.metadata)})
     state.files.write(record)
     state.timeline.add(record)

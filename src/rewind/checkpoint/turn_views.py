@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 
+from rewind.checkpoint.rewind.code_at import SessionCode, prompt_of
 from rewind.checkpoint.turn_changes import Unpacked, changes_between
-from rewind.checkpoint.turn_codes import TurnCodes
 from rewind.checkpoint.which_session import recorded_session
 from rewind.transcript.liveness import is_busy
 from rewind.transcript.turn_blocks import Limits, for_page
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from rewind.checkpoint.code_for import CodeAt
+    from rewind.checkpoint.rewind.code_at import CodeAt
     from rewind.checkpoint.state import State
     from rewind.transcript.find import SessionFile
     from rewind.transcript.turn_blocks import TurnText
@@ -61,12 +61,12 @@ def read_page(state: State, session: SessionFile, start: int, count: int,
 
 
 def _add_code(state: State, session: SessionFile, index: TurnIndex, views: list[TurnView]) -> None:
-    codes = TurnCodes(state, session)
+    codes = SessionCode(state, session)
     last = views[-1].text
     number = last.row.turn or 0
     after = read_turns(index, number + 1, number + 1, Limits(0, 0, 0))
-    befores = [codes.before(view.text) for view in views]
-    befores.append(codes.before(after[0]) if after else codes.after_last(last.row.offset, last.join))
+    befores = [codes.before(prompt_of(view.text)) for view in views]
+    befores.append(codes.before(prompt_of(after[0])) if after else codes.after_last(prompt_of(last)))
     with Unpacked(state) as unpacked:
         for view, old, new in reversed(list(zip(views, befores, befores[1:]))):  # the latest matter most
             view.code = new

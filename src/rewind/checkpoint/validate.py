@@ -7,8 +7,9 @@ import os
 from rewind import quickjson
 from rewind.checkpoint.chat_links import body_of, header_of, links_of, snapshot_of
 from rewind.checkpoint.damage import Lacks
-from rewind.checkpoint.history import ways_on
 from rewind.checkpoint.own_files import check_own_files
+from rewind.checkpoint.problem import CHECKPOINT, CONFIGURATION, INTERRUPTED, STORE, Problem
+from rewind.checkpoint.rewind.words import interrupted_text
 from rewind.checkpoint.seal import is_broken
 from rewind.checkpoint.source import Source
 from rewind.config.load import check_settings
@@ -32,10 +33,10 @@ TREE, PIECES, CONTENT, RULES, CHAT_LINE, CHAT_LINK, CHAT_PIECE, GARBAGE = (
 
 
 class Examined:
-    """What is wrong: as sentences, by checkpoint, and by object."""
+    """What is wrong: as problems, by checkpoint, and by object."""
 
     def __init__(self) -> None:
-        self.problems: list[str] = []
+        self.problems: list[Problem] = []
         self.affected: dict[str, Lacks] = {}
         self.bad: dict[bytes, str] = {}  # object -> what it is
         self.unusable = ""  # why the object store cannot be read at all
@@ -44,39 +45,44 @@ class Examined:
         """`lost` are files that a repair could not bring back and knows no names of."""
         known = lost if isinstance(lost, int) else 0
         if known:
-            self.problems.append(f"{name}: {known:,} of its files were lost when its archive was damaged")
-        self.problems += [f"{name}: {_shown(path)} cannot be restored ({why})" for path, why in files]
+            self._add(name, f"{known:,} of its files were lost when its archive was damaged")
+        for path, why in files:
+            self._add(name, f"{_shown(path)} cannot be restored ({why})")
         if chat:
-            self.problems.append(f"{name}: its conversation cannot be restored ({chat})")
+            self._add(name, f"its conversation cannot be restored ({chat})")
         if files or chat or known:
             self.affected[name] = Lacks(len(files) + known, [path for path, _ in files], chat)
+
+    def _add(self, name: str, text: str) -> None:
+        self.problems.append(Problem(CHECKPOINT, f"{name}: {text}", name))
 
 
 def validate(state: State, *, deep: bool, progress: Progress | None = None) -> list[str]:
     """The problems found, each a sentence; an empty list when all is well."""
-    return examine(state, deep=deep, progress=progress).problems
+    return [problem.text for problem in examine(state, deep=deep, progress=progress).problems]
 
 
 def examine(state: State, *, deep: bool, progress: Progress | None = None) -> Examined:
     found = Examined()
-    found.problems += check_settings(state.project.home, state.project.state)
-    found.problems += _check_profiles(state) + _check_history(state)
+    found.problems += [Problem(CONFIGURATION, text)
+                       for text in check_settings(state.project.home, state.project.state)]
+    found.problems += _check_profiles(state) + _check_operations(state)
     found.problems += check_own_files(state, deep=deep)
     if deep:
         renew_index(state)
         records, damaged = read_records(state)
     else:
         records, damaged = state.timeline.all(), state.timeline.damaged
-    found.problems += [f"{error.message}. It cannot be restored; the others can."
-                       for error in damaged.values()]
+    found.problems += [Problem(CHECKPOINT, f"{error.message}. It cannot be restored; the others can.", name)
+                       for name, error in damaged.items()]
     try:
         store = state.objects
         if deep:
-            found.problems += store.check()
+            found.problems += [Problem(STORE, text) for text in store.check()]
         examine_records(state, records, found, store, deep=deep, progress=progress)
     except RewindError as error:
         found.unusable = error.message
-        found.problems.append(error.message)
+        found.problems.append(Problem(STORE, error.message))
     return found
 
 
@@ -113,24 +119,22 @@ def read_records(state: State) -> tuple[list[Record], dict[str, RewindError]]:
     return sorted(records, key=lambda record: record.sequence), damaged
 
 
-def _check_profiles(state: State) -> list[str]:
+def _check_profiles(state: State) -> list[Problem]:
     from rewind.agents.registry import profiles
 
     try:
         profiles(state.project.home)
     except RewindError as error:
-        return [f"{error.message}. Until it is mended, conversations are left out of checkpoints."]
+        return [Problem(STORE, f"{error.message}. Until it is corrected, checkpoints hold no conversation.")]
     return []
 
 
-def _check_history(state: State) -> list[str]:
+def _check_operations(state: State) -> list[Problem]:
     try:
-        entry = state.interrupted()
+        op = state.interrupted()
     except RewindError as error:
-        return [f"{error.message}. {error.hint}"]
-    if entry:
-        return [f"A restore of {entry['checkpoint']} was interrupted. {ways_on(entry)}."]
-    return []
+        return [Problem(STORE, f"{error.message}. {error.hint}")]
+    return [Problem(INTERRUPTED, interrupted_text(op))] if op else []
 
 
 def examine_records(state: State, records: Iterable[Record], found: Examined, blobs: Blobs, *, deep: bool,
@@ -151,7 +155,8 @@ def examine_records(state: State, records: Iterable[Record], found: Examined, bl
     for oid in rotten or {}:
         if oid not in found.bad:
             found.bad[oid] = GARBAGE
-            found.problems.append(f"object {oid.hex()} is damaged, but no checkpoint needs it")
+            text = f"object {oid.hex()} is damaged, but no checkpoint needs it"
+            found.problems.append(Problem(STORE, text))
 
 
 def missing_in(state: State, name: str) -> Lacks | None:

@@ -8,11 +8,10 @@ import time
 from rewind import quickjson
 from rewind.agents.registry import is_under_root, profile_for, profile_named, profile_of_environment
 from rewind.checkpoint.branches import Branches
-from rewind.errors import RewindError, StoreUnavailable
+from rewind.errors import RewindError, SessionNotFound, StoreUnavailable
 from rewind.files import read_bounded
 from rewind.transcript.find import (
     SessionFile,
-    SessionNotFound,
     belonging,
     candidates,
     find_session,

@@ -12,8 +12,8 @@ import sys
 from rewind.cli.arguments import project_paths
 from rewind.cli.session import open_controller, print_json
 from rewind.cli.style import kind_of, path_json, shown
+from rewind.controller import DIR, LINK, UNCOVERED
 from rewind.errors import PathNotFound, RewindError, UsageError
-from rewind.snapshot.tree import DIR, LINK, UNCOVERED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _entry(source: Source, path: bytes) -> Entry:
-    from rewind.snapshot.listing import entry_at
+    from rewind.controller import entry_at
 
     name = source.record.name
     entry = entry_at(source.tree, source.record.tree, path) if path else None
@@ -70,13 +70,13 @@ def _entry(source: Source, path: bytes) -> Entry:
 
 
 def _pieces(source: Source, entry: Entry) -> Iterator[bytes]:
-    from rewind.snapshot.content import pieces_of
+    from rewind.controller import pieces_of
 
     return pieces_of(entry, source.blobs)
 
 
 def _to_terminal(path: bytes, data: bytes) -> None:
-    from rewind.snapshot.textdiff import is_binary
+    from rewind.controller import is_binary
 
     if is_binary(data):
         raise RewindError(f"{shown(path)} is a binary file, which is nothing for a terminal.",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from rewind.cli.style import plural
+from rewind.words import plural
 
 
 def amount(added: int, removed: int, files: int) -> str:
     """Lines where there are any; a binary file or a new mode has none."""
-    from rewind.checkpoint.turn_changes import all_counted
+    from rewind.controller import all_counted
 
     counted = f"{lines(added, removed, all_counted(files))} in " if added or removed else ""
     return counted + plural(files, "file")

@@ -18,10 +18,16 @@ import sys
 from rewind.cli.hook_options import change_hooks, hook_options, hooks_json, report_hooks, tell_other_tier
 from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.style import safe, style_for
-from rewind.config.edit import set_value, unset_value
-from rewind.config.load import CONFIG_FILE, load_usable
-from rewind.config.settings import BY_KEY, GROUPS, unknown
-from rewind.config.strictjson import invalid
+from rewind.controller import (
+    BY_KEY,
+    CONFIG_FILE,
+    GROUPS,
+    invalid,
+    load_usable,
+    set_value,
+    unknown,
+    unset_value,
+)
 from rewind.errors import DONE, PARTIAL, NotInitialised, UsageError
 from rewind.paths import rewind_home
 

@@ -13,8 +13,9 @@ from rewind.cli.demo_agent import Agent
 from rewind.cli.demo_session import IGNORED, TURNS
 from rewind.cli.demo_world import WentWrong, World
 from rewind.cli.session import note, print_json
-from rewind.cli.style import plural, style_for
+from rewind.cli.style import style_for
 from rewind.errors import DONE, RewindError
+from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

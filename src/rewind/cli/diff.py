@@ -16,7 +16,7 @@ from rewind.cli.patch import for_terminal, patch
 from rewind.cli.progress import ProgressLine
 from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.style import kind_of, path_json, style_for
-from rewind.snapshot.compare import compare
+from rewind.controller import compare
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import unicodedata
 
 from rewind.cli.patch import describe_sizes
-from rewind.cli.style import plural, shown
-from rewind.snapshot import compare as c
+from rewind.cli.style import shown
+from rewind.controller import comparing as c
+from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ import sys
 
 from rewind.cli.progress import ProgressLine
 from rewind.cli.session import note, open_controller, print_json
-from rewind.cli.style import path_json, plural, shown, size
+from rewind.cli.style import path_json, shown, size
 from rewind.errors import UsageError
+from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ import sys
 
 from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.sessions import print_tree, session_json
-from rewind.cli.style import plural, safe, style_for
+from rewind.cli.style import safe, style_for
 from rewind.errors import UsageError
+from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

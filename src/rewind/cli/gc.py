@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from rewind.cli.progress import ProgressLine
 from rewind.cli.session import note, open_controller, print_json
-from rewind.cli.style import plural, size
+from rewind.cli.style import size
 from rewind.errors import UsageError
+from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

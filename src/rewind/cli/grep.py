@@ -9,8 +9,9 @@ import sys
 import time
 
 from rewind.cli.session import note, open_controller, print_json
-from rewind.cli.style import age, plural, safe, style_for
+from rewind.cli.style import age, safe, style_for
 from rewind.errors import UsageError
+from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def _print(found: list[Found], length: int) -> None:
 
 
 def _when(found: Found, now: float) -> str:
-    from rewind.checkpoint.record import is_timestamp, timestamp
+    from rewind.controller import is_timestamp, timestamp
 
     told = found.timestamp
     return age(timestamp(told), now) if told and is_timestamp(told) else ""

@@ -6,7 +6,7 @@ import os
 
 from rewind.cli.session import note
 from rewind.cli.style import safe
-from rewind.config.load import load_usable
+from rewind.controller import load_usable
 from rewind.errors import NotInitialised, RewindError, UsageError
 from rewind.install.check_hooks import lacks_hooks
 from rewind.install.installer import (

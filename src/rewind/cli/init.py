@@ -6,9 +6,10 @@ import os
 
 from rewind.cli.progress import ProgressLine
 from rewind.cli.session import note, print_json
-from rewind.cli.style import plural, size
+from rewind.cli.style import size
 from rewind.controller import Controller
 from rewind.paths import current_dir, open_project, rewind_home
+from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
         return _dry_run(args, root)
     with ProgressLine() as progress:
         controller, saved = Controller.init(root, mode=args.mode, trust=args.trust, progress=progress)
-    record = saved.record if saved else controller.state.timeline.newest()
+    record = saved.record if saved else controller.newest()
     if args.json:
         print_json({"root": root, "state": controller.project.state, "mode": controller.project.mode,
                     "created": saved is not None, "checkpoint": record.name if record else None,
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _dry_run(args: argparse.Namespace, root: str) -> int:
-    from rewind.checkpoint.init import check_root
+    from rewind.controller import check_root
 
     check_root(root, rewind_home())
     existing = open_project(root)

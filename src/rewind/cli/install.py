@@ -11,12 +11,10 @@ import os
 import shutil
 import sys
 
-from rewind.agents.registry import session_home
 from rewind.cli.ask import ask_choice, ask_yes, has_terminal
 from rewind.cli.session import note, print_json
 from rewind.cli.style import safe, style_for
-from rewind.config.load import load_tier
-from rewind.config.settings import BY_KEY
+from rewind.controller import BY_KEY, load_tier, session_home
 from rewind.errors import DONE, PARTIAL, UsageError
 from rewind.install.installer import Plan, Registered, agents_found, agents_named, install, registered_agents
 from rewind.install.library import own_package

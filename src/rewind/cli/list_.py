@@ -5,18 +5,21 @@ from __future__ import annotations
 import sys
 import time
 
-from rewind.checkpoint.missed import Missed
-from rewind.checkpoint.record import timestamp
 from rewind.cli.pager import add_pager_option, paged
 from rewind.cli.session import detail, note, open_controller, print_json
-from rewind.cli.style import age, plural, safe, size
+from rewind.cli.style import age, safe, size
+from rewind.controller import timestamp
+from rewind.errors import RewindError
+from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
     from rewind.checkpoint.damage import Lacks
+    from rewind.checkpoint.missed import Missed
     from rewind.checkpoint.record import Record
+    from rewind.checkpoint.rewind.operations import Operation
     from rewind.checkpoint.timeline import Brief
     from rewind.controller import Controller
 
@@ -38,13 +41,13 @@ def run(args: argparse.Namespace) -> int:
     if args.json or sys.stdout.isatty():
         count = _show(controller, args)
     else:
-        count = _print_lines(controller.list_briefs(backups=args.all, session=args.session),
-                             controller.incomplete())
+        count = _print_lines(controller, controller.list_briefs(backups=args.all, session=args.session),
+                             [] if args.session else _operations(controller))
     detail(plural(count, "checkpoint"))
-    for name, error in controller.state.timeline.damaged.items():
+    for name, error in controller.damaged().items():
         note(f"warning: {name} is left out: {error.message}")
     if not args.json:
-        _note_missing(Missed(controller.state.project))
+        _note_missing(controller.missed())
     if not count and not args.json:
         _print_none(args.session)
     return 0
@@ -54,17 +57,20 @@ def _show(controller: Controller, args: argparse.Namespace) -> int:
     records = controller.list_checkpoints(backups=args.all, session=args.session)
     if args.json:
         incomplete = controller.incomplete()
-        missed = Missed(controller.state.project)
-        print_json({"checkpoints": [_json(r, incomplete.get(r.name)) for r in records],
+        here, parents, missed = controller.here(), controller.lineage().parents, controller.missed()
+        print_json({"here": here.name if here else None,
+                    "checkpoints": [_json(r, incomplete.get(r.name), parents.get(r.name)) for r in records],
                     "late": missed.late_json(), "missed": missed.json()})
     elif records:
         with paged(args):
-            _print_table(controller, records, records if args.all else records[:_SHOWN])
+            _print_table(controller, records, records if args.all else records[:_SHOWN],
+                         [] if args.session else _operations(controller))
     return len(records)
 
 
-def _json(record: Record, lacks: Lacks | None) -> dict[str, object]:
+def _json(record: Record, lacks: Lacks | None, parent: str | None) -> dict[str, object]:
     return {"name": record.name, "createdAt": record.created_at, "kind": record.kind,
+            "sequence": record.sequence, "parent": parent, "place": record.place,
             "description": record.description, "trigger": record.trigger,
             "hasTranscript": bool(record.data.get("hasTranscript")), "sessionId": record.session,
             "fileCount": record.code.get("fileCount"), "totalSize": record.code.get("totalSize"),
@@ -97,12 +103,29 @@ def _why(kind: str, event: str | None, tool: str | None) -> str:
     return (_EVENTS.get(event) or tool or event)[:12]
 
 
-def _print_lines(rows: list[Brief], incomplete: dict[str, Lacks]) -> int:
+def _operations(controller: Controller) -> list[Operation]:
+    """Those that stand between the checkpoints, newest first; a log that cannot be read is told elsewhere."""
+    try:
+        return [op for op in reversed(controller.operations()) if op.ended and not op.superseded]
+    except RewindError:
+        return []
+
+
+def _why_of(record: Record) -> str:
+    event, tool = record.trigger.get("event"), record.trigger.get("tool")
+    return _why(record.kind, str(event) if event else None, str(tool) if tool else None)
+
+
+def _print_lines(controller: Controller, rows: list[Brief], operations: list[Operation]) -> int:
     """For a pipe: fixed columns, and nothing that has to be found out first."""
-    now = time.time()
+    now, incomplete = time.time(), controller.incomplete()
     number = 0
     lines = []
     for row in rows:
+        while operations and operations[0].sequence >= row.sequence:
+            op = operations.pop(0)
+            text = f"{op.command}: {safe(controller.describe(op))}"
+            lines.append(f"{'':>4}  {op.id:<19}  {age(op.time, now):>12}  {text}")
         place = ""
         if row.kind != "backup":
             number += 1
@@ -119,10 +142,10 @@ def _print_lines(rows: list[Brief], incomplete: dict[str, Lacks]) -> int:
     return len(rows)
 
 
-def _print_table(controller: Controller, records: list[Record], rows: list[Record]) -> None:
-    from rewind.checkpoint.timeline import brief
+def _print_table(controller: Controller, records: list[Record], rows: list[Record],
+                 operations: list[Operation]) -> None:
     from rewind.cli.list_table import print_table
 
-    print_table(controller, rows, [_why(b.kind, b.event, b.tool) for b in map(brief, rows)])
+    print_table(controller, rows, [_why_of(record) for record in rows], operations)
     if len(rows) < len(records):
         note(f"… and {plural(len(records) - len(rows), 'older checkpoint')}; `rewind list --all` shows all.")

@@ -6,7 +6,6 @@ import shutil
 import sys
 import time
 
-from rewind.checkpoint.row_changes import row_changes
 from rewind.cli.changed import amount
 from rewind.cli.diffstat import cells
 from rewind.cli.style import age, safe, size, style_for
@@ -16,19 +15,23 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.record import Record
+    from rewind.checkpoint.rewind.operations import Operation
     from rewind.controller import Controller
 
 _PATIENCE = 0.25  # seconds for what is not known yet
 _ROOM = 18  # columns that a description should have
 _GAP = "  "
+_HERE = " ◀ here"
 _STYLES = {"name": "cyan", "age": "dim", "chat": "magenta", "new": "dim"}
 _TO_THE_RIGHT = ("number", "age", "new")
 _DISPENSABLE = ("new", "why", "changes")  # in this order, on a narrow terminal
 
 
-def print_table(controller: Controller, rows: list[Record], why: list[str]) -> None:
-    changes = row_changes(controller.state, rows, _PATIENCE)
-    now = time.time()
+def print_table(controller: Controller, rows: list[Record], why: list[str],
+                operations: list[Operation]) -> None:
+    """Between the checkpoints stand the operations, where they happened."""
+    changes = controller.row_changes(rows, _PATIENCE)
+    now, here = time.time(), controller.here()
     numbers = {r.name: n for n, r in enumerate(controller.list_checkpoints(), 1)}
     columns = {
         "number": [f" {numbers.get(r.name, '')}" for r in rows],
@@ -44,6 +47,8 @@ def print_table(controller: Controller, rows: list[Record], why: list[str]) -> N
     paint = style_for(sys.stdout)
     widths = {key: max(map(cells, column)) for key, column in columns.items()}
     for at, record in enumerate(rows):
+        while operations and operations[0].sequence >= record.sequence:
+            _print_operation(controller, operations.pop(0), widths, now)
         parts = []
         for key, column in columns.items():
             gap = " " * (widths[key] - cells(column[at]))
@@ -52,7 +57,18 @@ def print_table(controller: Controller, rows: list[Record], why: list[str]) -> N
         text = safe(record.description)
         if record.name in incomplete:
             text = f"incomplete: {incomplete[record.name].text}  {text}"
-        print(_GAP.join([*parts, cut(text, room)]).rstrip())
+        is_here = bool(here and here.name == record.name)
+        text = cut(text, room - len(_HERE)) if is_here else cut(text, room)
+        print(_GAP.join([*parts, text + paint(_HERE, "green") if is_here else text]).rstrip())
+
+
+def _print_operation(controller: Controller, op: Operation, widths: dict[str, int], now: float) -> None:
+    paint = style_for(sys.stdout)
+    left = " " * widths.get("number", 1) + _GAP
+    wide = (shutil.get_terminal_size().columns or 80) - 1
+    text = f"↶ {safe(controller.describe(op))}{', undone' if op.undone else ''}"
+    end = f"  {age(op.time, now)}  {op.id}"
+    print(left + paint(cut(text, max(_ROOM, wide - cells(left) - cells(end))), "yellow") + paint(end, "dim"))
 
 
 def _fit(columns: dict[str, list[str]]) -> int:

@@ -12,7 +12,8 @@ from rewind.cli.list_table import cut
 from rewind.cli.pager import add_pager_option, paged
 from rewind.cli.patch import for_terminal, patch
 from rewind.cli.session import note, open_controller, print_json
-from rewind.cli.style import age, path_json, plural, safe, style_for
+from rewind.cli.style import age, path_json, safe, style_for
+from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 summary = "show which checkpoints changed a file, and after which prompt"
 examples = ("rewind log src/app.py", "rewind log src/app.py --patch   # with what changed",
             "rewind log docs --json")
-_AFTER = "After: "  # how the hook at the end of a turn begins a description
-
-
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a file or a directory of the project, there or gone")
     parser.add_argument("--patch", action="store_true", help="show what changed, too")
@@ -54,8 +52,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _checked(entries: Iterator[LogEntry], path: bytes) -> Iterator[LogEntry]:
-    from rewind.checkpoint.file_log import PathNeverSeen
     from rewind.cli.style import shown
+    from rewind.errors import PathNeverSeen
 
     seen = False
     for entry in entries:
@@ -70,10 +68,13 @@ def _print(controller: Controller, entries: Iterator[LogEntry], with_patch: bool
     numbers = {r.name: n for n, r in enumerate(controller.list_checkpoints(), 1)}
     now = time.time()
     for entry in entries:
-        record = entry.record
-        facts = f"{age(record.created, now):>11}  {_amount(entry):<12}"
-        head = f"{numbers.get(record.name, ''):>4}  {record.name}  {facts}  {_description(entry)}".rstrip()
-        print(_fitted(head).replace(record.name, paint(record.name, "cyan"), 1))
+        record, op = entry.record, entry.operation
+        name = op.id if op else record.name
+        number = "" if op else numbers.get(record.name, "")
+        facts = f"{age(op.time if op else record.created, now):>11}  {_amount(entry):<12}"
+        text = safe(controller.describe(op)) if op else _description(entry)
+        print(_fitted(f"{number:>4}  {name:<19}  {facts}  {text}".rstrip()).replace(
+            name, paint(name, "yellow" if op else "cyan"), 1))
         if entry.prompt:
             print(paint(_fitted(_prompt(entry)), "dim"))
         if with_patch:
@@ -88,12 +89,9 @@ def _fitted(text: str) -> str:
 
 
 def _description(entry: LogEntry) -> str:
-    """Unless it is that of a hook, and says no more than the line with the prompt below it."""
-    text = safe(entry.record.description)
-    said = text[len(_AFTER):].rstrip("… ")
-    if entry.prompt and text.startswith(_AFTER) and safe(entry.prompt.text).startswith(said):
-        return ""
-    return text
+    """Unless it is that of the hook at a turn's end: the line with the prompt below says it already."""
+    after_a_turn = entry.record.kind == "auto" and entry.record.trigger.get("event") == "Stop"
+    return "" if entry.prompt and after_a_turn else safe(entry.record.description)
 
 
 def _as_text(line: Line, paint: Paint) -> str:
@@ -129,6 +127,7 @@ def _json(entry: LogEntry, with_patch: bool) -> dict[str, Any]:
     record, prompt = entry.record, entry.prompt
     inserted, deleted = _counts(entry)
     found: dict[str, Any] = {
+        "operation": entry.operation.id if entry.operation else None,
         "checkpoint": record.name, "createdAt": record.created_at, "kind": record.kind,
         "description": record.description, "trigger": record.trigger, "status": entry.status,
         "insertions": inserted, "deletions": deleted,

@@ -20,7 +20,7 @@ _PROJECT = ("-C", "--project")
 COMMANDS = {
     "init": "init", "save": "save", "list": "list_", "show": "show", "diff": "diff",
     "restore": "restore", "jump": "restore", "undo": "undo", "redo": "redo",
-    "undo-restore": "undo_restore", "back": "back", "rewrite-chat": "rewrite_chat",
+    "undo-restore": "undo_restore", "ops": "ops", "back": "back", "rewrite-chat": "rewrite_chat",
     "log": "log", "cat": "cat", "grep": "grep", "watch": "watch",
     "sessions": "sessions", "forks": "forks", "gc": "gc", "export": "export", "import": "import_",
     "status": "status", "validate": "validate", "config": "config",
@@ -31,7 +31,7 @@ COMMANDS = {
 _GROUPS = (
     ("Protect", ("init", "save", "status", "config")),
     ("Look", ("list", "show", "diff", "log", "cat", "sessions", "grep", "watch", "ui", "tui")),
-    ("Go back", ("back", "restore", "jump", "undo", "redo", "undo-restore")),
+    ("Go back", ("back", "restore", "jump", "undo", "redo", "undo-restore", "ops")),
     ("Branches of the conversation", ("forks", "rewrite-chat")),
     ("Keep in order", ("gc", "export", "import", "validate")),
     ("Try it", ("demo",)),

@@ -7,9 +7,8 @@ terminal is what could steer it made visible instead.
 from __future__ import annotations
 
 from rewind.cli.style import shown, size
-from rewind.snapshot import compare as c
-from rewind.snapshot.textdiff import hunks
-from rewind.snapshot.tree import DIR, LINK
+from rewind.controller import DIR, LINK, hunks
+from rewind.controller import comparing as c
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,23 +6,23 @@ import os
 import sys
 import time
 
-from rewind.checkpoint.step import BOTH, CHAT, CODE
-from rewind.checkpoint.story import CHECKPOINT, NOW, PROMPT, SESSION
 from rewind.cli.progress import ProgressLine
-from rewind.cli.restored import print_plan, tell_chat, tell_restored
+from rewind.cli.restored import exit_code, print_code, tell_chat, tell_code
 from rewind.cli.session import note
-from rewind.cli.style import age, plural, safe, style_for
-from rewind.controller import Controller
-from rewind.errors import DONE, PARTIAL, NotInitialised, RewindError
+from rewind.cli.style import age, safe, style_for
+from rewind.controller import BOTH, CHECKPOINT, CODE, CONVERSATION, NOW, PROMPT, SESSION, Controller
+from rewind.errors import DONE, NotInitialised, RewindError
 from rewind.paths import current_dir
+from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.checkpoint.step import Step, Taken
+    from rewind.checkpoint.rewind.apply import Outcome
+    from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.story import Item
 
 _AT_ONCE = 20
-_INTENTS = {"1": BOTH, "2": CODE, "3": CHAT}
+_INTENTS = {"1": BOTH, "2": CODE, "3": CONVERSATION}
 _CHOICES = ("1  Jump: code + chat", "2  Code only", "3  Chat fork")
 
 
@@ -159,42 +159,38 @@ class _Picker:
                 raise _Enough
             return None
         try:
-            step = self.controller.plan_step(item, intent)
-            _show(step)
+            plan = self.controller.plan(item.target(), intent)
+            _show(plan)
             if not _yes("Go ahead?"):
                 return None
             with ProgressLine() as progress:
-                taken = self.controller.take_step(step, progress=progress)
+                outcome = self.controller.apply(plan, progress=progress)
         except RewindError as error:
             print(f"{self.paint('error:', 'red')} {safe(error.message)}")
             print(f"{self.paint('hint:', 'cyan')} {error.hint}")
             return None
-        return _tell(taken)
+        return _tell(outcome)
 
 
-def _show(step: Step) -> None:
-    if step.prompts and step.session:
-        print(f"{plural(len(step.prompts), 'prompt')} to take back:")
-        for text in step.prompts:
-            print(f"  > {safe(' '.join(text.split()))[:100]}")
-    if step.code:
-        print_plan(step.code)
-    else:
-        print("The code stays as it is.")
-    if step.session:
-        print(f"Would fork session {step.session}")
-    for text in step.notes:
-        print(text)
+def _show(plan: Plan) -> None:
+    if plan.prompts and plan.session:
+        print(f"{plural(len(plan.prompts), 'prompt')} to take back:")
+        for prompt in plan.prompts:
+            print(f"  > {safe(' '.join(prompt.text.split()))[:100]}")
+    print_code(plan)
+    if plan.session:
+        print(f"Would fork session {plan.session}")
+    for text in [plan.no_conversation, *plan.all_notes()]:
+        if text:
+            print(text)
 
 
-def _tell(taken: Taken) -> int:
-    restored = taken.restored
-    if restored:
-        tell_restored(restored)
-    if restored and restored.record and restored.plan.changes:
-        print(f"Restored to {restored.record.name}. Reload your agent session.")
-    for text in taken.notes:
+def _tell(outcome: Outcome) -> int:
+    tell_code(outcome)
+    if outcome.record and outcome.plan.changes:
+        print(f"Restored to {outcome.record.name}. Reload your agent session.")
+    for text in outcome.notes:
         note(text)
-    tell_chat(taken.chat)
-    note("`rewind undo-restore` takes this back.")
-    return DONE if restored is None or restored.complete else PARTIAL
+    tell_chat(outcome.chat)
+    note("To undo: rewind undo-restore")
+    return exit_code(outcome)

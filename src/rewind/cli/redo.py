@@ -1,17 +1,21 @@
-"""Go forward again, to the state that the last step back had left."""
+"""Take back the last `undo` or `undo-restore`: exactly what it replaced comes back.
+
+A new checkpoint with other files, or a new restore, ends this.
+"""
 
 from __future__ import annotations
 
 from rewind.cli.progress import ProgressLine
 from rewind.cli.restored import common_arguments as arguments
-from rewind.cli.restored import show_plan, show_restored
+from rewind.cli.restored import show_outcome, show_plan
 from rewind.cli.session import open_controller
+from rewind.controller import BeforeUndo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
-summary = "go forward again after a step back"
+summary = "take back the last undo or undo-restore"
 examples = ("rewind redo", "rewind redo --dry-run")
 __all__ = ["arguments", "run"]
 
@@ -19,8 +23,9 @@ __all__ = ["arguments", "run"]
 def run(args: argparse.Namespace) -> int:
     controller = open_controller(args)
     if args.dry_run:
-        return show_plan(controller.plan_redo(), args.json, notes=controller.foretell(forward=True))
+        return show_plan(controller.plan(BeforeUndo(), force=args.force), args.json)
     with ProgressLine() as progress:
-        restored = controller.redo(force=args.force, progress=progress)
-    return show_restored(restored, args.json,
-                         alone="The step is done again; it was about the conversation only.")
+        outcome = controller.redo(force=args.force, progress=progress)
+    name = outcome.record.name if outcome.record else ""
+    return show_outcome(outcome, args.json, way_back="", headline=f"Redone. The code is as it was in {name}",
+                        alone="Redone. Only the conversation was changed.")

@@ -11,15 +11,18 @@ import sys
 
 from rewind.cli.arguments import project_paths
 from rewind.cli.progress import ProgressLine
-from rewind.cli.restored import common_arguments, explain, show_plan, show_restored
+from rewind.cli.restored import common_arguments, show_outcome, show_plan
 from rewind.cli.session import note, open_controller, print_json
-from rewind.cli.style import path_json, plural, safe, shown, style_for
+from rewind.cli.style import path_json, safe, shown, style_for
+from rewind.controller import AtCheckpoint
 from rewind.errors import DONE, PARTIAL, UsageError
+from rewind.words import explain, plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
+    from rewind.checkpoint.rewind.apply import Outcome
     from rewind.controller import Controller
 
 summary = "bring the project back to a checkpoint"
@@ -38,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         help="cut the session's own transcript instead of making a fork")
     parser.add_argument("--to", metavar="DIR", help="write the files into DIR instead; touch nothing here")
     parser.add_argument("--skip-missing", action="store_true",
-                        help="of a checkpoint that is incomplete, restore the rest")
+                        help="of a damaged checkpoint, restore only the intact files")
     common_arguments(parser)
 
 
@@ -48,24 +51,21 @@ def run(args: argparse.Namespace) -> int:
     mode = _mode(args)
     if args.to:
         return _write_to(args, controller, paths)
+    target = AtCheckpoint(args.checkpoint, paths)
     if args.dry_run:
-        return _dry_run(args, controller, mode, paths)
+        return show_plan(controller.plan(target, mode, in_place=args.in_place,
+                                         skip_missing=args.skip_missing), args.json)
     with ProgressLine() as progress:
-        restored = controller.restore(args.checkpoint, mode=mode, paths=paths, in_place=args.in_place,
-                                      force=args.force, skip_missing=args.skip_missing,
-                                      progress=progress)
-    return show_restored(restored, args.json)
+        outcome = controller.go(target, mode, in_place=args.in_place, force=args.force,
+                                skip_missing=args.skip_missing, progress=progress)
+    return show_outcome(outcome, args.json, headline=_headline(args, paths, outcome))
 
 
-def _dry_run(args: argparse.Namespace, controller: Controller, mode: str,
-             paths: list[bytes] | None) -> int:
-    record = controller.find(args.checkpoint)
-    plan = None if mode == "chat" else controller.plan_restore(record.name, paths=paths)
-    with_chat = mode != "code" and not paths
-    notes = controller.foretell_chat(record.name, needed=mode == "chat", in_place=args.in_place) \
-        if with_chat else []
-    session = record.session if with_chat and record.data.get("hasTranscript") else None
-    return show_plan(plan, args.json, notes, checkpoint=record.name, session=session)
+def _headline(args: argparse.Namespace, paths: list[bytes] | None, outcome: Outcome) -> str:
+    if not paths or not outcome.record:
+        return ""
+    count = len(outcome.plan.written) + len(outcome.plan.deleted)
+    return f"Restored {plural(count, 'path')} from {outcome.record.name}"
 
 
 def _mode(args: argparse.Namespace) -> str:
@@ -77,7 +77,7 @@ def _mode(args: argparse.Namespace) -> str:
     if args.in_place and (args.code_only or args.paths or args.to):
         raise UsageError("--in-place is about the chat, and the chat is not restored here.",
                          hint="Leave out --in-place.")
-    return "code" if args.code_only else "chat" if args.context_only else "both"
+    return "code" if args.code_only else "conversation" if args.context_only else "both"
 
 
 def _write_to(args: argparse.Namespace, controller: Controller, paths: list[bytes] | None) -> int:

@@ -4,130 +4,108 @@ from __future__ import annotations
 
 import sys
 
-from rewind.checkpoint.plan import RestorePlan
 from rewind.cli.session import note, print_json
-from rewind.cli.style import path_json, plural, safe, shown, style_for
+from rewind.cli.style import path_json, shown, style_for
 from rewind.errors import DONE, PARTIAL
+from rewind.words import explain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
     from typing import Any
 
     from rewind.checkpoint.chat import Done
-    from rewind.checkpoint.restore import Restored
+    from rewind.checkpoint.plan import RestorePlan
+    from rewind.checkpoint.rewind.apply import Outcome
+    from rewind.checkpoint.rewind.plan import Plan
 
-_REASONS = {
-    "ignored": "came later and is ignored by git",
-    "ignored-large": "ignored by git and too large to be captured",
-    "skip-list": "on the list of things that can be made again",
-    "too-large": "larger than maxFileSizeMb",
-    "unreadable": "not readable",
-    "special": "not a file, link or directory",
-    "pins-only": "only pinned files are captured there",
-    "not-captured": "could not be captured first",
-    "changed": "changed before the late checkpoint could read it",
-    "too-deep": "more directories deep than Rewind looks",
-    "not-empty": "something in it stays",
-    "missing": "the store has lost it",
-    "mount-point": "something is mounted there",
-    "in-the-way": "a directory that holds files to be kept is in the way",
-    "no-directory": "what is there now is no directory; name it, too, to have it replaced",
-}
+_COLOURS = {"+": "green", "~": "yellow", "-": "red", "=": "dim"}
 
 
 def common_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--force", action="store_true", help="go ahead although files changed meanwhile")
-    parser.add_argument("--dry-run", action="store_true", help="show what would happen, touch nothing")
+    parser.add_argument("--force", action="store_true", help="proceed even if files changed")
+    parser.add_argument("--dry-run", action="store_true", help="show what would happen, change nothing")
 
 
-def explain(reason: str) -> str:
-    return _REASONS.get(reason, reason)
+# a plan
 
-
-def plan_json(plan: RestorePlan, **more: object) -> dict[str, Any]:
-    return {
-        "checkpoint": plan.checkpoint, "backup": None,
-        "written": [path_json(p) for p in plan.written],
-        "deleted": [path_json(p) for p in plan.deleted],
-        "kept": [path_json(k.path, reason=k.reason) for k in plan.kept],
-        "changedSince": [path_json(p) for p in plan.foreign], "fork": None, **more}
-
-
-def show_plan(plan: RestorePlan | None, as_json: bool, notes: Sequence[str] = (), **more: object) -> int:
-    """None: the code stays as it is, only the conversation would move. `notes` tell how it would."""
+def show_plan(plan: Plan, as_json: bool) -> int:
     if as_json:
-        shown_plan = plan_json(plan or RestorePlan(""), dryRun=True, remaining=[],
-                               notes=[*(plan.notes if plan else []), *notes])
-        print_json({**shown_plan, "checkpoint": plan.checkpoint if plan else None, **more})
+        print_json(plan_json(plan))
         return DONE
-    if plan is None:
-        print("The code stays as it is; only the conversation would move.")
-    else:
-        print_plan(plan)
-    for text in notes:
+    print_code(plan)
+    for text in [*_fork_text(plan), *plan.all_notes()]:
         print(text)
     return DONE
 
 
-def print_plan(plan: RestorePlan) -> None:
+def _fork_text(plan: Plan) -> list[str]:
+    return [f"Would {'cut' if plan.in_place else 'fork'} session {plan.session}"] if plan.session else []
+
+
+def plan_json(plan: Plan) -> dict[str, Any]:
+    """The one shape of every command that goes back, for a plan."""
+    return {"operation": None, "checkpoint": plan.record.name if plan.record else None, "backup": None,
+            **code_json(plan.code),
+            "changedSince": [path_json(p) for p in plan.code.foreign] if plan.code else [],
+            "remaining": [], "session": plan.source, "fork": None, "in_place": None,
+            "notes": [*_fork_text(plan), *plan.all_notes()], "digest": plan.digest, "dryRun": True}
+
+
+def code_json(code: RestorePlan | None) -> dict[str, Any]:
+    return {"written": [path_json(p) for p in code.written] if code else [],
+            "deleted": [path_json(p) for p in code.deleted] if code else [],
+            "kept": [path_json(k.path, reason=k.reason) for k in code.kept] if code else [],
+            "conflicts": [path_json(k.path, reason=k.reason) for k in code.conflicts] if code else []}
+
+
+def print_code(plan: Plan) -> None:
+    if plan.code is None:
+        print("The code stays as it is.")
+        return
     paint = style_for(sys.stdout)
-    fresh = {c.path for c in plan.changes if c.before is None}
-    foreign = set(plan.foreign)
-    for path in plan.written:
-        sign, colour = ("+", "green") if path in fresh else ("~", "yellow")
-        _line(paint(sign, colour), path, "changed since the last checkpoint" if path in foreign else "")
-    for path in plan.deleted:
-        _line(paint("-", "red"), path, "newer than the last checkpoint" if path in foreign else "")
-    for kept in plan.kept:
-        _line(paint("=", "dim"), kept.path, f"kept: {explain(kept.reason)}")
-    print(f"Plan: {_counts(plan)}, to be as in {plan.checkpoint}" if not plan.empty
-          else f"The code is already as in {plan.checkpoint}")
-    for text in plan.notes:
-        print(safe(text))
+    for sign, path, remark in plan.code.lines():
+        print(f"{paint(sign, _COLOURS[sign])} {shown(path)}" + (f"  ({remark})" if remark else ""))
+    print(plan.code.summary() if plan.code.empty else f"Plan: {plan.code.summary()}")
 
 
-def _line(sign: str, path: bytes, remark: str) -> None:
-    print(f"{sign} {shown(path)}" + (f"  ({remark})" if remark else ""))
+# an outcome
 
-
-def _counts(plan: RestorePlan) -> str:
-    parts = [f"{plural(len(plan.written), 'path')} written", f"{len(plan.deleted):,} deleted"]
-    if plan.kept:
-        parts.append(f"{len(plan.kept):,} kept")
-    return ", ".join(parts)
-
-
-def show_restored(restored: Restored, as_json: bool, way_back: str = "undo-restore",
-                  alone: str = "") -> int:
-    """The outcome; exit code 3 when something is not as the checkpoint has it. `alone` is what to say when
-    the step was about the conversation only."""
+def show_outcome(outcome: Outcome, as_json: bool, way_back: str = "undo-restore", alone: str = "",
+                 headline: str = "") -> int:
+    """Exit code 3 when something is not as the checkpoint has it. `headline` says what was done; `alone` is
+    what to say when only the conversation moved."""
     if as_json:
-        print_json(restored_json(restored))
-        return DONE if restored.complete else PARTIAL
-    tell_restored(restored)
-    record, chat = restored.record, restored.chat
+        print_json(outcome_json(outcome))
+        return exit_code(outcome)
+    tell_code(outcome)
+    record = outcome.record
     if record is None:
         print(alone)
-    elif not restored.plan.changes and restored.complete and chat is None:
+    elif not outcome.operation and outcome.complete:
         print(f"Already as it was in {record.name}")
     else:
-        print(f"Restored to {record.name}. Reload your agent session.")
-    tell_chat(chat)
-    for text in restored.notes:
+        print(headline or f"Restored to {record.name}. Reload your agent session.")
+    tell_chat(outcome.chat)
+    for text in outcome.notes:
         note(text)
-    if way_back and (restored.backup or chat or record is None):
-        note(f"`rewind {way_back}` takes this back.")
-    return DONE if restored.complete else PARTIAL
+    if way_back and outcome.operation:
+        note(f"To undo: rewind {way_back}")
+    return exit_code(outcome)
 
 
-def restored_json(restored: Restored) -> dict[str, Any]:
-    remaining = [path_json(p, reason=reason) for p, reason in restored.remaining]
-    return {**plan_json(restored.plan, dryRun=False, remaining=remaining),
-            "checkpoint": restored.record.name if restored.record else None,
-            "backup": restored.backup.name if restored.backup else None,
-            **chat_json(restored.chat), "notes": restored.notes}
+def exit_code(outcome: Outcome) -> int:
+    return DONE if outcome.complete else PARTIAL
+
+
+def outcome_json(outcome: Outcome) -> dict[str, Any]:
+    """The one shape of every command that goes back, for what was done."""
+    return {"operation": outcome.operation or None,
+            "checkpoint": outcome.record.name if outcome.record else None,
+            "backup": outcome.backup.name if outcome.backup else None, **code_json(outcome.code),
+            "changedSince": [path_json(p) for p in outcome.plan.foreign],
+            "remaining": [path_json(p, reason=reason) for p, reason in outcome.remaining],
+            "session": outcome.session, **chat_json(outcome.chat), "notes": outcome.notes, "dryRun": False}
 
 
 def chat_json(chat: Done | None) -> dict[str, Any]:
@@ -135,15 +113,15 @@ def chat_json(chat: Done | None) -> dict[str, Any]:
             "in_place": {"backup": chat.backup} if chat and not chat.fork else None}
 
 
-def tell_restored(restored: Restored) -> None:
+def tell_code(outcome: Outcome) -> None:
     """What happened to the files."""
     paint = style_for(sys.stderr)
-    if restored.plan.changes:
-        note(_counts(restored.plan) + ".")
-    for kept in restored.plan.kept:
+    if outcome.plan.changes:
+        note(outcome.plan.counts() + ".")
+    for kept in outcome.plan.kept:
         if not kept.conflict:
             note(f"  kept {shown(kept.path)} ({explain(kept.reason)})")
-    for path, reason in restored.remaining:
+    for path, reason in outcome.remaining:
         note(f"{paint('not restored:', 'yellow')} {shown(path)} ({explain(reason)})")
 
 
@@ -154,7 +132,7 @@ def tell_chat(chat: Done | None) -> None:
     if chat.fork:
         print(f"Fork created: {chat.fork['session_id']}")
         if chat.fork["resume"]:
-            note("Go on with:")
+            note("Continue with:")
             note(f"  {chat.fork['resume']}")
     else:
         print("Chat rewritten in-place")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from rewind.cli.restored import show_restored
+from rewind.cli.restored import show_outcome
 from rewind.cli.session import note, open_controller, print_json
 from rewind.errors import DONE, RewindError
 
@@ -39,5 +39,5 @@ def run(args: argparse.Namespace) -> int:
     note(f"The transcript will be cut back to {record.name}. Type {_WORD} to go on:")
     if sys.stdin.readline().strip() != _WORD:
         raise RewindError("Not confirmed, so nothing was changed.", hint=f"Type {_WORD}, in capitals.")
-    restored = controller.restore(record.name, mode="chat", in_place=True, force=args.force)
-    return show_restored(restored, args.json)
+    outcome = controller.restore(record.name, mode="conversation", in_place=True, force=args.force)
+    return show_outcome(outcome, args.json)

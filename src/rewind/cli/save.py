@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.torn import saved_notes
 from rewind.cli.progress import ProgressLine
 from rewind.cli.session import note, open_controller, print_json
-from rewind.cli.style import path_json, plural, safe, shown, size
+from rewind.cli.style import path_json, safe, shown, size
+from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     with ProgressLine() as progress:
         saved = controller.save(args.description, if_changed=args.if_changed, progress=progress)
     code = saved.record.code
-    notes = [*([saved.note] if saved.note else []), *(saved_notes(saved.record) if saved.created else [])]
+    notes = saved.notes
     if args.json:
         counts = {key: code[key] for key in ("fileCount", "totalSize", "newBytes", "uncovered")}
         print_json({"checkpoint": saved.record.name, "created": saved.created, "code": counts,
@@ -50,9 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _dry_run(args: argparse.Namespace, controller: Controller) -> int:
-    from rewind.checkpoint.standing import standing_on
-
-    base = standing_on(controller.state)
+    base = controller.here()
     changed = []
     if base:
         with controller.diff(base.name) as difference:

@@ -42,13 +42,11 @@ def open_controller(arguments: argparse.Namespace, *, forgiving: bool = False) -
 
 def _tell_interrupted(controller: Controller) -> None:
     try:
-        entry = controller.interrupted()
+        text = controller.interrupted_text()
     except RewindError:
-        return  # the commands that need the history report it
-    if entry:
-        from rewind.checkpoint.history import ways_on
-
-        note(f"A restore of {entry['checkpoint']} was interrupted. {ways_on(entry)}.")
+        return  # the commands that need the log report it
+    if text:
+        note(text)
 
 
 def note(text: str) -> None:

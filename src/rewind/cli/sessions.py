@@ -7,8 +7,9 @@ import sys
 import time
 
 from rewind.cli.session import open_controller, print_json
-from rewind.cli.style import age, plural, safe, style_for
+from rewind.cli.style import age, safe, style_for
 from rewind.errors import UsageError
+from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def session_json(info: SessionInfo) -> dict[str, Any]:
 
 
 def print_tree(infos: list[SessionInfo]) -> None:
-    from rewind.checkpoint.session_tree import as_tree
+    from rewind.controller import as_tree
 
     if not infos:
         print("There are no conversations in this project yet.")
@@ -105,7 +106,7 @@ def _show(args: argparse.Namespace) -> int:
 def _index(args: argparse.Namespace) -> SessionIndex:
     """A transcript that a person names may lie anywhere, and needs no project."""
     if args.session and (os.sep in args.session or args.session.endswith(".jsonl")):
-        from rewind.transcript.index import read_index
+        from rewind.controller import read_index
 
         return read_index(os.path.abspath(args.session))
     return open_controller(args).session_index(args.session)

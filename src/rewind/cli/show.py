@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 import time
 
-from rewind.checkpoint.torn import torn_paths
 from rewind.cli.changed import lines
 from rewind.cli.pager import add_pager_option, paged
 from rewind.cli.session import note, open_controller, print_json
-from rewind.cli.style import age, kind_of, path_json, plural, safe, shown, size, style_for
+from rewind.cli.style import age, kind_of, path_json, safe, shown, size, style_for
+from rewind.controller import torn_paths
 from rewind.errors import CheckpointNotFound
+from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,13 +53,14 @@ class _Changed:
     """What is different from the parent, if that one is still there."""
 
     def __init__(self, controller: Controller, record: Record) -> None:
-        self.parent: str | None = record.data.get("parent")
+        parent = controller.lineage().parent(record.name)
+        self.parent = parent.name if parent else None
         self.difference: Difference | None = None
         self.lines = ""  # how many came and went, where that is known
-        if isinstance(self.parent, str):
+        if self.parent:
             try:
                 with controller.diff(self.parent, record.name) as self.difference:
-                    self.lines = _lines(controller, self.parent, record)
+                    self.lines = _lines(controller, record)
             except CheckpointNotFound:
                 pass  # collected since
 
@@ -76,19 +78,11 @@ class _Changed:
         return found
 
 
-def _lines(controller: Controller, parent: str, record: Record) -> str:
-    from rewind.checkpoint.turn_changes import all_counted, changes_between
-
-    changes = changes_between(controller.state, controller.find(parent), record)
+def _lines(controller: Controller, record: Record) -> str:
+    changes = controller.changes_with(record)
     if changes is None:
         return ""
-    return lines(changes["added"], changes["removed"], all_counted(len(changes["files"])))
-
-
-def _prompt(controller: Controller, record: Record) -> LastPrompt | None:
-    from rewind.checkpoint.last_prompt import LastPrompts
-
-    return LastPrompts(controller.state).before(record) if record.data.get("hasTranscript") else None
+    return lines(changes["added"], changes["removed"], changes["counted"])
 
 
 def _print_summary(controller: Controller, record: Record) -> None:
@@ -97,7 +91,7 @@ def _print_summary(controller: Controller, record: Record) -> None:
     if record.description:
         print(f"  {safe(record.description)}")
     changed = _Changed(controller, record)
-    for title, text in _facts(record, changed, _prompt(controller, record)):
+    for title, text in _facts(record, changed, controller.last_prompt(record)):
         print(f"  {paint(f'{title:<12}', 'dim')}{text}")
     _print_incomplete(controller, record)
     for sign, colour, path in changed.first():
@@ -136,6 +130,7 @@ def _facts(record: Record, changed: _Changed, prompt: LastPrompt | None) -> list
     facts += [("torn", f"written while it was copied: {shown(path)}") for path in torn_paths(record)]
     facts += _chat(record) if record.data.get("hasTranscript") else []
     facts += [("last prompt", f"turn {prompt.turn}: {safe(prompt.text)}")] if prompt else []
+    facts += [("git", _git(record))] if isinstance(record.data.get("git"), dict) else []
     facts.append(("parent", _parent(changed)))
     difference = changed.difference
     if difference:
@@ -153,6 +148,13 @@ def _number(code: dict[str, Any], key: str) -> int:
 def _trigger(record: Record) -> str:
     parts = [record.trigger.get(key) for key in ("event", "tool", "file", "promptText")]
     return safe("  ".join(str(part) for part in parts if part))
+
+
+def _git(record: Record) -> str:
+    git = record.data["git"]
+    branch = git.get("branch") or "detached HEAD"
+    under_way = f", {git['underWay']} under way" if git.get("underWay") else ""
+    return safe(f"{str(git.get('head') or 'no commit')[:12]} on {branch}{under_way}")
 
 
 def _imported(record: Record) -> str:
@@ -192,7 +194,7 @@ def _json(controller: Controller, record: Record, files: bool) -> dict[str, Any]
     difference = _Changed(controller, record).difference
     changes = difference and {key: [path_json(path) for path in getattr(difference, key)]
                               for key in ("added", "modified", "deleted")}
-    prompt = _prompt(controller, record)
+    prompt = controller.last_prompt(record)
     found = {**record.data, "sessionId": record.session, "changes": changes,
              "prompt": prompt and {"session_id": prompt.session_id, "turn": prompt.turn, "text": prompt.text}}
     lacks = controller.incomplete().get(record.name)

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import sys
 
-from rewind.checkpoint.missed import Missed
 from rewind.cli import unprotected
 from rewind.cli.progress import ProgressLine
 from rewind.cli.session import note, open_controller, print_json
-from rewind.cli.style import age, path_json, plural, safe, shown, size, style_for
+from rewind.cli.style import age, path_json, safe, shown, size, style_for
+from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from typing import Any
 
+    from rewind.checkpoint.missed import Missed
     from rewind.checkpoint.status import Status
 
 summary = "show how the project stands, and what is not protected"
@@ -38,11 +39,11 @@ def run(args: argparse.Namespace) -> int:
     controller = open_controller(args)
     with ProgressLine() as progress:
         status = controller.status(progress)
-    missed = Missed(controller.state.project)
+    missed = controller.missed()
     if args.json:
         print_json({**_json(status, args.unprotected), "late": missed.late_json(), "missed": missed.json()})
     elif args.unprotected:
-        unprotected.show(status, controller.state.settings, args.all)
+        unprotected.show(status, controller.settings(), args.all)
     else:
         _print(status, missed)
     return 0
@@ -72,23 +73,18 @@ def _facts(status: Status, missed: Missed) -> list[tuple[str, str]]:
                       + (f"  {safe(status.newest.description)}" if status.newest.description else "")))
     for one in missed.late:
         facts.append(("late", f"still being saved: {safe(str(one.get('description') or one.get('event')))}"))
-    if status.position:
-        later = f"; {status.later:,} came later" if status.later else ""
+    if status.here:
         forward = "; `rewind redo` goes forward" if status.can_redo else ""
-        facts.append(("position", f"at {status.position.name}{later}{forward}"))
-    if status.base:
-        facts.append(("changed", _changed(status, status.base.name)))
+        facts.append(("here", f"{status.here.name}{forward}"))
+        facts.append(("changed", _changed(status, status.here.name)))
     facts.append(("disk", _disk(status)))
     facts.append(("unprotected", unprotected.count(status.uncovered)))
     if status.torn:
         names = ", ".join(shown(path) for path in status.torn[:_FIRST])
         more = f" and {len(status.torn) - _FIRST:,} more" if len(status.torn) > _FIRST else ""
         facts.append(("torn", f"{names}{more}: written while the newest checkpoint was made; save again"))
-    if status.interrupted:
-        from rewind.checkpoint.history import ways_on
-
-        entry = status.interrupted
-        facts.append(("interrupted", safe(f"a restore of {entry['checkpoint']}: {ways_on(entry)}")))
+    if status.interrupted_text:
+        facts.append(("interrupted", safe(status.interrupted_text)))
     return facts
 
 
@@ -126,12 +122,14 @@ def _json(status: Status, with_paths: bool) -> dict[str, Any]:
         "damaged": status.damaged,
         "newest": {"name": status.newest.name, "createdAt": status.newest.created_at}
         if status.newest else None,
-        "comparedWith": status.base.name if status.base else None,
+        "here": status.here.name if status.here else None,
+        "comparedWith": status.here.name if status.here else None,
         "changes": {"added": added, "modified": modified, "deleted": deleted},
         "disk": {"bytes": status.disk, "maxBytes": status.cap,
                  "protectedBytes": status.protected, "protectedOverCap": status.protected_over_cap},
-        "position": status.position.name if status.position else None, "canRedo": status.can_redo,
-        "interrupted": status.interrupted["checkpoint"] if status.interrupted else None,
+        "position": status.here.name if status.here and status.here is not status.newest else None,
+        "canRedo": status.can_redo,
+        "interrupted": status.interrupted.checkpoint if status.interrupted else None,
         "torn": [path_json(path) for path in status.torn],
         "unprotectedCount": len(status.uncovered)}
     if with_paths:

@@ -71,10 +71,6 @@ def size(count: float) -> str:
     return f"{count:.0f} {unit}" if unit == "B" or count >= 10 else f"{count:.1f} {unit}"
 
 
-def plural(count: int, word: str) -> str:
-    return f"{count:,} {word}" + ("" if count == 1 else "s")
-
-
 def age(then: float, now: float | None = None) -> str:
     """How long ago, in one unit: people compare, they do not calculate."""
     seconds = max(0.0, (now if now is not None else time.time()) - then)

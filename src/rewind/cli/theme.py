@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from rewind.cli.terminal import is_light
-from rewind.config.load import CONFIG_FILE, load_usable
+from rewind.controller import CONFIG_FILE, load_usable
 from rewind.paths import rewind_home
 
 
@@ -16,6 +16,6 @@ def light_wanted() -> bool:
 
 
 def remember_light(light: bool) -> None:
-    from rewind.config.edit import set_value
+    from rewind.controller import set_value
 
     set_value(os.path.join(rewind_home(), CONFIG_FILE), "ui.theme", "light" if light else "dark", False)

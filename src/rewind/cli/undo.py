@@ -1,27 +1,30 @@
-"""Go back to the checkpoint before; repeat it to go further back.
+"""Go back to the checkpoint before, along the line that the project stands on; repeat it to go further back.
 
-The current state is saved first: `rewind redo` goes forward again.
+With unsaved edits it goes to the checkpoint that they began at. The current state is saved first.
 """
 
 from __future__ import annotations
 
 from rewind.cli.progress import ProgressLine
 from rewind.cli.restored import common_arguments as arguments
-from rewind.cli.restored import show_plan, show_restored
+from rewind.cli.restored import show_outcome, show_plan
 from rewind.cli.session import open_controller
+from rewind.controller import EarlierOnLine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
 summary = "go back to the checkpoint before; may be repeated"
-examples = ("rewind undo", "rewind undo --dry-run")
+examples = ("rewind undo", "rewind undo --dry-run", "rewind redo                   # takes an undo back")
 __all__ = ["arguments", "run"]
 
 
 def run(args: argparse.Namespace) -> int:
     controller = open_controller(args)
     if args.dry_run:
-        return show_plan(controller.plan_undo(), args.json)
+        return show_plan(controller.plan(EarlierOnLine(), "code"), args.json)
     with ProgressLine() as progress:
-        return show_restored(controller.undo(force=args.force, progress=progress), args.json)
+        outcome = controller.undo(force=args.force, progress=progress)
+    name = outcome.record.name if outcome.record else ""
+    return show_outcome(outcome, args.json, way_back="redo", headline=f"Went back to {name}")

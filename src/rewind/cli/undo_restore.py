@@ -1,29 +1,38 @@
-"""Take back the last restore, undo or redo: the project is again as it was before it.
+"""Undo the last operation: restore, back, undo, or a change to a fork. Files and conversations are again as
+they were before it. Repeat it to undo the operation before that.
 
-Also the way out when a restore was interrupted.
+With OP, undo that operation and all later ones; `rewind ops` lists them. Also the way out when an operation
+was interrupted.
 """
 
 from __future__ import annotations
 
 from rewind.cli.progress import ProgressLine
-from rewind.cli.restored import common_arguments as arguments
-from rewind.cli.restored import show_plan, show_restored
+from rewind.cli.restored import common_arguments, show_outcome, show_plan
 from rewind.cli.session import open_controller
+from rewind.controller import BeforeOperation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
-summary = "take back the last restore"
-examples = ("rewind undo-restore", "rewind undo-restore --dry-run")
-__all__ = ["arguments", "run"]
+summary = "undo the last restore, or an operation and all later ones"
+examples = ("rewind undo-restore", "rewind undo-restore --dry-run",
+            "rewind undo-restore 3f9a1c2e  # this operation and all later ones")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("op", nargs="?", default="", metavar="OP", help="an operation of `rewind ops`")
+    common_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     controller = open_controller(args)
     if args.dry_run:
-        return show_plan(controller.plan_undo_restore(), args.json, notes=controller.foretell(forward=False))
+        return show_plan(controller.plan(BeforeOperation(args.op)), args.json)
     with ProgressLine() as progress:
-        restored = controller.undo_restore(force=args.force, progress=progress)
-    return show_restored(restored, args.json, way_back="redo" if restored.can_redo else "",
-                         alone="The last step is taken back; it was about the conversation only.")
+        outcome = controller.undo_restore(args.op, force=args.force, progress=progress)
+    name = outcome.record.name if outcome.record else ""
+    return show_outcome(outcome, args.json, way_back="redo" if outcome.can_redo else "",
+                        headline=f"Undone. The code is as it was in {name}",
+                        alone="Undone. Only the conversation was changed.")

@@ -7,9 +7,9 @@ import stat
 import sys
 
 from rewind.cli.session import note
-from rewind.cli.style import plural, safe, shown, style_for
-from rewind.snapshot import build
-from rewind.snapshot.read import TOO_LARGE, UNREADABLE
+from rewind.cli.style import safe, shown, style_for
+from rewind.controller import Reasons
+from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
 
 # In the order of how much they should worry: (reason, what it means, what can be done).
 _REASONS = (
-    (UNREADABLE, "not readable", "Give yourself the permission to read them."),
-    (TOO_LARGE, "larger than maxFileSizeMb ({maxFileSizeMb} MB)",
+    (Reasons.UNREADABLE, "not readable", "Give yourself the permission to read them."),
+    (Reasons.TOO_LARGE, "larger than maxFileSizeMb ({maxFileSizeMb} MB)",
      "`rewind config --set maxFileSizeMb=…` captures larger files."),
-    (build.IGNORED_LARGE, "ignored by git, and not small",
+    (Reasons.IGNORED_LARGE, "ignored by git, and not small",
      "`rewind config --set ignored=all` captures whatever git ignores; ignoredFileMaxKb,"
      " ignoredDirMaxFiles and ignoredDirMaxMb say what is small."),
-    (build.IGNORED, "ignored by git (the setting `ignored` is {ignored})",
+    (Reasons.IGNORED, "ignored by git (the setting `ignored` is {ignored})",
      "`rewind config --set ignored=small` captures small ones."),
-    (build.PINS_ONLY, "only files that the agent edited are captured in here", ""),
-    (build.CHANGED, "changed while a late checkpoint was being made", ""),
-    (b"too-deep", "more directories deep than Rewind looks", ""),
-    (build.SPECIAL, "neither a file nor a link nor a directory", ""),
-    (build.SKIP_LIST, "caches and dependency trees (built-in list and .rewindignore)",
+    (Reasons.PINS_ONLY, "only files that the agent edited are captured in here", ""),
+    (Reasons.CHANGED, "changed while a late checkpoint was being made", ""),
+    (Reasons.TOO_DEEP, "more directories deep than Rewind looks", ""),
+    (Reasons.SPECIAL, "neither a file nor a link nor a directory", ""),
+    (Reasons.SKIP_LIST, "caches and dependency trees (built-in list and .rewindignore)",
      "A line such as `!node_modules/` in .rewindignore captures one of them."),
 )
 
 
 def count(uncovered: list[tuple[bytes, bytes]]) -> str:
     """One line for `rewind status`; what can be made again is nothing to worry about."""
-    again = sum(reason == build.SKIP_LIST for _, reason in uncovered)
+    again = sum(reason == Reasons.SKIP_LIST for _, reason in uncovered)
     rest = len(uncovered) - again
     if not rest:
         return f"only what can be made again ({plural(again, 'path')})" if again else "nothing"
@@ -55,7 +55,7 @@ def show(status: Status, settings: Settings, everything: bool) -> None:
     for reason, meaning, hint in _grouped(status.uncovered):
         paths = [path for path, why in status.uncovered if why == reason]
         print(f"{paint(meaning.format(**values), 'bold')}  ({len(paths):,})")
-        if reason == build.SKIP_LIST and not everything:
+        if reason == Reasons.SKIP_LIST and not everything:
             hints.append("`rewind status --unprotected --all` lists caches and dependency trees, too.")
         else:
             _print_paths(paths, status.project.root)

@@ -14,8 +14,9 @@ import sys
 
 from rewind.cli.progress import ProgressLine
 from rewind.cli.session import note, open_controller, print_json
-from rewind.cli.style import path_json, plural, safe, shown, style_for
+from rewind.cli.style import path_json, safe, shown, style_for
 from rewind.errors import DAMAGED, DONE, FAILED, PARTIAL, UsageError
+from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.damage import Lacks
+    from rewind.checkpoint.problem import Problem
     from rewind.checkpoint.repair import Repaired
     from rewind.controller import Controller
 
@@ -49,9 +51,9 @@ def run(args: argparse.Namespace) -> int:
         return _repair(args, controller)
     with ProgressLine() as progress:
         found = controller.examine(deep=args.deep, progress=progress)
-    code = _exit_code(controller, found.problems)
+    code = _exit_code(found.problems)
     if args.json:
-        print_json({"ok": not found.problems, "problems": found.problems, "deep": args.deep,
+        print_json({"ok": not found.problems, "problems": _texts(found.problems), "deep": args.deep,
                     "affected": _affected(found.affected)})
         return code
     _print_problems(found.problems)
@@ -79,13 +81,14 @@ def _check(args: argparse.Namespace) -> None:
 def _repair(args: argparse.Namespace, controller: Controller) -> int:
     with ProgressLine() as progress:
         done = controller.repair(dry_run=args.dry_run, copies=args.copies, progress=progress)
-    code = _repair_code(args, controller, done)
+    code = _repair_code(args, done)
     if args.json:
-        print_json({"ok": not done.problems if args.dry_run else done.complete, "problems": done.problems,
+        print_json({"ok": not done.problems if args.dry_run else done.complete,
+                    "problems": _texts(done.problems),
                     "deep": True, "affected": _affected(done.affected),
                     "rescued": [{"what": what, "how": how} for what, how in done.rescued],
                     "lost": _affected(done.lost), "quarantined": done.quarantined,
-                    "remaining": done.remaining, "dryRun": args.dry_run})
+                    "remaining": _texts(done.remaining), "dryRun": args.dry_run})
         return code
     _print_problems(done.problems)
     if not done.problems:
@@ -95,10 +98,10 @@ def _repair(args: argparse.Namespace, controller: Controller) -> int:
     return code
 
 
-def _repair_code(args: argparse.Namespace, controller: Controller, done: Repaired) -> int:
+def _repair_code(args: argparse.Namespace, done: Repaired) -> int:
     if args.dry_run:
-        return _exit_code(controller, done.problems)
-    return _exit_code(controller, done.remaining) or (PARTIAL if done.lost else DONE)
+        return _exit_code(done.problems)
+    return _exit_code(done.remaining) or (PARTIAL if done.lost else DONE)
 
 
 def _print_repaired(done: Repaired, dry_run: bool) -> None:
@@ -110,22 +113,26 @@ def _print_repaired(done: Repaired, dry_run: bool) -> None:
         for path in lacks.paths[:_SHOWN]:
             print(f"    {shown(path) or 'the whole tree'}")
     for problem in done.remaining:
-        print(f"{paint('!', 'red')} {safe(problem)}")
+        print(f"{paint('!', 'red')} {safe(problem.text)}")
     if done.quarantined and not dry_run:
         note(f"{plural(len(done.quarantined), 'damaged part')} put aside in quarantine/ below the state.")
     verb = "would be mended" if dry_run else "mended"
     print(f"{plural(len(done.rescued), 'part')} {verb}; incomplete checkpoints: {len(done.lost):,}")
 
 
-def _print_problems(problems: list[str]) -> None:
+def _print_problems(problems: list[Problem]) -> None:
     paint = style_for(sys.stdout)
     for problem in problems:
-        print(f"{paint('!', 'red')} {safe(problem)}")
+        print(f"{paint('!', 'red')} {safe(problem.text)}")
+
+
+def _texts(problems: list[Problem]) -> list[str]:
+    return [problem.text for problem in problems]
 
 
 def _print_ok(controller: Controller, deep: bool) -> None:
     paint = style_for(sys.stdout)
-    count = len(controller.state.timeline.all())
+    count = len(controller.list_checkpoints(backups=True))
     print(f"{paint('ok', 'green')}: {plural(count, 'checkpoint')}" + (", all content read" if deep else ""))
 
 
@@ -134,13 +141,8 @@ def _affected(found: dict[str, Lacks]) -> list[dict[str, Any]]:
              "chat": lacks.chat} for name, lacks in sorted(found.items())]
 
 
-def _exit_code(controller: Controller, problems: list[str]) -> int:
-    """Damage is what the configuration and an interrupted restore do not explain."""
+def _exit_code(problems: list[Problem]) -> int:
+    """Problems with the configuration and interrupted operations are no damage."""
     if not problems:
         return DONE
-    mild = [*controller.config_problems(), *_interrupted(problems)]
-    return FAILED if all(problem in mild for problem in problems) else DAMAGED
-
-
-def _interrupted(problems: list[str]) -> list[str]:
-    return [p for p in problems if p.startswith("A restore of ") and "was interrupted" in p]
+    return DAMAGED if any(problem.is_damage for problem in problems) else FAILED

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import time
@@ -58,19 +57,16 @@ class Watcher:
     """Asked again and again. A look at a project at rest lists some directories and opens no file."""
 
     def __init__(self, controller: Controller) -> None:
-        from rewind.transcript.find import latest_sessions
-
         self._controller = controller
         self._looked = time.time()
-        self._checkpoints = self._with_record(set())
+        self._checkpoints = controller.names()
         # How long each transcript was: a prompt behind that is new.
-        self._sizes = {s.path: s.size for s in latest_sessions(
-            controller.project.root, home=controller.project.home)}
+        self._sizes = {s.path: s.size for s in controller.latest_sessions()}
 
     def look(self) -> Iterator[Event]:
         """What is new since the last time."""
         yield from self._new_turns()
-        new = self._with_record(self._checkpoints)
+        new = self._controller.names(self._checkpoints)
         self._checkpoints |= new
         for name in sorted(new):
             try:
@@ -78,27 +74,9 @@ class Watcher:
             except RewindError:
                 continue  # deleted already, or not readable
 
-    def _with_record(self, known: set[str]) -> set[str]:
-        """One that has no record yet is being made: it comes with one of the next looks."""
-        from rewind.checkpoint.record import is_name
-
-        files = self._controller.state.files
-        try:
-            names = os.listdir(files.folder)
-        except FileNotFoundError:
-            return set()
-        return {name for name in names if name not in known and is_name(name) and files.stamp(name)}
-
     def _checkpoint(self, name: str) -> Event:
-        from rewind.checkpoint.turn_changes import changes_between
-
         record = self._controller.find(name)
-        parent, changes = record.data.get("parent"), None
-        if isinstance(parent, str):
-            try:
-                changes = changes_between(self._controller.state, self._controller.find(parent), record)
-            except RewindError:
-                pass  # collected since
+        changes = self._controller.changes_with(record)
         return {"event": "checkpoint", "checkpoint": name, "createdAt": record.created_at,
                 "kind": record.kind, "description": record.description, "trigger": record.trigger,
                 "sessionId": record.session,
@@ -106,12 +84,9 @@ class Watcher:
                                         "insertions": changes["added"], "deletions": changes["removed"]}}
 
     def _new_turns(self) -> Iterator[Event]:
-        from rewind.transcript.find import latest_sessions
-
-        project = self._controller.project
         # Those at rest are not even opened. Two seconds more, as some file systems count in those.
         since, self._looked = self._looked - 2, time.time()
-        for session in latest_sessions(project.root, home=project.home, since=since):
+        for session in self._controller.latest_sessions(since):
             if self._sizes.get(session.path) == session.size:
                 continue
             try:
@@ -123,13 +98,9 @@ class Watcher:
                        "turn": row.turn, "prompt": row.prompt, "timestamp": row.stamp}
 
     def _rows(self, session: SessionFile) -> list[Row]:
-        from rewind.checkpoint.branches import Branches
-        from rewind.transcript.turn_index import open_turns
-
-        state = self._controller.state
-        index = open_turns(session.path, session.profile, state.derived)
+        index = self._controller.turns_of(session)
         before = self._sizes.get(session.path)
-        if before is None and (index.parent_session or Branches(state).find(session.session_id)):
+        if before is None and self._controller.is_fork(session, index):
             before = session.size  # a fork: what it begins with was said elsewhere
         self._sizes[session.path] = index.size
         return [row for row in index.turns(1, index.total) if row.offset >= (before or 0)]

@@ -9,10 +9,10 @@ import time
 from rewind.agents.profile import pick
 from rewind.checkpoint import retention
 from rewind.checkpoint.branches import Branches
-from rewind.checkpoint.history import ways_on
 from rewind.checkpoint.init import root_to_protect
 from rewind.checkpoint.missed import Missed
 from rewind.checkpoint.record import timestamp
+from rewind.checkpoint.rewind.words import interrupted_text
 from rewind.checkpoint.state import State
 from rewind.errors import RewindError
 from rewind.install.finding import ok, problem, warning
@@ -169,11 +169,9 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _interrupted(state: State, system: System) -> Iterator[Finding]:
-    entry = state.interrupted()
-    if entry:
-        name = entry["checkpoint"]
-        yield problem("restore", f"A restore of {name} was interrupted, and hooks wait for its end.",
-                      f"{ways_on(entry)}.")
+    op = state.interrupted()
+    if op:
+        yield problem("restore", f"`rewind {op.command}` was interrupted.", f"{interrupted_text(op)}.")
 
 
 def _budget(state: State, system: System) -> Iterator[Finding]:

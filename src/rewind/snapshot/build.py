@@ -19,6 +19,7 @@ from rewind.snapshot.read import (
     signature,
     store_pieces,
 )
+from rewind.snapshot.reasons import Reasons
 from rewind.snapshot.sqlite_files import companions, is_database_at, is_journal_at
 from rewind.snapshot.tree import DIR, FILES, LINK, UNCOVERED, Entry, Tree, with_trees
 from rewind.store.blobs import oid_of, pack_hashes
@@ -43,9 +44,8 @@ _AT_ONCE = 256  # directories that are asked for together, and whose trees are s
 _MOST_HELD = 200_000  # entries of trees that stay in memory for whoever compares them next
 
 # Why something is not captured.
-SKIP_LIST, IGNORED, IGNORED_LARGE = b"skip-list", b"ignored", b"ignored-large"
-SPECIAL, PINS_ONLY = b"special", b"pins-only"
-CHANGED = b"changed"  # since the moment that the snapshot is of
+SKIP_LIST, IGNORED, IGNORED_LARGE = Reasons.SKIP_LIST, Reasons.IGNORED, Reasons.IGNORED_LARGE
+SPECIAL, PINS_ONLY, CHANGED = Reasons.SPECIAL, Reasons.PINS_ONLY, Reasons.CHANGED
 _CLOSED_REASON = {w.CLOSED: SKIP_LIST, w.UNWANTED: IGNORED, w.TOO_BIG: IGNORED_LARGE}
 
 
@@ -506,12 +506,22 @@ class Builder:
         for name in names:
             if name in look.entries and look.entries[name].kind in FILES:
                 del look.entries[name]
+        if any(self._is_late(look, name, file.signature) for name, file in copied.files.items()):
+            copied.close()
+            members = {main, *(name for name, of in companions(look.rows).items() if of == main)}
+            look.entries.update((name, Entry(UNCOVERED, 0, 0, CHANGED)) for name in members)
+            return
         for name, file in copied.files.items():
             kind, size, ref = store_pieces(file.pieces(), self.sink)
             look.entries[name] = Entry(kind, file.signature[4] & 0o7777, size, ref)
         copied.close()
         if copied.torn:
             self.out.torn.append(w.join(look.listing.folder, main))
+
+    def _is_late(self, look: _Look, name: bytes, found: tuple[int, ...]) -> bool:
+        """Whether a file changed after the moment that the snapshot is of."""
+        listed = look.rows[name][1:] if name in look.rows else ()
+        return bool(self.moment and self.moment.has_changed(listed, found))
 
     def _now_ns(self) -> int:
         """The clock of the file system, or a little before it."""

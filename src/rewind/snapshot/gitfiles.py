@@ -54,7 +54,7 @@ def _read_all(fd: int) -> bytes:
 def work_tree_top(start: bytes) -> bytes | None:
     """The nearest directory, from `start` upwards, that is the top of a git work tree."""
     here = os.path.abspath(start)
-    while _git_dir(here) is None:
+    while git_dir(here) is None:
         parent = os.path.dirname(here)
         if parent == here:
             return None
@@ -64,11 +64,12 @@ def work_tree_top(start: bytes) -> bytes | None:
 
 def info_exclude(top: bytes) -> bytes:
     """The content of that work tree's `info/exclude`."""
-    common = _common_dir(top)
+    common = common_dir(top)
     return read_small(os.path.join(common, b"info", b"exclude")) if common else b""
 
 
-def _git_dir(top: bytes) -> bytes | None:
+def git_dir(top: bytes) -> bytes | None:
+    """The work tree's own git directory; None where `top` is no top of one."""
     dot_git = os.path.join(top, b".git")
     if os.path.isdir(dot_git):
         # Git passes over a directory that only has the name, such as a sandbox's empty mount.
@@ -79,12 +80,12 @@ def _git_dir(top: bytes) -> bytes | None:
     return os.path.join(top, link[len(b"gitdir: ") :].rstrip(b"\r\n"))
 
 
-def _common_dir(top: bytes) -> bytes | None:
+def common_dir(top: bytes) -> bytes | None:
     """The git directory that all work trees of the repository share."""
-    git_dir = _git_dir(top)
-    if git_dir is None:
+    folder = git_dir(top)
+    if folder is None:
         return None
-    return os.path.join(git_dir, read_small(os.path.join(git_dir, b"commondir")).rstrip(b"\r\n"))
+    return os.path.join(folder, read_small(os.path.join(folder, b"commondir")).rstrip(b"\r\n"))
 
 
 def global_excludes(home: bytes, environ: Mapping[str, str], top: bytes | None = None) -> bytes:
@@ -118,7 +119,7 @@ def _config_files(home: bytes, environ: Mapping[str, str], top: bytes | None) ->
     else:
         yield os.path.join(_xdg(home, environ), b"config")
         yield os.path.join(home, b".gitconfig")
-    common = _common_dir(top) if top else None
+    common = common_dir(top) if top else None
     if common:
         yield os.path.join(common, b"config")
 

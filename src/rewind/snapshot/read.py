@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
+from rewind.snapshot.reasons import Reasons
 from rewind.snapshot.sqlite_files import MAGIC
 from rewind.snapshot.tree import CHUNKED, FILE, encode_pieces
 from rewind.store.blobs import CHUNK, oid_of, pack
@@ -19,7 +20,7 @@ _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 
 _TRIES = 5
 
 GONE = b""
-UNREADABLE, TOO_LARGE = b"unreadable", b"too-large"
+UNREADABLE, TOO_LARGE = Reasons.UNREADABLE, Reasons.TOO_LARGE
 DATABASE = b"database"  # of SQLite, and perhaps in use: to be copied in another way
 
 

@@ -7,7 +7,7 @@ import stat
 
 from rewind.agents.profile import pick
 from rewind.agents.registry import is_under_root, profiles, session_root
-from rewind.errors import NOT_FOUND, RewindError, UsageError
+from rewind.errors import NOT_FOUND, RewindError, SessionNotFound, UsageError
 from rewind.transcript.lines import events_forward, open_transcript, size_of
 from rewind.transcript.names import SUFFIX, is_session_id, session_id_of
 
@@ -21,13 +21,6 @@ _LONGEST_FOLDER = 200  # of Claude Code; a longer name is cut there and gets a h
 _FIRST = 8 << 10
 _HEAD = 256 << 10
 _SHORTEST_PREFIX = 6
-
-
-class SessionNotFound(RewindError):
-    """No session of this project matches {name}"""
-
-    exit_code = NOT_FOUND
-    hint = "Run `rewind sessions list` to see them."
 
 
 class SessionAmbiguous(RewindError):

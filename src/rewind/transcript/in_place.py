@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from rewind.errors import RewindError
-from rewind.files import PRIVATE_FILE, fsync_dir, make_private_dir, write_all
+from rewind.files import PRIVATE_FILE, fsync_dir, make_durable_dir, make_private_dir, write_all
 from rewind.transcript.copying import copy_range
 from rewind.transcript.fork import plan_content, sweep, temp_of, write_content, write_leaf
 from rewind.transcript.lines import open_transcript, read_at, size_of
@@ -95,7 +95,7 @@ def exchange(path: str, fill: Callable[[int], None], backup: str | None, note: N
 
 def _copy_all(file: BinaryIO, target: str) -> tuple[int, int, int]:
     """Copy to the end, durably; returns what identifies the state that was copied."""
-    make_private_dir(os.path.dirname(target))
+    make_durable_dir(os.path.dirname(target))
     fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, PRIVATE_FILE)
     try:
         try:

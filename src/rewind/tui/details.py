@@ -6,16 +6,11 @@ import os
 
 from rich.text import Text
 
-from rewind.checkpoint.code_for import code_at_prompt
-from rewind.checkpoint.standing import standing_on
-from rewind.checkpoint.story import CHECKPOINT, NOW, PROMPT, SESSION
-from rewind.checkpoint.turn_codes import TurnCodes
+from rewind.controller import CHECKPOINT, NOW, PROMPT, SESSION
 from rewind.errors import RewindError
-from rewind.transcript.turn_blocks import Limits
-from rewind.transcript.turn_index import open_turns
-from rewind.transcript.turn_pages import read_turns
 from rewind.tui.difftext import Changed, changed
-from rewind.tui.words import clock, from_home, one_line, plural, safe
+from rewind.tui.words import clock, from_home, one_line, safe
+from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,31 +36,19 @@ def span_of(controller: Controller, item: Item) -> Span:
     """What the item itself did: a turn up to the next prompt, a checkpoint since the one before it."""
     if item.kind == PROMPT:
         return _turn_span(controller, item)
-    records = controller.list_checkpoints()
     if item.kind == CHECKPOINT and item.record:
-        before = next((r for r in records if r.sequence < item.record.sequence), None)
+        before = controller.lineage().parent(item.record.name)
         return Span(before.name, item.record.name) if before else Span(None, None, "The first checkpoint.")
-    base = standing_on(controller.state)
+    base = controller.here()
     if item.kind == NOW and base:
         return Span(base.name, None)
     return Span(None, None, "There is nothing to compare here.")
 
 
 def _turn_span(controller: Controller, item: Item) -> Span:
-    state = controller.state
     assert item.session is not None and item.turn is not None
-    file = item.session.file
-    before = code_at_prompt(state, file, item.offset)
-    if before is None:
-        return Span(None, None, "No checkpoint is from before this prompt.")
-    following = open_turns(file.path, file.profile, state.derived).turns(item.turn + 1, item.turn + 1)
-    if following:
-        after = code_at_prompt(state, file, following[0].offset)
-        return Span(before.record.name, after.record.name if after else None)
-    newest = TurnCodes(state, file).newest()
-    if newest and newest.sequence > before.record.sequence and state.timeline.newest() != newest:
-        return Span(before.record.name, newest.name)
-    return Span(before.record.name, None)
+    old, new = controller.turn_span(item.session.session_id, item.turn, item.offset)
+    return Span(old, new) if old else Span(None, None, "No checkpoint is from before this prompt.")
 
 
 def compared(controller: Controller, span: Span, files: int, lines: int) -> Changed:
@@ -142,10 +125,8 @@ def _prompt(controller: Controller, item: Item, text: Text) -> None:
 
 def _said(controller: Controller, item: Item) -> TurnText | None:
     assert item.session is not None and item.turn is not None
-    file = item.session.file
-    index = open_turns(file.path, file.profile, controller.state.derived)
-    found = read_turns(index, item.turn, item.turn, Limits(_SAID, 4 * _SAID, 0))
-    return found[0] if found and found[0].row.uuid == item.uuid else None
+    found = controller.said(item.session.session_id, item.turn, _SAID)
+    return found if found and found.row.uuid == item.uuid else None
 
 
 def _checkpoint(controller: Controller, item: Item, text: Text) -> None:

@@ -9,8 +9,7 @@ from textual.binding import Binding
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from rewind.checkpoint.code_for import code_at_prompt
-from rewind.checkpoint.story import PROMPT
+from rewind.controller import PROMPT
 from rewind.tui import flows
 from rewind.tui.details import LONG_PATCH, MANY_FILES, Span, compared, span_of
 from rewind.tui.lines import Lines
@@ -82,6 +81,6 @@ class DiffScreen(Screen[None]):
 def _since(controller: Controller, item: Item) -> Span:
     """What going back there would take away."""
     if item.kind == PROMPT and item.session:
-        code = code_at_prompt(controller.state, item.session.file, item.offset)
+        code = controller.code_before(item.session.session_id, item.offset)
         return Span(code.record.name, None) if code else Span(None, None, "No checkpoint is from before it.")
     return Span(item.record.name, None) if item.record else span_of(controller, item)

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from rewind.snapshot import compare as c
-from rewind.snapshot.textdiff import hunks
-from rewind.tui.words import path, plural, safe, signed
+from rewind.controller import comparing as c
+from rewind.controller import hunks
+from rewind.tui.words import path, safe, signed
+from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from rewind.checkpoint.running import TurnRunning
-from rewind.checkpoint.step import CODE
-from rewind.errors import ChangedSincePlan
+from rewind.controller import BOTH, CODE, BeforeOperation, BeforeUndo, EarlierOnLine
+from rewind.errors import ChangedSincePlan, TurnRunning
 from rewind.tui.dialog import Ask, Confirm, Tell
 from rewind.tui.intent_dialog import ChooseIntent
 from rewind.tui.outcome import Outcome, about_files, about_notes
-from rewind.tui.words import from_home, one_line, plan_lines, plan_sum, plural
+from rewind.tui.words import from_home, one_line, plan_lines
 from rewind.tui.working import Failure, Working
+from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from rewind.checkpoint.plan import RestorePlan
-    from rewind.checkpoint.restore import Restored
-    from rewind.checkpoint.step import Step, Taken
+    from rewind.checkpoint.rewind.apply import Outcome as Done
+    from rewind.checkpoint.rewind.plan import Plan
+    from rewind.checkpoint.rewind.target import Target
     from rewind.checkpoint.story import Item
     from rewind.controller import Controller
     from rewind.snapshot.build import Progress
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Work = Callable[[Controller, Progress], Any]
     Forceful = Callable[[Controller, Progress, bool], Any]
 
-_BACKED_UP = "The state of now is saved first: U takes this back."
+_BACKED_UP = "Rewind saves the current state first. Press U afterwards to undo."
 
 
 async def do(app: RewindApp, title: str, work: Work) -> Any:
@@ -72,35 +72,40 @@ async def go_back(app: RewindApp, item: Item) -> bool:
     intent = await app.push_screen_wait(ChooseIntent(item))
     if intent is None:
         return False
-    step: Step | None = await do(app, "Working out the plan…",
-                                 lambda controller, _: controller.plan_step(item, intent))
-    if step is None or not await app.push_screen_wait(Confirm("The plan", _step_lines(step), "Go back")):
+    plan: Plan | None = await do(app, "Working out the plan…",
+                                 lambda controller, _: controller.plan(item.target(), intent))
+    if plan is None or not await app.push_screen_wait(Confirm("The plan", _plan_lines(plan), "Go back")):
         return False
-    taken: Taken | None = await insist(
-        app, "Going back…",
-        lambda controller, progress, force: controller.take_step(step, force=force, progress=progress))
-    if taken is None:
+    done: Done | None = await _apply(app, "Going back…", plan)
+    if done is None:
         return False
-    app.go_on = taken.resume or app.go_on
-    await app.push_screen_wait(Outcome("Done", _taken_lines(taken, intent), taken.resume))
+    app.go_on = done.resume or app.go_on
+    await app.push_screen_wait(Outcome("Done", _done_lines(done, intent), done.resume))
     return True
 
 
-def _step_lines(step: Step) -> list[Text]:
+async def _apply(app: RewindApp, title: str, plan: Plan) -> Done | None:
+    done: Done | None = await insist(
+        app, title,
+        lambda controller, progress, force: controller.apply(plan, force=force, progress=progress))
+    return done
+
+
+def _plan_lines(plan: Plan) -> list[Text]:
     lines = []
-    if step.session:
-        left_out = f", without {plural(len(step.prompts), 'prompt')}:" if step.prompts else ""
-        lines.append(Text.assemble(("Chat  ", "bold"), f"a fork of {step.session[:8]}{left_out}"))
-        lines += [Text.assemble(("  > ", "cyan"), _short(text)) for text in step.prompts[:5]]
-        lines += [Text(f"  … and {len(step.prompts) - 5} more", "dim")] if len(step.prompts) > 5 else []
-    if step.code:
-        already = f"is already as in {step.code.checkpoint}"
-        lines.append(Text.assemble(("Code  ", "bold"), already if step.code.empty else plan_sum(step.code)))
-        lines += [Text("  ").append(line) for line in plan_lines(step.code)]
+    if plan.session:
+        left_out = f", without {plural(len(plan.prompts), 'prompt')}:" if plan.prompts else ""
+        lines.append(Text.assemble(("Chat  ", "bold"), f"a fork of {plan.session[:8]}{left_out}"))
+        lines += [Text.assemble(("  > ", "cyan"), _short(prompt.text)) for prompt in plan.prompts[:5]]
+        lines += [Text(f"  … and {len(plan.prompts) - 5} more", "dim")] if len(plan.prompts) > 5 else []
+    if plan.code:
+        already = f"is already as in {plan.code.checkpoint}"
+        lines.append(Text.assemble(("Code  ", "bold"), already if plan.code.empty else plan.code.summary()))
+        lines += [Text("  ").append(line) for line in plan_lines(plan.code)]
     else:
         lines.append(Text.assemble(("Code  ", "bold"), "stays as it is"))
-    lines += about_notes(step.notes)
-    return [*lines, Text(""), Text(_BACKED_UP if step.code else "The old session stays as it is.", "dim")]
+    lines += about_notes([plan.no_conversation, *plan.all_notes()])
+    return [*lines, Text(""), Text(_BACKED_UP if plan.code else "The old session stays as it is.", "dim")]
 
 
 def _short(text: str) -> str:
@@ -108,53 +113,49 @@ def _short(text: str) -> str:
     return text if len(text) <= 60 else text[:59] + "…"
 
 
-def _taken_lines(taken: Taken, intent: str) -> list[Text]:
-    lines = about_files(taken.restored)
-    if taken.chat and taken.chat.fork:
-        lines.append(Text.assemble("The chat is a new session: ", (taken.chat.fork["session_id"], "cyan")))
+def _done_lines(done: Done, intent: str) -> list[Text]:
+    lines = about_files(done)
+    if done.chat and done.chat.fork:
+        lines.append(Text.assemble("The chat is a new session: ", (done.chat.fork["session_id"], "cyan")))
     elif intent != CODE:
         lines.append(Text("There is no new session."))
-    if taken.restored and taken.restored.plan.changes:
+    if done.plan.changes:
         lines.append(Text("Reload your agent session."))
-    return [*lines, *about_notes(taken.notes), Text("U takes this back.", "dim")]
+    return [*lines, *about_notes(done.notes), Text("Press U to undo this.", "dim")]
 
 
 # undo and the like
 
 async def undo(app: RewindApp) -> bool:
-    return await _step(app, "Undo", lambda c, p: c.plan_undo(), lambda c, p, f: c.undo(force=f, progress=p))
+    return await _step(app, "Undo", EarlierOnLine(), CODE)
 
 
 async def redo(app: RewindApp) -> bool:
-    return await _step(app, "Redo", lambda c, p: c.plan_redo(), lambda c, p, f: c.redo(force=f, progress=p),
-                       lambda c: c.foretell(forward=True))
+    return await _step(app, "Redo", BeforeUndo())
 
 
 async def take_back(app: RewindApp) -> bool:
-    return await _step(app, "Take back the last step", lambda c, p: c.plan_undo_restore(),
-                       lambda c, p, f: c.undo_restore(force=f, progress=p),
-                       lambda c: c.foretell(forward=False), taking_back=True)
+    return await _step(app, "Undo the last operation", BeforeOperation())
 
 
-async def _step(app: RewindApp, title: str, plan: Work, work: Forceful,
-                notes: Callable[[Controller], list[str]] = lambda c: [], taking_back: bool = False) -> bool:
-    found = await do(app, "Working out the plan…", lambda c, p: (plan(c, p), notes(c)))
-    if found is None or not await app.push_screen_wait(
-            Confirm(title, [*_plan_lines(found[0]), *about_notes(found[1])], title)):
+async def _step(app: RewindApp, title: str, target: Target, what: str = BOTH) -> bool:
+    plan: Plan | None = await do(app, "Working out the plan…", lambda c, p: c.plan(target, what))
+    if plan is None or not await app.push_screen_wait(
+            Confirm(title, [*_code_lines(plan), *about_notes(plan.all_notes())], title)):
         return False
-    done: Restored | None = await insist(app, f"{title}…", work)
+    done = await _apply(app, f"{title}…", plan)
     if done is None:
         return False
     lines = about_files(done) if done.record else [Text("Only the conversation moved.")]
-    way_on = "U takes this back." if not taking_back else "r goes forward again." if done.can_redo else ""
+    way_on = "Press r to go forward again." if done.can_redo else "Press U to undo this."
     await app.push_screen_wait(Outcome("Done", [*lines, *about_notes(done.notes), Text(way_on, "dim")]))
     return True
 
 
-def _plan_lines(plan: RestorePlan | None) -> list[Text]:
-    if plan is None:
+def _code_lines(plan: Plan) -> list[Text]:
+    if plan.code is None:
         return [Text("The code stays as it is; only the conversation moves.")]
-    return [Text(plan_sum(plan), "bold"), *plan_lines(plan), *about_notes(plan.notes)]
+    return [Text(plan.code.summary(), "bold"), *plan_lines(plan.code)]
 
 
 async def save(app: RewindApp) -> bool:

@@ -11,11 +11,12 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from rewind.checkpoint.session_tree import as_tree
+from rewind.controller import as_tree
 from rewind.tui import flows
 from rewind.tui.dialog import Ask, Confirm
 from rewind.tui.outcome import Outcome
-from rewind.tui.words import age, one_line, plural
+from rewind.tui.words import age, one_line
+from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from rewind.checkpoint.step import BOTH, CHAT, CODE
-from rewind.checkpoint.story import PROMPT
+from rewind.controller import BOTH, CODE, CONVERSATION, PROMPT
 from rewind.tui.words import one_line
 
 TYPE_CHECKING = False
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 _CHOICES = (
     (BOTH, "Jump: code + chat", "files as they were then, and the chat as a new fork"),
     (CODE, "Code only", "files as they were then; the chat goes on as it is"),
-    (CHAT, "Chat fork", "the chat up to then as a new session; files stay as they are"),
+    (CONVERSATION, "Chat fork", "the chat up to then as a new session; files stay as they are"),
 )
 
 

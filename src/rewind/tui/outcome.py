@@ -9,11 +9,12 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
-from rewind.tui.words import explain, path, safe
+from rewind.tui.words import path, safe
+from rewind.words import explain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.checkpoint.restore import Restored
+    from rewind.checkpoint.rewind.apply import Outcome as Done
 
 
 class Outcome(ModalScreen[None]):
@@ -56,19 +57,19 @@ class Outcome(ModalScreen[None]):
         self.dismiss(None)
 
 
-def about_files(restored: Restored | None) -> list[Text]:
+def about_files(done: Done) -> list[Text]:
     """What became of the code."""
-    if restored is None or restored.record is None:
+    if done.record is None:
         return [Text("The code stays as it is.")]
-    plan, name = restored.plan, restored.record.name
-    if not plan.changes and restored.complete:
+    plan, name = done.plan, done.record.name
+    if not plan.changes and done.complete:
         return [Text.assemble("The code was already as in ", (name, "yellow"))]
     written, deleted = len(plan.written), len(plan.deleted)
     lines = [Text.assemble("The code is as in ", (name, "yellow"),
                            f"\n{written:,} written, {deleted:,} deleted"
                            + (f", {len(plan.kept):,} kept" if plan.kept else ""))]
     return lines + [Text.assemble(("not restored: ", "red"), f"{path(name)} ({explain(reason)})")
-                    for name, reason in restored.remaining]
+                    for name, reason in done.remaining]
 
 
 def about_notes(notes: list[str]) -> list[Text]:

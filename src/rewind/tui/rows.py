@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from rewind.checkpoint.story import CHECKPOINT, NOW, PROMPT, SESSION
+from rewind.controller import CHECKPOINT, NOW, PROMPT, SESSION
 from rewind.tui.words import age, one_line
 
 TYPE_CHECKING = False

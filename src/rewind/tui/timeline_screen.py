@@ -13,7 +13,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Footer, Input, Static
 
-from rewind.checkpoint.story import NOW, SESSION
+from rewind.controller import NOW, SESSION
 from rewind.errors import NotInitialised
 from rewind.tui import flows
 from rewind.tui.details import preview
@@ -22,8 +22,9 @@ from rewind.tui.help import help_lines
 from rewind.tui.outcome import Outcome
 from rewind.tui.rows import rows_of
 from rewind.tui.timeline import Timeline
-from rewind.tui.words import from_home, one_line, plural
+from rewind.tui.words import from_home, one_line
 from rewind.tui.working import Failure
+from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,8 +100,7 @@ class TimelineScreen(Screen[None]):
         warning = self.query_one("#warning", Static)
         warning.display = bool(interrupted)
         if interrupted:
-            warning.update(Text(f"A restore of {interrupted['checkpoint']} was interrupted. U takes it back,"
-                                " going back there again finishes it."))
+            warning.update(Text(f"{interrupted} (here: U)"))
         self._rows()
 
     async def _cannot(self, failure: Failure) -> None:
@@ -266,10 +266,10 @@ class TimelineScreen(Screen[None]):
         self.query_one(Timeline).focus()
 
 
-def _read(controller: Controller, progress: object) -> tuple[Story, str, str, dict[str, Any] | None]:
+def _read(controller: Controller, progress: object) -> tuple[Story, str, str, str]:
     # The stamp first: what comes while the story is told makes it told again.
     stamp = controller.story_stamp()
-    return controller.story(), stamp, controller.project.root, controller.interrupted()
+    return controller.story(), stamp, controller.project.root, controller.interrupted_text()
 
 
 def _from_the_end(path: str, most: int) -> str:

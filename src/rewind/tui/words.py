@@ -11,21 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.plan import RestorePlan
 
-_REASONS = {
-    "ignored": "came later and is ignored by git", "ignored-large": "ignored by git and too large",
-    "skip-list": "can be made again", "too-large": "too large", "unreadable": "not readable",
-    "special": "not a file, link or directory", "pins-only": "only pinned files are captured there",
-    "not-captured": "could not be captured first", "too-deep": "too many directories deep",
-    "changed": "changed before the late checkpoint could read it",
-    "not-empty": "something in it stays", "in-the-way": "files to be kept are in the way",
-    "mount-point": "something is mounted there", "no-directory": "what is there now is no directory",
-}
-
-
-def plural(count: int, word: str) -> str:
-    return f"{count:,} {word}" + ("" if count == 1 else "s")
-
-
 def age(then: float, now: float | None = None) -> str:
     """In at most four characters; nothing where the time is not known."""
     if not then:
@@ -63,10 +48,6 @@ def from_home(folder: str) -> str:
     return one_line("~" + folder[len(home):] if folder.startswith(home + os.sep) else folder)
 
 
-def explain(reason: str) -> str:
-    return _REASONS.get(reason, reason)
-
-
 def signed(added: int, removed: int) -> Text:
     text = Text()
     if added:
@@ -76,15 +57,12 @@ def signed(added: int, removed: int) -> Text:
     return text
 
 
+_SIGNS = {"+": ("+", "green"), "~": ("~", "yellow"), "-": ("−", "red"), "=": ("=", "dim")}
+
+
 def plan_lines(plan: RestorePlan, most: int = 500) -> list[Text]:
     """The files of a plan, one line each: written, deleted, kept."""
-    fresh = {change.path for change in plan.changes if change.before is None}
-    foreign = set(plan.foreign)
-    lines = [_line("+" if name in fresh else "~", "green" if name in fresh else "yellow", name,
-                   "changed since the last checkpoint" if name in foreign else "") for name in plan.written]
-    lines += [_line("−", "red", name, "newer than the last checkpoint" if name in foreign else "")
-              for name in plan.deleted]
-    lines += [_line("=", "dim", kept.path, f"kept: {explain(kept.reason)}") for kept in plan.kept]
+    lines = [_line(*_SIGNS[sign], name, remark) for sign, name, remark in plan.lines()]
     if len(lines) > most:
         lines[most:] = [Text(f"… and {len(lines) - most:,} more", "dim")]
     return lines
@@ -93,11 +71,3 @@ def plan_lines(plan: RestorePlan, most: int = 500) -> list[Text]:
 def _line(sign: str, style: str, name: bytes, remark: str) -> Text:
     text = Text.assemble((sign, style), " ", path(name))
     return text.append(f"  ({remark})", "dim") if remark else text
-
-
-def plan_sum(plan: RestorePlan) -> str:
-    if plan.empty:
-        return f"The code is already as in {plan.checkpoint}"
-    parts = [f"{plural(len(plan.written), 'path')} written", f"{len(plan.deleted):,} deleted"]
-    parts += [f"{len(plan.kept):,} kept"] if plan.kept else []
-    return f"{', '.join(parts)}, to be as in {plan.checkpoint}"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.record import is_name
-from rewind.errors import CheckpointNotFound, RewindError
-from rewind.transcript.find import SessionNotFound
-from rewind.transcript.names import is_session_id
+from rewind.controller import BeforeFork, is_name, is_session_id
+from rewind.errors import CheckpointNotFound, RewindError, SessionNotFound
 from rewind.web import shapes
 from rewind.web.errors import BadRequest
-from rewind.web.plans import paths_of, plan_of
+from rewind.web.plans import STEPS, checkpoint_target, turn_target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,6 +51,10 @@ class Request:
             raise CheckpointNotFound(name=str(found)[:50])
         return found
 
+    def stamp(self) -> str:
+        """Of the plan that the person has seen; a client that shows none sends none."""
+        return self.text("stamp", longest=100)
+
     def number(self, key: str) -> int:
         found = self._data.get(key)
         if not isinstance(found, int) or isinstance(found, bool) or not 1 <= found <= 1_000_000_000:
@@ -85,27 +87,32 @@ def rewind_session(controller: Controller, request: Request) -> Answer:
     mode = request.text("mode") or "chat"
     if mode not in ("chat", "both"):
         raise BadRequest("mode is chat or both.")
-    back = controller.rewind_to_turn(
-        request.session(controller), request.number("rewindToTurn"), both=mode == "both",
-        name=request.text("name", longest=200), stamp=request.text("stamp", longest=100))
-    if back.chat is None or back.chat.fork is None:
+    turn = request.number("rewindToTurn")
+    name = " ".join(request.text("name", longest=200).split()) or f"Branch from turn {turn}"
+    done = controller.go(turn_target(request.session(controller), turn),
+                         "both" if mode == "both" else "conversation", name=name, digest=request.stamp())
+    if done.chat is None or done.chat.fork is None:
         raise RewindError("The code was restored; the conversation begins anew.",
                           hint="Start a new session in the terminal.")
     code = None
-    if back.code and back.plan.code:
-        done = shapes.restored(back.code)
-        code = {"checkpoint": back.plan.code.record.name, "exact": back.plan.code.exact,
-                **{key: done[key] for key in ("backup", "written", "writtenCount", "deleted", "deletedCount",
+    if done.record:
+        told = shapes.outcome(done)
+        code = {"checkpoint": done.record.name, "exact": done.exact,
+                **{key: told[key] for key in ("backup", "written", "writtenCount", "deleted", "deletedCount",
                                               "kept", "remaining")}}
-    made = controller.session(back.chat.fork["session_id"])
+    made = controller.session(done.chat.fork["session_id"])
     return {"event": "session_created", "session": shapes.session(controller, made), "code": code,
-            "notes": back.notes}
+            "operation": done.operation, "notes": done.notes}
 
 
 def fast_forward(controller: Controller, request: Request) -> Answer:
-    done = controller.fast_forward(request.session(controller), code=request.switch("code"))
-    return {"event": "fast_forwarded", "sessionId": done.parent, "code": done.code is not None,
-            "notes": done.notes}
+    session = request.session(controller)
+    parent = controller.parent_session(session)
+    if not request.switch("code"):
+        return {"event": "fast_forwarded", "sessionId": parent, "code": False, "notes": []}
+    done = controller.go(BeforeFork(session), "code", digest=request.stamp())
+    return {"event": "fast_forwarded", "sessionId": parent, "code": done.record is not None,
+            "operation": done.operation or None, "notes": done.notes}
 
 
 def _updated(controller: Controller, info: SessionInfo) -> Answer:
@@ -145,18 +152,22 @@ def mark_turn(controller: Controller, request: Request) -> Answer:
 
 
 def restore_checkpoint(controller: Controller, request: Request) -> Answer:
-    name, texts, stamp = request.checkpoint(), request.paths(), request.text("stamp", longest=100)
-    plan = plan_of(controller, name, texts, stamp) if stamp else None
-    done = controller.restore(name, mode="code", paths=paths_of(controller, name, texts), plan=plan)
-    return {"event": "restored", **shapes.restored(done)}
+    target = checkpoint_target(controller, request.checkpoint(), request.paths())
+    done = controller.go(target, "code", digest=request.stamp())
+    return {"event": "restored", **shapes.outcome(done)}
 
 
 def undo_restore(controller: Controller, request: Request) -> Answer:
-    return {"event": "restored", **shapes.restored(controller.undo_restore())}
+    return _step(controller, request, "undo_restore")
 
 
 def redo(controller: Controller, request: Request) -> Answer:
-    return {"event": "restored", **shapes.restored(controller.redo())}
+    return _step(controller, request, "redo")
+
+
+def _step(controller: Controller, request: Request, action: str) -> Answer:
+    done = controller.go(STEPS[action], digest=request.stamp())
+    return {"event": "restored", **shapes.outcome(done)}
 
 
 ACTIONS: dict[str, Callable[[Controller, Request], Answer]] = {

@@ -44,6 +44,10 @@ _READS: dict[str, Read] = {
     "/api/checkpoints": reads.checkpoints,
     "/api/checkpoints/{name}/diff": reads.diff,
     "/api/checkpoints/{name}/plan": reads.plan_of_checkpoint,
+    "/api/sessions/{session}/forward": reads.plan_of_forward,
+    "/api/operations": reads.operations,
+    "/api/operations/undo": reads.plan_of_undo,
+    "/api/operations/redo": reads.plan_of_redo,
 }
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rewind.snapshot import compare as c
-from rewind.snapshot.textdiff import hunks
+from rewind.controller import comparing as c
+from rewind.controller import hunks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.record import is_name
-from rewind.errors import CheckpointNotFound
-from rewind.transcript.find import SessionNotFound
-from rewind.transcript.names import is_session_id
+from rewind.controller import is_name, is_session_id
+from rewind.errors import CheckpointNotFound, SessionNotFound
 from rewind.web.errors import BadRequest
 
 TYPE_CHECKING = False

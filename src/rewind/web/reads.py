@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import os
-
 from rewind import __version__
-from rewind.checkpoint.running import TurnRunning, refuse_while_running
-from rewind.checkpoint.session_tree import Life
-from rewind.snapshot.rules import MB
+from rewind.errors import TurnNotFound
 from rewind.web import shapes
 from rewind.web.errors import BadRequest
 from rewind.web.patches import patch_of
 from rewind.web.paths import checked, named_paths
-from rewind.web.plans import checkpoint_plan, turn_plan
+from rewind.web.plans import checkpoint_plan, forward_plan, step_plan, turn_plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.compare_sessions import Compared
+    from rewind.checkpoint.rewind.operations import Operation
     from rewind.checkpoint.session_tree import SessionInfo
     from rewind.controller import Controller
     from rewind.web.query import Query
@@ -30,32 +27,28 @@ _LONGEST_SEARCH = 200
 
 
 def project(controller: Controller, query: Query) -> dict[str, Any]:
-    settings = controller.state.settings
-    records = controller.list_checkpoints(backups=True)
+    records, here = controller.list_checkpoints(backups=True), controller.here()
     return {
         "root": controller.project.root, "name": shapes.project_name(controller.project.root),
-        "version": __version__, "branchesMax": settings.get("branches.max"),
+        "version": __version__, "branchesMax": controller.setting("branches.max"),
         "storage": {"bytes": controller.disk_use(),
-                    "maxBytes": int(settings.get("storage.maxSizeMb") * MB), "checkpoints": len(records)},
-        "interrupted": interrupted(controller), "turnRunning": _is_turn_running(controller)}
+                    "maxBytes": int(controller.setting("storage.maxSizeMb") * (1 << 20)),
+                    "checkpoints": len(records)},
+        "here": here.name if here else None, "canUndo": _operation(controller, controller.to_undo()),
+        "canRedo": _operation(controller, controller.to_redo()),
+        "interrupted": interrupted(controller), "turnRunning": controller.is_turn_running()}
+
+
+def _operation(controller: Controller, op: Operation | None) -> dict[str, Any] | None:
+    return {"id": op.id, "at": op.at, "text": controller.describe(op)} if op else None
 
 
 def interrupted(controller: Controller) -> dict[str, Any] | None:
-    entry = controller.interrupted()
-    if not entry:
+    op = controller.interrupted()
+    if not op:
         return None
-    return {"checkpoint": entry["checkpoint"],
-            "paths": shapes.listed([os.fsencode(path) for path in entry.get("paths") or []]),
-            "message": f"Some files are as in {entry['checkpoint']}, others not yet."
-                       " Take it back, or finish it."}
-
-
-def _is_turn_running(controller: Controller) -> bool:
-    try:
-        refuse_while_running(controller.state, False)
-    except TurnRunning:
-        return True
-    return False
+    return {"operation": op.id, "checkpoint": op.checkpoint, "paths": shapes.listed(op.paths or []),
+            "message": f"Some files are as in {op.checkpoint}, others are not yet. Undo it, or finish it."}
 
 
 def sessions(controller: Controller, query: Query) -> dict[str, Any]:
@@ -67,7 +60,7 @@ def sessions(controller: Controller, query: Query) -> dict[str, Any]:
 
 
 def _warnings(controller: Controller, infos: list[SessionInfo]) -> list[dict[str, Any]]:
-    most = controller.state.settings.get("branches.max")
+    most = controller.setting("branches.max")
     made = sum(1 for info in infos if info.made_by_rewind)
     if made <= most:
         return []
@@ -87,12 +80,10 @@ def turns(controller: Controller, query: Query) -> dict[str, Any]:
 
 def _is_busy(controller: Controller, session_id: str) -> bool:
     """Asked before and after turns are read: either may be why they say that they cannot be rewound to."""
-    return Life(controller.state).of(controller.session_file(session_id))[1]
+    return controller.is_busy(session_id)
 
 
 def one_turn(controller: Controller, query: Query) -> dict[str, Any]:
-    from rewind.checkpoint.to_turn import TurnNotFound
-
     before = _is_busy(controller, query.session)
     page = controller.turns(query.session, query.place("n"), 1, whole=True)
     if not page.turns:
@@ -199,6 +190,26 @@ def diff(controller: Controller, query: Query) -> dict[str, Any]:
                 "modified": shapes.listed(difference.modified, limit),
                 "deleted": shapes.listed(difference.deleted, limit),
                 "patch": patch.text, "binary": shapes.listed(patch.binary)}
+
+
+def plan_of_undo(controller: Controller, query: Query) -> dict[str, Any]:
+    return step_plan(controller, "undo_restore")
+
+
+def plan_of_redo(controller: Controller, query: Query) -> dict[str, Any]:
+    return step_plan(controller, "redo")
+
+
+def plan_of_forward(controller: Controller, query: Query) -> dict[str, Any]:
+    return forward_plan(controller, query.session)
+
+
+def operations(controller: Controller, query: Query) -> dict[str, Any]:
+    """The log, newest first."""
+    found = reversed(controller.operations())
+    return {"operations": [{"id": op.id, "at": op.at, "command": op.command, "text": controller.describe(op),
+                            "undone": op.undone or op.superseded, "canUndo": op.can_undo}
+                           for op, _ in zip(found, range(_MOST_CHECKPOINTS))]}
 
 
 def plan_of_checkpoint(controller: Controller, query: Query) -> dict[str, Any]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import time
 
+from rewind.words import explain
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from rewind.checkpoint.code_for import CodeAt
-    from rewind.checkpoint.plan import RestorePlan
+    from rewind.checkpoint.plan import Kept, RestorePlan
     from rewind.checkpoint.record import Record
-    from rewind.checkpoint.restore import Restored
+    from rewind.checkpoint.rewind.apply import Outcome
+    from rewind.checkpoint.rewind.code_at import CodeAt
     from rewind.checkpoint.session_tree import SessionInfo
     from rewind.checkpoint.turn_views import TurnView
     from rewind.controller import Controller
@@ -72,23 +74,29 @@ def plan(found: RestorePlan | None) -> dict[str, Any]:
     kept, foreign = (found.kept, found.foreign) if found else ([], [])
     return {"written": listed(written), "writtenCount": len(written),
             "deleted": listed(deleted), "deletedCount": len(deleted),
-            "kept": [{"path": path_text(k.path), "reason": k.reason} for k in kept[:MOST_LISTED]],
-            "keptCount": len(kept),
+            "kept": [_kept(k) for k in kept[:MOST_LISTED]], "keptCount": len(kept),
+            "conflicts": [_kept(k) for k in kept if k.conflict][:MOST_LISTED],
             "changedSince": listed(foreign), "changedSinceCount": len(foreign)}
 
 
-def restored(found: Restored) -> dict[str, Any]:
-    return {"checkpoint": found.record.name if found.record else None,
+def _kept(kept: Kept) -> dict[str, str]:
+    """`text` is the reason in words, the same as in the shell."""
+    return {"path": path_text(kept.path), "reason": kept.reason, "text": explain(kept.reason)}
+
+
+def outcome(found: Outcome) -> dict[str, Any]:
+    return {"operation": found.operation or None, "checkpoint": found.record.name if found.record else None,
             "backup": found.backup.name if found.backup else None, **plan(found.plan),
-            "remaining": [{"path": path_text(path), "reason": reason}
+            "remaining": [{"path": path_text(path), "reason": reason, "text": explain(reason)}
                           for path, reason in found.remaining[:MOST_LISTED]],
-            "remainingCount": len(found.remaining), "notes": found.notes}
+            "remainingCount": len(found.remaining), "canRedo": found.can_redo, "notes": found.notes}
 
 
 def checkpoint(record: Record) -> dict[str, Any]:
     sizes = {key: record.code.get(key) for key in ("fileCount", "totalSize", "newBytes")}
     return {"name": record.name, "sequence": record.sequence, "createdAt": record.created_at,
             "kind": record.kind, "description": record.description, "trigger": record.trigger,
+            "parent": record.parent, "place": record.place,
             "hasTranscript": bool(record.data.get("hasTranscript")), "sessionId": record.session, **sizes}
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import threading
 
-from rewind.checkpoint.session_tree import Life
 from rewind.errors import RewindError
-from rewind.transcript.find import project_sessions
 from rewind.web import shapes
 from rewind.web.reads import interrupted
 
@@ -17,24 +15,22 @@ if TYPE_CHECKING:
 
     from rewind.controller import Controller
 
-_PROJECT_FILES = ("session.json", "restore-history.json", "config.json")
-_BRANCH_FILES = ("branches.json", "restore-history.json", "config.json")  # all that a session is shown by
+_PROJECT_FILES = ("session.json", "operations.jsonl", "config.json")
+_BRANCH_FILES = ("branches.json", "operations.jsonl", "config.json")  # all that a session is shown by
 
 
 class Glance:
     """What can be seen without reading a transcript."""
 
     def __init__(self, controller: Controller) -> None:
-        state = controller.state
         self.sessions: dict[str, tuple[int, float]] = {}
         self.alive: dict[str, tuple[bool, bool]] = {}
-        life = Life(state)
-        for file in project_sessions(state.project.root, home=state.project.home):
+        for file, life in controller.session_files():
             self.sessions[file.session_id] = file.size, file.modified
-            self.alive[file.session_id] = life.of(file)
-        self.branches = [_stamp(state.project.path(name)) for name in _BRANCH_FILES]
-        self.checkpoints = state.files.extent()
-        self.project = [_stamp(state.project.path(name)) for name in _PROJECT_FILES]
+            self.alive[file.session_id] = life
+        self.branches = [_stamp(controller.project.path(name)) for name in _BRANCH_FILES]
+        self.checkpoints = controller.extent()
+        self.project = [_stamp(controller.project.path(name)) for name in _PROJECT_FILES]
         # A process that is killed changes no file any more, but lets go of the lock.
         self.interrupted = interrupted(controller) is not None
 

@@ -20,7 +20,7 @@ _FILES, _ALL = "files", "all"
 # What a state directory holds and cannot make again; the log and the scan cache it can.
 _STATE_FILES = (
     "store.json", "objects.db", "config.json", "session.json", "pins.json", "branches.json", "lock",
-    "restore-history.json", "metadata.json", "snapshot.tar.gz", "transcript.jsonl.gz", "session.jsonl",
+    "operations.jsonl", "metadata.json", "snapshot.tar.gz", "transcript.jsonl.gz", "session.jsonl",
 )
 _TESTS = frozenset(("-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex",
                     "-type"))

@@ -54,6 +54,9 @@ async function answerOf(response) {
 const id = encodeURIComponent;
 export const api = {
   project: () => get('/api/project'),
+  operations: () => get('/api/operations'),
+  undoPlan: () => get('/api/operations/undo'),
+  redoPlan: () => get('/api/operations/redo'),
   sessions: () => get('/api/sessions'),
   turns: (session, from, count) => get(`/api/sessions/${id(session)}/turns`, {from, count}),
   turn: (session, n) => get(`/api/sessions/${id(session)}/turns/${n}`),

@@ -10,11 +10,10 @@ import {SessionView} from './session.js';
 import {CheckpointsView} from './checkpoints.js';
 import {CompareView} from './compare.js';
 import {HomeView} from './home.js';
-import {act} from './branches.js';
 import {closeMenu} from './menu.js';
 import {listen} from './keyboard.js';
 import {notice} from './states.js';
-import {openRestore} from './restore.js';
+import {openRestore, openUndo} from './restore.js';
 import {say} from './toast.js';
 
 const main = document.getElementById('main');
@@ -120,7 +119,7 @@ state.addEventListener('project', () => {
 });
 
 function undoInterrupted() {
-  return act('undo_restore', {}, () => { say('The interrupted restore was undone.'); state.loadProject(); });
+  return openUndo(() => state.loadProject());
 }
 
 document.addEventListener('rewind:refused', event => say(event.detail, {kind: 'info'}));

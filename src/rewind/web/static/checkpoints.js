@@ -10,7 +10,7 @@ import {act} from './branches.js';
 import {bytes, clock, day, moment, number, oneLine, plural, sessionTitle} from './format.js';
 import {askName} from './modal.js';
 import {fileList, filesOf} from './diff.js';
-import {openRestore} from './restore.js';
+import {openRedo, openRestore, openUndo} from './restore.js';
 import {storageView} from './storage.js';
 import {emptyState, errorState, loadingState} from './states.js';
 import {say} from './toast.js';
@@ -25,7 +25,7 @@ export class CheckpointsView {
     this.detail = h('div.detail');
     this.stats = h('div.stats');
     this.reload = oneAtATime(() => this.readAgain());
-    this.onProject = () => this.renderStats();
+    this.onProject = () => { this.renderStats(); this.renderSteps(); };
     state.addEventListener('project', this.onProject);
     document.title = 'Checkpoints – Rewind';
     this.load();
@@ -37,9 +37,14 @@ export class CheckpointsView {
 
   head() {
     return h('header.session-head', {}, h('div.title-row', {}, h('h1', {tabindex: '-1'}, 'Checkpoints'), h('span.grow'),
-      h('div.actions', {}, h('button.quiet', {type: 'button', onclick: () => this.takeBack('undo_restore')}, 'Undo restore'),
-        h('button.quiet', {type: 'button', onclick: () => this.takeBack('redo')}, 'Redo'),
+      h('div.actions', {}, this.step('Undo restore', 'canUndo', openUndo), this.step('Redo', 'canRedo', openRedo),
         h('button.outline-button', {type: 'button', onclick: () => this.save()}, icon('diamond'), h('span', {}, 'Save checkpoint')))));
+  }
+
+  /** A button that names its operation, and is disabled when there is none. */
+  step(label, key, open) {
+    const about = state.project?.[key];
+    return h('button.quiet', {type: 'button', disabled: !about, 'data-step': key, title: about ? about.text : 'There is nothing to do.', onclick: () => open(() => this.reload())}, label);
   }
 
   async load() {
@@ -195,13 +200,17 @@ export class CheckpointsView {
 
   // actions and changes from elsewhere
 
+  renderSteps() {
+    for (const button of this.host.querySelectorAll('[data-step]')) {
+      const about = state.project?.[button.dataset.step];
+      button.disabled = !about;
+      button.title = about ? about.text : 'There is nothing to do.';
+    }
+  }
+
   async save() {
     const description = await askName('Save checkpoint', 'What is it?', 'Saved from the page', 'Save');
     if (description) await act('save_checkpoint', {description}, answer => { say(`Checkpoint saved: ${answer.checkpoint?.name || description}`); this.reload(); });
-  }
-
-  async takeBack(event) {
-    await act(event, {}, answer => { say(event === 'redo' ? 'The restore was done again.' : 'The last restore was undone.', {hint: (answer.notes || []).join(' ')}); this.reload(); });
   }
 
   async readAgain() {

@@ -7,9 +7,6 @@ import {pathText} from './diff.js';
 import {notice} from './states.js';
 
 const SHOWN = 200;
-const REASONS = {ignored: 'ignored by git', 'ignored-large': 'ignored and large', 'skip-list': 'on the list of what is left out', 'too-large': 'too large', unreadable: 'cannot be read',
-  special: 'not a plain file', 'pins-only': 'only pinned files are restored', 'not-captured': 'not in the checkpoint', 'too-deep': 'too deep', changed: 'changed before the late checkpoint could read it', 'not-empty': 'not empty', 'in-the-way': 'something is in the way', 'mount-point': 'something is mounted there', 'no-directory': 'it is no directory now'};
-
 /** The parts of a plan that speak of code. */
 export function codePlan(plan) {
   const written = count(plan, 'written'), deleted = count(plan, 'deleted');
@@ -44,6 +41,6 @@ function list(kind, n, label, items, spec) {
   if (!n) return null;
   const paths = (items || []).slice(0, SHOWN);
   return h(`details.plan-list.${kind}`, {open: n <= 6 && kind !== 'kept'}, h('summary', {}, icon('chevron'), h(`span.plan-mark.${spec}`), label),
-    h('ul.paths', {}, paths.map(item => h('li', {}, pathText(item.path ?? item), item.reason ? h('small', {}, REASONS[item.reason] || item.reason) : null)),
+    h('ul.paths', {}, paths.map(item => h('li', {}, pathText(item.path ?? item), item.reason ? h('small', {}, item.text || item.reason) : null)),
       n > paths.length ? h('li.muted', {}, `and ${number(n - paths.length)} more`) : null));
 }

@@ -10,8 +10,9 @@ import pytest
 from chat_scene import Scene
 from cli import conftest as in_process
 from cli.conftest import InProcess
-from rewind.checkpoint import take_back
-from rewind.checkpoint.restore import ChatNotRestored
+from rewind.checkpoint import trash
+from rewind.controller import AtTurn
+from rewind.errors import ChatNotRestored
 from rewind.snapshot.apply import Applier
 from rewind_cli import Tree, tree_state
 
@@ -94,7 +95,7 @@ def test_a_redo_whose_conversation_could_not_be_brought_back_can_be_repeated(
         scene.save("UserPromptSubmit", promptId=f"p{number}")
         scene.do(f"turn {number}", a=number)
         scene.save("Stop", promptId=f"p{number}")
-    made = scene.controller().rewind_to_turn(scene.session, 1, both=True).chat
+    made = scene.controller().go(AtTurn(scene.session, 1, after=True)).chat
     assert made and made.fork
     fork = scene.folder / f"{made.fork['session_id']}.jsonl"
     content = fork.read_bytes()
@@ -105,7 +106,7 @@ def test_a_redo_whose_conversation_could_not_be_brought_back_can_be_repeated(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(take_back, "move_file", full)
+        patch.setattr(trash, "move_file", full)
         with pytest.raises(ChatNotRestored):
             scene.controller().redo()
     assert scene.read("a") == "1" and not fork.exists()

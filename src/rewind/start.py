@@ -13,7 +13,7 @@ def _start() -> None:
     gc.disable()  # a short life: what a collection finds is not worth looking for it
     if sys.version_info < (3, 9):  # noqa: UP036 - an interpreter that moved may be an old one
         sys.exit(f"error: Rewind needs Python 3.9 or newer; this is {sys.version.split()[0]}")
-    library = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    library = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     sys.path.insert(0, library)
     # Last of all: only the user interfaces look for something there, and only they pay for it.
     sys.path.append(os.path.join(os.path.dirname(library), "venv", "lib",

@@ -12,9 +12,9 @@ import pytest
 from chat_scene import Scene, prompts_of
 from cli import conftest as in_process
 from cli.conftest import InProcess
-from rewind.checkpoint import go_back
-from rewind.checkpoint import restore as going_back
-from rewind.checkpoint.history import History
+from rewind.checkpoint.rewind import apply
+from rewind.checkpoint.rewind.code import Ready
+from rewind.checkpoint.rewind.operations import Operations
 
 cli = in_process.cli  # the fixture
 
@@ -59,12 +59,12 @@ def another_conversation(scene: Scene) -> None:
 
 
 def while_code_is_restored(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], None]) -> None:
-    def run(*args: Any) -> None:
+    def run(*args: Any) -> Any:
         happens()
-        real(*args)
+        return real(*args)
 
-    real = going_back._run
-    monkeypatch.setattr(going_back, "_run", run)
+    real = Ready.run
+    monkeypatch.setattr(Ready, "run", run)
 
 
 def test_back_finds_its_place_in_a_transcript_whose_title_changed_meanwhile(
@@ -81,7 +81,7 @@ def test_restore_does_so_too(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_and_going_to_a_turn(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     while_code_is_restored(monkeypatch, lambda: new_title(scene))
-    scene.controller().rewind_to_turn(scene.session, 1, both=True)
+    scene.to_turn(1, both=True)
     assert scene.fork() == ["one"]
 
 
@@ -96,7 +96,7 @@ def test_a_conversation_that_was_rewritten_meanwhile_is_not_cut_anywhere(
 
 def test_a_killed_back_is_finished_at_its_place_after_the_title_changed(
         scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    killed(scene, monkeypatch, go_back, "make_fork", "back", "2", "--both")
+    killed(scene, monkeypatch, apply, "make_fork", "back", "2", "--both")
     new_title(scene)
     done = scene.cli.json("restore", scene.first)
     assert scene.fork(done["fork"]["path"]) == ["one"] and scene.read("a") == "1"
@@ -106,7 +106,7 @@ def test_a_killed_back_is_finished_at_its_place_after_the_title_changed(
 
 def test_one_whose_conversation_was_rewritten_is_taken_back_or_finished_for_the_code_alone(
         scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    killed(scene, monkeypatch, go_back, "make_fork", "back", "2", "--both")
+    killed(scene, monkeypatch, apply, "make_fork", "back", "2", "--both")
     another_conversation(scene)
     before = scene.picture()
     said = scene.cli.fails(1, "restore", scene.first, hint="--code-only")
@@ -121,9 +121,9 @@ def test_killed_while_finishing_it_still_knows_its_place(scene: Scene,
                                                         monkeypatch: pytest.MonkeyPatch) -> None:
     """The checkpoint is that before the prompt's, where the conversation of the checkpoint ends earlier."""
     scene.say("four")
-    killed(scene, monkeypatch, going_back, "_run", "back", "1", "--both")
+    killed(scene, monkeypatch, Ready, "run", "back", "1", "--both")
     for _ in range(2):
-        killed(scene, monkeypatch, go_back, "make_fork", "restore", scene.second)
+        killed(scene, monkeypatch, apply, "make_fork", "restore", scene.second)
     done = scene.cli.json("restore", scene.second)
     assert scene.fork(done["fork"]["path"]) == ["one", "two", "three"]
     scene.cli.ok("undo-restore")
@@ -134,10 +134,10 @@ def test_killed_while_finishing_it_still_knows_its_place(scene: Scene,
 def test_killed_after_the_fork_was_made_it_makes_no_second_one(
         scene: Scene, monkeypatch: pytest.MonkeyPatch, step: list[str]) -> None:
     finish = ["restore", scene.first]
-    killed(scene, monkeypatch, History, "finish", *(step if step[0] == "back" else finish))
-    killed(scene, monkeypatch, History, "finish", *finish)
+    killed(scene, monkeypatch, Operations, "end", *(step if step[0] == "back" else finish))
+    killed(scene, monkeypatch, Operations, "end", *finish)
     fork = scene.forks()[0].stem
-    assert f"before it was interrupted: {fork}" in scene.cli.ok(*finish).err
+    assert f"before the interruption: {fork}" in scene.cli.ok(*finish).err
     assert [path.stem for path in scene.forks()] == [fork] and scene.fork() == ["one"]
     scene.cli.ok("undo-restore")
     assert scene.forks() == [] and scene.read("a") == "3" and scene.lost() == []
@@ -158,7 +158,7 @@ def test_killed_around_the_cut_in_place_it_is_cut_once(
     real = os.replace
     for command in (step if step[0] == "back" else finish, finish):
         if when == "after":
-            killed(scene, monkeypatch, History, "finish", *command)
+            killed(scene, monkeypatch, Operations, "end", *command)
             continue
         with monkeypatch.context() as patch:
             patch.setattr(os, "replace", replace)
@@ -174,8 +174,8 @@ def test_killed_around_the_cut_in_place_it_is_cut_once(
 def test_a_killed_undo_that_is_finished_leaves_the_conversation_alone(
         scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     before = scene.picture()
-    killed(scene, monkeypatch, going_back, "_run", "undo")
-    assert f"`rewind restore {scene.second}` finishes it" in scene.cli.ok("list").err
+    killed(scene, monkeypatch, Ready, "run", "undo")
+    assert "To finish it: rewind undo" in scene.cli.ok("list").err
     scene.cli.ok("restore", scene.second)
     assert scene.read("a") == "2" and scene.picture() == before
     scene.cli.ok("undo-restore")
@@ -186,10 +186,10 @@ def test_a_killed_redo_is_finished_by_another_one(scene: Scene, monkeypatch: pyt
     scene.cli.ok("restore", scene.first)
     fork = scene.forks()[0].read_bytes()
     scene.cli.ok("undo-restore")
-    killed(scene, monkeypatch, going_back, "_run", "redo")
+    killed(scene, monkeypatch, Ready, "run", "redo")
     for command in ("list", "status", "doctor", "validate"):
         said = scene.cli.run(command)
-        assert "`rewind redo` finishes it" in said.out + said.err, command
+        assert "To finish it: rewind redo" in said.out + said.err, command
     scene.cli.ok("redo")
     assert scene.read("a") == "1" and [path.read_bytes() for path in scene.forks()] == [fork]
     scene.cli.ok("undo-restore")

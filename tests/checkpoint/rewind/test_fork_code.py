@@ -6,7 +6,8 @@ import pytest
 
 from chat_scene import Scene
 from cli.conftest import InProcess, cli  # noqa: F401 - the fixture
-from rewind.checkpoint.put_aside import code_put_aside
+from rewind.checkpoint.rewind.fork_code import code_put_aside
+from rewind.controller import BeforeFork
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def scene(cli: InProcess) -> Scene:  # noqa: F811
 
 
 def branch(scene: Scene, turn: int = 1, *, both: bool = True) -> str:
-    made = scene.controller().rewind_to_turn(scene.session, turn, both=both).chat
+    made = scene.to_turn(turn, both=both).chat
     assert made and made.fork
     return str(made.fork["session_id"])
 
@@ -31,7 +32,7 @@ def has_code(scene: Scene, session: str) -> bool:
 
 
 def forward(scene: Scene, session: str) -> bool:
-    return scene.controller().fast_forward(session, code=True).code is not None
+    return scene.controller().go(BeforeFork(session), "code").record is not None
 
 
 def go_on(scene: Scene, session: str) -> None:
@@ -75,12 +76,6 @@ def test_undoing_the_way_back_makes_it_possible_again(scene: Scene) -> None:
     assert forward(scene, made) and scene.read("a") == "3"
 
 
-def test_redo_brings_the_code_back_as_well(scene: Scene) -> None:
-    made = branch(scene)
-    scene.controller().redo()
-    assert scene.read("a") == "3" and not has_code(scene, made)
-
-
 def test_a_step_that_was_taken_back_has_nothing_to_bring(scene: Scene) -> None:
     made = branch(scene)
     go_on(scene, made)
@@ -116,7 +111,7 @@ def test_work_that_went_on_in_the_parent_is_what_comes_back_the_second_time(scen
 
 def test_going_back_within_the_branch_changes_nothing_about_it(scene: Scene) -> None:
     made = branch(scene)
-    brought = scene.history()["entries"][-1]["checkpoint"]
+    brought = scene.log()[-2]["checkpoint"]
     scene.write(a="worked on in the branch")
     scene.controller().restore(brought, mode="code")
     assert scene.read("a") == "1" and forward(scene, made) and scene.read("a") == "3"
@@ -147,5 +142,5 @@ def test_two_branches_have_each_their_own(scene: Scene) -> None:
 
 def test_a_history_that_cannot_be_read_does_not_hide_the_sessions(scene: Scene) -> None:
     made = branch(scene)
-    (scene.cli.state / "restore-history.json").write_text("{")
+    (scene.cli.state / "operations.jsonl").write_text("no JSON\n")
     assert not has_code(scene, made)

@@ -1,4 +1,4 @@
-"""Chores that a checkpoint starts and nobody waits for: `detached.py gc|pack ROOT HOME`."""
+"""Chores that a checkpoint starts by the path of this file and nobody waits for: `gc|pack ROOT HOME`."""
 
 from __future__ import annotations
 
@@ -10,15 +10,21 @@ _PATIENT = 120.0
 
 def do_chore(chore: str, root: str, home: str) -> int:
     os.nice(10)
-    from rewind.controller import Controller
+    from rewind.checkpoint.state import State
+    from rewind.checkpoint.upkeep import pack
     from rewind.errors import RewindError
+    from rewind.paths import open_project
 
     try:
-        controller = Controller(root, home=home)
+        project = open_project(root, home)
+        if project is None:
+            return 1  # deleted since
+        state = State(project)
         if chore == "gc":
-            controller.gc(wait=_PATIENT)
-        else:
-            controller.pack(wait=_PATIENT)
+            from rewind.checkpoint.collection import collect
+
+            collect(state, None, _PATIENT)
+        pack(state, _PATIENT)
     except (RewindError, OSError) as error:
         _log(chore, root, home, str(error))
         return 1

@@ -247,7 +247,7 @@ def test_a_fork_that_nobody_continued_goes_to_the_trash_and_comes_back(scene: Sc
     made = fork.read_bytes()
     result = scene.cli.ok("undo-restore")
     assert not fork.exists() and scene.read("a") == "3" and scene.read("c") == "3"
-    assert f"trash now: {fork.stem}" in result.err and scene.lost() == []
+    assert f"to the trash: {fork.stem}" in result.err and scene.lost() == []
     scene.cli.ok("redo")
     assert fork.read_bytes() == made and scene.read("a") == "1"
     scene.cli.ok("undo-restore")
@@ -260,7 +260,7 @@ def test_a_fork_that_was_continued_is_kept_and_said(scene: Scene) -> None:
         file.write(compact({"type": "user", "uuid": "new", "parentUuid": None, "sessionId": fork.stem,
                             "message": {"role": "user", "content": "go on"}}) + b"\n")
     result = scene.cli.ok("undo-restore")
-    assert fork.exists() and f"continued, so it is kept: {fork.stem}" in result.err
+    assert fork.exists() and f"because it was continued: {fork.stem}" in result.err
     assert scene.read("a") == "3"
     scene.cli.ok("redo")
     assert fork.exists() and scene.read("a") == "1" and len(scene.forks()) == 1
@@ -351,17 +351,36 @@ def test_an_undo_of_code_between_steps_of_chat_keeps_their_order(scene: Scene) -
     assert scene.read("a") == "3" and not fork.exists()
 
 
-def test_a_fork_that_was_deleted_meanwhile_does_not_stand_in_the_way(scene: Scene) -> None:
+def test_deleting_a_fork_is_a_step_of_its_own(scene: Scene) -> None:
     fork = Path(restore(scene)["fork"]["path"])
     made = fork.read_bytes()
     scene.cli.ok("forks", "delete", fork.stem)
     scene.cli.ok("undo-restore")
+    assert fork.read_bytes() == made and scene.read("a") == "1"
+    scene.cli.ok("redo")
+    assert not fork.exists() and scene.lost() == []
+    scene.cli.ok("undo-restore")
+    scene.cli.ok("undo-restore")
     assert scene.read("a") == "3" and not fork.exists() and scene.lost() == []
     scene.cli.ok("redo")
-    assert scene.read("a") == "1" and scene.lost() == []
-    if not fork.exists():  # deleted by a person, it may stay so until a person wants it back
-        scene.cli.ok("forks", "undelete", fork.stem)
-    assert fork.read_bytes() == made
+    assert scene.read("a") == "1" and fork.read_bytes() == made
+
+
+def test_renaming_a_fork_is_undone_and_redone(scene: Scene) -> None:
+    fork = restore(scene)["fork"]["session_id"]
+
+    def name() -> object:
+        return json.loads((scene.cli.state / "branches.json").read_text())["branches"][-1]["name"]
+
+    for text in ("first", "second"):
+        scene.cli.ok("forks", "rename", fork, text)
+    scene.cli.ok("undo-restore")
+    assert name() == "first"
+    scene.cli.ok("undo-restore")
+    assert name() is None
+    scene.cli.ok("redo")
+    scene.cli.ok("redo")
+    assert name() == "second"
 
 
 def test_a_fork_that_somebody_removed_does_not_stand_in_the_way(scene: Scene) -> None:
@@ -435,13 +454,10 @@ def test_a_chat_cut_in_place_alone_is_swapped_back_and_forth(scene: Scene) -> No
     assert scene.lost() == []
 
 
-def test_redo_right_after_a_cut_in_place_leads_forward_to_the_whole(scene: Scene) -> None:
-    whole = scene.path.read_bytes()
+def test_redo_right_after_a_cut_in_place_has_nothing_to_take_back(scene: Scene) -> None:
     scene.cli.ok("back", "--in-place")
     short = scene.path.read_bytes()
-    scene.cli.ok("redo")
-    assert scene.path.read_bytes() == whole
-    scene.cli.ok("undo-restore")
+    scene.cli.fails(12, "redo", hint="undo-restore")
     assert scene.path.read_bytes() == short
 
 
@@ -461,16 +477,17 @@ def test_two_cuts_in_place_are_taken_back_one_by_one(scene: Scene) -> None:
     assert scene.path.read_bytes() == versions[2] and scene.lost() == []
 
 
-def test_what_was_said_after_a_cut_in_place_is_kept_when_it_is_taken_back(scene: Scene) -> None:
-    whole = scene.path.read_bytes()
+def test_a_session_that_went_on_after_a_cut_in_place_stays_and_its_backup_comes_back_as_a_fork(
+        scene: Scene) -> None:
+    whole = prompts_of("claude", scene.path)
     scene.cli.ok("back", "--in-place")
     scene.say("another way")
     continued = scene.path.read_bytes()
     result = scene.cli.ok("undo-restore")
-    assert scene.path.read_bytes() == whole and scene.lost() == []
-    assert "transcript-backup" in result.err
+    assert scene.path.read_bytes() == continued and scene.lost() == []
+    assert scene.fork() == whole and scene.forks()[0].stem in result.err
     scene.cli.ok("redo")
-    assert scene.path.read_bytes() == continued
+    assert scene.path.read_bytes() == continued and scene.forks() == [] and scene.lost() == []
 
 
 def test_a_transcript_deleted_after_a_cut_in_place_comes_back(scene: Scene) -> None:
@@ -524,7 +541,7 @@ class Walker:
 
     def walk(self, moves: list[str]) -> None:
         self.number += 1
-        (self.cli.state / "restore-history.json").unlink(missing_ok=True)
+        (self.cli.state / "operations.jsonl").unlink(missing_ok=True)
         for old in (self.cli.home / ".claude" / "projects").rglob("*.jsonl"):
             old.unlink()
         scene = Scene(self.cli, session=f"5e55{self.number:04x}-0000-4000-8000-000000000000")
@@ -662,18 +679,20 @@ def test_a_transcript_that_a_link_replaced_is_not_followed_out_of_the_root(scene
     assert real.read_bytes() == before and scene.read("a") == "3"
 
 
-def _lie_in_history(scene: Scene, path: Path) -> None:
-    file = scene.cli.state / "restore-history.json"
-    data = json.loads(file.read_text())
-    data["entries"][-1]["fork"].update(path=str(path), size=path.stat().st_size, header=0)
-    file.write_text(json.dumps(data))
+def _lie_in_the_log(scene: Scene, path: Path) -> None:
+    file = scene.cli.state / "operations.jsonl"
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    for line in lines:
+        for effect in line.get("effects", ()):
+            effect.update(path=str(path), size=path.stat().st_size, header=0)
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-def test_a_history_that_leads_out_of_the_session_root_moves_nothing(scene: Scene, tmp_path: Path) -> None:
+def test_a_log_that_leads_out_of_the_session_root_moves_nothing(scene: Scene, tmp_path: Path) -> None:
     restore(scene, "--context-only")
     precious = tmp_path / "precious.jsonl"
     precious.write_bytes(b'{"a":1}\n')
-    _lie_in_history(scene, precious)
+    _lie_in_the_log(scene, precious)
     scene.cli.run("undo-restore")
     assert precious.read_bytes() == b'{"a":1}\n'
 

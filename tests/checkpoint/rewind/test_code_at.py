@@ -12,7 +12,7 @@ import pytest
 from chat_scene import Scene
 from cli import conftest as in_process
 from cli.conftest import InProcess
-from rewind.checkpoint.code_for import code_at_prompt
+from rewind.checkpoint.rewind.code_at import code_before
 from rewind.checkpoint.which_session import session_at
 from rewind.transcript.boundary import find_boundary_by_user_prompts
 from transcript.make_transcripts import event_id, resumed
@@ -31,7 +31,7 @@ def code(scene: Scene, n: int = 1, path: Optional[Path] = None) -> Optional[tupl
     at = str(path or scene.path)
     session = session_at(at, controller.project.home)
     boundary = find_boundary_by_user_prompts(at, n, session.profile).boundary
-    found = code_at_prompt(controller.state, session, boundary)
+    found = code_before(controller.state, session, boundary)
     return (found.record.name, found.exact) if found else None
 
 
@@ -274,6 +274,7 @@ def test_one_that_was_imported_or_is_a_backup_is_not_near(scene: Scene) -> None:
     dated(scene, "2099")
     scene.write(a="1")
     scene.save()
+    scene.write(a="unsaved")
     scene.cli.ok("restore", first.name, "--code-only")
     backup = scene.records()[0]
     assert backup.kind == "backup"

@@ -11,7 +11,7 @@ import pytest
 from chat_scene import Scene, client_is_running
 from cli import conftest as in_process
 from cli.conftest import InProcess
-from rewind_cli import tree_state
+from rewind_cli import interrupt, tree_state
 
 cli = in_process.cli  # the fixture
 
@@ -59,22 +59,21 @@ def test_undo_goes_on_although_something_of_where_we_stand_cannot_be_restored(th
     (three.project / "b").unlink()
     (three.project / "b").mkdir()
     (three.project / "b/.git").mkdir()
-    for expected, code in (("5", 3), ("3", 3), ("2", 0), ("1", 0)):
+    for expected, code in (("3", 3), ("2", 0), ("1", 0)):
         assert three.run("undo").code == code
         assert a(three) == expected
 
 
 def test_a_save_that_finds_nothing_new_leaves_the_way_forward_open(three: InProcess) -> None:
-    three.ok("restore", "3")
+    three.ok("undo")
     three.save()
     three.ok("redo")
     assert a(three) == "3"
+    three.ok("undo")
     three.ok("undo-restore")
-    assert a(three) == "1"
     three.save()
     three.ok("redo")
-    assert a(three) == "3"
-    three.ok("restore", "2")
+    assert a(three) == "2"
     (three.project / "a").write_text("new")
     three.save()
     three.fails(12, "redo")
@@ -114,13 +113,14 @@ def test_redo_leads_to_what_undo_restore_had_left_ignored_files_too(cli: InProce
 
 
 def test_a_step_whose_backup_was_collected_is_no_step_to_take_back(three: InProcess) -> None:
-    for number in range(24):
+    for number in range(44):
+        (three.project / "a").write_text(f"work {number}")
         three.ok("restore", three.names()[number % 2])
     three.ok("gc", "--keep", "1")
     for _ in range(20):
         three.ok("undo-restore")
     for more in ((), ("--dry-run",)):
-        assert "no restore to take back" in three.fails(12, "undo-restore", *more)
+        assert "no restore to undo" in three.fails(12, "undo-restore", *more)
 
 
 # a conversation that cannot be had back
@@ -133,7 +133,7 @@ def test_redo_goes_on_without_a_fork_that_is_gone_for_good(scene: Scene) -> None
     scene.cli.ok("undo-restore")
     shutil.rmtree(scene.cli.state / "trash")
     said = scene.cli.run("redo")
-    assert said.code == 3 and "not in the trash any more" in said.err
+    assert said.code == 3 and "no longer in the trash" in said.err
     assert scene.read("a") == "1" and scene.forks() == []
     scene.cli.ok("undo-restore")
     assert scene.read("a") == "3"
@@ -163,7 +163,7 @@ def test_without_its_backup_a_conversation_stays_as_it_is_and_the_code_is_taken_
 
 def test_a_conversation_that_cannot_be_put_back_is_told_and_tried_again(
         scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rewind.checkpoint import take_back
+    from rewind.checkpoint.rewind import effects
 
     before = scene.path.read_bytes()
     scene.cli.ok("restore", scene.first, "--in-place")
@@ -172,8 +172,8 @@ def test_a_conversation_that_cannot_be_put_back_is_told_and_tried_again(
         raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as patch:
-        patch.setattr(take_back, "put_back", refused)
-        assert "not the conversation: Permission denied" in scene.cli.fails(3, "undo-restore")
+        patch.setattr(effects, "put_back", refused)
+        assert "the conversation is not: Permission denied" in scene.cli.fails(3, "undo-restore")
     assert scene.read("a") == "2" and "interrupted" not in scene.cli.ok("status").out
     scene.cli.ok("undo-restore")
     assert scene.path.read_bytes() == before and scene.lost() == []
@@ -205,19 +205,19 @@ def test_a_step_about_the_conversation_alone_has_no_checkpoint_in_its_dry_run_ei
 
 
 def test_a_way_forward_is_named_only_where_there_is_one(scene: Scene) -> None:
-    fork = scene.cli.json("back", "1")["fork"]["session_id"]
-    scene.cli.ok("forks", "delete", fork)
+    scene.cli.ok("back", "1")
+    interrupt(scene.cli.state)
     assert "rewind redo" not in scene.cli.ok("undo-restore").err
     scene.cli.fails(12, "redo")
     scene.cli.ok("restore", scene.first)
-    assert "`rewind redo` takes this back" in scene.cli.ok("undo-restore").err
+    assert "To undo: rewind redo" in scene.cli.ok("undo-restore").err
 
 
 def test_an_open_session_is_told_and_refused_without_options_that_do_not_exist(scene: Scene) -> None:
     scene.cli.ok("restore", scene.first, "--in-place")
     client_is_running(scene.cli.home, scene.session)
     [_, refused] = scene.cli.json("undo-restore", "--dry-run")["notes"]
-    assert refused.startswith("It is refused without --force: ")
+    assert refused.startswith("Refused without --force: ")
     said = scene.cli.run("undo-restore")
     assert said.code == 13 and "--in-place" not in said.err
 
@@ -230,7 +230,7 @@ def test_a_dry_run_in_place_refuses_what_the_run_refuses(scene: Scene) -> None:
     assert scene.cli.json("restore", scene.first, "--in-place", "--dry-run")["notes"] == [cut]
     client_is_running(scene.cli.home, scene.session)
     [said, refused] = scene.cli.json("restore", scene.first, "--in-place", "--dry-run")["notes"]
-    assert said == cut and refused.startswith("It is refused without --force: ")
+    assert said == cut and refused.startswith("Refused without --force: ")
     scene.cli.fails(13, "restore", scene.first, "--in-place")
     assert f"Would fork session {scene.session}" in scene.cli.ok("restore", scene.first, "--dry-run").out
 
@@ -261,6 +261,23 @@ def test_what_steps_kept_does_not_make_the_history_too_long(cli: InProcess) -> N
         (cli.project / "a").write_text(str(number))
         assert cli.ok("restore", names[0], "--force")
         assert len(os.listdir(folder)) == 490
-    history = json.loads((cli.state / "restore-history.json").read_text())
-    assert [len(entry.get("kept", ())) for entry in history["entries"][:-1]] == [0] * 5
-    assert len(history["entries"][-1]["kept"]) > 400 and len(json.dumps(history)) < 300_000
+    log = [json.loads(line) for line in (cli.state / "operations.jsonl").read_text().splitlines()]
+    assert {tuple(line["leftAlone"]) for line in log if line["event"] == "begin"} == {
+        tuple(sorted(f"{folder.name}/{number:0200}.log" for number in range(490)))}
+
+
+def test_where_too_many_names_are_left_alone_their_directory_stands_for_them(cli: InProcess) -> None:
+    cli.init()
+    folder = cli.project / ("d" * 200)
+    folder.mkdir()
+    (cli.project / ".gitignore").write_text("*.log\n")
+    for number in range(1400):
+        (folder / f"{number:0200}.log").write_text("x")
+    cli.ok("config", "--set", "ignoredDirMaxFiles=5000")
+    (folder / "new.txt").write_text("newer than the checkpoint")
+    cli.ok("restore", "last")
+    line = json.loads((cli.state / "operations.jsonl").read_text().splitlines()[0])
+    assert line["leftAlone"] == [folder.name + "/"]
+    assert not (folder / "new.txt").exists() and not (cli.project / ".gitignore").exists()
+    cli.ok("restore", "last")
+    assert len(os.listdir(folder)) == 1400

@@ -1,0 +1,331 @@
+"""`apply(Request) -> Outcome`: backup, log, files, conversation, log. A crash at any point is seen by the
+next command, and every step can be undone."""
+
+from __future__ import annotations
+
+import os
+
+from rewind.checkpoint.chat import (
+    check_ours,
+    free_backup_name,
+    make_fork,
+    refuse_if_open,
+    rewrite_in_place,
+)
+from rewind.checkpoint.create import write_record
+from rewind.checkpoint.plan import RestorePlan
+from rewind.checkpoint.rewind import effects as conversation
+from rewind.checkpoint.rewind import operations as ops
+from rewind.checkpoint.rewind.code import get_ready, moved_paths, with_sources
+from rewind.checkpoint.rewind.left_alone import names_to_note
+from rewind.checkpoint.rewind.lineage import here
+from rewind.checkpoint.rewind.plan import digest as digest_of
+from rewind.checkpoint.rewind.resolve import redo_target, refuse_unsaved, resolve
+from rewind.checkpoint.rewind.words import finish_command
+from rewind.checkpoint.running import refuse_while_running
+from rewind.errors import (
+    BackupFailed,
+    ChangedSincePlan,
+    ChatNotRestored,
+    RewindError,
+    RewindInterrupted,
+)
+from rewind.transcript.fork import new_session_id
+from rewind.transcript.names import SUFFIX
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.chat import Done
+    from rewind.checkpoint.record import Record
+    from rewind.checkpoint.rewind.code import Ready
+    from rewind.checkpoint.rewind.effects import Effect
+    from rewind.checkpoint.rewind.operations import Operation
+    from rewind.checkpoint.rewind.plan import Plan
+    from rewind.checkpoint.rewind.resolve import Destination
+    from rewind.checkpoint.rewind.target import Request
+    from rewind.checkpoint.state import State
+    from rewind.snapshot.build import Progress
+
+_PROMPT = 200  # characters of a prompt that the log keeps
+_MOST_REMAINING = 1000
+
+
+class Outcome:
+    """What was done. `remaining` is what still differs from the checkpoint, with the reason."""
+
+    def __init__(self, found: Destination) -> None:
+        self.command = found.command
+        self.request = found.request
+        self.operation = ""  # empty where there was nothing to do
+        self.record: Record | None = found.record
+        self.exact = found.exact
+        self.code: RestorePlan | None = None  # None: the code was not touched
+        self.backup: Record | None = None
+        self.kept_copy: Record | None = None  # of what was written to files while they were replaced
+        self.chat: Done | None = None
+        self.session: str | None = found.chat.session_id if found.chat else None
+        self.prompts = found.prompts
+        self.boundary = found.boundary
+        self.turn = found.turn
+        self.start_anew = found.start_anew
+        self.lacks_conversation = found.lacks_conversation
+        self.can_redo = False
+        self.notes = list(found.notes)
+        self.remaining: list[tuple[bytes, str]] = []
+
+    @property
+    def plan(self) -> RestorePlan:
+        """What was done to files; an empty plan where the code was not touched."""
+        return self.code or RestorePlan(self.record.name if self.record else "")
+
+    @property
+    def complete(self) -> bool:
+        return not self.remaining and not self.lacks_conversation
+
+    @property
+    def failed(self) -> bool:
+        """Something could not be done that the plan had: to be mended, and the same command repeated."""
+        return len(self.remaining) > len(self.plan.conflicts)
+
+    @property
+    def resume(self) -> str:
+        """The command that continues the conversation."""
+        return str((self.chat.fork or {}).get("resume") or "") if self.chat else ""
+
+
+def apply(state: State, request: Request, *, shown: Plan | None = None, digest: str = "",
+          force: bool = False, progress: Progress | None = None) -> Outcome:
+    """With a plan that was `shown`, or its `digest`, refuses when it would be another one now; `force`
+    accepts that."""
+    refuse_while_running(state, force or not request.wants_code)  # a fork alone disturbs nobody
+    with state.locked(request.target.command), resolve(state, request) as found:
+        _refuse_unfinished(state, found)
+        act = _Act(state, found, force, progress)
+        act.check()
+        expected = None if force else _Expected(found, shown, digest)
+        return act.with_code(expected) if found.code else act.alone(expected)
+
+
+def _refuse_unfinished(state: State, found: Destination) -> None:
+    """Prompts are not counted in a conversation that a killed process may have cut already."""
+    half_done = state.operations().interrupted()
+    if (half_done and found.resumes is None and found.command == ops.BACK
+            and half_done.begun.get("conversation")):
+        raise RewindInterrupted(finish=finish_command(half_done))
+
+
+class _Expected:
+    """The plan that a person has seen, if any: what would be done now is compared with it once."""
+
+    def __init__(self, found: Destination, shown: Plan | None, digest: str) -> None:
+        self.found = found
+        self.shown = shown
+        self.digest = shown.digest if shown else digest
+
+    def refuse_other(self, code: RestorePlan | None) -> None:
+        if not self.digest or self.digest == digest_of(self.found, code):
+            return
+        moved = moved_paths(self.shown.code, code) if self.shown and self.shown.code and code else []
+        raise ChangedSincePlan(paths=", ".join(os.fsdecode(path) for path in moved[:5])
+                               or "the conversation, or files that the plan is about")
+
+
+class _Act:
+    """One operation, from the first check to the last line of the log. The caller holds the lock."""
+
+    def __init__(self, state: State, found: Destination, force: bool, progress: Progress | None) -> None:
+        self.state = state
+        self.found = found
+        self.force = force
+        self.progress = progress
+        self.operations = state.operations()
+        self.standing = here(state)
+        self.outcome = Outcome(found)
+        self.forks = bool(found.chat) and not found.start_anew
+        self.effects: list[Effect] = [*found.effects, *self._planned()]
+        self.done: list[Effect] = []
+
+    def _planned(self) -> list[Effect]:
+        """The session that will be made, or the backup of the one that will be cut: named before it is there,
+        so that a killed process leaves nothing that the log does not know."""
+        chat = self.found.chat
+        if chat is None or not self.forks:
+            return []
+        before = next((e for e in (self.found.resumes.effects if self.found.resumes else ())
+                       if e.get("kind") in (conversation.FORK, conversation.REWRITE)), {})
+        about = {"path": chat.original, "agent": chat.profile.name}
+        if self.found.in_place:
+            backup = free_backup_name(self.state, chat.original) if os.path.lexists(chat.original) else None
+            return [{"kind": conversation.REWRITE, **about, "backup": backup}]
+        session = str(before.get("sessionId") or new_session_id())
+        path = os.path.join(os.path.dirname(chat.original), session + SUFFIX)
+        return [{"kind": conversation.FORK, "sessionId": session, "agent": chat.profile.name, "path": path}]
+
+    def check(self) -> None:
+        """Refuse before anything is touched."""
+        chat = self.found.chat
+        if chat and self.forks and self.found.in_place:
+            check_ours(chat.profile, chat.original)
+            refuse_if_open(self.state, chat, self.force)
+        conversation.check(self.state, self.found.effects, self.force)
+        if self.found.start_anew and self.found.command == ops.BACK:
+            self.outcome.notes.append(f"{self.found.start_anew.message} {self.found.start_anew.hint}")
+
+    # the conversation alone
+
+    def alone(self, expected: _Expected | None) -> Outcome:
+        if expected:
+            expected.refuse_other(None)
+        if not self.effects and not self.found.undoes and not self.found.redoes:
+            return self.outcome
+        op = self._begin(self.standing.name if self.standing else "", [])
+        try:
+            self._converse()
+        except (RewindError, OSError):
+            self._end(op, ops.PARTIAL)
+            raise
+        self._end(op, ops.DONE)
+        return self.outcome
+
+    # code, and the conversation with it
+
+    def with_code(self, expected: _Expected | None) -> Outcome:
+        wanted = self.found.code
+        assert wanted is not None
+
+        def go(source: Any, leaving: Any) -> Outcome:
+            ready = get_ready(self.state, source, leaving, wanted, force=self.force,
+                              expected=expected.refuse_other if expected else None, progress=self.progress)
+            try:
+                return self._go(ready)
+            finally:
+                ready.close()
+
+        return with_sources(self.state, wanted, go)
+
+    def _go(self, ready: Ready) -> Outcome:
+        outcome, plan = self.outcome, ready.plan
+        outcome.code = plan
+        outcome.remaining = [(k.path, k.reason) for k in plan.conflicts]
+        if self._is_there(plan):
+            return outcome
+        if not self.force:
+            refuse_unsaved(self.state, self.found, plan, ready.draft.snapshot)
+        before = self._before(ready)
+        op = self._begin(before, names_to_note(self.state, ready.source, plan))
+        assert self.found.record is not None
+        outcome.remaining = ready.run(self.state, self.found.record)
+        outcome.kept_copy = ready.kept_copy
+        outcome.notes += plan.notes
+        try:
+            self._converse()
+        except (RewindError, OSError) as error:
+            self._end(op, ops.PARTIAL)
+            raise ChatNotRestored(reason=getattr(error, "strerror", None) or error)
+        self._end(op, ops.PARTIAL if outcome.failed else ops.DONE)
+        return outcome
+
+    def _is_there(self, plan: RestorePlan) -> bool:
+        """Nothing to do at all: not even the place where the project stands would change."""
+        record = self.found.record
+        return bool(not plan.changes and not self.effects and not self.found.resumes and record
+                    and not self.found.undoes and not self.found.redoes
+                    and (self._partial or (self.standing and self.standing.name == record.name)))
+
+    @property
+    def _partial(self) -> bool:
+        return bool(self.found.code and self.found.code.paths)
+
+    def _before(self, ready: Ready) -> str:
+        """The checkpoint that holds the code as it is now: the one that the project stands on, or a backup.
+        The way back of a killed operation is the state before it first began."""
+        standing = self.standing
+        if ready.plan.changes and not (standing and standing.tree == ready.draft.snapshot.root):
+            self.outcome.backup = self._write_backup(ready)
+        if self.found.resumes:
+            return self.found.resumes.here_before
+        if self.outcome.backup:
+            return self.outcome.backup.name
+        return standing.name if standing else ""
+
+    def _write_backup(self, ready: Ready) -> Record:
+        from rewind.checkpoint.which_session import capture_current
+
+        name = self.found.record.name if self.found.record else ""
+        try:
+            chat, _ = capture_current(self.state)
+            return write_record(self.state, ready.draft, "backup", f"Before going back to {name}",
+                                {"event": self.found.command, "checkpoint": name}, chat)
+        except OSError as error:
+            raise BackupFailed(reason=error.strerror or str(error))
+
+    # the log
+
+    def _begin(self, before: str, left_alone: list[str]) -> Operation:
+        found = self.found
+        prompt = found.prompts[0].text if found.prompts else ""
+        return self.operations.begin(
+            found.command, what=found.request.what, request=found.request.key(), before=before,
+            checkpoint=found.record.name if found.record else "",
+            paths=ops.names_of(found.code.paths) if found.code and found.code.paths else None,
+            effects=self.effects, undoes=[op.id for op in found.undoes] or None,
+            redoes=found.redoes.id if found.redoes else None,
+            resumes=found.resumes.id if found.resumes else None, leftAlone=left_alone or None,
+            conversation=self._cut(), session=found.chat.session_id if found.chat else None,
+            turn=found.turn, prompt=" ".join(prompt.split())[:_PROMPT] or None, sequence=self._sequence())
+
+    def _cut(self) -> dict[str, Any] | None:
+        """What must be known to finish it, should this process be killed."""
+        chat = self.found.chat
+        if chat is None or not self.forks:
+            return self.found.resumes.begun.get("conversation") if self.found.resumes else None
+        return {"agent": chat.profile.name, "path": chat.original, "offset": chat.cut.offset,
+                "leaf": chat.cut.leaf, "mark": chat.cut.mark, "inPlace": self.found.in_place}
+
+    def _sequence(self) -> int:
+        newest = self.state.timeline.newest()
+        return newest.sequence if newest else 0
+
+    def _end(self, op: Operation, result: str) -> None:
+        moves = self.found.record is not None and not self._partial
+        standing = self.standing.name if self.standing else ""
+        outcome = self.outcome
+        self.operations.end(
+            op, result=result, here=self.found.record.name if moves and self.found.record else standing,
+            sequence=self._sequence(), written=len(outcome.plan.written), deleted=len(outcome.plan.deleted),
+            kept=len(outcome.plan.kept), effects=self.done,
+            remaining=ops.names_of(path for path, _ in outcome.remaining[:_MOST_REMAINING]) or None)
+        outcome.operation = op.id
+        outcome.can_redo = redo_target(self.state, self.operations) is not None
+
+    # the conversation
+
+    def _converse(self) -> None:
+        """Note what was done as it is done, for what fails later must not hide it."""
+        result = conversation.Conversations()
+        self.done = result.effects
+        try:
+            conversation.do(self.state, [e for e in self.found.effects if not _is_made(e)], result)
+            self.done += [e for e in self.found.effects if _is_made(e)]
+            chat = self.found.chat
+            if chat and self.forks:
+                planned = self.effects[-1]
+                self.outcome.chat = done = (
+                    rewrite_in_place(self.state, chat, planned["backup"], force=self.force)
+                    if self.found.in_place
+                    else make_fork(self.state, chat, planned["sessionId"], self.found.request.name))
+                self.done += [done.effect] if done.effect else []
+                result.notes += done.notes
+        finally:
+            self.outcome.notes += result.notes
+            self.outcome.lacks_conversation |= result.lacking
+
+
+def _is_made(effect: Effect) -> bool:
+    """Made before the interruption that is being finished now."""
+    kind = effect.get("kind")
+    return kind == conversation.REWRITE or (kind == conversation.FORK and not effect.get("of"))
+
+

@@ -1,0 +1,243 @@
+"""Which checkpoint has the code of a turn: as it was before the prompt, and as the turn left it.
+
+The one place that decides it, for the plan of a rewind as well as for a page of turns.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+
+from rewind.agents.profile import pick
+from rewind.checkpoint.branches import Branches
+from rewind.checkpoint.record import is_timestamp, timestamp
+from rewind.transcript.chain import Tail
+from rewind.transcript.cursor import place_in
+from rewind.transcript.entries import entry_of
+from rewind.transcript.lines import events_forward, open_transcript
+from rewind.transcript.prompts import content_of
+from rewind.transcript.turn_index import open_turns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO
+
+    from rewind.agents.profile import Profile
+    from rewind.checkpoint.record import Record
+    from rewind.checkpoint.state import State
+    from rewind.transcript.find import SessionFile
+    from rewind.transcript.turn_blocks import TurnText
+
+_LONGEST_TURN = 64 << 20  # so far a turn is searched for its first tool call
+_AFTER_A_TURN = ("Stop", "SessionEnd", "")  # an empty one: saved by a person
+_SLACK = 1 << 20  # a rewritten line 1 moves a place, not so far
+_LATEST = 32  # records that are looked at for the end of the last turn
+
+
+class CodeAt:
+    """`exact` is false where the checkpoint is only the last one before."""
+
+    def __init__(self, record: Record, exact: bool) -> None:
+        self.record = record
+        self.exact = exact
+
+
+class PromptAt:
+    """What a prompt is known by: its place, the keys that hooks saw, its time."""
+
+    def __init__(self, offset: int, join: object, first_tool: str | None, stamp: object) -> None:
+        self.offset = offset
+        self.join = join
+        self.first_tool = first_tool
+        self.stamp = stamp
+
+
+def prompt_of(turn: TurnText) -> PromptAt:
+    return PromptAt(turn.row.offset, turn.join, turn.first_tool, turn.row.stamp)
+
+
+def read_prompt_at(session: SessionFile, offset: int) -> PromptAt:
+    profile = session.profile
+    key, stamp = profile.prompt["joinKey"], profile.lines.get("timestamp")
+    with open_transcript(session.path) as file:
+        event = next(events_forward(file, offset), None)
+        return PromptAt(offset, pick(event.data, key) if event and key else None,
+                        _first_tool(file, profile, offset),
+                        pick(event.data, stamp) if event and stamp else None)
+
+
+def _first_tool(file: BinaryIO, profile: Profile, boundary: int) -> str | None:
+    for event in events_forward(file, boundary):
+        entry = entry_of(event, profile)
+        if event.offset - boundary > _LONGEST_TURN or (entry and entry.is_prompt and event.offset > boundary):
+            return None
+        content = content_of(event.data, profile)
+        for block in content if isinstance(content, list) else ():
+            if isinstance(block, dict) and block.get("type") == "tool_use":
+                id = block.get("id")
+                return id if isinstance(id, str) else None  # only the first: later ones saw its work
+    return None
+
+
+def code_before(state: State, session: SessionFile, offset: int) -> CodeAt | None:
+    """The code as it was when the prompt at this place was given."""
+    return SessionCode(state, session).before(read_prompt_at(session, offset))
+
+
+class SessionCode:
+    """The checkpoints of one session's turns; made once for many questions."""
+
+    def __init__(self, state: State, session: SessionFile) -> None:
+        self.session = session
+        self.records = [r for r in state.timeline.all() if r.kind != "backup"]
+        self._sequences = [r.sequence for r in self.records]
+        self._by_prompt: dict[object, Record] = {}
+        self._by_tool: dict[object, Record] = {}
+        # By id over all sessions: a fork has its parent's lines, and ids are unique.
+        for record in self.records:
+            trigger = record.trigger
+            if trigger.get("event") == "UserPromptSubmit":
+                # Of several the earliest: the others are of prompts that were typed meanwhile.
+                self._by_prompt.setdefault(trigger.get("promptId"), record)
+            elif trigger.get("event") == "PreToolUse":
+                self._by_tool[trigger.get("toolUseId")] = record
+        self._near = [[r for r in self.records if session_of(r) == id]
+                      for id in family(state, session.session_id)]
+        self._places: dict[str, int | None] = {}
+
+    def before(self, prompt: PromptAt) -> CodeAt | None:
+        """The prompt's own checkpoint; that before its turn's first tool call; else the last one before."""
+        found = self._by_prompt.get(prompt.join) if isinstance(prompt.join, str) and prompt.join else None
+        found = found or (self._by_tool.get(prompt.first_tool) if prompt.first_tool else None)
+        if found:
+            # One that was made late may hold what the turn did already.
+            return CodeAt(found, not found.trigger.get("late"))
+        near = self._last_before(prompt.offset) or self._made_before(prompt.stamp)
+        return CodeAt(near, False) if near else None
+
+    def _last_before(self, boundary: int) -> Record | None:
+        """The newest whose place in this very conversation is before the prompt, and on its branch."""
+        if not any(self._near):
+            return None
+        with open_transcript(self.session.path) as file:
+            for records in self._near:
+                for record in reversed(records):
+                    if _noted_place(record) > boundary + _SLACK:
+                        continue
+                    place = self._place(file, record)
+                    if place is not None and place <= boundary and is_on_branch(
+                            file, self.session.profile, boundary, place):
+                        return record
+        return None
+
+    def _made_before(self, stamp: object) -> Record | None:
+        """The newest by the clock, of whatever session or of none: the first one is older than them all."""
+        if not isinstance(stamp, str) or not is_timestamp(stamp):
+            return None
+        at = timestamp(stamp)
+        return next((r for r in reversed(self.records)
+                     if not r.data.get("imported") and r.created <= at), None)
+
+    def _place(self, file: BinaryIO, record: Record) -> int | None:
+        if record.name not in self._places:
+            cursor = (record.data.get("transcript") or {}).get("cursor")
+            self._places[record.name] = place_in(file, cursor) if isinstance(cursor, dict) else None
+        return self._places[record.name]
+
+    def after_last(self, prompt: PromptAt) -> CodeAt | None:
+        """The code as the last turn left it: the newest checkpoint that was made once it was over."""
+        own = self._near[0] if self._near else []
+        with open_transcript(self.session.path) as file:
+            for record in list(reversed(own))[:_LATEST]:
+                if str(record.trigger.get("event") or "") not in _AFTER_A_TURN:
+                    continue
+                place = self._place(file, record)
+                is_its_own = bool(prompt.join) and record.trigger.get("promptId") == prompt.join
+                if is_its_own or (place is not None and place > prompt.offset):
+                    return CodeAt(record, not record.trigger.get("late"))
+        return None
+
+    def as_left(self, before: CodeAt, after: CodeAt | None) -> Record | None:
+        """What the turn after `before` made of the code; `after` is what was there when this conversation
+        went on. In between the turns that a branch leaves out, or others, may have changed the code: then it
+        is what the session that the turn ran in had next."""
+        session, last = session_of(before.record), None
+        for record in self._since(before.record, after):
+            if session_of(record) != session:
+                continue
+            event = record.trigger.get("event")
+            if event == "UserPromptSubmit" and not _same_prompt(record, before.record):
+                return record
+            last = record if event == "Stop" else last
+        if after and session_of(after.record) == session:
+            return after.record
+        return last or (after.record if after else None)
+
+    def _since(self, record: Record, after: CodeAt | None) -> list[Record]:
+        start = bisect_right(self._sequences, record.sequence)
+        end = bisect_left(self._sequences, after.record.sequence) if after else len(self._sequences)
+        return self.records[start:end]
+
+    def newest(self) -> Record | None:
+        """The latest checkpoint of this very session."""
+        return self._near[0][-1] if self._near and self._near[0] else None
+
+
+def turn_span(state: State, session: SessionFile, turn: int, offset: int) -> tuple[str | None, str | None]:
+    """The checkpoints before a turn and after it; None for the second: the project as it is now."""
+    codes = SessionCode(state, session)
+    before = codes.before(read_prompt_at(session, offset))
+    if before is None:
+        return None, None
+    following = open_turns(session.path, session.profile, state.derived).turns(turn + 1, turn + 1)
+    if following:
+        after = codes.before(read_prompt_at(session, following[0].offset))
+        return before.record.name, after.record.name if after else None
+    newest = codes.newest()
+    if newest and newest.sequence > before.record.sequence and state.timeline.newest() != newest:
+        return before.record.name, newest.name
+    return before.record.name, None
+
+
+def family(state: State, session_id: str) -> list[str]:
+    """The session and those it was forked from: a fork begins with its parent's bytes."""
+    branches = Branches(state)
+    found: list[str] = []
+    at: str | None = session_id
+    while at and at not in found:
+        found.append(at)
+        at = branches.parent_of(at)
+    return found
+
+
+def session_of(record: Record) -> Any:
+    transcript = record.data.get("transcript")
+    own = transcript.get("sessionId") if isinstance(transcript, dict) else None
+    return own or record.trigger.get("session")
+
+
+def _same_prompt(one: Record, other: Record) -> bool:
+    """A prompt that was typed while a turn ran has that turn's id, and does not end it."""
+    id = one.trigger.get("promptId")
+    return bool(id) and id == other.trigger.get("promptId")
+
+
+def _noted_place(record: Record) -> int:
+    place = ((record.data.get("transcript") or {}).get("cursor") or {}).get("byte_offset_end")
+    return place if isinstance(place, int) else 0
+
+
+def is_on_branch(file: BinaryIO, profile: Profile, boundary: int, place: int) -> bool:
+    """Whether the turn that was going on at `place` leads to the prompt at `boundary`."""
+    if profile.links == "file-order":
+        return True
+    before = Tail(file, profile, place)
+    turn = next((e for e in iter(before.more, None) if e.is_main and e.is_prompt), None)
+    event = next(events_forward(file, boundary), None)
+    prompt = entry_of(event, profile) if event else None
+    if turn is None or prompt is None or not prompt.parent:
+        return turn is None
+    tail = Tail(file, profile, boundary)
+    for entry in tail.chain_of(tail.find(prompt.parent)):
+        if entry.offset <= turn.offset:
+            return entry.id == turn.id
+    return False

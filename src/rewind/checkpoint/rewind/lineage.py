@@ -1,0 +1,134 @@
+"""Where the project stands, and what each checkpoint came from.
+
+`here` is the checkpoint that the tree stands on, the line is the chain of parents from there. A hook asks for
+`here` alone, which the last line of the log and the newest record tell.
+"""
+
+from __future__ import annotations
+
+from rewind.checkpoint.record import FORMAT
+from rewind.checkpoint.rewind.operations import FILE, last_line
+from rewind.errors import RewindError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rewind.checkpoint.record import Record
+    from rewind.checkpoint.state import State
+
+
+def here(state: State) -> Record | None:
+    """The checkpoint that the project stands on; None before the first one."""
+    name, sequence = _noted(state)
+    newest = state.timeline.newest()
+    if newest and newest.sequence > sequence and _is_own(state, newest):
+        return newest  # nearly always
+    for record in reversed(state.timeline.all()):
+        if record.sequence > sequence and _is_own(state, record):
+            return record
+    if name:
+        try:
+            return state.files.read(name)
+        except RewindError:
+            pass  # collected or damaged: the newest is the best guess
+    return next((r for r in reversed(state.timeline.all()) if _is_own(state, r)), None)
+
+
+def _noted(state: State) -> tuple[str, int]:
+    """What the last operation says: where it led to, and the newest checkpoint at that moment."""
+    line = last_line(state.project.path(FILE))
+    if line is None:
+        return _noted_by_an_earlier_version(state)
+    name = line.get("before" if line.get("event") == "begin" else "here")
+    sequence = line.get("sequence")
+    return name if isinstance(name, str) else "", sequence if isinstance(sequence, int) else 0
+
+
+def _noted_by_an_earlier_version(state: State) -> tuple[str, int]:
+    import os
+
+    from rewind.checkpoint.rewind import old_history
+
+    path = state.project.path(old_history.FILE)
+    if not os.path.exists(path):
+        return "", 0
+    position = old_history.position_of(path)
+    record = state.timeline.at(position) if position is not None else None
+    newest = state.timeline.newest()
+    return (record.name, newest.sequence) if record and newest else ("", 0)
+
+
+def is_ordinary(record: Record) -> bool:
+    """Made by a person or a hook, of this project: neither a step's backup nor imported."""
+    return record.kind != "backup" and not record.data.get("imported")
+
+
+def _is_own(state: State, record: Record) -> bool:
+    return is_ordinary(record) and record.place == state.place
+
+
+class Lineage:
+    """The parents of all checkpoints of a project, for whoever walks along them."""
+
+    def __init__(self, records: list[Record], partial: frozenset[str] = frozenset()) -> None:
+        """`records` oldest first; `partial` are backups of steps that concerned some paths only."""
+        self.records = {record.name: record for record in records}
+        self.parents: dict[str, str | None] = {}
+        stood: dict[str, str | None] = {}  # by place
+        for record in records:
+            self.parents[record.name] = self._parent(record, stood)
+            if not record.data.get("imported"):
+                _stand(record, stood, partial)
+        self.children: dict[str, list[str]] = {}
+        for name, parent in self.parents.items():
+            if parent:
+                self.children.setdefault(parent, []).append(name)
+
+    def _parent(self, record: Record, stood: dict[str, str | None]) -> str | None:
+        if record.data.get("imported"):
+            return None
+        told = record.parent if record.version >= FORMAT else stood.get(record.place)
+        if told is None or told in self.records:
+            return told
+        return stood.get(record.place)  # it is gone: what came before in time is the best guess
+
+    def parent(self, name: str) -> Record | None:
+        return self.records.get(self.parents.get(name) or "")
+
+    def line(self, name: str) -> Iterator[Record]:
+        """The checkpoint itself and its ancestors, newest first."""
+        seen: set[str] = set()
+        at = self.records.get(name)
+        while at and at.name not in seen:
+            seen.add(at.name)
+            yield at
+            at = self.parent(at.name)
+
+    def fork_points(self) -> set[str]:
+        """Checkpoints that more than one other came from. A backup that nothing came from is no line."""
+        def counts(name: str) -> bool:
+            return self.records[name].kind != "backup" or name in self.children
+
+        return {name for name, children in self.children.items() if sum(map(counts, children)) > 1}
+
+
+def _stand(record: Record, stood: dict[str, str | None], partial: frozenset[str]) -> None:
+    """Where the tree stood after this record, as far as an earlier version tells: its backups say what was
+    restored next."""
+    if record.kind != "backup":
+        stood[record.place] = record.name
+    elif record.version < FORMAT and record.name not in partial:
+        target = record.trigger.get("checkpoint")
+        stood[record.place] = target if isinstance(target, str) else record.name
+
+
+def lineage(state: State) -> Lineage:
+    records = state.timeline.all()
+    if all(record.version >= FORMAT for record in records):
+        return Lineage(records)
+    try:
+        steps = [op for op in state.operations().all if op.paths]
+    except RewindError:
+        steps = []  # a log that cannot be read is told where it is needed
+    return Lineage(records, frozenset(op.before for op in steps))

@@ -1,0 +1,90 @@
+"""`plan(Request) -> Plan`: what going to a target would do, shown by every interface before it is done."""
+
+from __future__ import annotations
+
+import hashlib
+
+from rewind.checkpoint.chat import check_ours, refuse_if_open
+from rewind.checkpoint.rewind import effects
+from rewind.checkpoint.rewind.code import plan_code
+from rewind.checkpoint.rewind.resolve import refuse_unsaved, resolve
+from rewind.transcript.liveness import SessionInUse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.plan import RestorePlan
+    from rewind.checkpoint.record import Record
+    from rewind.checkpoint.rewind.resolve import Destination
+    from rewind.checkpoint.rewind.target import Request
+    from rewind.checkpoint.state import State
+    from rewind.transcript.boundary import Prompt
+    from rewind.transcript.cut import Cut
+    from rewind.transcript.turn_index import TurnIndex
+
+
+class Plan:
+    """`code` is what would happen to files, None where the code stays as it is. Two plans that do the same
+    have the same `digest`."""
+
+    def __init__(self, found: Destination, code: RestorePlan | None) -> None:
+        self.request = found.request
+        self.command = found.command
+        self.record: Record | None = found.record
+        self.exact = found.exact
+        self.code = code
+        self.session: str | None = found.chat.session_id if found.chat and not found.start_anew else None
+        self.source: str | None = found.chat.session_id if found.chat else None
+        self.in_place = found.in_place
+        self.cut: Cut | None = found.chat.cut if found.chat else None
+        self.agent = found.chat.profile.title if found.chat else ""
+        self.prompts: list[Prompt] = found.prompts
+        self.boundary = found.boundary
+        self.turn = found.turn
+        self.total = found.total
+        self.index: TurnIndex | None = found.index
+        self.start_anew = found.start_anew
+        self.undoes = [op.id for op in found.undoes]
+        self.redoes = found.redoes.id if found.redoes else ""
+        self.notes = [*(code.notes if code else []), *found.notes]
+        self.no_conversation = found.no_conversation
+        self.digest = digest(found, code)
+
+
+    def all_notes(self) -> list[str]:
+        """With why there is no conversation to go on from, where that is so."""
+        anew = self.start_anew
+        text = f"{anew.message} {anew.hint}" if anew else ""
+        return [*self.notes, text] if text and text not in self.notes else self.notes
+
+
+def digest(found: Destination, code: RestorePlan | None) -> str:
+    cut = found.chat.cut if found.chat else None
+    parts = [found.command, found.request.key(), found.record.name if found.record else None,
+             found.chat.original if found.chat else None, cut and (cut.offset, cut.leaf), found.in_place,
+             [op.id for op in found.undoes], found.redoes and found.redoes.id, len(found.prompts),
+             found.total]
+    changes = code.changes if code else []
+    lines = [repr((c.action, c.path, _entry(c.target), _entry(c.before))) for c in changes]
+    return hashlib.sha256("\n".join([repr(parts), *sorted(lines)]).encode()).hexdigest()[:32]
+
+
+def _entry(entry: object) -> tuple[object, ...] | None:
+    return None if entry is None else tuple(getattr(entry, key) for key in ("kind", "mode", "size", "ref"))
+
+
+def make_plan(state: State, request: Request, *, force: bool = False) -> Plan:
+    """Nothing is written, and nothing is locked. What would be refused is refused, or said."""
+    with resolve(state, request) as found:
+        code, snapshot = plan_code(state, found.code) if found.code else (None, None)
+        if code and snapshot and not force:
+            refuse_unsaved(state, found, code, snapshot)
+        plan = Plan(found, code)
+        plan.notes += effects.announce(state, found.effects)
+        if found.chat and found.in_place and not found.start_anew:
+            check_ours(found.chat.profile, found.chat.original)
+            try:
+                refuse_if_open(state, found.chat, False)
+            except SessionInUse as error:
+                text = f"Refused without --force: {error.fields['reason']}"
+                plan.notes += [] if text in plan.notes else [text]
+        return plan

@@ -1,0 +1,121 @@
+"""What to go to, and what of it: every interface asks for a rewind in these words."""
+
+from __future__ import annotations
+
+from rewind.checkpoint.rewind import operations as ops
+from rewind.errors import RewindError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+LONGEST_NAME = 200
+BOTH, CODE, CONVERSATION = "both", "code", "conversation"
+_OLD_WORDS = {"chat": CONVERSATION}  # what interfaces called it
+
+
+class Target:
+    """One of those below."""
+
+    command = ops.RESTORE
+
+    def __init__(self, **fields: Any) -> None:
+        self.fields = fields
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["fields"][name]
+        except KeyError:
+            raise AttributeError(name)
+
+    def key(self) -> list[Any]:
+        """The same for the same wish."""
+        found = {name: value for name, value in self.fields.items() if value}
+        paths = found.pop("paths", None)
+        fields = [[name, found[name]] for name in sorted(found)]
+        return [type(self).__name__, fields, [path.hex() for path in paths or ()]]
+
+
+class AtCheckpoint(Target):
+    """A checkpoint, or some paths of it."""
+
+    def __init__(self, name: str, paths: list[bytes] | None = None) -> None:
+        super().__init__(name=name, paths=paths)
+
+
+class BeforePrompts(Target):
+    """Before the Nth-latest prompt of a session: that of `session`, or the one that is going on."""
+
+    command = ops.BACK
+
+    def __init__(self, n: int = 1, session: str | None = None) -> None:
+        super().__init__(n=n, session=session)
+
+
+class AtTurn(Target):
+    """Before a turn of a session, or after it. With `uuid` the turn is found by its prompt's id, for its
+    number may have changed since it was shown."""
+
+    command = ops.BACK
+
+    def __init__(self, session: str, turn: int = 0, *, after: bool = False, uuid: str = "") -> None:
+        super().__init__(session=session, turn=turn, after=after, uuid=uuid)
+
+
+class EarlierOnLine(Target):
+    """The nearest ancestor that differs from the working tree: `undo`."""
+
+    command = ops.UNDO
+
+
+class BeforeOperation(Target):
+    """What was there before an operation and all later ones; without an id, before the newest step that is
+    not undone: `undo-restore`."""
+
+    command = ops.UNDO_RESTORE
+
+    def __init__(self, op: str = "") -> None:
+        super().__init__(op=op)
+
+
+class BeforeUndo(Target):
+    """What the newest `undo` or `undo-restore` replaced: `redo`."""
+
+    command = ops.REDO
+
+
+class BeforeFork(Target):
+    """The code that making a fork replaced: fast-forward."""
+
+    command = ops.FORWARD
+
+    def __init__(self, session: str) -> None:
+        super().__init__(session=session)
+
+
+class Request:
+    """A target, and how to go there. `what` is "code", "conversation" or "both"."""
+
+    def __init__(self, target: Target, what: str = BOTH, *, in_place: bool = False,
+                 skip_missing: bool = False, name: str = "") -> None:
+        what = _OLD_WORDS.get(what, what)
+        if what not in (BOTH, CODE, CONVERSATION):
+            raise UsageError(f"Unknown mode: {what}", hint="Use `both`, `code` or `conversation`.")
+        self.target = target
+        self.what = CODE if target.fields.get("paths") else what  # some paths alone have no conversation
+        self.in_place = in_place
+        self.skip_missing = skip_missing
+        self.name = " ".join(name.split())  # of the fork that is made
+        if len(self.name) > LONGEST_NAME:
+            raise RewindError(f"A name has 1 to {LONGEST_NAME} characters.", hint="Choose another one.")
+
+    @property
+    def wants_code(self) -> bool:
+        return self.what != CONVERSATION
+
+    @property
+    def wants_conversation(self) -> bool:
+        return self.what != CODE
+
+    def key(self) -> list[Any]:
+        return [*self.target.key(), self.what, self.in_place]

@@ -1,0 +1,78 @@
+"""Operations in words, the same in every interface."""
+
+from __future__ import annotations
+
+from rewind.checkpoint.rewind import operations as ops
+from rewind.words import plural, quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.rewind.operations import Operation
+
+
+def describe(op: Operation, by_id: dict[str, Operation] | None = None) -> str:
+    """What an operation did, as a sentence without its end: 'went back to before "Please clean up"'."""
+    known = by_id or {}
+    if op.command == ops.UNDO_RESTORE:
+        steps = [known[id] for id in op.undoes if id in known]
+        return "undid: " + (describe(steps[0]) if len(steps) == 1 else f"{len(op.undoes)} operations")
+    if op.command == ops.REDO:
+        return "took back: " + (describe(known[op.redoes], known) if op.redoes in known else "an undo")
+    about = _DESCRIBE.get(op.command)
+    return about(op) if about else op.command
+
+
+def _restore(op: Operation) -> str:
+    if not op.checkpoint:
+        return f"restored the conversation of {op.begun.get('session') or 'a session'}"
+    if op.paths:
+        return f"restored {plural(len(op.paths), 'path')} from {op.checkpoint}"
+    return f"restored {op.checkpoint}"
+
+
+def _back(op: Operation) -> str:
+    prompt = op.begun.get("prompt")
+    before = f"before {quoted(prompt)}" if isinstance(prompt, str) and prompt else "the end of a turn"
+    return f"went back to {before}" + ("" if op.checkpoint else " (conversation only)")
+
+
+def _fork(op: Operation) -> str:
+    effect = op.effects[0] if op.effects else {}
+    if op.command == ops.RENAME:
+        return f"renamed fork {effect.get('sessionId')} to {quoted(str(effect.get('after') or ''))}"
+    return f"{'deleted' if op.command == ops.DELETE else 'brought back'} fork {op.begun.get('session')}"
+
+
+_DESCRIBE = {
+    ops.RESTORE: _restore, ops.BACK: _back, ops.UNDO: lambda op: f"undo to {op.checkpoint}",
+    ops.FORWARD: lambda op: f"fast-forward to {op.checkpoint}",
+    ops.RENAME: _fork, ops.DELETE: _fork, ops.UNDELETE: _fork,
+}
+
+
+def finish_command(op: Operation) -> str:
+    """What finishes an operation that was interrupted; empty where no command does."""
+    if op.command in (ops.UNDO, ops.REDO, ops.UNDO_RESTORE):
+        return f"rewind {op.command}"
+    if op.checkpoint:
+        return f"rewind restore {op.checkpoint}"
+    return _same_command(op.begun.get("request"))
+
+
+def _same_command(request: object) -> str:
+    """The command that asked for the conversation alone, as the log keeps what was asked for."""
+    if not isinstance(request, list) or len(request) != 5 or not isinstance(request[1], list):
+        return ""
+    kind, asked = request[0], {str(name): value for name, value in request[1]}
+    end = " --in-place" if request[4] else ""
+    if kind == "BeforePrompts":
+        session = f" --session {asked['session']}" if asked.get("session") else ""
+        return f"rewind back {asked.get('n', 1)}{session}{end}"
+    return f"rewind restore {asked.get('name')} --context-only{end}" if kind == "AtCheckpoint" else ""
+
+
+def interrupted_text(op: Operation) -> str:
+    what = f"`rewind {op.command}`" + (f" to {op.checkpoint}" if op.checkpoint else "")
+    undo = "" if op.command == ops.UNDO_RESTORE else " To undo it: rewind undo-restore."
+    finish = finish_command(op)
+    return f"{what} was interrupted.{undo}" + (f" To finish it: {finish}" if finish else "")

@@ -1,0 +1,15 @@
+"""Why something that was present is not in a snapshot: the words that trees hold."""
+
+from __future__ import annotations
+
+
+class Reasons:
+    SKIP_LIST = b"skip-list"
+    IGNORED = b"ignored"
+    IGNORED_LARGE = b"ignored-large"
+    TOO_LARGE = b"too-large"
+    UNREADABLE = b"unreadable"
+    PINS_ONLY = b"pins-only"
+    SPECIAL = b"special"
+    TOO_DEEP = b"too-deep"
+    CHANGED = b"changed"  # since the look of a hook whose checkpoint is late

@@ -1,0 +1,38 @@
+"""What several interfaces say, so that each thing is said in one way."""
+
+from __future__ import annotations
+
+# Why a path is not touched, or could not be restored.
+REASONS = {
+    "ignored": "newer than the checkpoint and ignored by git",
+    "ignored-large": "ignored by git and too large to be captured",
+    "skip-list": "a cache or dependency directory that can be made again",
+    "too-large": "larger than maxFileSizeMb",
+    "unreadable": "not readable",
+    "special": "not a file, link or directory",
+    "pins-only": "only pinned files are captured there",
+    "not-captured": "could not be captured first",
+    "changed": "changed before the late checkpoint could read it",
+    "too-deep": "too many directories deep",
+    "not-empty": "not empty: something in it is kept",
+    "missing": "lost from the store",
+    "mount-point": "something is mounted there",
+    "in-the-way": "a directory with files to keep is in the way",
+    "no-directory": "what is there now is not a directory; name it as well to replace it",
+    "not-as-it-was": "not as the checkpoint has it",
+    "torn": "changed while it was captured",
+}
+
+
+def explain(reason: str) -> str:
+    return REASONS.get(reason, reason)
+
+
+def plural(count: int, word: str) -> str:
+    return f"{count:,} {word}" + ("" if count == 1 else "s")
+
+
+def quoted(text: str, longest: int = 60) -> str:
+    """A person's words within a sentence of ours, on one line."""
+    text = " ".join(text.split())
+    return f'"{text if len(text) <= longest else text[:longest - 1] + "…"}"'
