@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from cli import conftest as in_process
+from cli.conftest import InProcess
 from rewind.checkpoint.record import Record
 from rewind.checkpoint.torn import newest_whole, recorded, torn_paths
 from rewind.controller import Controller
@@ -51,6 +53,9 @@ def test_a_record_has_room_for_some_of_them() -> None:
 
 
 # what is said
+
+cli = in_process.cli  # the fixture
+
 
 @pytest.fixture
 def controller(project: Path, home: Path) -> Iterator[Controller]:
@@ -99,15 +104,13 @@ def test_a_torn_copy_is_recorded_and_a_restore_names_the_whole_one(
         assert db.execute("SELECT v FROM t").fetchall() == [(1,)]
 
 
-def test_a_save_says_that_a_copy_is_torn(controller: Controller, project: Path, capsys: Any,
-                                         monkeypatch: pytest.MonkeyPatch) -> None:
-    from rewind.cli.main import main
-
+def test_a_save_says_that_a_copy_is_torn(cli: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    (cli.project / "data").mkdir()
+    write(cli.project, 1)
+    cli.init()
     tear(monkeypatch)
-    write(project, 2)
-    monkeypatch.chdir(project)
-    main(["save", "busy"])
-    said = capsys.readouterr()
+    write(cli.project, 2)
+    said = cli.ok("save", "busy")
     assert said.out.startswith("Saved ") and said.err.rstrip().endswith("idle: data/app.db")
 
 

@@ -104,7 +104,7 @@ def check_both(recorded: Recorded, page: Page, turn: int) -> None:
     """Files and conversation of the same moment, and forward again."""
     answer = page.rewind(recorded.session, turn, "both")
     made = answer["session"]
-    assert answer["code"]["exact"] and answer["code"]["backup"] and made["codeRestored"] is True
+    assert answer["code"]["exact"] and answer["operation"] and made["codeRestored"] is True
     assert state(recorded.project) == recorded.states[turn]
     check_resumed(recorded, made, turn)
     forward = page.does("fast_forward", sessionId=made["sessionId"], code=True)
