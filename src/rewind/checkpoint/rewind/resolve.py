@@ -11,7 +11,7 @@ from rewind.checkpoint.chat import ChatPlan, NoConversation, made_of, plan_of_re
 from rewind.checkpoint.rewind import operations as ops
 from rewind.checkpoint.rewind import target as targets
 from rewind.checkpoint.rewind.code import Wanted, first_that_differs, unsaved, whole
-from rewind.checkpoint.rewind.code_at import PromptAt, SessionCode, code_before, read_prompt_at
+from rewind.checkpoint.rewind.code_at import SessionCode, code_before, read_prompt_at
 from rewind.checkpoint.rewind.effects import inverses, leaves_something, was_done
 from rewind.checkpoint.rewind.fork_code import code_put_aside
 from rewind.checkpoint.rewind.left_alone import LeftAlone
@@ -284,17 +284,13 @@ def _after_the_last(state: State, found: Destination, session: SessionFile, row:
     if found.request.wants_conversation:
         found.chat = ChatPlan(session.profile, session.path, session.path, cut)
     if found.request.wants_code:
-        code = SessionCode(state, session).after_last(_prompt_at(session, row))
+        code = SessionCode(state, session).after_last(read_prompt_at(session, row.offset))
         if code:
             found.code, found.exact = Wanted(code.record), code.exact
         elif not found.request.wants_conversation:
             raise NothingBeforePrompt()
         else:
             found.notes.append("The code stays as it is: nothing came after this turn.")
-
-
-def _prompt_at(session: SessionFile, row: Row) -> PromptAt:
-    return read_prompt_at(session, row.offset)
 
 
 # undo, and back from there
@@ -312,11 +308,11 @@ def _earlier_on_line(state: State, request: Request) -> Destination:
     found = Destination(ops.UNDO, request)
     found.code = Wanted(record)
     passed = line[:[r.name for r in line].index(record.name)]
-    found.notes += _ways_to_return(state, operations.undoable(), [r.name for r in passed])
+    found.notes += _ways_to_return(operations.undoable(), [r.name for r in passed])
     return found
 
 
-def _ways_to_return(state: State, steps: list[Operation], passed: list[str]) -> list[str]:
+def _ways_to_return(steps: list[Operation], passed: list[str]) -> list[str]:
     """How to return to what a restore left, where its place on the line is passed."""
     return [f"This goes past a {step.command} that left {step.before}. To return there:"
             f" rewind undo-restore {step.id}"
