@@ -380,6 +380,15 @@ def test_a_checkpoint_needs_the_standard_library_only(rewind: Rewind) -> None:
     assert tops - set(sys.stdlib_module_names) <= {"rewind", "__main__"}
 
 
+def test_a_checkpoint_of_an_installed_hook_loads_no_parser(rewind: Rewind) -> None:
+    """With the file that the installer writes: `json` and what it brings along cost a third of such a hook."""
+    rewind.init()
+    (rewind.home / ".rewind" / "config.json").write_text('{\n  "tier": "balanced"\n}\n')
+    modules = modules_after(rewind, "user-prompt-submit")
+    assert len(rewind.names()) == 2
+    assert not modules & {"json", "re", "enum", "functools", "hashlib", "typing", "dataclasses", "subprocess"}
+
+
 # 10,000 payloads: valid events with anything done to them
 
 CASES = [case for case in recorded() if case.event in ACTIONS]
