@@ -138,14 +138,15 @@ class _Collection:
         with Piece(state, self.wait):
             self._catch_up()
             state.objects.note_deleted(max((record.name for record in self.chosen), default=""))
-        self.chosen.sort(key=lambda record: record.sequence)
+        self.chosen.sort(key=lambda record: record.sequence)  # and taken from the end
         while self.chosen:
             with Piece(state, self.wait) as piece:
                 self._catch_up()
-                parents = lineage(state)
+                parents, going = lineage(state), {record.name for record in self.chosen}
                 while self.chosen:
-                    record = self.chosen.pop(0)
-                    bridge(state, parents, record.name, {other.name for other in self.chosen})
+                    record = self.chosen.pop()
+                    going.remove(record.name)
+                    bridge(state, parents, record.name, going)
                     self._delete_record(record)
                     if piece.is_over():
                         break  # after one at least, or a slow disk would never come to an end

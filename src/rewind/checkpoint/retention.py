@@ -155,18 +155,15 @@ def disk_use(state: State) -> int:
 
 
 def bridge(state: State, parents: Lineage, name: str, going: Set[str]) -> None:
-    """Children of a checkpoint that goes point to its parent; those that go as well need no new record."""
-    heir = parents.parents.get(name)
-    for child in parents.children.pop(name, ()):
-        parents.parents[child] = heir
-        if heir:
-            parents.children.setdefault(heir, []).append(child)
+    """Before a checkpoint goes, its children point to the nearest ancestor that stays. Who deletes the newest
+    ones first leaves no child behind that a killed process had not come to."""
+    heir = next((r.name for r in parents.line(name) if r.name != name and r.name not in going), None)
+    for child in parents.children.get(name, ()):
         record = parents.records[child]
         if child not in going and record.version >= FORMAT and state.files.is_reserved(child):
             renewed = Record({**record.data, "parent": heir})
             state.files.write(renewed)
             state.timeline.add(renewed)
-            parents.records[child] = renewed
 
 
 def sweep_kept_chats(state: State) -> None:
