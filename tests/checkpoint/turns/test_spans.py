@@ -168,7 +168,8 @@ def test_a_session_that_is_not_there(scene: Scene, three: Any) -> None:
     assert refused(scene, "nosuch:t1").exit_code == 12
 
 
-@pytest.mark.parametrize("text", ["t3..t1", "t1..", "..t1", "a..", "..", "t1..last", "last..t1", "x:t1..y:t2"])
+@pytest.mark.parametrize("text", ["t3..t1", "t1..", "..t1", "a..", "..", "t1..last", "last..t1",
+                                  "x:t1..y:t2"])
 def test_what_is_no_range_is_a_usage_error(scene: Scene, three: Any, text: str) -> None:
     assert refused(scene, text).exit_code == 2
 

@@ -60,8 +60,8 @@ class Span:
 
 
 def spans(state: State, texts: list[str], session: str | None = None) -> list[Span]:
-    """What these words name, oldest first and each once. `t4` is a turn of `session`, else of the session that
-    `back` would take."""
+    """What these words name, oldest first and each once. `t4` is a turn of `session`, else of the session
+    that `back` would take."""
     parser = _Parser(state, session)
     found = {span.key(): span for text in texts for span in parser.spans(text)}
     return sorted(found.values(), key=Span.order)
@@ -93,7 +93,7 @@ class _Parser:
             return self._turn_range(text, one, other)
         if one or other or not first or not last:
             raise UsageError(f"Not a range: {text}",
-                             hint="`t2..t4` names the turns 2 to 4, `A..B` what changed from checkpoint A to B.")
+                             hint="`t2..t4` are the turns 2 to 4, `A..B` what changed between two checkpoints.")
         return [Span(_checkpoint(self.state, first), _checkpoint(self.state, last), text)]
 
     def _turn(self, match: re.Match[str]) -> Span:
@@ -221,8 +221,8 @@ class LineTurns:
 
     def check(self, turn: int) -> None:
         if not 1 <= turn <= self.total:
-            raise CheckpointNotFound(name=f"t{turn}", hint=f"The line has {self.total} checkpoints; `rewind list`"
-                                                           " shows them.")
+            raise CheckpointNotFound(name=f"t{turn}", hint=f"The line has {self.total} checkpoints;"
+                                                           " `rewind list` shows them.")
 
     def span(self, turn: int) -> Span:
         self.check(turn)
