@@ -109,11 +109,10 @@ class MergeWanted(Wanted):
         if len(self.spans) == 1:
             span = self.spans[0]
             return f"{span.label}, {quoted(span.prompt)}" if span.prompt else span.label
-        labels = [span.label for span in self.spans]
-        if all(span.turn for span in self.spans):
-            labels = [str(span.turn) for span in self.spans]
-            return f"turns {', '.join(labels[:-1])} and {labels[-1]}"
-        return ", ".join(labels)
+        turns = sorted(span.turn for span in self.spans if span.turn)
+        if len(turns) < len(self.spans):
+            return ", ".join(span.label for span in self.spans)
+        return f"turns {', '.join(map(str, turns[:-1]))} and {turns[-1]}"
 
     def title(self) -> str:
         return f"{'Reverted' if self.command == ops.REVERT else 'Applied'} {self.what()}"
