@@ -16,6 +16,7 @@ from rewind.checkpoint.rewind.target import (
     BOTH,
     CODE,
     CONVERSATION,
+    Applied,
     AtCheckpoint,
     AtTurn,
     BeforeFork,
@@ -23,6 +24,7 @@ from rewind.checkpoint.rewind.target import (
     BeforePrompts,
     BeforeUndo,
     EarlierOnLine,
+    Reverted,
 )
 from rewind.checkpoint.state import DAMAGE_FILE, State
 from rewind.errors import NoParent, NotInitialised, PathNotFound, RewindError, SessionNotFound, TurnRunning
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.compare_sessions import Compared
     from rewind.checkpoint.damage import Lacks
     from rewind.checkpoint.file_log import LogEntry
+    from rewind.checkpoint.git_since import GitSince
     from rewind.checkpoint.init import check_root
     from rewind.checkpoint.last_prompt import LastPrompt
     from rewind.checkpoint.missed import Missed
@@ -86,8 +89,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BOTH", "BY_KEY", "CHECKPOINT", "CODE", "CONFIG_FILE", "CONVERSATION", "DIR", "GROUPS", "LINK", "NOW",
-    "PROMPT", "SESSION", "UNCOVERED", "AtCheckpoint", "AtTurn", "BeforeFork", "BeforeOperation",
-    "BeforePrompts", "BeforeUndo", "Controller", "Difference", "EarlierOnLine", "Reasons", "Side",
+    "PROMPT", "SESSION", "UNCOVERED", "Applied", "AtCheckpoint", "AtTurn", "BeforeFork", "BeforeOperation",
+    "BeforePrompts", "BeforeUndo", "Controller", "Difference", "EarlierOnLine", "Reasons", "Reverted", "Side",
     "all_counted", "as_tree", "check_root", "compare", "comparing", "entry_at", "hunks", "invalid",
     "is_binary", "is_name", "is_session_id", "is_timestamp", "load_tier", "load_usable", "pieces_of",
     "read_index", "session_home", "set_value", "timestamp", "torn_paths", "unknown", "unset_value",
@@ -288,6 +291,12 @@ class Controller:
         found = changes_between(self.state, parent, record) if parent else None
         return found and {**found, "counted": all_counted(len(found["files"]))}
 
+    def git_since(self, record: Record) -> GitSince | None:
+        """How the user's git repository moved since a checkpoint; None where there is none."""
+        from rewind.checkpoint.git_since import git_since
+
+        return git_since(self.state, record)
+
     def last_prompt(self, record: Record) -> LastPrompt | None:
         """The prompt that a checkpoint was made after."""
         from rewind.checkpoint.last_prompt import LastPrompts
@@ -371,6 +380,17 @@ class Controller:
     def redo(self, *, force: bool = False, progress: Progress | None = None) -> Outcome:
         """Bring back what the newest `undo` or `undo_restore` replaced."""
         return self.go(BeforeUndo(), force=force, progress=progress)
+
+    def revert(self, turns: list[str], *, session: str | None = None, paths: list[bytes] | None = None,
+               how: str = "", force: bool = False, progress: Progress | None = None) -> Outcome:
+        """Take back what these turns did (`t4`, `t2..t4`, `A..B`, a checkpoint) and keep everything later.
+        Where there are conflicts nothing is written, unless `how` is "markers", "ours" or "theirs"."""
+        return self.go(Reverted(turns, session, paths, how), "code", force=force, progress=progress)
+
+    def apply_turns(self, turns: list[str], *, session: str | None = None, paths: list[bytes] | None = None,
+                    how: str = "", force: bool = False, progress: Progress | None = None) -> Outcome:
+        """Bring what these turns did onto the code of now; without any, what the fork `session` did."""
+        return self.go(Applied(turns, session, paths, how), "code", force=force, progress=progress)
 
     def operations(self) -> list[Operation]:
         """The log of what changed files or conversations, oldest first."""

@@ -19,6 +19,7 @@ _PROJECT = ("-C", "--project")
 # Command -> module. `summary` of each module is its line in the overview.
 COMMANDS = {
     "init": "init", "save": "save", "list": "list_", "show": "show", "diff": "diff",
+    "revert": "revert", "apply": "apply",
     "restore": "restore", "jump": "restore", "undo": "undo", "redo": "redo",
     "undo-restore": "undo_restore", "ops": "ops", "back": "back", "rewrite-chat": "rewrite_chat",
     "log": "log", "cat": "cat", "grep": "grep", "watch": "watch",
@@ -32,6 +33,7 @@ _GROUPS = (
     ("Protect", ("init", "save", "status", "config")),
     ("Look", ("list", "show", "diff", "log", "cat", "sessions", "grep", "watch", "ui", "tui")),
     ("Go back", ("back", "restore", "jump", "undo", "redo", "undo-restore", "ops")),
+    ("Take one turn", ("revert", "apply")),
     ("Branches of the conversation", ("forks", "rewrite-chat")),
     ("Keep in order", ("gc", "export", "import", "validate")),
     ("Try it", ("demo",)),

@@ -38,6 +38,7 @@ class Destination:
         self.total = 0  # turns of the session, where they were counted
         self.index: TurnIndex | None = None
         self.start_anew: NothingBeforeCut | None = None
+        self.about = ""  # which turns are taken back or brought over
         self.lacks_conversation = False  # it should have been had, and could not be
         self.no_conversation = ""  # there is none, which is worth a remark before it is done
         self.notes: list[str] = []

@@ -23,9 +23,11 @@ def finish(state: State, request: Request, op: Operation) -> Destination:
     found.undoes = [by_id[id] for id in op.undoes if id in by_id]
     found.redoes = by_id.get(op.redoes)
     if op.checkpoint:
-        left = found.undoes[-1] if found.undoes else found.redoes
-        found.code = Wanted(kept(state, op.checkpoint), op.paths,
-                            whole(state, left.checkpoint) if left else None, request.skip_missing)
+        step = found.undoes[-1] if found.undoes else found.redoes
+        left = step.checkpoint if step else ""
+        if op.command in (ops.REVERT, ops.APPLY):
+            left = op.here_before  # what goes was there before, and goes although it is ignored
+        found.code = Wanted(kept(state, op.checkpoint), op.paths, whole(state, left), request.skip_missing)
     if op.command in (ops.UNDO_RESTORE, ops.REDO):
         found.effects = op.effects
     elif request.wants_conversation:

@@ -50,7 +50,7 @@ def _at_checkpoint(state: State, request: Request, target: targets.AtCheckpoint)
     paths = target.paths
     half_done = state.operations().interrupted()
     if half_done and half_done.checkpoint == record.name and half_done.paths == paths and (
-            half_done.command in (ops.RESTORE, ops.BACK, ops.UNDO, ops.FORWARD)):
+            half_done.command not in (ops.UNDO_RESTORE, ops.REDO)):
         return finish(state, request, half_done)
     found = Destination(ops.RESTORE, request)
     if request.wants_code:
@@ -77,16 +77,16 @@ def _earlier_on_line(state: State, request: Request, target: targets.EarlierOnLi
     found = Destination(ops.UNDO, request)
     found.code = Wanted(record)
     passed = line[:[r.name for r in line].index(record.name)]
-    found.notes += _ways_to_return(operations.undoable(), [r.name for r in passed])
+    found.notes += _ways_to_return(operations.undoable(), [r.name for r in passed], record.name)
     return found
 
 
-def _ways_to_return(steps: list[Operation], passed: list[str]) -> list[str]:
+def _ways_to_return(steps: list[Operation], passed: list[str], to: str) -> list[str]:
     """How to return to what a restore left, where its place on the line is passed."""
     return [f"This goes past a {step.command} that left {step.before}. To return there:"
             f" rewind undo-restore {step.id}"
             for step in steps if step.checkpoint in passed and step.paths is None
-            and step.command != ops.UNDO and step.before != step.checkpoint]
+            and step.command != ops.UNDO and step.before not in (step.checkpoint, to)]
 
 
 def _before_operation(state: State, request: Request, target: targets.BeforeOperation) -> Destination:
@@ -210,7 +210,22 @@ def _is_new(state: State, record: Record, parent: Record | None, left_alone: Lef
             parent.tree, old.tree, record.tree, new.tree, Paths()))
 
 
+# what turns did, merged into the code of now
+
+def _merged(state: State, request: Request, target: targets.Merge) -> Destination:
+    from rewind.checkpoint.rewind.merged import MergeWanted
+
+    half_done = state.operations().interrupted()
+    if half_done and half_done.begun.get("request") == request.key():
+        return finish(state, request, half_done)
+    found = Destination(target.command, request)
+    found.code = wanted = MergeWanted(state, target)
+    found.about, found.notes = wanted.what(), wanted.notes()
+    return found
+
+
 _RESOLVERS: dict[type[Target], Resolver] = {
     targets.AtCheckpoint: _at_checkpoint, targets.EarlierOnLine: _earlier_on_line,
     targets.BeforeOperation: _before_operation, targets.BeforeUndo: _before_undo,
+    targets.Reverted: _merged, targets.Applied: _merged,
 }
