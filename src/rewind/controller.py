@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.transfer import Exported
     from rewind.checkpoint.turn_changes import all_counted
     from rewind.checkpoint.turn_views import TurnPage
+    from rewind.checkpoint.turns.blame import Blame
     from rewind.checkpoint.validate import Examined
     from rewind.config.edit import set_value, unset_value
     from rewind.config.load import CONFIG_FILE, Settings, load_tier, load_usable
@@ -686,6 +687,14 @@ class Controller:
 
         self.state.look_again()
         return file_log(self.state, path, {} if damaged is None else damaged)
+
+    def blame(self, path: bytes, checkpoint: str | None = None, *, first: int | None = None,
+              last: int | None = None) -> Blame:
+        """Which turn wrote each line of a file, as it is now or in a checkpoint; lines count from 1."""
+        from rewind.checkpoint.turns.blame import blame
+
+        self.state.look_again()
+        return blame(self.state, path, checkpoint, first, last)
 
     def search_prompts(self, text: str, *, session: str | None = None,
                        any_case: bool = False) -> Iterator[Found]:

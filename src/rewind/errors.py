@@ -274,6 +274,12 @@ class PathNeverSeen(RewindError):
     hint = "Run `rewind show last --files` to see what the newest one holds."
 
 
+class GitFailed(RewindError):
+    """`git {command}` failed: {reason}"""
+
+    hint = "Run the same command with `--verbose`, or try it with git itself."
+
+
 class SessionNotFound(RewindError):
     """No session of this project matches {name}"""
 
