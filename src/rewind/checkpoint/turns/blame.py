@@ -13,7 +13,7 @@ from rewind.errors import PathNeverSeen, PathNotFound, RewindError, UsageError
 from rewind.snapshot.live import read_live
 from rewind.snapshot.textdiff import is_binary, lines_of
 from rewind.snapshot.tree import DIR, FILES, UNCOVERED
-from rewind.snapshot.xdiff import changed_blocks
+from rewind.snapshot.blamediff import blamed_blocks
 from rewind.words import explain
 
 TYPE_CHECKING = False
@@ -71,9 +71,11 @@ def blame(state: State, path: bytes, checkpoint: str | None = None, first: int |
         raise PathNeverSeen(path=os.fsdecode(path))
     walk = _Walk(state, path, record)
     with walk.versions:
-        lines = walk.lines_asked(checkpoint is None)
+        data = walk.text(checkpoint is None)
+        lines = lines_of(data)
         start, stop = _range(first, last, len(lines))
-        found = walk.follow(lines, start, stop, checkpoint is None)
+        walk.follow(data, start, stop, checkpoint is None)
+        found = list(walk.blamed(lines))
     return Blame(path, found, walk.versions.damaged)
 
 
@@ -99,12 +101,12 @@ class _Walk:
         self.found: list[tuple[int, int, Record | None, bytes]] = []  # from, to, where they first appear
         self.commits: dict[int, Commit] = {}
 
-    def lines_asked(self, now: bool) -> list[bytes]:
+    def text(self, now: bool) -> bytes:
         data = self._live() if now else self._recorded()
         if is_binary(data):
             raise RewindError(f"A binary file has no lines: {os.fsdecode(self.path)}",
                               hint="`rewind log` shows which checkpoints changed it.")
-        return lines_of(data)
+        return data
 
     def _live(self) -> bytes:
         path, full = os.fsdecode(self.path), os.path.join(self.state.root, self.path)
@@ -138,30 +140,25 @@ class _Walk:
                               hint="Name the file that it leads to.")
         return self.versions.content(self.record, entry)
 
-    def follow(self, lines: list[bytes], start: int, stop: int, now: bool) -> list[BlamedLine]:
+    def follow(self, data: bytes, start: int, stop: int, now: bool) -> None:
         pieces: list[Piece] = [(start, stop, start)] if stop > start else []
         version = self.versions.newest(self.record, self.path)
-        text = lines
         if now:
-            text, pieces = self._to_newest(lines, version, pieces)
+            pieces = self._not_saved(data, version, pieces)
         while pieces and version:
             before = self.versions.before(version)
             if before is None:
-                self._first_of_all(version, text, pieces)
-                break
-            old = lines_of(before.data)
-            pieces = self._pass(pieces, changed_blocks(old, text), version.record, version.path)
-            version, text = before, old
-        return list(self._blamed(lines))
+                self._first_of_all(version, pieces)
+                return
+            pieces = self._pass(pieces, blamed_blocks(before.data, version.data), version.record, version.path)
+            version = before
 
-    def _to_newest(self, lines: list[bytes], version: Version | None,
-                   pieces: list[Piece]) -> tuple[list[bytes], list[Piece]]:
-        """What is in no checkpoint yet, and the rest."""
+    def _not_saved(self, data: bytes, version: Version | None, pieces: list[Piece]) -> list[Piece]:
+        """What is in no checkpoint yet is found; the rest is returned."""
         if version is None:
             self._take(pieces, None, self.path)
-            return lines, []
-        old = lines_of(version.data)
-        return old, self._pass(pieces, changed_blocks(old, lines), None, self.path)
+            return []
+        return self._pass(pieces, blamed_blocks(version.data, data), None, self.path)
 
     def _pass(self, pieces: list[Piece], blocks: Iterable[Block], record: Record | None,
               path: bytes) -> list[Piece]:
@@ -173,16 +170,16 @@ class _Walk:
     def _take(self, pieces: list[Piece], record: Record | None, path: bytes) -> None:
         self.found += [(final, final + stop - start, record, path) for start, stop, final in pieces]
 
-    def _first_of_all(self, version: Version, text: list[bytes], pieces: list[Piece]) -> None:
+    def _first_of_all(self, version: Version, pieces: list[Piece]) -> None:
         self._take(pieces, version.record, version.path)
         if self.parents.parent(version.record.name) is not None:
             return  # made since the first checkpoint: git has nothing older
-        known = commits_of(self.state, version.record, version.path, text)
+        known = commits_of(self.state, version.record, version.path, lines_of(version.data))
         for start, stop, final in pieces if known else ():
             self.commits.update({final + n: known[start + n] for n in range(stop - start)
                                  if start + n in known})
 
-    def _blamed(self, lines: list[bytes]) -> Iterator[BlamedLine]:
+    def blamed(self, lines: list[bytes]) -> Iterator[BlamedLine]:
         authors = Authors(self.state, self.parents)
         for start, stop, record, path in sorted(self.found, key=lambda one: one[0]):
             author = authors.of(record) if record else authors.since(self.record)

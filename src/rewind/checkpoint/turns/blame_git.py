@@ -7,7 +7,7 @@ from rewind.errors import GitFailed
 from rewind.snapshot.git_run import Git
 from rewind.snapshot.gitfiles import work_tree_top
 from rewind.snapshot.textdiff import lines_of
-from rewind.snapshot.xdiff import changed_blocks
+from rewind.snapshot.linediff import changed_blocks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
