@@ -248,6 +248,27 @@ class TurnNotFound(RewindError):
     hint = "Choose one of its turns."
 
 
+class TurnWithoutCheckpoint(RewindError):
+    """Turn {turn} has no checkpoint of its own, so what it did is not known: {session}"""
+
+    exit_code = NOT_FOUND
+    hint = "Name two checkpoints around it instead: A..B. `rewind list` shows them."
+
+
+class SessionWithoutCode(RewindError):
+    """No checkpoint was made in this session: {session}"""
+
+    exit_code = NOT_FOUND
+    hint = "Run `rewind doctor` to see whether the hooks are registered."
+
+
+class CheckpointWithoutParent(RewindError):
+    """This is the first checkpoint of its line, so there is nothing before it: {checkpoint}"""
+
+    exit_code = NOT_FOUND
+    hint = "Choose a later one; `rewind list` shows them."
+
+
 class CompactedAway(RewindError):
     """{agent} cannot continue from a turn before a compaction."""
 
