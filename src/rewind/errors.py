@@ -295,6 +295,32 @@ class PathNeverSeen(RewindError):
     hint = "Run `rewind show last --files` to see what the newest one holds."
 
 
+class NothingToBisect(RewindError):
+    """There is nothing to search: {reason}"""
+
+    exit_code = NOT_FOUND
+    hint = "Run `rewind list` to see the checkpoints."
+
+
+class NotOnLine(RewindError):
+    """{name} is not an ancestor of {other}"""
+
+    exit_code = NOT_FOUND
+    hint = "Choose two checkpoints of one line; `rewind list` shows them."
+
+
+class BisectStopped(RewindError):
+    """`{command}` ended with status {code}, which is neither good (0), bad (1 to 124) nor skip (125), at {checkpoint}"""
+
+    hint = "126 and 127 mean that it could not be run, 128 and more that it was killed. Try it by hand first."
+
+
+class LinkedInstall(RewindError):
+    """{path} has a package installed from {place}, so the command would try the code of now in every step."""
+
+    hint = "Repeat with --in-place, or install the package without a link (not editable)."
+
+
 class GitFailed(RewindError):
     """`git {command}` failed: {reason}"""
 
