@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.turns.bisect import Bisected
     from rewind.checkpoint.turns.bisect_log import read_log
     from rewind.checkpoint.turns.blame import Blame
+    from rewind.checkpoint.turns.commit import Commits
     from rewind.checkpoint.validate import Examined
     from rewind.config.edit import set_value, unset_value
     from rewind.config.load import CONFIG_FILE, Settings, load_tier, load_usable
@@ -710,6 +711,14 @@ class Controller:
         self.state.look_again()
         return Bisect(self.state, command, good=good, bad=bad, known=known, below=below, run=run,
                       progress=progress).run(in_place=in_place, force=force)
+
+    def plan_commits(self, turns: Sequence[str] = (), *, per_turn: bool = False,
+                     session: str | None = None) -> Commits:
+        """Git commits that turns would become; `make` of what is returned makes them."""
+        from rewind.checkpoint.turns.commit import Commits
+
+        self.state.look_again()
+        return Commits(self.state, turns, per_turn=per_turn, session=session)
 
     def bisect_log(self) -> str:
         """What the last bisect tried."""

@@ -321,6 +321,38 @@ class LinkedInstall(RewindError):
     hint = "Repeat with --in-place, or install the package without a link (not editable)."
 
 
+class NotARepository(RewindError):
+    """This project is not in a git repository: {path}"""
+
+    hint = "Run `git init` first, and save a checkpoint then."
+
+
+class GitUnderWay(RewindError):
+    """A {what} is under way in this repository, so nothing was done."""
+
+    hint = "Finish it or abort it with git first."
+
+
+class NoCommitKnown(RewindError):
+    """{checkpoint} does not tell which commit was checked out, or that commit is gone."""
+
+    exit_code = NOT_FOUND
+    hint = "Choose later turns; checkpoints of this version record it."
+
+
+class NothingToCommit(RewindError):
+    """There is nothing to commit: {reason}"""
+
+    exit_code = NOT_FOUND
+    hint = "`rewind list` shows what changed with each checkpoint."
+
+
+class BranchExists(RewindError):
+    """There is a branch of this name already: {branch}"""
+
+    hint = "Choose another one: --branch NAME"
+
+
 class GitFailed(RewindError):
     """`git {command}` failed: {reason}"""
 

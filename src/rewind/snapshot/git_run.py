@@ -11,8 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    Word = "str | bytes"
-
 # What git itself calls local to a repository: it would lead to another one.
 _LOCAL = ("GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_CONFIG", "GIT_CONFIG_COUNT",
           "GIT_CONFIG_PARAMETERS", "GIT_DIR", "GIT_GRAFT_FILE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE",
@@ -23,10 +21,12 @@ _SETTINGS = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "core.pager
 
 
 class Git:
-    """`top` is the top of a work tree."""
+    """`top` is the top of a work tree; `settings` come on top of ours."""
 
-    def __init__(self, top: bytes, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(self, top: bytes, environ: Mapping[str, str] | None = None,
+                 settings: tuple[str, ...] = ()) -> None:
         self.top = top
+        self._settings = [part for one in (*_SETTINGS, *settings) for part in ("-c", one)]
         environ = os.environ if environ is None else environ
         self.env = {k: v for k, v in environ.items() if k not in _LOCAL
                     and not k.startswith(("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"))}
@@ -41,16 +41,23 @@ class Git:
         return out
 
     def ask(self, *words: str | bytes, data: bytes = b"", **env: str) -> bytes | None:
-        """The same for a question: None where git says no."""
+        """The same for a question: None where git says no, or cannot tell."""
         code, out, _ = self._run(words, data, env)
         return None if code else out
+
+    def ignored(self, paths: bytes, **env: str) -> bytes:
+        """Of paths that end with a zero byte, those that git ignores. That it cannot tell is no answer."""
+        # It does not take paths literally, and does not look for patterns in them either.
+        code, out, err = self._run(("check-ignore", "-z", "--stdin"), paths, {**env, "GIT_LITERAL_PATHSPECS": "0"})
+        if code > 1:
+            raise GitFailed(command="check-ignore", reason=_reason(err))
+        return out
 
     def _run(self, words: tuple[str | bytes, ...], data: bytes, env: dict[str, str]) -> tuple[int, bytes, bytes]:
         import subprocess
 
-        settings = [part for one in _SETTINGS for part in ("-c", one)]
         try:
-            done = subprocess.run(["git", "--no-pager", *settings, *words], cwd=self.top, input=data,
+            done = subprocess.run(["git", "--no-pager", *self._settings, *words], cwd=self.top, input=data,
                                   env={**self.env, **env}, capture_output=True, check=False)
         except OSError as error:
             raise GitFailed(command=_text(words[0]), reason=error.strerror or str(error))
