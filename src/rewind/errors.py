@@ -310,9 +310,10 @@ class NotOnLine(RewindError):
 
 
 class BisectStopped(RewindError):
-    """`{command}` ended with status {code}, which is neither good (0), bad (1 to 124) nor skip (125), at {checkpoint}"""
+    """`{command}` ended with status {code}, so the search was stopped at {checkpoint}"""
 
-    hint = "126 and 127 mean that it could not be run, 128 and more that it was killed. Try it by hand first."
+    hint = ("0 is good, 1 to 124 are bad, 125 skips. 126 and 127 mean that it could not be run, 128 and more"
+            " that it was killed.")
 
 
 class LinkedInstall(RewindError):

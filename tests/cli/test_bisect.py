@@ -68,7 +68,8 @@ def test_the_turn_and_its_prompt_are_named(cli: InProcess) -> None:
 @pytest.mark.parametrize("in_place", [False, True])
 def test_a_command_that_changes_files_does_not_disturb_the_next_run(steps: InProcess, in_place: bool) -> None:
     before = tree_state(steps.project)
-    script = "test $(cat n.txt) -lt 6; code=$?; test -e other && exit 99; echo 0 > n.txt; echo x > other; exit $code"
+    script = ("test $(cat n.txt) -lt 6; code=$?; test -e other && exit 99; echo 0 > n.txt; echo x > other;"
+              " exit $code")
     found = steps.json("bisect", "run", *(["--in-place"] if in_place else []), "--", "sh", "-c", script)
     assert found["checkpoint"] == name_of(steps, 6)
     assert differences(before, tree_state(steps.project)) == {}
@@ -183,7 +184,8 @@ def test_the_directory_where_one_stands_is_where_the_command_runs(steps: InProce
     (steps.project / "sub").mkdir()
     (steps.project / "sub" / "file").write_text("1\n")
     steps.save("a directory")
-    found = steps.run("bisect", "run", "--json", "--", "sh", "-c", "test ! -e file", cwd=steps.project / "sub")
+    found = steps.run("bisect", "run", "--json", "--", "sh", "-c", "test ! -e file",
+                      cwd=steps.project / "sub")
     assert found.code == 12  # in older checkpoints there is no such directory, so they cannot tell
     assert "fails as early as" in json.loads(found.err.splitlines()[-1])["error"]["message"]
 

@@ -44,10 +44,11 @@ _FIRST = 10
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=_ACTIONS, help="what to do")
     parser.add_argument("file", nargs="?", metavar="FILE", help="the log to replay")
-    parser.add_argument("--good", metavar="S", help="a checkpoint where the command works; `t4`: before turn 4")
+    parser.add_argument("--good", metavar="S", help="a checkpoint where it works; `t4`: before turn 4")
     parser.add_argument("--bad", metavar="S", help="one where it fails; `t4+`: after turn 4")
     parser.add_argument("--in-place", action="store_true", help="try them in the project itself")
-    parser.add_argument("--force", action="store_true", help="with --in-place: also while an agent is working")
+    parser.add_argument("--force", action="store_true",
+                        help="with --in-place: also while an agent is working")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -80,7 +81,8 @@ def _check(args: argparse.Namespace, command: Sequence[str]) -> None:
     if args.action == "run" and not command:
         raise UsageError("No command follows `--`.", hint="For example: rewind bisect run -- make test")
     if args.action == "log" and (command or args.good or args.bad or args.in_place):
-        raise UsageError("`rewind bisect log` takes no options.", hint="For example: rewind bisect log > FILE")
+        raise UsageError("`rewind bisect log` takes no options.",
+                         hint="For example: rewind bisect log > FILE")
     if args.force and not args.in_place:
         raise UsageError("--force makes a difference with --in-place only.", hint="Leave it out.")
 
@@ -129,7 +131,8 @@ def _print(found: Bisected) -> None:
             print(f"  {paint(record.name, 'yellow')}  {safe(record.description)}".rstrip())
     elif author.kind == "agent":
         turn = f"turn {author.turn}" if author.turn else "a turn"
-        print(f"Broken by {turn} of {safe(author.session or 'a session')[:8]}, {when}: {safe(quoted(author.prompt))}")
+        session = safe(author.session or "a session")[:8]
+        print(f"Broken by {turn} of {session}, {when}: {safe(quoted(author.prompt))}")
     else:
         print(f"Broken by a change of yours, {when}: {safe(quoted(found.bad.description))}")
     print(f"  first bad   {paint(found.bad.name, 'red')}")

@@ -33,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("turns", nargs="*", metavar="TURNS",
                         help="t4, t2..t4, or what changed between two checkpoints: A..B")
     parser.add_argument("--per-turn", action="store_true", help="one commit for each turn")
-    parser.add_argument("--branch", metavar="NAME", help="the new branch; the default is named for the prompt")
+    parser.add_argument("--branch", metavar="NAME", help="the new branch; by default named for the prompt")
     parser.add_argument("--patches", metavar="DIR", help="write patches for `git am` into DIR instead")
     parser.add_argument("--edit", action="store_true", help="choose and reword the commits in your editor")
     parser.add_argument("--session", metavar="ID", help="the session whose turns are meant")
@@ -75,8 +75,9 @@ def _print(done: Committed, dry_run: bool, patches: str | None) -> None:
             print(safe(path))
         note(f"To apply them:  git am {safe(patches)}/*.patch")
     else:
+        since = f"{done.parent[:12]}.." if done.parent else ""
         note(f"Made {count} on {done.branch}. Hooks of the repository were not run.\n"
-             f"To look at them:  git log -p {(done.parent or '')[:12]}{'..' if done.parent else ''}{done.branch}")
+             f"To look at them:  git log -p {since}{done.branch}")
 
 
 def _files(made: Made) -> str:

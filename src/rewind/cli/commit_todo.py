@@ -23,6 +23,10 @@ _HELP = """
 # The order cannot be changed: a commit holds files as the turn left them.
 # Without any line, nothing is done.
 """
+_REWORD = """
+# Lines that begin with # are left out.
+"""
+_VARIABLES = ("GIT_EDITOR", "VISUAL", "EDITOR")
 _SHORT = {"p": "pick", "r": "reword", "s": "squash", "d": "drop"}
 _HINT = "Nothing was done. The lines begin with pick, reword, squash or drop."
 
@@ -64,7 +68,7 @@ def edited(drafts: list[Draft], edit: Callable[[str], str]) -> list[Draft]:
             wanted.append(draft)
             reworded += [draft] if command == "reword" else []
     for draft in reworded:
-        draft.message = _reworded(edit(f"{draft.message.rstrip()}\n\n# Lines that begin with # are left out.\n"))
+        draft.message = _reworded(edit(f"{draft.message.rstrip()}\n{_REWORD}"))
     return wanted
 
 
@@ -77,7 +81,7 @@ def _reworded(text: str) -> str:
 
 def in_editor(text: str) -> str:
     """The person's own editor, by the variables that git looks at as well; not by the project's settings."""
-    editor = next((os.environ[name] for name in ("GIT_EDITOR", "VISUAL", "EDITOR") if os.environ.get(name)), "vi")
+    editor = next((os.environ[name] for name in _VARIABLES if os.environ.get(name)), "vi")
     with tempfile.TemporaryDirectory(prefix="rewind-edit-") as folder:
         path = os.path.join(folder, "COMMITS")
         with open(path, "w", encoding="utf-8") as file:
@@ -85,6 +89,7 @@ def in_editor(text: str) -> str:
         # stdout is for the result: an editor is shown where a person looks.
         done = subprocess.run(["sh", "-c", f'{editor} "$@"', editor, path], check=False, stdout=2)
         if done.returncode:
-            raise RewindError(f"The editor ended with status {done.returncode}: {editor}", hint="Nothing was done.")
+            raise RewindError(f"The editor ended with status {done.returncode}: {editor}",
+                              hint="Nothing was done.")
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()

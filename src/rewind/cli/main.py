@@ -21,7 +21,8 @@ COMMANDS = {
     "init": "init", "save": "save", "list": "list_", "show": "show", "diff": "diff",
     "restore": "restore", "jump": "restore", "undo": "undo", "redo": "redo",
     "undo-restore": "undo_restore", "ops": "ops", "back": "back", "rewrite-chat": "rewrite_chat",
-    "log": "log", "blame": "blame", "bisect": "bisect", "commit": "commit", "cat": "cat", "grep": "grep", "watch": "watch",
+    "blame": "blame", "bisect": "bisect", "commit": "commit",
+    "log": "log", "cat": "cat", "grep": "grep", "watch": "watch",
     "sessions": "sessions", "forks": "forks", "gc": "gc", "export": "export", "import": "import_",
     "status": "status", "validate": "validate", "config": "config",
     "ui": "ui", "tui": "tui", "demo": "demo",
@@ -30,7 +31,8 @@ COMMANDS = {
 }
 _GROUPS = (
     ("Protect", ("init", "save", "status", "config")),
-    ("Look", ("list", "show", "diff", "log", "blame", "bisect", "cat", "sessions", "grep", "watch", "ui", "tui")),
+    ("Look", ("list", "show", "diff", "log", "blame", "bisect", "cat", "sessions", "grep", "watch", "ui",
+              "tui")),
     ("Go back", ("back", "restore", "jump", "undo", "redo", "undo-restore", "ops")),
     ("Branches of the conversation", ("forks", "rewrite-chat")),
     ("Beside git", ("commit",)),

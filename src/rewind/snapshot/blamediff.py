@@ -13,7 +13,7 @@ _STEP = 1 << 16
 
 
 def blamed_blocks(old: bytes, new: bytes) -> list[Block]:
-    """(first line in the old text, behind the last one, the same in the new text) of each part that differs."""
+    """The parts that differ: lines of the old text from, to; lines of the new text from, to."""
     old, new = without_common_tail(old, new)
     return changed_blocks(split_lines(old), split_lines(new), by_indent=True)
 
@@ -35,7 +35,8 @@ def common_end(old: bytes, new: bytes) -> int:
     while found < most:
         step = min(_STEP, most - found)
         if old[a - found - step:a - found] != new[b - found - step:b - found]:
-            return found + _within(old[a - found - step:a - found][::-1], new[b - found - step:b - found][::-1])
+            one, other = old[a - found - step:a - found], new[b - found - step:b - found]
+            return found + _within(one[::-1], other[::-1])
         found += step
     return found
 

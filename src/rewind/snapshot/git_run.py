@@ -48,12 +48,14 @@ class Git:
     def ignored(self, paths: bytes, **env: str) -> bytes:
         """Of paths that end with a zero byte, those that git ignores. That it cannot tell is no answer."""
         # It does not take paths literally, and does not look for patterns in them either.
-        code, out, err = self._run(("check-ignore", "-z", "--stdin"), paths, {**env, "GIT_LITERAL_PATHSPECS": "0"})
+        env["GIT_LITERAL_PATHSPECS"] = "0"
+        code, out, err = self._run(("check-ignore", "-z", "--stdin"), paths, env)
         if code > 1:
             raise GitFailed(command="check-ignore", reason=_reason(err))
         return out
 
-    def _run(self, words: tuple[str | bytes, ...], data: bytes, env: dict[str, str]) -> tuple[int, bytes, bytes]:
+    def _run(self, words: tuple[str | bytes, ...], data: bytes,
+             env: dict[str, str]) -> tuple[int, bytes, bytes]:
         import subprocess
 
         try:
@@ -71,5 +73,5 @@ def _text(word: str | bytes) -> str:
 def _reason(err: bytes) -> str:
     """The line that says what is wrong, without git's word for it."""
     lines = [line for line in err.decode("utf-8", "replace").splitlines() if line.strip()]
-    found = next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[-1] if lines else "")
-    return found.partition(": ")[2] if found.startswith(("fatal: ", "error: ")) else found
+    named = [line.partition(": ")[2] for line in lines if line.startswith(("fatal: ", "error: "))]
+    return (named or lines[-1:] or [""])[0]

@@ -46,7 +46,7 @@ def _score(pieces: Counter[bytes], size: int, old: bytes) -> float:
 
 
 def _pieces(data: bytes) -> Counter[bytes]:
-    """Piece -> how many bytes of the file are such pieces. A line feed behind a carriage return is no change."""
+    """Piece -> how many bytes of the file are such pieces. The ends of lines make no difference."""
     found: Counter[bytes] = Counter()
     for line in data.replace(b"\r\n", b"\n").splitlines(keepends=True):
         for at in range(0, len(line), _PIECE):

@@ -116,7 +116,8 @@ class Operation:
 
     @property
     def left_alone(self) -> list[bytes]:
-        return [os.fsencode(path) for line in (self.begun, *self.steps) for path in line.get("leftAlone") or ()]
+        lines = (self.begun, *self.steps)
+        return [os.fsencode(path) for line in lines for path in line.get("leftAlone") or ()]
 
     @property
     def here(self) -> str:
@@ -267,7 +268,7 @@ class Operations:
         return op
 
     def step(self, op: Operation, **fields: Any) -> None:
-        """It goes on to another checkpoint; its way back stays. Durable before the first change, as `begin`."""
+        """It goes on to another checkpoint; its way back stays. Durable before the first change."""
         line = {"format": FORMAT, "op": op.id, "event": "step", "at": _now(), "place": self.place,
                 "here": op.here_before, **{key: value for key, value in fields.items() if value is not None}}
         self._append(line)

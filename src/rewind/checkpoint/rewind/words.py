@@ -46,7 +46,8 @@ def _fork(op: Operation) -> str:
 _DESCRIBE = {
     ops.RESTORE: _restore, ops.BACK: _back, ops.UNDO: lambda op: f"undo to {op.checkpoint}",
     ops.FORWARD: lambda op: f"fast-forward to {op.checkpoint}",
-    ops.BISECT: lambda op: "bisect, in the project itself", ops.RENAME: _fork, ops.DELETE: _fork, ops.UNDELETE: _fork,
+    ops.BISECT: lambda op: "bisect, in the project itself",
+    ops.RENAME: _fork, ops.DELETE: _fork, ops.UNDELETE: _fork,
 }
 
 

@@ -155,8 +155,8 @@ def run_command(command: Sequence[str], folder: str) -> int:
 
     env = {key: value for key, value in os.environ.items() if not key.startswith("REWIND_")}
     try:
-        child = subprocess.Popen(list(command), cwd=folder, env={**env, "PWD": folder}, stdin=subprocess.DEVNULL,
-                                 stdout=2)
+        child = subprocess.Popen(list(command), cwd=folder, env={**env, "PWD": folder},
+                                 stdin=subprocess.DEVNULL, stdout=2)
     except FileNotFoundError:
         return 127
     except OSError:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 FILE = "bisect.log"
 _HEAD = "# rewind bisect"
 _MOST = 1 << 20
+_KEEP = "Keep one with: rewind bisect log > FILE"
 _WORDS = (GOOD, BAD, SKIP)
 
 
@@ -32,7 +33,8 @@ class BisectLog:
         self._write(f"{_HEAD} run -- {text}\n", os.O_TRUNC)
 
     def add(self, word: str, name: str, about: str = "") -> None:
-        self._write(f"{word} {name}" + (f"  # {' '.join(about.split())}" if about else "") + "\n", os.O_APPEND)
+        remark = f"  # {' '.join(about.split())}" if about else ""
+        self._write(f"{word} {name}{remark}\n", os.O_APPEND)
 
     def _write(self, text: str, how: int) -> None:
         fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | how, PRIVATE_FILE)
@@ -43,7 +45,8 @@ class BisectLog:
         try:
             return read_bounded(self.path, _MOST).decode("utf-8", "surrogateescape")
         except FileNotFoundError:
-            raise RewindError("No bisect was run here yet.", hint="For example: rewind bisect run -- make test")
+            raise RewindError("No bisect was run here yet.",
+                              hint="For example: rewind bisect run -- make test")
 
 
 def read_log(path: str) -> dict[str, str]:
@@ -51,9 +54,9 @@ def read_log(path: str) -> dict[str, str]:
     try:
         text = read_bounded(path, _MOST).decode("utf-8", "surrogateescape")
     except FileNotFoundError:
-        raise RewindError(f"There is no file {path}", hint="Keep one with: rewind bisect log > FILE")
+        raise RewindError(f"There is no file {path}", hint=_KEEP)
     if not text.startswith(_HEAD):
-        raise RewindError(f"This is not a log of bisect: {path}", hint="Keep one with: rewind bisect log > FILE")
+        raise RewindError(f"This is not a log of bisect: {path}", hint=_KEEP)
     found = {}
     for number, line in enumerate(text.splitlines(), 1):
         words = line.partition("#")[0].split()
@@ -61,6 +64,6 @@ def read_log(path: str) -> dict[str, str]:
             continue
         if len(words) != 2 or words[0] not in _WORDS or not is_name(words[1]):
             raise RewindError(f"Line {number} is not `good`, `bad` or `skip` and a checkpoint: {path}",
-                              hint="Keep one with: rewind bisect log > FILE")
+                              hint=_KEEP)
         found[words[1]] = words[0]
     return found

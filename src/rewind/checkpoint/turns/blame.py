@@ -10,10 +10,10 @@ from rewind.checkpoint.turns.blame_git import commits_of
 from rewind.checkpoint.turns.file_versions import FileVersions
 from rewind.checkpoint.turns.who import GIT, YOU, Author, Authors
 from rewind.errors import PathNeverSeen, PathNotFound, RewindError, UsageError
+from rewind.snapshot.blamediff import blamed_blocks
 from rewind.snapshot.live import read_live
 from rewind.snapshot.textdiff import is_binary, lines_of
 from rewind.snapshot.tree import DIR, FILES, UNCOVERED
-from rewind.snapshot.blamediff import blamed_blocks
 from rewind.words import explain
 
 TYPE_CHECKING = False
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rewind.snapshot.textdiff import Block
     from rewind.snapshot.tree import Entry
 
-    # (first line in the version that is looked at, behind the last one, first line in the file that was asked)
+    # (first line in the version that is looked at, behind the last one, first line in the file asked for)
     Piece = tuple[int, int, int]
 
 
@@ -150,7 +150,8 @@ class _Walk:
             if before is None:
                 self._first_of_all(version, pieces)
                 return
-            pieces = self._pass(pieces, blamed_blocks(before.data, version.data), version.record, version.path)
+            blocks = blamed_blocks(before.data, version.data)
+            pieces = self._pass(pieces, blocks, version.record, version.path)
             version = before
 
     def _not_saved(self, data: bytes, version: Version | None, pieces: list[Piece]) -> list[Piece]:

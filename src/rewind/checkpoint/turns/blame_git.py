@@ -6,8 +6,8 @@ from __future__ import annotations
 from rewind.errors import GitFailed
 from rewind.snapshot.git_run import Git
 from rewind.snapshot.gitfiles import work_tree_top
-from rewind.snapshot.textdiff import lines_of
 from rewind.snapshot.linediff import changed_blocks
+from rewind.snapshot.textdiff import lines_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ class Commit:
 
 
 def commits_of(state: State, record: Record, path: bytes, lines: list[bytes]) -> dict[int, Commit]:
-    """Place in the file, as a checkpoint has it -> the commit that wrote the line. Lines that the commit which
-    was checked out does not have are left out."""
+    """Place in the file, as a checkpoint has it -> the commit that wrote the line. Lines that are not in the
+    commit that was checked out are left out."""
     told = record.data.get("git")
     head = told.get("head") if isinstance(told, dict) else None
     top = work_tree_top(state.root) if isinstance(head, str) else None
@@ -51,7 +51,7 @@ def _from_git(git: Git, head: str, name: bytes, lines: list[bytes]) -> dict[int,
     found: dict[int, Commit] = {}
     at = 0
     # Git may have changed the ends of lines when it wrote the file.
-    for old, old_end, new, new_end in [*changed_blocks(_plain(committed), _plain(lines)),
+    for old, _, new, new_end in [*changed_blocks(_plain(committed), _plain(lines)),
                                        (len(committed), 0, len(lines), 0)]:
         shift = old - new
         found.update({n: commits[n + shift] for n in range(at, new) if n + shift in commits})

@@ -162,7 +162,7 @@ class Commits:
     def _moved(self, parent: str | None) -> list[str]:
         if parent == self._head:
             return []
-        return [f"HEAD has moved since. The commits begin at {(parent or 'no commit')[:12]}, where it was then."]
+        return [f"HEAD has moved since. The commits begin where it was then: {(parent or 'no commit')[:12]}"]
 
     def _commit_all(self, index: GitIndex, done: Committed, sign: bool) -> None:
         parent = done.parent
@@ -179,7 +179,8 @@ class Commits:
                 continue
             last = draft.spans[-1].after
             assert last is not None
-            parent = index.commit(tree, parent, with_trailers(draft.message, draft.spans), last.created_at, sign)
+            message = with_trailers(draft.message, draft.spans)
+            parent = index.commit(tree, parent, message, last.created_at, sign)
             done.commits.append(Made(draft, parent, sorted(paths)))
 
     def _apply(self, index: GitIndex, span: Span, done: Committed) -> list[bytes]:

@@ -118,8 +118,10 @@ class GitIndex:
 
     def commit(self, tree: str, parent: str | None, message: str, at: str, sign: bool) -> str:
         """The user's identity, and `at` as the author's date."""
-        words = ["commit-tree", tree, *(["-p", parent] if parent else []), *(["-S"] if sign else []), "-F", "-"]
-        return self.git.run(*words, data=message.encode("utf-8", "replace"), GIT_AUTHOR_DATE=at).decode().strip()
+        options = [*(["-p", parent] if parent else []), *(["-S"] if sign else [])]
+        data = message.encode("utf-8", "replace")
+        made = self.git.run("commit-tree", tree, *options, "-F", "-", data=data, GIT_AUTHOR_DATE=at)
+        return made.decode().strip()
 
     def has_branch(self, name: str) -> bool:
         return self.git.ask("show-ref", "--verify", "--quiet", f"refs/heads/{name}") is not None
@@ -133,8 +135,9 @@ class GitIndex:
 
     def patches(self, parent: str | None, tip: str, folder: str) -> list[str]:
         which = [f"{parent}..{tip}"] if parent else ["--root", tip]
-        out = self.git.run("format-patch", "--no-signature", "--no-cover-letter", "--no-ext-diff", "--no-textconv",
-                           "--src-prefix=a/", "--dst-prefix=b/", "--no-renames", "-o", folder, *which)
+        out = self.git.run("format-patch", "--no-signature", "--no-cover-letter", "--no-ext-diff",
+                           "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/", "--no-renames",
+                           "-o", folder, *which)
         return [os.fsdecode(line) for line in out.splitlines()]
 
 

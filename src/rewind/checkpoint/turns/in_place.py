@@ -87,7 +87,7 @@ class InPlace:
         self._state.objects.rollback()  # the command may take long: nothing waits for us meanwhile
 
     def _save(self, ready: Ready) -> None:
-        """Before the first step: what is there now. Later: what the command, or somebody beside it, changed."""
+        """Before the first step: what is there now. Later: what the command or somebody else changed."""
         expected = self._at or self._standing
         if ready.draft.snapshot.root != expected.tree:
             text = "Before bisect" if self._at is None else f"Left by bisect at {self._at.name}"

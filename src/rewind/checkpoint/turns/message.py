@@ -37,7 +37,8 @@ def message_of(spans: Sequence[Span]) -> str:
     subjects = [subject_of(_text(span), span.label) for span in spans]
     if len(spans) == 1:
         whole = _visible(_text(spans[0])).strip()
-        return f"{subjects[0]}\n" + (f"\n{whole}\n" if whole and _flat(whole).rstrip(".") != subjects[0] else "")
+        says_more = _flat(whole).rstrip(".") not in ("", subjects[0])
+        return f"{subjects[0]}\n" + (f"\n{whole}\n" if says_more else "")
     lines = "".join(f"- {subject}\n" for subject in subjects)
     return f"{subjects[0]} (and {plural(len(spans) - 1, 'more turn')})\n\n{lines}"
 

@@ -24,8 +24,8 @@ class Found:
 
 
 def find_first_bad(count: int, good: int | None, known_bad: bool, attempt: Try) -> Found:
-    """Of `count` states, the newest is tried unless it is `known_bad`. Without a `good` one it gallops back to
-    one: 1, 2, 4, … states."""
+    """Of `count` states, the newest is tried unless it is `known_bad`. Without a `good` one it gallops back
+    to one: 1, 2, 4, … states."""
     bad = count - 1
     skipped: set[int] = set()
     if not known_bad and attempt(bad, steps_left(bad - good) if good is not None else UNKNOWN) != BAD:
