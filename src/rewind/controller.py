@@ -16,6 +16,7 @@ from rewind.checkpoint.rewind.target import (
     BOTH,
     CODE,
     CONVERSATION,
+    Applied,
     AtCheckpoint,
     AtTurn,
     BeforeFork,
@@ -23,6 +24,7 @@ from rewind.checkpoint.rewind.target import (
     BeforePrompts,
     BeforeUndo,
     EarlierOnLine,
+    Reverted,
 )
 from rewind.checkpoint.state import DAMAGE_FILE, State
 from rewind.errors import NoParent, NotInitialised, PathNotFound, RewindError, SessionNotFound, TurnRunning
@@ -90,8 +92,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BOTH", "BY_KEY", "CHECKPOINT", "CODE", "CONFIG_FILE", "CONVERSATION", "DIR", "GROUPS", "LINK", "NOW",
-    "PROMPT", "SESSION", "UNCOVERED", "AtCheckpoint", "AtTurn", "BeforeFork", "BeforeOperation",
-    "BeforePrompts", "BeforeUndo", "Controller", "Difference", "EarlierOnLine", "Reasons", "Side",
+    "PROMPT", "SESSION", "UNCOVERED", "Applied", "AtCheckpoint", "AtTurn", "BeforeFork", "BeforeOperation",
+    "BeforePrompts", "BeforeUndo", "Controller", "Difference", "EarlierOnLine", "Reasons", "Reverted", "Side",
     "all_counted", "as_tree", "check_root", "compare", "comparing", "entry_at", "hunks", "invalid",
     "is_binary", "is_name", "is_session_id", "is_timestamp", "load_tier", "load_usable", "pieces_of",
     "read_index", "read_log", "session_home", "set_value", "timestamp", "torn_paths", "unknown",
@@ -377,6 +379,17 @@ class Controller:
     def redo(self, *, force: bool = False, progress: Progress | None = None) -> Outcome:
         """Bring back what the newest `undo` or `undo_restore` replaced."""
         return self.go(BeforeUndo(), force=force, progress=progress)
+
+    def revert(self, turns: list[str], *, session: str | None = None, paths: list[bytes] | None = None,
+               how: str = "", force: bool = False, progress: Progress | None = None) -> Outcome:
+        """Take back what these turns did (`t4`, `t2..t4`, `A..B`, a checkpoint) and keep everything later.
+        Where there are conflicts nothing is written, unless `how` is "markers", "ours" or "theirs"."""
+        return self.go(Reverted(turns, session, paths, how), "code", force=force, progress=progress)
+
+    def apply_turns(self, turns: list[str], *, session: str | None = None, paths: list[bytes] | None = None,
+                    how: str = "", force: bool = False, progress: Progress | None = None) -> Outcome:
+        """Bring what these turns did onto the code of now; without any, what the fork `session` did."""
+        return self.go(Applied(turns, session, paths, how), "code", force=force, progress=progress)
 
     def operations(self) -> list[Operation]:
         """The log of what changed files or conversations, oldest first."""

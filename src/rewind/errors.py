@@ -262,6 +262,20 @@ class SessionWithoutCode(RewindError):
     hint = "Run `rewind doctor` to see whether the hooks are registered."
 
 
+class PathNotChanged(RewindError):
+    """{path} was not changed there: {what}"""
+
+    exit_code = NOT_FOUND
+    hint = "Leave out the path to see what was changed, with `--dry-run`."
+
+
+class ForkWithoutTurns(RewindError):
+    """This fork has no turns of its own yet: {session}"""
+
+    exit_code = NOT_FOUND
+    hint = "Choose a fork that was continued; `rewind forks list` shows them."
+
+
 class CheckpointWithoutParent(RewindError):
     """This is the first checkpoint of its line, so there is nothing before it: {checkpoint}"""
 

@@ -20,6 +20,15 @@ REASONS = {
     "in-the-way": "a directory with files to keep is in the way",
     "no-directory": "what is there now is not a directory; name it as well to replace it",
     "not-as-it-was": "not as the checkpoint has it",
+    "both-changed": "both changed the same lines",
+    "both-changed-binary": "a binary file that changed on both sides",
+    "both-changed-link": "a link that changed on both sides",
+    "both-changed-mode": "its mode changed on both sides",
+    "both-changed-kind": "a file on one side, a link on the other",
+    "changed-since": "added there and changed since",
+    "deleted-since": "changed there and deleted since",
+    "file-and-directory": "a file on one side, a directory on the other",
+    "too-long-to-merge": "too large to merge by lines",
     "torn": "changed while it was captured",
 }
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.conversation import Captured
     from rewind.checkpoint.state import State
     from rewind.snapshot.build import Progress, Snapshot
+    from rewind.snapshot.change import Trees
     from rewind.snapshot.moment import Moment
     from rewind.snapshot.rules import Rules
 
@@ -120,7 +121,7 @@ def write_record(state: State, draft: Draft, kind: str, description: str,
                          "git": git_head(work_tree_top(state.root)), "hasTranscript": chat is not None,
                          "transcript": chat.data if chat else None})
     if draft.archive is not None:
-        _write_archive(state, record, draft)
+        write_archive(state, record, draft.snapshot.tree, draft.archive)
     if chat:
         chat.write_beside(state, record.name)
     state.files.write(record)
@@ -146,15 +147,13 @@ def new_record(state: State, kind: str, description: str, code: dict[str, Any],
         "hasTranscript": False, "transcript": None, **extra})
 
 
-def _write_archive(state: State, record: Record, draft: Draft) -> None:
+def write_archive(state: State, record: Record, trees: Trees, store: ObjectStore) -> None:
     from rewind.snapshot.portable import write_snapshot
 
-    assert draft.archive is not None
     path = state.files.path(record.name, ARCHIVE)
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)
     with os.fdopen(fd, "wb") as file:
-        write_snapshot(file, record.data, record.tree, draft.snapshot.tree, draft.archive,
-                       draft.archive.get(record.rules))
+        write_snapshot(file, record.data, record.tree, trees, store, store.get(record.rules))
         file.flush()
         os.fsync(file.fileno())
     record.data["code"]["newBytes"] = os.path.getsize(path)

@@ -38,12 +38,16 @@ class Kept:
         self.reason = reason
         self.conflict = conflict  # the checkpoint holds this path, and it stays as it is now
 
+    def remark(self) -> str:
+        return f"kept: {explain(self.reason)}"
+
 
 class RestorePlan:
     def __init__(self, checkpoint: str) -> None:
         self.checkpoint = checkpoint
         self.changes: list[Change] = []
         self.kept: list[Kept] = []
+        self.settled: list[Kept] = []  # conflicts of a merge that the person said how to settle
         self.unknown: list[bytes] = []  # must be captured before anything can be said of them
         self.foreign: list[bytes] = []  # changed since where we stand; only the backup will have them
         self.notes: list[str] = []  # what a person should know before it is carried out
@@ -73,7 +77,7 @@ class RestorePlan:
         found = [("+" if path in fresh else "~", path, CHANGED_SINCE if path in foreign else "")
                  for path in self.written]
         found += [("-", path, MADE_SINCE if path in foreign else "") for path in self.deleted]
-        return found + [("=", kept.path, f"kept: {explain(kept.reason)}") for kept in self.kept]
+        return found + [("=", kept.path, kept.remark()) for kept in self.kept]
 
     def counts(self) -> str:
         parts = [f"{plural(len(self.written), 'path')} written", f"{len(self.deleted):,} deleted"]

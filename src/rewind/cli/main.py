@@ -19,6 +19,7 @@ _PROJECT = ("-C", "--project")
 # Command -> module. `summary` of each module is its line in the overview.
 COMMANDS = {
     "init": "init", "save": "save", "list": "list_", "show": "show", "diff": "diff",
+    "revert": "revert", "apply": "apply",
     "restore": "restore", "jump": "restore", "undo": "undo", "redo": "redo",
     "undo-restore": "undo_restore", "ops": "ops", "back": "back", "rewrite-chat": "rewrite_chat",
     "blame": "blame", "bisect": "bisect", "commit": "commit",
@@ -34,6 +35,7 @@ _GROUPS = (
     ("Look", ("list", "show", "diff", "log", "blame", "bisect", "cat", "sessions", "grep", "watch", "ui",
               "tui")),
     ("Go back", ("back", "restore", "jump", "undo", "redo", "undo-restore", "ops")),
+    ("Take one turn", ("revert", "apply")),
     ("Branches of the conversation", ("forks", "rewrite-chat")),
     ("Beside git", ("commit",)),
     ("Keep in order", ("gc", "export", "import", "validate")),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.chat import Done
-    from rewind.checkpoint.plan import RestorePlan
+    from rewind.checkpoint.plan import Kept, RestorePlan
     from rewind.checkpoint.rewind.apply import Outcome
     from rewind.checkpoint.rewind.plan import Plan
 
@@ -56,7 +56,14 @@ def code_json(code: RestorePlan | None) -> dict[str, Any]:
     return {"written": [path_json(p) for p in code.written] if code else [],
             "deleted": [path_json(p) for p in code.deleted] if code else [],
             "kept": [path_json(k.path, reason=k.reason) for k in code.kept] if code else [],
-            "conflicts": [path_json(k.path, reason=k.reason) for k in code.conflicts] if code else []}
+            "conflicts": [conflict_json(k) for k in code.conflicts] if code else []}
+
+
+def conflict_json(kept: Kept) -> dict[str, Any]:
+    """Of a merge, with the lines: the first, counted from 1, and how many."""
+    lines = getattr(kept, "lines", None)
+    more = {} if lines is None else {"lines": [{"first": first, "count": count} for first, count in lines]}
+    return path_json(kept.path, reason=kept.reason, **more)
 
 
 def print_code(plan: Plan) -> None:

@@ -61,6 +61,7 @@ class Outcome:
         self.operation = ""  # empty where there was nothing to do
         self.record: Record | None = found.record
         self.exact = found.exact
+        self.about = found.about  # which turns were taken back or brought over
         self.code: RestorePlan | None = None  # None: the code was not touched
         self.backup: Record | None = None
         self.kept_copy: Record | None = None  # of what was written to files while they were replaced
@@ -72,6 +73,7 @@ class Outcome:
         self.start_anew = found.start_anew
         self.lacks_conversation = found.lacks_conversation
         self.can_redo = False
+        self.for_agent = ""  # what to tell the agent, whose conversation says nothing of it
         self.notes = list(found.notes)
         self.remaining: list[tuple[bytes, str]] = []
 
@@ -209,15 +211,18 @@ class _Act:
         outcome, plan = self.outcome, ready.plan
         outcome.code = plan
         outcome.remaining = [(k.path, k.reason) for k in plan.conflicts]
-        if self._is_there(plan):
+        if self._is_there(plan) or self._is_refused(ready):
             return outcome
         if not self.force:
             refuse_unsaved(self.state, self.found, plan, ready.draft.snapshot)
         before = self._before(ready)
+        assert self.found.code is not None
+        self.found.code.settle(self.state, ready, before)
         op = self._begin(before, names_to_note(self.state, ready.source, plan))
         assert self.found.record is not None
         outcome.remaining = ready.run(self.state, self.found.record)
         outcome.kept_copy = ready.kept_copy
+        outcome.for_agent = self.found.code.for_agent(plan)
         outcome.notes += plan.notes
         try:
             self._converse()
@@ -233,6 +238,15 @@ class _Act:
         return bool(not plan.changes and not self.effects and not self.found.resumes and record
                     and not self.found.undoes and not self.found.redoes
                     and (self._partial or (self.standing and self.standing.name == record.name)))
+
+    def _is_refused(self, ready: Ready) -> bool:
+        """A merge is done as a whole or not at all: not where it has conflicts, or nothing to do."""
+        plan, wanted = ready.plan, self.found.code
+        if not wanted or not wanted.merges or (plan.changes and not plan.conflicts):
+            return False
+        plan.changes.clear()
+        ready.applier.clean_up()
+        return True
 
     @property
     def _partial(self) -> bool:
@@ -256,7 +270,9 @@ class _Act:
         name = self.found.record.name if self.found.record else ""
         try:
             chat, _ = capture_current(self.state)
-            return write_record(self.state, ready.draft, "backup", f"Before going back to {name}",
+            about = self.found.about
+            doing = f"{self.found.command}ing {about}" if about else f"going back to {name}"
+            return write_record(self.state, ready.draft, "backup", f"Before {doing}",
                                 {"event": self.found.command, "checkpoint": name}, chat)
         except OSError as error:
             raise BackupFailed(reason=error.strerror or str(error))
@@ -273,6 +289,7 @@ class _Act:
             effects=self.effects, undoes=[op.id for op in found.undoes] or None,
             redoes=found.redoes.id if found.redoes else None,
             resumes=found.resumes.id if found.resumes else None, leftAlone=left_alone or None,
+            about=found.about or None,
             conversation=self._cut(), session=found.chat.session_id if found.chat else None,
             turn=found.turn, prompt=" ".join(prompt.split())[:_PROMPT] or None, sequence=self._sequence())
 

@@ -62,6 +62,18 @@ class Wanted:
         self.leaving = leaving
         self.skip_missing = skip_missing
 
+    merges = False  # whether it is the code of now with something merged into it: all of it or nothing
+
+    def open(self, state: State) -> Source:
+        return Source(state, self.record)
+
+    def settle(self, state: State, ready: Ready, before: str) -> None:
+        """The operation begins now; `before` holds the code as it is."""
+
+    def for_agent(self, plan: RestorePlan) -> str:
+        """What the agent should be told, where the conversation says nothing of it."""
+        return ""
+
 
 def plan_code(state: State, wanted: Wanted) -> tuple[RestorePlan, Snapshot]:
     """The plan, with nothing stored and nothing locked, and the look that it is made from."""
@@ -80,7 +92,7 @@ def plan_code(state: State, wanted: Wanted) -> tuple[RestorePlan, Snapshot]:
 
 
 def with_sources(state: State, wanted: Wanted, act: Callable[[Source, Source | None], T]) -> T:
-    with Source(state, wanted.record) as source:
+    with wanted.open(state) as source:
         source.skip_missing = wanted.skip_missing
         if wanted.leaving is None:
             return act(source, None)
@@ -225,6 +237,7 @@ def _plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Sn
     then_rules = _rules_then(source, rules)
     for _ in range(_PATIENCE):
         snapshot = look(rules)
+        source.meet(snapshot, rules.forced)
         wanted = _with_journals(state, source, snapshot, Paths(paths))
         plan = plan_restore(record.name, record.tree, _trees(source, snapshot), snapshot.root, snapshot.tree,
                             _skipped(state, source, then_rules, rules, leaving), wanted,
@@ -238,7 +251,9 @@ def _plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Sn
             break
         rules = rules.forcing({*plan.unknown, *mapped})
     plan.notes += open_files.plan_notes(held)
-    plan.kept += [Kept(path, "not-captured", conflict=True) for path in plan.unknown]
+    plan.kept += [*(Kept(path, "not-captured", conflict=True) for path in plan.unknown), *source.kept()]
+    plan.settled = source.settled_conflicts()
+    plan.leave_out({kept.path for kept in source.kept() if kept.conflict})
     if any(change.action == "rmdir" for change in plan.changes):
         from rewind.checkpoint.emptied import spare_what_is_not_empty
 
@@ -299,6 +314,8 @@ def _skipped(state: State, source: Source, then: Rules, now: Rules,
     left_alone = LeftAlone(state, state.operations().mine())
 
     def skipped(path: bytes, present: Entry, ruled_as: bytes) -> bool:
+        if source.removes(path):
+            return False
         if leaving:
             # Taking a step back: what that step itself had brought goes again, ignored or not.
             brought = _entry_or_none(leaving, path)

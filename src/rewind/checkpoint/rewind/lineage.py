@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from rewind.checkpoint.record import FORMAT
-from rewind.checkpoint.rewind.operations import FILE, last_line
+from rewind.checkpoint.rewind.operations import APPLY, FILE, REVERT, last_line
 from rewind.errors import RewindError
 
 TYPE_CHECKING = False
@@ -65,7 +65,13 @@ def is_ordinary(record: Record) -> bool:
 
 
 def _is_own(state: State, record: Record) -> bool:
-    return is_ordinary(record) and record.place == state.place
+    return is_ordinary(record) and not is_result(record) and record.place == state.place
+
+
+def is_result(record: Record) -> bool:
+    """What `revert` or `apply` came to. The log says when the project stands there: a killed process may have
+    made it and nothing more."""
+    return record.trigger.get("event") in (REVERT, APPLY)
 
 
 class Lineage:

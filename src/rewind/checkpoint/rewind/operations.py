@@ -27,10 +27,11 @@ _MOST = 1000  # a collection leaves so many operations in the log
 _TAIL = 64 << 10
 
 RESTORE, BACK, UNDO, FORWARD = "restore", "back", "undo", "fast-forward"
+REVERT, APPLY = "revert", "apply"
 RENAME, DELETE, UNDELETE = "forks rename", "forks delete", "forks undelete"
 UNDO_RESTORE, REDO = "undo-restore", "redo"
 BISECT = "bisect"  # in place: it ends where it began, so there is nothing to undo once it has ended
-STEPS = (RESTORE, BACK, UNDO, FORWARD, RENAME, DELETE, UNDELETE)
+STEPS = (RESTORE, BACK, UNDO, FORWARD, REVERT, APPLY, RENAME, DELETE, UNDELETE)
 COMMANDS = (*STEPS, UNDO_RESTORE, REDO, BISECT)
 
 DONE, PARTIAL = "done", "partial"  # how an operation ended

@@ -31,6 +31,7 @@ class Plan:
         self.command = found.command
         self.record: Record | None = found.record
         self.exact = found.exact
+        self.about = found.about
         self.code = code
         self.session: str | None = found.chat.session_id if found.chat and not found.start_anew else None
         self.source: str | None = found.chat.session_id if found.chat else None

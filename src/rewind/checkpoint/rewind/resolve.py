@@ -86,6 +86,7 @@ class Destination:
         self.total = 0  # turns of the session, where they were counted
         self.index: TurnIndex | None = None
         self.start_anew: NothingBeforeCut | None = None
+        self.about = ""  # which turns are taken back or brought over
         self.lacks_conversation = False  # it should have been had, and could not be
         self.no_conversation = ""  # there is none, which is worth a remark before it is done
         self.notes: list[str] = []
@@ -116,7 +117,7 @@ def _at_checkpoint(state: State, request: Request) -> Destination:
     paths: list[bytes] | None = request.target.paths
     half_done = state.operations().interrupted()
     if half_done and half_done.checkpoint == record.name and half_done.paths == paths and (
-            half_done.command in (ops.RESTORE, ops.BACK, ops.UNDO, ops.FORWARD)):
+            half_done.command not in (ops.UNDO_RESTORE, ops.REDO)):
         return _finish(state, request, half_done)
     found = Destination(ops.RESTORE, request)
     if request.wants_code:
@@ -308,16 +309,16 @@ def _earlier_on_line(state: State, request: Request) -> Destination:
     found = Destination(ops.UNDO, request)
     found.code = Wanted(record)
     passed = line[:[r.name for r in line].index(record.name)]
-    found.notes += _ways_to_return(operations.undoable(), [r.name for r in passed])
+    found.notes += _ways_to_return(operations.undoable(), [r.name for r in passed], record.name)
     return found
 
 
-def _ways_to_return(steps: list[Operation], passed: list[str]) -> list[str]:
+def _ways_to_return(steps: list[Operation], passed: list[str], to: str) -> list[str]:
     """How to return to what a restore left, where its place on the line is passed."""
     return [f"This goes past a {step.command} that left {step.before}. To return there:"
             f" rewind undo-restore {step.id}"
             for step in steps if step.checkpoint in passed and step.paths is None
-            and step.command != ops.UNDO and step.before != step.checkpoint]
+            and step.command != ops.UNDO and step.before not in (step.checkpoint, to)]
 
 
 def _before_operation(state: State, request: Request) -> Destination:
@@ -451,6 +452,20 @@ def _before_fork(state: State, request: Request) -> Destination:
     return found
 
 
+# what turns did, merged into the code of now
+
+def _merged(state: State, request: Request) -> Destination:
+    from rewind.checkpoint.rewind.merged import MergeWanted
+
+    half_done = state.operations().interrupted()
+    if half_done and half_done.begun.get("request") == request.key():
+        return _finish(state, request, half_done)
+    found = Destination(request.target.command, request)
+    found.code = wanted = MergeWanted(state, request.target)
+    found.about, found.notes = wanted.what(), wanted.notes()
+    return found
+
+
 # finishing what a killed process began
 
 def _finish(state: State, request: Request, op: Operation) -> Destination:
@@ -461,9 +476,11 @@ def _finish(state: State, request: Request, op: Operation) -> Destination:
     found.undoes = [by_id[id] for id in op.undoes if id in by_id]
     found.redoes = by_id.get(op.redoes)
     if op.checkpoint:
-        left = found.undoes[-1] if found.undoes else found.redoes
-        found.code = Wanted(_kept(state, op.checkpoint), op.paths,
-                            whole(state, left.checkpoint) if left else None, request.skip_missing)
+        step = found.undoes[-1] if found.undoes else found.redoes
+        left = step.checkpoint if step else ""
+        if op.command in (ops.REVERT, ops.APPLY):
+            left = op.here_before  # what goes was there before, and goes although it is ignored
+        found.code = Wanted(_kept(state, op.checkpoint), op.paths, whole(state, left), request.skip_missing)
     if op.command in (ops.UNDO_RESTORE, ops.REDO):
         found.effects = op.effects
     elif request.wants_conversation:
@@ -504,4 +521,5 @@ _RESOLVERS = {
     targets.AtCheckpoint: _at_checkpoint, targets.BeforePrompts: _before_prompts, targets.AtTurn: _at_turn,
     targets.EarlierOnLine: _earlier_on_line, targets.BeforeOperation: _before_operation,
     targets.BeforeUndo: _before_undo, targets.BeforeFork: _before_fork,
+    targets.Reverted: _merged, targets.Applied: _merged,
 }

@@ -93,6 +93,27 @@ class BeforeFork(Target):
         super().__init__(session=session)
 
 
+class Merge(Target):
+    """The code of now with some turns taken back or brought over; `how` says what to do about conflicts:
+    "markers", "ours" or "theirs", and nothing without it. `turns` are words for `turns/spans.py`."""
+
+    def __init__(self, turns: list[str], session: str | None = None, paths: list[bytes] | None = None,
+                 how: str = "") -> None:
+        super().__init__(turns=list(turns), session=session, paths=paths, how=how)
+
+
+class Reverted(Merge):
+    """Without what these turns did, and with everything later."""
+
+    command = ops.REVERT
+
+
+class Applied(Merge):
+    """With what these turns did; without any turns, with what the whole fork `session` did."""
+
+    command = ops.APPLY
+
+
 class Request:
     """A target, and how to go there. `what` is "code", "conversation" or "both"."""
 

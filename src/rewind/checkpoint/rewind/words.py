@@ -43,7 +43,13 @@ def _fork(op: Operation) -> str:
     return f"{'deleted' if op.command == ops.DELETE else 'brought back'} fork {op.begun.get('session')}"
 
 
+def _merge(op: Operation) -> str:
+    about = str(op.begun.get("about") or "a change")
+    return f"{'reverted' if op.command == ops.REVERT else 'applied'} {about}"
+
+
 _DESCRIBE = {
+    ops.REVERT: _merge, ops.APPLY: _merge,
     ops.RESTORE: _restore, ops.BACK: _back, ops.UNDO: lambda op: f"undo to {op.checkpoint}",
     ops.FORWARD: lambda op: f"fast-forward to {op.checkpoint}",
     ops.BISECT: lambda op: "bisect, in the project itself",

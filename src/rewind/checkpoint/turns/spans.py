@@ -93,7 +93,7 @@ class _Parser:
             return self._turn_range(text, one, other)
         if one or other or not first or not last:
             raise UsageError(f"Not a range: {text}",
-                             hint="`t2..t4` are the turns 2 to 4, `A..B` what changed between two checkpoints.")
+                             hint="`t2..t4` are the turns 2 to 4, `A..B` what changed from A to B.")
         return [Span(_checkpoint(self.state, first), _checkpoint(self.state, last), text)]
 
     def _turn(self, match: re.Match[str]) -> Span:

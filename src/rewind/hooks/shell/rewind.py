@@ -7,7 +7,8 @@ from rewind.hooks.shell.arguments import operands
 
 PROGRAMS = frozenset(("rewind", "bin-rewind", "agentrewind"))
 
-_GOING_BACK = frozenset(("restore", "jump", "back", "undo", "redo", "undo-restore", "rewrite-chat"))
+_GOING_BACK = frozenset(("restore", "jump", "back", "undo", "redo", "undo-restore", "rewrite-chat",
+                         "revert", "apply"))
 _WITH_VALUE = ("-C", "--project")
 _SHOWS = frozenset(("--json", "--global", "--dry-run", *_WITH_VALUE))
 
