@@ -32,7 +32,7 @@ from rewind.paths import Project, current_dir, find_project, rewind_home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Set
+    from collections.abc import Callable, Iterator, Sequence, Set
     from contextlib import AbstractContextManager, ExitStack
     from typing import Any, BinaryIO
 
@@ -64,6 +64,10 @@ if TYPE_CHECKING:
     from rewind.checkpoint.transfer import Exported
     from rewind.checkpoint.turn_changes import all_counted
     from rewind.checkpoint.turn_views import TurnPage
+    from rewind.checkpoint.turns.bisect import Bisected
+    from rewind.checkpoint.turns.bisect_log import read_log
+    from rewind.checkpoint.turns.blame import Blame
+    from rewind.checkpoint.turns.commit import Commits
     from rewind.checkpoint.validate import Examined
     from rewind.config.edit import set_value, unset_value
     from rewind.config.load import CONFIG_FILE, Settings, load_tier, load_usable
@@ -93,7 +97,8 @@ __all__ = [
     "BeforePrompts", "BeforeUndo", "Controller", "Difference", "EarlierOnLine", "Reasons", "Reverted", "Side",
     "all_counted", "as_tree", "check_root", "compare", "comparing", "entry_at", "hunks", "invalid",
     "is_binary", "is_name", "is_session_id", "is_timestamp", "load_tier", "load_usable", "pieces_of",
-    "read_index", "session_home", "set_value", "timestamp", "torn_paths", "unknown", "unset_value",
+    "read_index", "read_log", "session_home", "set_value", "timestamp", "torn_paths", "unknown",
+    "unset_value",
 ]
 
 # What interfaces may use of the rooms below besides a project: functions without side effects, settings, and
@@ -106,6 +111,7 @@ _PASSES = {
     "rewind.checkpoint.story": ("CHECKPOINT", "NOW", "PROMPT", "SESSION"),
     "rewind.checkpoint.torn": ("torn_paths",),
     "rewind.checkpoint.turn_changes": ("all_counted",),
+    "rewind.checkpoint.turns.bisect_log": ("read_log",),
     "rewind.config.edit": ("set_value", "unset_value"),
     "rewind.config.load": ("CONFIG_FILE", "load_tier", "load_usable"),
     "rewind.config.settings": ("BY_KEY", "GROUPS", "unknown"),
@@ -706,6 +712,47 @@ class Controller:
 
         self.state.look_again()
         return file_log(self.state, path, {} if damaged is None else damaged)
+
+    def blame(self, path: bytes, checkpoint: str | None = None, *, first: int | None = None,
+              last: int | None = None) -> Blame:
+        """Which turn wrote each line of a file, as it is now or in a checkpoint; lines count from 1."""
+        from rewind.checkpoint.turns.blame import blame
+
+        self.state.look_again()
+        return blame(self.state, path, checkpoint, first, last)
+
+    def bisect(self, command: Sequence[str], *, good: str | None = None, bad: str | None = None,
+               known: dict[str, str] | None = None, below: str = "", in_place: bool = False,
+               force: bool = False, run: Callable[[Sequence[str], str], int] | None = None,
+               progress: Callable[[Record, int, int], None] | None = None) -> Bisected:
+        """Find the first checkpoint on the line with which a command fails, in a directory of its own, or
+        `in_place`. `run(command, directory)` runs it and returns its exit code."""
+        from rewind.checkpoint.turns.bisect import Bisect
+
+        self.state.look_again()
+        return Bisect(self.state, command, good=good, bad=bad, known=known, below=below, run=run,
+                      progress=progress).run(in_place=in_place, force=force)
+
+    def plan_commits(self, turns: Sequence[str] = (), *, per_turn: bool = False,
+                     session: str | None = None) -> Commits:
+        """Git commits that turns would become; `make` of what is returned makes them."""
+        from rewind.checkpoint.turns.commit import Commits
+
+        self.state.look_again()
+        return Commits(self.state, turns, per_turn=per_turn, session=session)
+
+    def bisect_log(self) -> str:
+        """What the last bisect tried."""
+        from rewind.checkpoint.turns.bisect_log import BisectLog
+
+        return BisectLog(self.state).text()
+
+    def end_bisect(self) -> Outcome | None:
+        """Bring back the files that a bisect left, whose process was killed; None where there is none."""
+        op = self.interrupted()
+        if op is None or op.command != "bisect":
+            return None
+        return self.undo_restore(force=True)
 
     def search_prompts(self, text: str, *, session: str | None = None,
                        any_case: bool = False) -> Iterator[Found]:

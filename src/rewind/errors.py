@@ -309,6 +309,71 @@ class PathNeverSeen(RewindError):
     hint = "Run `rewind show last --files` to see what the newest one holds."
 
 
+class NothingToBisect(RewindError):
+    """There is nothing to search: {reason}"""
+
+    exit_code = NOT_FOUND
+    hint = "Run `rewind list` to see the checkpoints."
+
+
+class NotOnLine(RewindError):
+    """{name} is not an ancestor of {other}"""
+
+    exit_code = NOT_FOUND
+    hint = "Choose two checkpoints of one line; `rewind list` shows them."
+
+
+class BisectStopped(RewindError):
+    """`{command}` ended with status {code}, so the search was stopped at {checkpoint}"""
+
+    hint = ("0 is good, 1 to 124 are bad, 125 skips. 126 and 127 mean that it could not be run, 128 and more"
+            " that it was killed.")
+
+
+class LinkedInstall(RewindError):
+    """{path} has a package installed from {place}, so the command would try the code of now in every step."""
+
+    hint = "Repeat with --in-place, or install the package without a link (not editable)."
+
+
+class NotARepository(RewindError):
+    """This project is not in a git repository: {path}"""
+
+    hint = "Run `git init` first, and save a checkpoint then."
+
+
+class GitUnderWay(RewindError):
+    """A {what} is under way in this repository, so nothing was done."""
+
+    hint = "Finish it or abort it with git first."
+
+
+class NoCommitKnown(RewindError):
+    """{checkpoint} does not tell which commit was checked out, or that commit is gone."""
+
+    exit_code = NOT_FOUND
+    hint = "Choose later turns; checkpoints of this version record it."
+
+
+class NothingToCommit(RewindError):
+    """There is nothing to commit: {reason}"""
+
+    exit_code = NOT_FOUND
+    hint = "`rewind list` shows what changed with each checkpoint."
+
+
+class BranchExists(RewindError):
+    """There is a branch of this name already: {branch}"""
+
+    hint = "Choose another one: --branch NAME"
+
+
+class GitFailed(RewindError):
+    """`git {command}` failed: {reason}"""
+
+    hint = "Run the same command with `--verbose`, or try it with git itself."
+
+
 class SessionNotFound(RewindError):
     """No session of this project matches {name}"""
 

@@ -67,7 +67,8 @@ def make_parser(module: ModuleType, name: str) -> argparse.ArgumentParser:
                     formatter_class=argparse.RawDescriptionHelpFormatter)
     _add_arguments(module, parser)
     if getattr(module, "takes_paths", False):
-        parser.usage = parser.format_usage()[len("usage: "):].rstrip() + " [-- PATH ...]"
+        rest = getattr(module, "rest", "PATH ...")
+        parser.usage = parser.format_usage()[len("usage: "):].rstrip() + f" [-- {rest}]"
     return parser
 
 

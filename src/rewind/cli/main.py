@@ -22,6 +22,7 @@ COMMANDS = {
     "revert": "revert", "apply": "apply",
     "restore": "restore", "jump": "restore", "undo": "undo", "redo": "redo",
     "undo-restore": "undo_restore", "ops": "ops", "back": "back", "rewrite-chat": "rewrite_chat",
+    "blame": "blame", "bisect": "bisect", "commit": "commit",
     "log": "log", "cat": "cat", "grep": "grep", "watch": "watch",
     "sessions": "sessions", "forks": "forks", "gc": "gc", "export": "export", "import": "import_",
     "status": "status", "validate": "validate", "config": "config",
@@ -31,10 +32,12 @@ COMMANDS = {
 }
 _GROUPS = (
     ("Protect", ("init", "save", "status", "config")),
-    ("Look", ("list", "show", "diff", "log", "cat", "sessions", "grep", "watch", "ui", "tui")),
+    ("Look", ("list", "show", "diff", "log", "blame", "bisect", "cat", "sessions", "grep", "watch", "ui",
+              "tui")),
     ("Go back", ("back", "restore", "jump", "undo", "redo", "undo-restore", "ops")),
     ("Take one turn", ("revert", "apply")),
     ("Branches of the conversation", ("forks", "rewrite-chat")),
+    ("Beside git", ("commit",)),
     ("Keep in order", ("gc", "export", "import", "validate")),
     ("Try it", ("demo",)),
     ("Set up", ("install", "uninstall", "doctor", "completion")),

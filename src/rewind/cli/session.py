@@ -35,9 +35,22 @@ def open_controller(arguments: argparse.Namespace, *, forgiving: bool = False) -
     controller = Controller(arguments.project, forgiving=forgiving)
     detail(f"project {controller.project.root}")
     detail(f"state {controller.project.state}")
+    if arguments.command != "undo-restore":  # which brings it back itself
+        _end_bisect(controller)
     if arguments.command not in _TOLD_OTHERWISE:
         _tell_interrupted(controller)
     return controller
+
+
+def _end_bisect(controller: Controller) -> None:
+    """A bisect that was killed in the project itself left files that nobody wanted: they go at once."""
+    try:
+        outcome = controller.end_bisect()
+    except RewindError as error:
+        note(f"`rewind bisect` was interrupted, and its files could not be brought back: {error.message}")
+        return
+    if outcome and outcome.record:
+        note(f"`rewind bisect` was interrupted. The files are back as they were: {outcome.record.name}")
 
 
 def _tell_interrupted(controller: Controller) -> None:

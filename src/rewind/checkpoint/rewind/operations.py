@@ -30,8 +30,9 @@ RESTORE, BACK, UNDO, FORWARD = "restore", "back", "undo", "fast-forward"
 REVERT, APPLY = "revert", "apply"
 RENAME, DELETE, UNDELETE = "forks rename", "forks delete", "forks undelete"
 UNDO_RESTORE, REDO = "undo-restore", "redo"
+BISECT = "bisect"  # in place: it ends where it began, so there is nothing to undo once it has ended
 STEPS = (RESTORE, BACK, UNDO, FORWARD, REVERT, APPLY, RENAME, DELETE, UNDELETE)
-COMMANDS = (*STEPS, UNDO_RESTORE, REDO)
+COMMANDS = (*STEPS, UNDO_RESTORE, REDO, BISECT)
 
 DONE, PARTIAL = "done", "partial"  # how an operation ended
 
@@ -42,6 +43,7 @@ class Operation:
 
     def __init__(self, begun: dict[str, Any]) -> None:
         self.begun = begun
+        self.steps: list[dict[str, Any]] = []  # where it went on to, of one that goes to several checkpoints
         self.ended: dict[str, Any] | None = None
         self.undone = False  # taken back, by `undo-restore` or, an `undo`, by `redo`
         self.superseded = False  # killed, and finished by a later one
@@ -87,7 +89,7 @@ class Operation:
     @property
     def checkpoint(self) -> str:
         """The checkpoint whose code was brought back; empty where the code was not touched."""
-        return str(self.begun.get("checkpoint") or "")
+        return str((self.steps or [self.begun])[-1].get("checkpoint") or "")
 
     @property
     def paths(self) -> list[bytes] | None:
@@ -115,7 +117,8 @@ class Operation:
 
     @property
     def left_alone(self) -> list[bytes]:
-        return [os.fsencode(path) for path in self.begun.get("leftAlone") or ()]
+        lines = (self.begun, *self.steps)
+        return [os.fsencode(path) for line in lines for path in line.get("leftAlone") or ()]
 
     @property
     def here(self) -> str:
@@ -176,7 +179,7 @@ class Operations:
                 self._redo_step(op, by_id)
             elif op.command == UNDO:
                 op.can_redo = True
-            else:  # a new step: there is no forward any more
+            elif op.command != BISECT:  # a new step: there is no forward any more
                 self._end_redo(op)
         last = self.interrupted()
         if last and last.command == REDO:
@@ -265,6 +268,13 @@ class Operations:
         self._replay()
         return op
 
+    def step(self, op: Operation, **fields: Any) -> None:
+        """It goes on to another checkpoint; its way back stays. Durable before the first change."""
+        line = {"format": FORMAT, "op": op.id, "event": "step", "at": _now(), "place": self.place,
+                "here": op.here_before, **{key: value for key, value in fields.items() if value is not None}}
+        self._append(line)
+        op.steps.append(line)
+
     def end(self, op: Operation, **fields: Any) -> None:
         line = {"format": FORMAT, "op": op.id, "event": "end", "at": _now(), "place": self.place,
                 **{key: value for key, value in fields.items() if value is not None}}
@@ -297,7 +307,7 @@ class Operations:
             os.unlink(self._old)
 
     def _write(self, operations: Iterable[Operation], *more: dict[str, Any]) -> None:
-        lines = [*(line for op in operations for line in (op.begun, op.ended) if line), *more]
+        lines = [*(line for op in operations for line in (op.begun, *op.steps, op.ended) if line), *more]
         write_atomic(self.path, b"".join(quickjson.dumps(_sealed(line)).encode() + b"\n" for line in lines))
 
     def forget_oldest(self) -> None:
@@ -382,6 +392,8 @@ def _take(found: dict[str, Operation], data: dict[str, Any], path: str) -> None:
     id = data["op"]
     if data.get("event") == "begin" and id not in found and _is_sound(data):
         found[id] = Operation(data)
+    elif data.get("event") == "step" and id in found and _is_sound({**found[id].begun, **data}):
+        found[id].steps.append(data)
     elif data.get("event") == "end" and id in found and isinstance(data.get("here", ""), str):
         found[id].ended = data
 

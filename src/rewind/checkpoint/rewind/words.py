@@ -52,6 +52,7 @@ _DESCRIBE = {
     ops.REVERT: _merge, ops.APPLY: _merge,
     ops.RESTORE: _restore, ops.BACK: _back, ops.UNDO: lambda op: f"undo to {op.checkpoint}",
     ops.FORWARD: lambda op: f"fast-forward to {op.checkpoint}",
+    ops.BISECT: lambda op: "bisect, in the project itself",
     ops.RENAME: _fork, ops.DELETE: _fork, ops.UNDELETE: _fork,
 }
 
@@ -60,6 +61,8 @@ def finish_command(op: Operation) -> str:
     """What finishes an operation that was interrupted; empty where no command does."""
     if op.command in (ops.UNDO, ops.REDO, ops.UNDO_RESTORE):
         return f"rewind {op.command}"
+    if op.command == ops.BISECT:
+        return ""  # only its way back
     if op.checkpoint:
         return f"rewind restore {op.checkpoint}"
     return _same_command(op.begun.get("request"))
