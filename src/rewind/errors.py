@@ -59,6 +59,13 @@ class StoreNotTrusted(RewindError):
     hint = "If you know where they come from, run `rewind init --trust`."
 
 
+class HomeUnreadable(RewindError):
+    """Rewind cannot read {path}: {reason}"""
+
+    exit_code = FAILED
+    hint = "Make it yours again: sudo chown -R \"$(id -un)\" ~/.rewind"
+
+
 class Locked(RewindError):
     """Another Rewind process is at work here: {holder}"""
 

@@ -466,7 +466,7 @@ def test_the_next_event_finds_what_was_initialised(bare: Hooks) -> None:
     assert bare.count() == 2
 
 
-def test_a_linked_work_tree_is_a_work_tree(bare: Hooks) -> None:
+def test_a_linked_work_tree_is_a_place_of_its_repositorys_project(bare: Hooks) -> None:
     """`git worktree add`: there `.git` is a file."""
     git(bare.project, "init", "-q", home=bare.home)
     git(bare.project, "add", "a.txt", home=bare.home)
@@ -474,7 +474,10 @@ def test_a_linked_work_tree_is_a_work_tree(bare: Hooks) -> None:
     tree = bare.project.parent / "tree"
     git(bare.project, "worktree", "add", "-q", str(tree), home=bare.home)
     bare.fire("SessionStart", env={"CLAUDE_PROJECT_DIR": str(tree)}, cwd=str(tree), source="startup")
-    assert (tree / ".agent" / "rewind" / "store.json").exists() and not bare.state.exists()
+    controller = Controller(str(tree), home=str(bare.rewind_home))
+    assert controller.project.main == str(bare.project) and not (tree / ".agent").exists()
+    assert [record.place for record in controller.list_checkpoints()] == ["tree"]
+    controller.close()
 
 
 @pytest.mark.parametrize("wanted", ["git", "always"])

@@ -35,6 +35,8 @@ def open_controller(arguments: argparse.Namespace, *, forgiving: bool = False) -
     controller = Controller(arguments.project, forgiving=forgiving)
     detail(f"project {controller.project.root}")
     detail(f"state {controller.project.state}")
+    if controller.notice:
+        note(controller.notice)
     if arguments.command not in _TOLD_OTHERWISE:
         _tell_interrupted(controller)
     return controller
