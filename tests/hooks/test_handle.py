@@ -17,6 +17,7 @@ import pytest
 
 from hook_scene import LONG, Hooks
 from rewind.checkpoint.known_stores import is_known
+from rewind.controller import Controller
 from rewind.errors import RewindError
 from rewind.hooks import checkpoint
 from rewind.hooks.handle import WARNING, Outcome, handle

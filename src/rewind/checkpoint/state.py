@@ -292,30 +292,34 @@ class State:
             outer=_outer_ignores(self.root, top), policy=s.get("ignored"),
             file_bytes=int(s.get("ignoredFileMaxKb") * 1024), dir_files=s.get("ignoredDirMaxFiles"),
             dir_bytes=int(s.get("ignoredDirMaxMb") * MB), max_bytes=int(s.get("maxFileSizeMb") * MB),
-            pins=self.pins(), hidden=self._hidden(top))
+            pins=self.pins(), hidden=self._hidden(), places=self._inside(top))
 
-    def _hidden(self, top: bytes | None) -> list[bytes]:
-        """What lies in the project and is no part of it: Rewind's own, and the other places."""
+    def _hidden(self) -> list[bytes]:
+        """Rewind's own, where it lies in the project."""
         from rewind.marker import IN_AGENT
-        from rewind.snapshot.gitfiles import work_trees
 
         inside = self.root.rstrip(b"/") + b"/"
         ours = {os.fsencode(os.path.realpath(p)) for p in (self.project.state, self.project.home)}
         ours |= {inside + os.fsencode(IN_AGENT)} if self.project.mode == "global" else set()
-        ours |= {os.fsencode(path) for path in self._other_places()}
-        ours |= set(work_trees(top)) if top else set()
-        return sorted(path[len(inside):] for path in ours if path.startswith(inside))
+        return [path[len(inside):] for path in ours if path.startswith(inside)]
+
+    def _inside(self, top: bytes | None) -> list[bytes]:
+        """The other places that lie in this one, and are no part of it."""
+        from rewind.snapshot import gitfiles
+
+        inside = self.root.rstrip(b"/") + b"/"
+        others = {os.fsencode(path) for path in self._other_places()}
+        others |= set(gitfiles.work_trees(top)) if top else set()
+        return [path[len(inside):] for path in others if path.startswith(inside)]
 
     def area(self) -> Area:
         """Where the sessions of this place begin."""
         from rewind.index import load_index
-        from rewind.snapshot.gitfiles import work_tree_top, work_trees
+        from rewind.snapshot.gitfiles import work_tree_top
         from rewind.transcript.find import Area
 
         root, main = self.project.root, self.project.main
-        top = work_tree_top(self.root)
-        others = [os.fsdecode(path) for path in (work_trees(top) if top else ())] + self._other_places()
-        inside = [path for path in others if path.startswith(root.rstrip("/") + "/")]
+        inside = [os.path.join(root, os.fsdecode(path)) for path in self._inside(work_tree_top(self.root))]
         before = load_index(self.project.home).roots(self.store_info["id"]) if self.place == MAIN else []
         gone = [path for path in before if path != root and not os.path.isdir(path)]
         return Area([root, *gone], inside, [main])
