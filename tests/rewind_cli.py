@@ -65,7 +65,8 @@ class Rewind:
 
     @property
     def state(self) -> Path:
-        return self.project / STATE
+        """Where the checkpoints are, or would be."""
+        return state_of(self.project, self.home)
 
     def run(self, *args: Arg, env: Optional[Mapping[str, str]] = None,
             cwd: Optional[Path] = None, timeout: float = 120) -> Result:
@@ -125,6 +126,13 @@ class Rewind:
         return plan
 
 
+def state_of(project: Path, home: Path) -> Path:
+    from rewind.paths import find_project
+
+    found = find_project(str(project), str(home / ".rewind"))
+    return Path(found.state) if found else home / ".rewind" / "storage" / "none"
+
+
 def steps_of(state: Path) -> list[dict[str, Any]]:
     """The steps that are not undone, oldest first, and a redo that was interrupted."""
     from rewind.checkpoint.rewind.operations import FILE, Operations
@@ -167,9 +175,9 @@ def tree_state(folder: Union[Path, bytes]) -> Tree:
 def _picture(top: bytes, below: bytes) -> Iterator[tuple[bytes, tuple[Any, ...]]]:
     for name in sorted(os.listdir(os.path.join(top, below))):
         path = os.path.join(below, name)
-        if name == b".git" or path == os.fsencode(STATE):
+        if name == b".git" or path in (os.fsencode(STATE), b".agent/rewind-store"):
             continue
-        if path == b".agent" and os.listdir(os.path.join(top, path)) == [b"rewind"]:
+        if path == b".agent" and os.listdir(os.path.join(top, path)) in ([b"rewind"], [b"rewind-store"]):
             continue  # made by `init`, not by the user
         full = os.path.join(top, path)
         info = os.lstat(full)
@@ -209,10 +217,13 @@ def git(folder: Path, *args: Arg, home: Path) -> str:
 
 
 def git_state(folder: Path) -> dict[str, tuple[int, str]]:
-    """Every byte below `.git`: HEAD, index, stash, refs, and whatever else must not be touched."""
+    """Every byte below `.git`: HEAD, index, stash, refs, and whatever else must not be touched; but not our
+    marker."""
     found = {}
     for at, _, files in os.walk(folder / ".git"):
         for name in files:
+            if name == "rewind-store":
+                continue
             path = os.path.join(at, name)
             info = os.lstat(path)
             found[os.path.relpath(path, folder)] = (info.st_mtime_ns, _hash(os.fsencode(path)))

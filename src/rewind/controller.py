@@ -32,7 +32,7 @@ from rewind.paths import Project, current_dir, find_project, rewind_home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Set
+    from collections.abc import Callable, Iterator, Set
     from contextlib import AbstractContextManager, ExitStack
     from typing import Any, BinaryIO
 
@@ -805,6 +805,14 @@ class Controller:
         from rewind.config.load import check_settings
 
         return check_settings(self.project.home, self.project.state)
+
+    def move_store(self, mode: str, progress: Callable[[int, int], None] | None = None) -> Project:
+        """Keep the checkpoints in the project, or in global storage. This controller is closed by it."""
+        from rewind.checkpoint.move_store import move_store
+
+        moved = move_store(self.state, mode, progress)
+        self.close()
+        return moved
 
     def disk_use(self) -> int:
         from rewind.checkpoint import retention

@@ -66,6 +66,13 @@ class HomeUnreadable(RewindError):
     hint = "Make it yours again: sudo chown -R \"$(id -un)\" ~/.rewind"
 
 
+class StoreMoved(RewindError):
+    """The checkpoints are not in {path} any more."""
+
+    exit_code = CHANGED
+    hint = "Another process has moved or removed them. Try again."
+
+
 class Locked(RewindError):
     """Another Rewind process is at work here: {holder}"""
 

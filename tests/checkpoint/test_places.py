@@ -76,7 +76,7 @@ class Repository:
 
 
 @pytest.fixture
-def repository(cli: InProcess, monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
+def repository(cli: InProcess, monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:  # noqa: F811
     monkeypatch.setattr(os, "fsync", lambda fd: None)
     yield Repository(cli)
 
@@ -89,7 +89,8 @@ def test_a_work_tree_is_a_place_of_the_main_ones_project(repository: Repository)
         assert place.main == str(repository.main)
 
 
-def test_a_project_in_a_part_of_the_repository_has_that_part_of_each_work_tree(cli: InProcess) -> None:
+def test_a_project_in_a_part_of_the_repository_has_that_part_of_each_work_tree(
+        cli: InProcess) -> None:  # noqa: F811
     top = cli.project
     (top / "sub" / "deep").mkdir(parents=True)
     (top / "sub" / "deep" / "a").write_text("a")
@@ -262,7 +263,8 @@ def test_a_submodule_is_part_of_what_is_around_it(repository: Repository) -> Non
     assert (found.root, found.place) == (str(repository.main), "main")
 
 
-def test_the_work_trees_of_a_bare_repository_share_a_store(cli: InProcess, repository: Repository) -> None:
+def test_the_work_trees_of_a_bare_repository_share_a_store(
+        cli: InProcess, repository: Repository) -> None:  # noqa: F811
     bare = repository.main.parent / "bare.git"
     git(repository.main, "clone", "-q", "--bare", str(repository.main), str(bare), home=cli.home)
     one, two = repository.main.parent / "one", repository.main.parent / "two"

@@ -11,7 +11,15 @@ from rewind.checkpoint.known_stores import is_known
 from rewind.checkpoint.record import RecordFiles
 from rewind.checkpoint.timeline import Timeline
 from rewind.config.load import load_settings, load_usable
-from rewind.errors import FormatTooNew, Locked, RewindError, StateUnwritable, StoreDamaged, StoreNotTrusted
+from rewind.errors import (
+    FormatTooNew,
+    Locked,
+    RewindError,
+    StateUnwritable,
+    StoreDamaged,
+    StoreMoved,
+    StoreNotTrusted,
+)
 from rewind.files import Lock, on_local_disk, process_start, read_bounded
 from rewind.index import MAIN
 from rewind.paths import PLACES, STORE_FILE, Project
@@ -353,7 +361,11 @@ class _Locked:
             self._lock.__enter__()
         except PermissionError as error:
             raise StateUnwritable(reason=error.strerror, path=self._state.project.state)
+        except FileNotFoundError:
+            raise StoreMoved(path=self._state.project.state)
         try:
+            if not os.path.lexists(self._state.project.path(STORE_FILE)):
+                raise StoreMoved(path=self._state.project.state)  # while we waited
             self._state.begin_writing(self._lock)
         except BaseException:
             self._lock.close()

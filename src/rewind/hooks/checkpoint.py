@@ -8,12 +8,14 @@ import time
 from rewind.agents.registry import is_under_root
 from rewind.checkpoint.save import save
 from rewind.checkpoint.state import State
+from rewind.errors import StoreMoved
 from rewind.files import detach, process_start
 from rewind.hooks.in_turn import InTurn
 from rewind.hooks.log import now
 from rewind.hooks.pins import pin
 from rewind.hooks.state import HookState
 from rewind.hooks.transcript_path import transcript_path
+from rewind.paths import find_project
 from rewind.snapshot.moment import Moment
 from rewind.transcript.find import SessionFile
 
@@ -64,6 +66,13 @@ class Work:
 
     def __call__(self) -> None:
         """In the process that makes it."""
+        try:
+            self._save()
+        except StoreMoved:  # while we waited for the lock
+            self.project = find_project(self.project.root, self.project.home) or self.project
+            self._save()
+
+    def _save(self) -> None:
         state = State(self.project, forgiving=True)
         try:
             kind = "auto" if state.timeline.newest_here() else "initial"
