@@ -32,11 +32,12 @@ from rewind.paths import Project, current_dir, find_project, rewind_home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Set
+    from collections.abc import Iterator, Set
     from contextlib import AbstractContextManager, ExitStack
     from typing import Any, BinaryIO
 
     from rewind.agents.registry import session_home
+    from rewind.checkpoint.all_projects import all_projects
     from rewind.checkpoint.collection import Collected
     from rewind.checkpoint.compare_sessions import Compared
     from rewind.checkpoint.damage import Lacks
@@ -90,15 +91,16 @@ __all__ = [
     "BOTH", "BY_KEY", "CHECKPOINT", "CODE", "CONFIG_FILE", "CONVERSATION", "DIR", "GROUPS", "LINK", "NOW",
     "PROMPT", "SESSION", "UNCOVERED", "AtCheckpoint", "AtTurn", "BeforeFork", "BeforeOperation",
     "BeforePrompts", "BeforeUndo", "Controller", "Difference", "EarlierOnLine", "Reasons", "Side",
-    "all_counted", "as_tree", "check_root", "compare", "comparing", "entry_at", "hunks", "invalid",
-    "is_binary", "is_name", "is_session_id", "is_timestamp", "load_tier", "load_usable", "pieces_of",
-    "read_index", "session_home", "set_value", "timestamp", "torn_paths", "unknown", "unset_value",
+    "all_counted", "all_projects", "as_tree", "check_root", "compare", "comparing", "entry_at", "hunks",
+    "invalid", "is_binary", "is_name", "is_session_id", "is_timestamp", "load_tier", "load_usable",
+    "pieces_of", "read_index", "session_home", "set_value", "timestamp", "torn_paths", "unknown", "unset_value",
 ]
 
 # What interfaces may use of the rooms below besides a project: functions without side effects, settings, and
 # words for kinds. Each is loaded when it is asked for.
 _PASSES = {
     "rewind.agents.registry": ("session_home",),
+    "rewind.checkpoint.all_projects": ("all_projects",),
     "rewind.checkpoint.init": ("check_root",),
     "rewind.checkpoint.record": ("is_name", "is_timestamp", "timestamp"),
     "rewind.checkpoint.session_tree": ("as_tree",),
@@ -806,7 +808,13 @@ class Controller:
 
         return check_settings(self.project.home, self.project.state)
 
-    def move_store(self, mode: str, progress: Callable[[int, int], None] | None = None) -> Project:
+    def home_is_thrown_away(self) -> bool:
+        """In a container whose home directory goes with it, and whose project stays."""
+        from rewind.checkpoint.init import home_is_thrown_away
+
+        return home_is_thrown_away(self.project.main)
+
+    def move_store(self, mode: str, progress: Progress | None = None) -> Project:
         """Keep the checkpoints in the project, or in global storage. This controller is closed by it."""
         from rewind.checkpoint.move_store import move_store
 

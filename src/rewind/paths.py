@@ -153,7 +153,7 @@ def _project_at(root: str, home: str, index: Index) -> Project | None:
     if told:
         store_id, place = told
         main = root if place == MAIN else index.root(store_id)
-        state = _state_of(store_id, main, home, index)
+        state = state_of(store_id, main, home, index)
         if state:
             return Project(root, state, home, place, main)
     if os.path.lexists(os.path.join(project_state(root), STORE_FILE)):
@@ -161,7 +161,7 @@ def _project_at(root: str, home: str, index: Index) -> Project | None:
     return None if told else _by_marker(root, home, index)
 
 
-def _state_of(store_id: str, root: str, home: str, index: Index) -> str:
+def state_of(store_id: str, root: str, home: str, index: Index) -> str:
     """Global storage first: where both are there, a move to it has not taken the old one away yet, or the one
     in the project is a copy that came with it."""
     for state in (index.storage(home, store_id), project_state(root), old_global_state(root, home)):
@@ -178,7 +178,7 @@ def _by_marker(root: str, home: str, index: Index) -> Project | None:
     was = index.root(store_id)
     if not was or is_copy(root, was, store_id) or is_tracked(root):
         return None
-    state = _state_of(store_id, was, home, index)
+    state = state_of(store_id, was, home, index)
     return Project(root, state, home) if state and state != project_state(was) else None
 
 

@@ -32,7 +32,7 @@ def settle(project: Project, store_id: str) -> str:
     try:
         enter_place(project)
         index = load_index(project.home)
-        if project.place != MAIN or _is_settled(project, store_id, index):
+        if project.place != MAIN or _is_settled(project, store_id, index) or not os.path.isdir(project.main):
             return ""
         return _settle_main(project, store_id, index)
     except (OSError, RewindError):

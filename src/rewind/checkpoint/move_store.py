@@ -3,7 +3,7 @@ the same command finishes the move.
 
 On one file system it is a rename. Otherwise the new directory is filled first, and is no store before its
 `store.json` is there; the old one is none any more once it has lost its own. Where both are there, the one in
-global storage counts (`paths._state_of`), so in either direction one step decides.
+global storage counts (`paths.state_of`), so in either direction one step decides.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ from rewind.paths import STORE_FILE, Project, global_state, project_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from rewind.checkpoint.state import State
-
-    Progress = Callable[[int, int], None]  # bytes done, bytes in all
+    from rewind.snapshot.build import Progress
 
 _MOVING = "moving.json"  # in a directory that is being filled: whose it is
 _LEFT = (STORE_FILE, _MOVING, "lock", "lock.waiting", "hooks.lock", "staging")
@@ -117,7 +116,7 @@ def _copy(old: str, new: str, store_id: str, progress: Progress | None) -> None:
             _copy_one(os.path.join(old, path), os.path.join(new, path), info)
             done += info.st_size
             if progress:
-                progress(done, total)
+                progress("Moving", done, total)
     for folder, _, _ in os.walk(new):
         fsync_dir(folder)
     write_atomic(os.path.join(new, STORE_FILE), read_bounded(os.path.join(old, STORE_FILE), 1 << 20))
@@ -169,7 +168,7 @@ def _remove_others(new: str, files: dict[str, os.stat_result]) -> None:
 
 
 def _copy_one(old: str, new: str, info: os.stat_result) -> None:
-    """One that an earlier attempt brought is compared, not trusted; and so is the one that was just written."""
+    """One that an earlier attempt brought is compared, not trusted; so is the one that was just written."""
     if os.path.lexists(new) and _is_same(old, new):
         return
     os.makedirs(os.path.dirname(new), mode=0o700, exist_ok=True)

@@ -23,13 +23,14 @@ COMMANDS = {
     "undo-restore": "undo_restore", "ops": "ops", "back": "back", "rewrite-chat": "rewrite_chat",
     "log": "log", "cat": "cat", "grep": "grep", "watch": "watch",
     "sessions": "sessions", "forks": "forks", "gc": "gc", "export": "export", "import": "import_",
+    "projects": "projects",
     "status": "status", "validate": "validate", "config": "config",
     "ui": "ui", "tui": "tui", "demo": "demo",
     "install": "install", "uninstall": "uninstall", "doctor": "doctor",
     "completion": "completion",
 }
 _GROUPS = (
-    ("Protect", ("init", "save", "status", "config")),
+    ("Protect", ("init", "save", "status", "projects", "config")),
     ("Look", ("list", "show", "diff", "log", "cat", "sessions", "grep", "watch", "ui", "tui")),
     ("Go back", ("back", "restore", "jump", "undo", "redo", "undo-restore", "ops")),
     ("Branches of the conversation", ("forks", "rewrite-chat")),
