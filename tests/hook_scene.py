@@ -79,6 +79,7 @@ class Hooks:
         self.project = project
         self.home = home
         self.rewind_home = home / ".rewind"
+        self._state: Optional[Path] = None
         self.session = SESSION
         self.transcript = home / ".claude" / "projects" / "-project" / f"{SESSION}.jsonl"
         self.transcript.parent.mkdir(parents=True)
@@ -90,7 +91,8 @@ class Hooks:
 
     @property
     def state(self) -> Path:
-        return state_of(self.project, self.home)
+        self._state = state_of(self.project, self.home, self._state)
+        return self._state
 
     # what there is before
 

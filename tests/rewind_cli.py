@@ -61,12 +61,14 @@ class Rewind:
         self.project = project
         self.home = home
         self.env = clean_env(home)
+        self._state: Optional[Path] = None
         self.command = [*(prefix or [sys.executable]), "-I", "-S", str(program)]
 
     @property
     def state(self) -> Path:
-        """Where the checkpoints are, or would be."""
-        return state_of(self.project, self.home)
+        """Where the checkpoints are, or were last; before there are any, the directory in the project."""
+        self._state = state_of(self.project, self.home, self._state)
+        return self._state
 
     def run(self, *args: Arg, env: Optional[Mapping[str, str]] = None,
             cwd: Optional[Path] = None, timeout: float = 120) -> Result:
@@ -110,8 +112,8 @@ class Rewind:
         assert result.out.strip() == "", result
         return dict(error)
 
-    def init(self) -> None:
-        self.ok("init")
+    def init(self, mode: str = "") -> None:
+        self.ok("init", *(["--mode", mode] if mode else []))
 
     def save(self, description: str = "saved by a test") -> str:
         return str(self.json("save", description)["checkpoint"])
@@ -126,11 +128,15 @@ class Rewind:
         return plan
 
 
-def state_of(project: Path, home: Path) -> Path:
-    from rewind.paths import find_project
+def state_of(project: Path, home: Path, last: Optional[Path] = None) -> Path:
+    from rewind.errors import RewindError
+    from rewind.paths import open_project
 
-    found = find_project(str(project), str(home / ".rewind"))
-    return Path(found.state) if found else home / ".rewind" / "storage" / "none"
+    try:
+        found = open_project(str(project), str(home / ".rewind"))
+    except (OSError, RewindError):
+        found = None
+    return Path(found.state) if found else last or project / STATE
 
 
 def steps_of(state: Path) -> list[dict[str, Any]]:

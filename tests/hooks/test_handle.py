@@ -535,7 +535,9 @@ def plant(hooks: Hooks) -> dict[bytes, tuple[Any, ...]]:
 def test_a_planted_store_is_neither_used_nor_written_to(bare: Hooks, wanted: str) -> None:
     bare.configure(init={"auto": wanted})
     was = plant(bare)
-    for outcome in (bare.start(), bare.prompt(), bare.edit(), bare.shell(), bare.stop(),
+    said = json.loads(bare.start().out)["systemMessage"]
+    assert "not made by you" in said and "rewind init --trust" in said
+    for outcome in (bare.prompt(), bare.edit(), bare.shell(), bare.stop(),
                     bare.fire("SessionEnd", reason="other")):
         assert is_silent(outcome)
     assert tree_state(os.fsencode(bare.state)) == was
@@ -818,7 +820,7 @@ def test_global_storage_is_found_too(bare: Hooks) -> None:
     git(bare.project, "init", "-q", home=bare.home)
     bare.start()
     bare.prompt()
-    assert not bare.state.exists() and bare.count() == 2
+    assert not (bare.project / ".agent").exists() and bare.count() == 2
 
 
 @pytest.mark.parametrize("cwd", ["", "relative", "/no/such/place", "\0", "/" + "x" * 5000, None, 7])

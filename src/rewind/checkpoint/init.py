@@ -9,9 +9,9 @@ from rewind import quickjson
 from rewind.checkpoint import identity, known_stores
 from rewind.checkpoint.seal import sealed
 from rewind.checkpoint.state import FORMAT, State, read_store_file
-from rewind.errors import RewindError, StoreNotTrusted, UsageError
+from rewind.errors import RewindError, StoreDamaged, StoreNotTrusted, UsageError
 from rewind.files import make_durable_dir, make_private_dir, read_bounded, write_atomic
-from rewind.index import MAIN, STORAGE
+from rewind.index import MAIN, STORAGE, load_index
 from rewind.paths import STORE_FILE, Project, global_state, open_project, project_state
 from rewind.snapshot.gitfiles import work_tree_top
 from rewind.work_tree import linked_at
@@ -32,8 +32,10 @@ def init_project(root: str, home: str, mode: str, trust: bool) -> tuple[State, b
         return _reopen(existing, trust), False
     mode = "global" if existing else mode  # beside the copied one, which is left as it is
     main, place = _main_of(root, mode)
-    store_id = "" if existing else _left_behind(main, home)
-    project = _project(root, home, mode, store_id or os.urandom(16).hex(), place, main)
+    nameless = "" if existing else _without_store_file(main, home, trust)
+    store_id = "" if existing or nameless else _left_behind(main, home)
+    mode = "global" if store_id or nameless else mode
+    project = _project(root, home, mode, store_id or nameless or os.urandom(16).hex(), place, main)
     if store_id:
         known_stores.remember(home, store_id, main)
     else:
@@ -66,6 +68,19 @@ def _is_copied(project: Project) -> bool:
     store_id = known_stores.store_id_in(project.state)
     return (project.mode == "project" and known_stores.is_known(project.home, store_id)
             and not known_stores.is_known(project.home, store_id, project))
+
+
+def _without_store_file(root: str, home: str, trust: bool) -> str:
+    """The id of this project's store in global storage, where only the file that says so is gone."""
+    index = load_index(home)
+    told = index.at(root)
+    state = index.storage(home, told[0]) if told else ""
+    if not state or not os.path.isdir(os.path.join(state, "checkpoints")):
+        return ""
+    if not trust:
+        raise StoreDamaged(what=f"{os.path.join(state, STORE_FILE)} is missing",
+                           hint="Run `rewind init --trust` to make a new one; the checkpoints are kept.")
+    return os.path.basename(state)
 
 
 def _left_behind(root: str, home: str) -> str:

@@ -20,7 +20,7 @@ from rewind.errors import (
     StoreMoved,
     StoreNotTrusted,
 )
-from rewind.files import Lock, on_local_disk, process_start, read_bounded
+from rewind.files import Lock, give_to_owner, on_local_disk, process_start, read_bounded
 from rewind.index import MAIN
 from rewind.paths import PLACES, STORE_FILE, Project
 from rewind.store.derived import DerivedDb
@@ -374,6 +374,8 @@ class _Locked:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         self._state.end_writing()
+        if not os.geteuid():
+            give_to_owner(self._state.project.state)
         self._lock.close()
 
 

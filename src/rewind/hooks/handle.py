@@ -101,9 +101,24 @@ def _starts(event: HookEvent, environ: Mapping[str, str]) -> list[str]:
 def _found_at(start: str, home: str) -> _Found:
     try:
         project = find_project(start, home)
-        return _trusted(project) if project else _Found()
+        return _trusted(project) if project else _Found(reason=_lost_store(start, home))
     except RewindError as error:
-        return _Found(reason=f"{error.message} {error.hint}")
+        return _Found(reason=_sentences(error))
+
+
+def _lost_store(start: str, home: str) -> str:
+    """Where the index knows the project, and its store has lost the file that says which one it is."""
+    from rewind.index import load_index
+
+    index, at = load_index(home), os.path.realpath(start)
+    while at != os.path.dirname(at):
+        told = index.at(at)
+        state = index.storage(home, told[0]) if told else ""
+        if state and os.path.isdir(state):
+            return (f"{os.path.join(state, STORE_FILE)} is missing, so nothing here is protected."
+                    " Run `rewind init --trust` to make a new one; the checkpoints are kept.")
+        at = os.path.dirname(at)
+    return ""
 
 
 def _trusted(project: Project) -> _Found:
@@ -120,12 +135,14 @@ def _trusted(project: Project) -> _Found:
     except OSError as error:
         return _Found(reason=f"Rewind cannot read {project.state}: {error.strerror}. Make it yours again:"
                              f' sudo chown -R "$(id -un)" {project.state}')
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, RewindError):
         store_id = ""
     if is_known(project.home, store_id, project):
         return _Found(project, store_id)
-    refused = StoreNotTrusted(path=project.state)
-    return _Found(reason=f"{refused.message} {refused.hint}",
+    if not store_id:
+        return _Found(reason=f"{project.path(STORE_FILE)} is not readable, so nothing here is protected."
+                             " Run `rewind doctor`.")
+    return _Found(reason=_sentences(StoreNotTrusted(path=project.state)),
                   is_copy=store_id in load_index(project.home).stores)
 
 
@@ -153,7 +170,11 @@ def _why_not_made(error: Exception, home: str) -> str:
     if isinstance(error, OSError):
         return (f"Rewind cannot make a store in {home}: {error.strerror or error}. Nothing here is protected."
                 " Run `rewind doctor`.")
-    return f"{error} {getattr(error, 'hint', '')}".strip()
+    return _sentences(error) if isinstance(error, RewindError) else str(error)
+
+
+def _sentences(error: RewindError) -> str:
+    return f"{error.message.rstrip('.')}. {error.hint}"
 
 
 def _tell_unprotected(event: HookEvent, home: str, reason: str) -> Outcome:
