@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import os
 
+from rewind.checkpoint.identity import settle
+
 # What saves, goes back and cleans up is loaded by the methods that do so: `list` needs none of it.
 from rewind.checkpoint.rewind.target import (
     BOTH,
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from rewind.agents.registry import session_home
+    from rewind.checkpoint.all_projects import all_projects
     from rewind.checkpoint.collection import Collected
     from rewind.checkpoint.compare_sessions import Compared
     from rewind.checkpoint.damage import Lacks
@@ -95,8 +98,8 @@ __all__ = [
     "BOTH", "BY_KEY", "CHECKPOINT", "CODE", "CONFIG_FILE", "CONVERSATION", "DIR", "GROUPS", "LINK", "NOW",
     "PROMPT", "SESSION", "UNCOVERED", "Applied", "AtCheckpoint", "AtTurn", "BeforeFork", "BeforeOperation",
     "BeforePrompts", "BeforeUndo", "Controller", "Difference", "EarlierOnLine", "Reasons", "Reverted", "Side",
-    "all_counted", "as_tree", "check_root", "compare", "comparing", "entry_at", "hunks", "invalid",
-    "is_binary", "is_name", "is_session_id", "is_timestamp", "load_tier", "load_usable", "pieces_of",
+    "all_counted", "all_projects", "as_tree", "check_root", "compare", "comparing", "entry_at", "hunks",
+    "invalid", "is_binary", "is_name", "is_session_id", "is_timestamp", "load_tier", "load_usable", "pieces_of",
     "read_index", "read_log", "session_home", "set_value", "timestamp", "torn_paths", "unknown",
     "unset_value",
 ]
@@ -105,6 +108,7 @@ __all__ = [
 # words for kinds. Each is loaded when it is asked for.
 _PASSES = {
     "rewind.agents.registry": ("session_home",),
+    "rewind.checkpoint.all_projects": ("all_projects",),
     "rewind.checkpoint.init": ("check_root",),
     "rewind.checkpoint.record": ("is_name", "is_timestamp", "timestamp"),
     "rewind.checkpoint.session_tree": ("as_tree",),
@@ -199,11 +203,12 @@ class Controller:
 
         `forgiving` opens it although a configuration file has problems, which then do not count.
         """
-        start = project or os.environ.get("REWIND_PROJECT_ROOT") or current_dir()
-        found = find_project(start, home)
+        found = find_project(project, home) if project else _project_here(home)
         if found is None:
+            start = project or os.environ.get("REWIND_PROJECT_ROOT") or current_dir()
             raise NotInitialised(path=os.path.abspath(start))
         self.state = State(found, forgiving=forgiving)
+        self.notice = settle(found, self.state.store_info["id"])
 
     @classmethod
     def init(cls, root: str, *, mode: str | None = None, trust: bool = False,
@@ -212,10 +217,11 @@ class Controller:
         from rewind.checkpoint.init import init_project
 
         home = home or rewind_home()
-        state, _ = init_project(root, home, mode or _wanted_mode(home), trust)
+        state, _ = init_project(root, home, mode or _wanted_mode(home, os.path.realpath(root)), trust)
         controller = cls.__new__(cls)
         controller.state = state
-        if state.timeline.newest() is not None:
+        controller.notice = ""
+        if state.timeline.newest_here() is not None:
             return controller, None
         return controller, controller.save("First checkpoint", kind="initial", progress=progress)
 
@@ -261,7 +267,7 @@ class Controller:
         """Transcripts that were written since then; the others are not even opened."""
         from rewind.transcript.find import latest_sessions
 
-        return latest_sessions(self.project.root, home=self.project.home, since=since)
+        return latest_sessions(self.state.area(), home=self.project.home, since=since)
 
     def turns_of(self, session: SessionFile) -> TurnIndex:
         from rewind.transcript.turn_index import open_turns
@@ -316,7 +322,9 @@ class Controller:
     def list_briefs(self, *, backups: bool = False, session: str | None = None) -> list[Brief]:
         """The same, with no more of each than a list shows, which is much faster where there are many."""
         self.state.look_again()
-        return [b for b in self.state.timeline.briefs() if (backups or b.kind != "backup")
+        timeline = self.state.timeline
+        is_here = timeline.is_here()
+        return [b for b in timeline.briefs() if (backups or (b.kind != "backup" and is_here(b.name)))
                 and (not session or (b.session or "").startswith(session))]
 
     def find(self, name: str) -> Record:
@@ -467,7 +475,7 @@ class Controller:
     def newest(self) -> Record | None:
         """The checkpoint that was made last."""
         self.state.look_again()
-        return self.state.timeline.newest()
+        return self.state.timeline.newest_here()
 
     def settings(self) -> Settings:
         return self.state.settings
@@ -552,14 +560,14 @@ class Controller:
         from rewind.transcript.find import project_sessions
 
         life = Life(self.state)
-        for file in project_sessions(self.project.root, home=self.project.home):
+        for file in project_sessions(self.state.area(), home=self.project.home):
             yield file, life.of(file)
 
     def session_file(self, session_id: str) -> SessionFile:
         """The transcript of a session of this project, by its full id."""
         from rewind.transcript.find import session_with_id
 
-        found = session_with_id(self.project.root, session_id, home=self.project.home)
+        found = session_with_id(self.state.area(), session_id, home=self.project.home)
         if found is None:
             raise SessionNotFound(name=session_id[:200])
         return found
@@ -760,7 +768,7 @@ class Controller:
         from rewind.checkpoint.prompt_search import search_prompts
         from rewind.transcript.find import find_session, project_sessions
 
-        files = project_sessions(self.project.root, home=self.project.home)
+        files = project_sessions(self.state.area(), home=self.project.home)
         return search_prompts(self.state, [find_session(files, session)] if session else files, text,
                               any_case=any_case)
 
@@ -867,16 +875,45 @@ class Controller:
 
         return check_settings(self.project.home, self.project.state)
 
+    def home_is_thrown_away(self) -> bool:
+        """In a container whose home directory goes with it, and whose project stays."""
+        from rewind.checkpoint.init import home_is_thrown_away
+
+        return home_is_thrown_away(self.project.main)
+
+    def move_store(self, mode: str, progress: Progress | None = None) -> Project:
+        """Keep the checkpoints in the project, or in global storage. This controller is closed by it."""
+        from rewind.checkpoint.move_store import move_store
+
+        moved = move_store(self.state, mode, progress)
+        self.close()
+        return moved
+
     def disk_use(self) -> int:
         from rewind.checkpoint import retention
 
         return retention.disk_use(self.state)
 
 
-def _wanted_mode(home: str) -> str:
+def _project_here(home: str | None) -> Project | None:
+    """That of `REWIND_PROJECT_ROOT`, which an agent's session sets; but the place is the one that this
+    process is in, for the agent may have gone to another work tree since."""
+    told = os.environ.get("REWIND_PROJECT_ROOT")
+    if not told:
+        return find_project(current_dir(), home)
+    found = find_project(told, home)
+    try:
+        here = find_project(os.getcwd(), home)
+    except OSError:
+        here = None
+    return here if found and here and here.state == found.state else found
+
+
+def _wanted_mode(home: str, root: str) -> str:
+    from rewind.checkpoint.init import wanted_mode
     from rewind.config.load import load_settings
 
-    return str(load_settings(home, None).get("storage.mode"))
+    return wanted_mode(load_settings(home, None), root)
 
 
 def _check_paths(before: Side, after: Side, paths: list[bytes] | None) -> None:

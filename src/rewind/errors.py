@@ -59,6 +59,20 @@ class StoreNotTrusted(RewindError):
     hint = "If you know where they come from, run `rewind init --trust`."
 
 
+class HomeUnreadable(RewindError):
+    """Rewind cannot read {path}: {reason}"""
+
+    exit_code = FAILED
+    hint = "Make it yours again: sudo chown -R \"$(id -un)\" ~/.rewind"
+
+
+class StoreMoved(RewindError):
+    """The checkpoints are not in {path} any more."""
+
+    exit_code = CHANGED
+    hint = "Another process has moved or removed them. Try again."
+
+
 class Locked(RewindError):
     """Another Rewind process is at work here: {holder}"""
 

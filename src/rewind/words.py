@@ -17,6 +17,7 @@ REASONS = {
     "not-empty": "not empty: something in it is kept",
     "missing": "lost from the store",
     "mount-point": "something is mounted there",
+    "another-place": "another work tree of this project, with checkpoints of its own",
     "in-the-way": "a directory with files to keep is in the way",
     "no-directory": "what is there now is not a directory; name it as well to replace it",
     "not-as-it-was": "not as the checkpoint has it",

@@ -165,10 +165,11 @@ class _Collection:
         """Then what would have the next checkpoint count on an object that is about to go. Nothing is
         deleted before all of it is forgotten."""
         state = self.state
-        paths = state.cache.dirs_not_in(self.live)
-        for at in range(0, max(1, len(paths)), _ROWS):
-            with Piece(state, self.wait):
-                state.cache.forget(paths[at:at + _ROWS])
+        for cache in state.scan_caches():
+            paths = cache.dirs_not_in(self.live)
+            for at in range(0, max(1, len(paths)), _ROWS):
+                with Piece(state, self.wait):
+                    cache.forget(paths[at:at + _ROWS])
         with Piece(state, self.wait):
             self._catch_up()
             rows = state.derived.query("SELECT key, value FROM facts WHERE key LIKE 'chat %'")

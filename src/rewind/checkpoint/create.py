@@ -79,11 +79,11 @@ def _put_rules(state: State, rules: Rules, store: ObjectStore) -> bytes:
     """The rules are the same as last time, nearly always: then neither hashed nor stored again."""
     blob = rules.to_json()
     quick = digest(blob)
-    rows = state.derived.query("SELECT value FROM facts WHERE key='rules'")
+    rows = state.scanned.query("SELECT value FROM facts WHERE key='rules'")
     if rows and rows[0][0][:16] == quick and store.has(rows[0][0][16:]):
         return bytes(rows[0][0][16:])
     oid = store.put(blob)
-    state.derived.write([("INSERT OR REPLACE INTO facts VALUES('rules', ?)", [(quick + oid,)])])
+    state.scanned.write([("INSERT OR REPLACE INTO facts VALUES('rules', ?)", [(quick + oid,)])])
     return oid
 
 

@@ -8,6 +8,7 @@ import time
 from rewind import quickjson
 from rewind.errors import CheckpointNotFound, FormatTooNew, RewindError, StoreDamaged
 from rewind.files import fsync_dir, read_bounded, write_atomic
+from rewind.index import MAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 FORMAT = 2  # of 1, `parent` was the newest at that moment, whatever the tree came from
 METADATA = "metadata.json"
 ARCHIVE = "snapshot.tar.gz"
-MAIN = "main"  # the place of a project that has no other
 KINDS = ("auto", "manual", "initial", "backup")
 _MAX_METADATA = 1 << 20
 

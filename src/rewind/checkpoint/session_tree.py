@@ -87,7 +87,7 @@ def session_infos(state: State) -> list[SessionInfo]:
 
 def _files(state: State) -> list[SessionFile]:
     """Those in the project's folders, and those that our hooks have seen and their agent has moved."""
-    found = project_sessions(state.project.root, home=state.project.home)
+    found = project_sessions(state.area(), home=state.project.home)
     known = {file.session_id for file in found}
     moved = [file for file in recorded_files(state) if file.session_id not in known]
     return sorted(found + moved, key=lambda file: file.modified, reverse=True) if moved else found

@@ -5,9 +5,11 @@ from __future__ import annotations
 from rewind import quickjson
 from rewind.checkpoint.record import Record, is_name
 from rewind.errors import CheckpointAmbiguous, CheckpointNotFound, RewindError, UsageError
+from rewind.index import MAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from rewind.checkpoint.record import RecordFiles
@@ -50,8 +52,9 @@ def brief(record: Record) -> Brief:
 class Timeline:
     """The records, oldest first. An index saves reading each file; it is checked on every use."""
 
-    def __init__(self, files: RecordFiles, derived: DerivedDb) -> None:
+    def __init__(self, files: RecordFiles, derived: DerivedDb, place: str = MAIN) -> None:
         self.files = files
+        self.place = place
         self._derived = derived
         self._loaded: list[Record] | None = None
         self.damaged: dict[str, RewindError] = {}
@@ -75,13 +78,37 @@ class Timeline:
         self._loaded = None
 
     def shown(self) -> list[Record]:
-        """Newest first, without the backups that restores make: what `list` shows and numbers."""
-        return [r for r in reversed(self.all()) if r.kind != "backup"]
+        """This place's, newest first, without the backups that restores make: what `list` shows and numbers.
+        What was imported belongs to no place, and is shown in all of them."""
+        return [r for r in reversed(self.all()) if r.kind != "backup" and self._is_here(r)]
+
+    def _is_here(self, record: Record) -> bool:
+        return record.place == self.place or bool(record.data.get("imported"))
+
+    def is_here(self) -> Callable[[str], bool]:
+        """Whether a checkpoint, by its name, belongs to this place. Where there is no other place all do, and
+        no record is read for that."""
+        others = self._derived.query("SELECT count(*) FROM records WHERE instr(summary, '\"place\": ') AND"
+                                     " NOT instr(summary, ?)", (_said(self.place),))
+        if self.place == MAIN and others == [(0,)] and self._indexed("LIMIT 0") is not None:
+            return lambda name: True
+        names = {record.name for record in self.all() if self._is_here(record)}
+        return names.__contains__
 
     def newest(self) -> Record | None:
         found = self._indexed("ORDER BY sequence DESC LIMIT 1")
         records = found or self.all()
         return records[-1] if records else None
+
+    def newest_here(self, accept: Callable[[Record], bool] = lambda record: True) -> Record | None:
+        """This place's newest that is accepted; nearly always one of the last tells."""
+        found = self._indexed("WHERE instr(summary, ?) ORDER BY sequence DESC LIMIT 20",
+                              (_said(self.place),)) or []
+        for records in (found, reversed(self.all()) if len(found) in (0, 20) else ()):
+            for record in records:
+                if record.place == self.place and accept(record):
+                    return record
+        return None
 
     def at(self, sequence: int) -> Record | None:
         found = self._indexed("WHERE sequence=?", (sequence,)) or self.all()
@@ -208,6 +235,11 @@ class Timeline:
         if not near and len(text) >= _SHORTEST_PREFIX:
             near = [r.name for r in shown if text.lower() in r.description.lower()][:1]
         return f"Did you mean `{near[0]}`?" if near else None
+
+
+def _said(place: str) -> str:
+    """How a record in the index says its place."""
+    return f'"place": {quickjson.dumps(place)}'
 
 
 def _row(record: Record, stamp: str) -> tuple[object, ...]:

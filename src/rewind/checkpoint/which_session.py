@@ -58,7 +58,7 @@ def choose_session(state: State, named: str | None = None,
     if here:
         return Chosen(here)
     lost = environ.get("REWIND_SESSION_ID")
-    root, untouched = state.project.root, _untouched_forks(state)
+    root, untouched = state.area(), _untouched_forks(state)
     found = [(s, sure) for s, sure in candidates(root, environ, state.project.home)
              if untouched.get(s.session_id) != s.size]
     taken = next(recorded_files(state, environ), None) or next(belonging(found, root), None)
@@ -118,7 +118,7 @@ def _named(state: State, named: str, environ: Mapping[str, str]) -> SessionFile:
 def _of_project(state: State, text: str, environ: Mapping[str, str]) -> SessionFile:
     """By its id or the beginning of one; by its whole id wherever it lies, if it is one of this project."""
     try:
-        return find_session(project_sessions(state.project.root, environ, state.project.home), text)
+        return find_session(project_sessions(state.area(), environ, state.project.home), text)
     except SessionNotFound:
         found = moved_session(state, text, environ)
         if found is None:
@@ -129,7 +129,7 @@ def _of_project(state: State, text: str, environ: Mapping[str, str]) -> SessionF
 def moved_session(state: State, session_id: str, environ: Mapping[str, str]) -> SessionFile | None:
     """A session of this project whose transcript its agent has moved to another one's folder: it began here,
     or our hooks have seen it."""
-    found = session_with_id(state.project.root, session_id, environ, state.project.home)
+    found = session_with_id(state.area(), session_id, environ, state.project.home)
     recorded = None if found else recorded_session(state, session_id)
     return _recorded_file(state, recorded, environ) if recorded else found
 
@@ -159,7 +159,7 @@ def _of_environment(state: State, environ: Mapping[str, str]) -> SessionFile | N
 def recorded_sessions(state: State) -> list[dict[str, Any]]:
     """What the hooks wrote to `session.json`, the latest first."""
     try:
-        data = quickjson.loads(read_bounded(state.project.path("session.json"), _MAX_BYTES))
+        data = quickjson.loads(read_bounded(state.project.own("session.json"), _MAX_BYTES))
     except (OSError, ValueError, RecursionError, RewindError):
         return []
     if not isinstance(data, dict):

@@ -25,13 +25,14 @@ COMMANDS = {
     "blame": "blame", "bisect": "bisect", "commit": "commit",
     "log": "log", "cat": "cat", "grep": "grep", "watch": "watch",
     "sessions": "sessions", "forks": "forks", "gc": "gc", "export": "export", "import": "import_",
+    "projects": "projects",
     "status": "status", "validate": "validate", "config": "config",
     "ui": "ui", "tui": "tui", "demo": "demo",
     "install": "install", "uninstall": "uninstall", "doctor": "doctor",
     "completion": "completion",
 }
 _GROUPS = (
-    ("Protect", ("init", "save", "status", "config")),
+    ("Protect", ("init", "save", "status", "projects", "config")),
     ("Look", ("list", "show", "diff", "log", "blame", "bisect", "cat", "sessions", "grep", "watch", "ui",
               "tui")),
     ("Go back", ("back", "restore", "jump", "undo", "redo", "undo-restore", "ops")),

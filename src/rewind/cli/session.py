@@ -8,6 +8,7 @@ import sys
 from rewind import quickjson
 from rewind.controller import Controller
 from rewind.errors import RewindError
+from rewind.paths import open_project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,13 +31,15 @@ _TOLD_OTHERWISE = ("restore", "jump", "undo-restore", "validate", "status")
 
 def open_controller(arguments: argparse.Namespace, *, forgiving: bool = False) -> Controller:
     """`forgiving`: for the commands that find or mend what is wrong with the configuration."""
-    if arguments.project and not os.path.isdir(arguments.project):
+    if arguments.project and not os.path.isdir(arguments.project) and open_project(arguments.project) is None:
         raise RewindError(f"There is no directory {arguments.project}", hint="Check the name.")
     controller = Controller(arguments.project, forgiving=forgiving)
     detail(f"project {controller.project.root}")
     detail(f"state {controller.project.state}")
     if arguments.command != "undo-restore":  # which brings it back itself
         _end_bisect(controller)
+    if controller.notice:
+        note(controller.notice)
     if arguments.command not in _TOLD_OTHERWISE:
         _tell_interrupted(controller)
     return controller

@@ -243,9 +243,9 @@ def _plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Sn
         wanted = _with_journals(state, source, snapshot, Paths(paths))
         plan = plan_restore(record.name, record.tree, _trees(source, snapshot), snapshot.root, snapshot.tree,
                             _skipped(state, source, then_rules, rules, leaving), wanted,
-                            rules.hidden, _most_changes(record, snapshot), rules.forced,
+                            rules.hidden - rules.places, _most_changes(record, snapshot), rules.forced,
                             lambda path: _brought(leaving, path),
-                            lambda path: is_journal_at(os.path.join(state.root, path)))
+                            lambda path: is_journal_at(os.path.join(state.root, path)), rules.places)
         held = open_files.replaced_by(plan, in_use or [])
         # What is written by way of memory may look as it did at the last scan: it is read all the same.
         mapped = {one.path for one in held if one.mapped} - rules.forced

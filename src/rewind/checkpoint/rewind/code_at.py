@@ -88,7 +88,7 @@ class SessionCode:
 
     def __init__(self, state: State, session: SessionFile) -> None:
         self.session = session
-        self.records = [r for r in state.timeline.all() if r.kind != "backup"]
+        self.records = [r for r in state.timeline.all() if r.kind != "backup" and r.place == state.place]
         self._sequences = [r.sequence for r in self.records]
         self._by_prompt: dict[object, Record] = {}
         self._by_tool: dict[object, Record] = {}
@@ -193,7 +193,7 @@ def turn_span(state: State, session: SessionFile, turn: int, offset: int) -> tup
         after = codes.before(read_prompt_at(session, following[0].offset))
         return before.record.name, after.record.name if after else None
     newest = codes.newest()
-    if newest and newest.sequence > before.record.sequence and state.timeline.newest() != newest:
+    if newest and newest.sequence > before.record.sequence and state.timeline.newest_here() != newest:
         return before.record.name, newest.name
     return before.record.name, None
 

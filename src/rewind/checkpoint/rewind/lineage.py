@@ -9,6 +9,7 @@ from __future__ import annotations
 from rewind.checkpoint.record import FORMAT
 from rewind.checkpoint.rewind.operations import APPLY, FILE, REVERT, last_line
 from rewind.errors import RewindError
+from rewind.index import MAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,25 +20,34 @@ if TYPE_CHECKING:
 
 
 def here(state: State) -> Record | None:
-    """The checkpoint that the project stands on; None before the first one."""
+    """The checkpoint that this place stands on; None before the first one."""
     name, sequence = _noted(state)
     newest = state.timeline.newest()
-    if newest and newest.sequence > sequence and _is_own(state, newest):
+    if newest is None or not _is_own(state, newest):
+        newest = state.timeline.newest_here(is_ordinary)
+    if newest and newest.sequence > sequence:
         return newest  # nearly always
-    for record in reversed(state.timeline.all()):
-        if record.sequence > sequence and _is_own(state, record):
-            return record
     if name:
         try:
             return state.files.read(name)
         except RewindError:
             pass  # collected or damaged: the newest is the best guess
-    return next((r for r in reversed(state.timeline.all()) if _is_own(state, r)), None)
+    return newest
 
 
-def _noted(state: State) -> tuple[str, int]:
-    """What the last operation says: where it led to, and the newest checkpoint at that moment."""
-    line = last_line(state.project.path(FILE))
+def here_in_all_places(state: State) -> set[str]:
+    """The names of the checkpoints that the places stand on."""
+    records, found = state.timeline.all(), set()
+    for place in {record.place for record in records}:
+        name, sequence = _noted(state, place)
+        own = [r.name for r in records if r.place == place and is_ordinary(r) and r.sequence > sequence]
+        found |= {own[-1] if own else name}
+    return found
+
+
+def _noted(state: State, place: str = "") -> tuple[str, int]:
+    """What the place's last operation says: where it led to, and the newest checkpoint at that moment."""
+    line = last_line(state.project.path(FILE), place or state.place)
     if line is None:
         return _noted_by_an_earlier_version(state)
     name = line.get("before" if line.get("event") == "begin" else "here")
@@ -51,7 +61,7 @@ def _noted_by_an_earlier_version(state: State) -> tuple[str, int]:
     from rewind.checkpoint.rewind import old_history
 
     path = state.project.path(old_history.FILE)
-    if not os.path.exists(path):
+    if state.place != MAIN or not os.path.exists(path):
         return "", 0
     position = old_history.position_of(path)
     record = state.timeline.at(position) if position is not None else None

@@ -13,6 +13,7 @@ import time
 from rewind import quickjson
 from rewind.errors import FormatTooNew, OperationNotFound, RewindError, StoreDamaged
 from rewind.files import PRIVATE_FILE, fsync_dir, read_bounded, write_all, write_atomic
+from rewind.index import MAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -313,32 +314,34 @@ class Operations:
     def forget_oldest(self) -> None:
         """The log stays readable in one go, however long a project lives."""
         if len(self.all) > _MOST:
-            self.all = self.all[-_MOST:]
+            last = {op.place: op for op in self.all}  # where each place stands
+            self.all = [op for op in self.all[:-_MOST] if last[op.place] is op] + self.all[-_MOST:]
             self._write(self.all)
 
 
-def last_line(path: str) -> dict[str, Any] | None:
-    """The last line of the log that says something, without reading all of it; what is odd says nothing."""
+def last_line(path: str, place: str = MAIN) -> dict[str, Any] | None:
+    """The last line of the log about this place, without reading all of it; what is odd says nothing."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0))
     except OSError:
         return None
     try:
-        return _last_of(fd)
+        return _last_of(fd, place)
     except OSError:
         return None  # a directory, say: `validate` tells
     finally:
         os.close(fd)
 
 
-def _last_of(fd: int) -> dict[str, Any] | None:
+def _last_of(fd: int, place: str) -> dict[str, Any] | None:
     size, reach = os.fstat(fd).st_size, _TAIL
+    said = quickjson.dumps(place).encode()
     while True:
         start = max(0, size - reach)
         lines = os.pread(fd, size - start, start).split(b"\n")
         for line in reversed(lines[1:] if start else lines):
-            found = _parsed(line)
-            if found:
+            found = _parsed(line) if said in line else None
+            if found and found.get("place") == place:
                 return found
         if not start or reach > MAX_BYTES:
             return None

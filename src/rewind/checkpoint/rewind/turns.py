@@ -128,7 +128,7 @@ def _session(state: State, text: str) -> SessionFile:
     """By its whole id, or by the path of its transcript."""
     if os.path.isabs(text) and text.endswith(SUFFIX):
         return session_at(text, state.project.home)
-    found = session_with_id(state.project.root, text, home=state.project.home)
+    found = session_with_id(state.area(), text, home=state.project.home)
     if found is None:
         raise SessionNotFound(name=text[:200])
     return found

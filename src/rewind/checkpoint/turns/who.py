@@ -136,7 +136,7 @@ class _Prompts:
     def _session(self, id: str) -> tuple[SessionFile, list[Row]] | None:
         if id not in self._known:
             self._known[id] = None
-            found = session_with_id(self._state.project.root, id, home=self._state.project.home)
+            found = session_with_id(self._state.area(), id, home=self._state.project.home)
             if found:
                 index = open_turns(found.path, found.profile, self._state.derived)
                 self._known[id] = found, index.turns(1, index.total)
