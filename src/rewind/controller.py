@@ -96,12 +96,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BOTH", "BY_KEY", "CHECKPOINT", "CODE", "CONFIG_FILE", "CONVERSATION", "DIR", "GROUPS", "LINK", "NOW",
-    "PROMPT", "SESSION", "UNCOVERED", "Applied", "AtCheckpoint", "AtTurn", "BeforeFork", "BeforeOperation",
-    "BeforePrompts", "BeforeUndo", "Controller", "Difference", "EarlierOnLine", "Reasons", "Reverted", "Side",
-    "all_counted", "all_projects", "as_tree", "check_root", "compare", "comparing", "entry_at", "hunks",
-    "invalid", "is_binary", "is_name", "is_session_id", "is_timestamp", "load_tier", "load_usable", "pieces_of",
-    "read_index", "read_log", "session_home", "set_value", "timestamp", "torn_paths", "unknown",
-    "unset_value",
+    "PROMPT", "SESSION", "UNCOVERED", "Applied", "AtCheckpoint", "AtTurn", "BeforeFork",
+    "BeforeOperation", "BeforePrompts", "BeforeUndo", "Controller", "Difference", "EarlierOnLine",
+    "Reasons", "Reverted", "Side", "all_counted", "all_projects", "as_tree", "check_root", "compare",
+    "comparing", "entry_at", "hunks", "invalid", "is_binary", "is_name", "is_session_id", "is_timestamp",
+    "load_tier", "load_usable", "pieces_of", "read_index", "read_log", "session_home", "set_value",
+    "timestamp", "torn_paths", "unknown", "unset_value",
 ]
 
 # What interfaces may use of the rooms below besides a project: functions without side effects, settings, and
