@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
     from rewind.checkpoint.save import Saved
+    from rewind.checkpoint.select import Selected
     from rewind.checkpoint.session_tree import SessionInfo, as_tree
     from rewind.checkpoint.source import Source
     from rewind.checkpoint.status import Status
@@ -304,9 +305,23 @@ class Controller:
         return [b for b in self.state.timeline.briefs() if (backups or b.kind != "backup")
                 and (not session or (b.session or "").startswith(session))]
 
-    def find(self, name: str) -> Record:
+    def find(self, text: str) -> Record:
+        """A checkpoint by its name or number, or by any other selector."""
+        return self.select(text).record
+
+    def select(self, text: str) -> Selected:
+        """The same, with a remark where it is only near to what was asked for."""
+        from rewind.checkpoint.select import selected
+
         self.state.look_again()
-        return self.state.timeline.find(name)
+        return selected(self.state, text)
+
+    def select_turn(self, text: str) -> tuple[SessionFile, int]:
+        """A turn by its number (`t4`, `SESSION:t4`) or by text of its prompt: its session and its number."""
+        from rewind.checkpoint.select import select_turn
+
+        self.state.look_again()
+        return select_turn(self.state, text)
 
     def source(self, record: Record) -> Source:
         """The content of a checkpoint, to be used in a `with` statement."""

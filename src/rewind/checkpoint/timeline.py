@@ -1,10 +1,10 @@
-"""All checkpoints in order, and the ways to name one."""
+"""All checkpoints in order. The ways to name one are in `select`."""
 
 from __future__ import annotations
 
 from rewind import quickjson
-from rewind.checkpoint.record import Record, is_name
-from rewind.errors import CheckpointAmbiguous, CheckpointNotFound, RewindError, UsageError
+from rewind.checkpoint.record import Record
+from rewind.errors import CheckpointNotFound, RewindError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.record import RecordFiles
     from rewind.store.derived import DerivedDb
 
-_SHORTEST_PREFIX = 5
 _ROTTEN = (TypeError, KeyError, ValueError, AttributeError)  # a row of the index that is JSON, and no record
 _INSERT = "INSERT OR REPLACE INTO records VALUES(?,?,?,?,?)"
 
@@ -75,7 +74,7 @@ class Timeline:
         self._loaded = None
 
     def shown(self) -> list[Record]:
-        """Newest first, without the backups that restores make: what `list` shows and numbers."""
+        """Newest first, without the backups that restores make: what `list` shows."""
         return [r for r in reversed(self.all()) if r.kind != "backup"]
 
     def newest(self) -> Record | None:
@@ -166,48 +165,6 @@ class Timeline:
             rows.append(_row(record, stamps[name]))
         self._derived.write([("DELETE FROM records WHERE name=?", stale), (_INSERT, rows)])
         return records
-
-    def find(self, text: str) -> Record:
-        """By full name, `last`, `prev`, number (1 = the newest) or unique prefix."""
-        if is_name(text):
-            try:
-                return self.files.read(text)
-            except CheckpointNotFound:
-                raise CheckpointNotFound(name=text, hint=self._near(text))
-        if text in ("last", "prev"):
-            return self._nth(1 if text == "last" else 2, text)
-        if text.isascii() and text.isdigit() and len(text) <= 4:
-            return self._nth(int(text), text)
-        return self._by_prefix(text)
-
-    def _nth(self, number: int, text: str) -> Record:
-        shown = self.shown()
-        if not 1 <= number <= len(shown):
-            raise CheckpointNotFound(name=text)
-        return shown[number - 1]
-
-    def _by_prefix(self, text: str) -> Record:
-        if len(text) < _SHORTEST_PREFIX:
-            raise UsageError(f"{text} is too short to name a checkpoint",
-                             hint=self._near(text) or f"Give at least {_SHORTEST_PREFIX} characters, a"
-                                                      " number, `last` or `prev`.")
-        names = sorted(name for name in self.files.stamps() if name.startswith(text) and is_name(name))
-        if not names:
-            raise CheckpointNotFound(name=text, hint=self._near(text))
-        if len(names) > 1:
-            raise CheckpointAmbiguous(name=text, count=len(names))
-        return self.files.read(names[0])
-
-    def _near(self, text: str) -> str | None:
-        """What was meant instead, if that can be guessed: a name typed nearly so, or a description."""
-        import difflib
-
-        shown = self.shown()
-        names = ["last", "prev", *(record.name for record in shown)] if shown else []
-        near = difflib.get_close_matches(text, names, n=1, cutoff=0.7)
-        if not near and len(text) >= _SHORTEST_PREFIX:
-            near = [r.name for r in shown if text.lower() in r.description.lower()][:1]
-        return f"Did you mean `{near[0]}`?" if near else None
 
 
 def _row(record: Record, stamp: str) -> tuple[object, ...]:

@@ -16,6 +16,7 @@ from rewind.checkpoint.rewind.effects import inverses, leaves_something, was_don
 from rewind.checkpoint.rewind.fork_code import code_put_aside
 from rewind.checkpoint.rewind.left_alone import LeftAlone
 from rewind.checkpoint.rewind.lineage import here, is_ordinary, lineage
+from rewind.checkpoint.select import select
 from rewind.checkpoint.source import Source
 from rewind.checkpoint.which_session import choose_session, recorded_session, session_at
 from rewind.errors import (
@@ -112,7 +113,7 @@ def resolve(state: State, request: Request) -> Destination:
 # a checkpoint
 
 def _at_checkpoint(state: State, request: Request) -> Destination:
-    record = state.timeline.find(request.target.name)
+    record = select(state, request.target.name)
     paths: list[bytes] | None = request.target.paths
     half_done = state.operations().interrupted()
     if half_done and half_done.checkpoint == record.name and half_done.paths == paths and (
@@ -361,7 +362,7 @@ def _steps_to_undo(state: State, operations: ops.Operations, named: str) -> list
 
 def _kept(state: State, name: str) -> Record:
     try:
-        return state.timeline.find(name)
+        return state.files.read(name)
     except CheckpointNotFound:
         raise NoRestoreToUndo(hint=f"The checkpoint to go back to was deleted: {name}") from None
 
@@ -445,7 +446,7 @@ def _before_fork(state: State, request: Request) -> Destination:
     found = Destination(ops.FORWARD, request)
     backup = code_put_aside(state).get(info.session_id) if request.wants_code else None
     if backup:
-        found.code = Wanted(state.timeline.find(backup))
+        found.code = Wanted(state.files.read(backup))
     elif request.wants_code:
         found.notes.append("The code stays as it is: making this fork left it alone, or that was undone.")
     return found
