@@ -174,7 +174,7 @@ def test_the_nearest_are_commands_to_copy(told: Any) -> None:
     assert near(told.cli.run("show", "lasst")) == ["rewind show last"]
     assert near(told.cli.run("diff", "t1", "t9"))[-1] == "rewind diff t1 t3"
     assert near(told.cli.run("cat", "lasst:a b.txt")) == ["rewind cat 'last:a b.txt'"]
-    assert told.cli.fails_with_json(12, "show", "t9")["near"][0] == "rewind show t1 --json"
+    assert told.cli.fails_with_json(12, "show", "t9")["near"][0] == "rewind show --json t1"
 
 
 @pytest.mark.parametrize("text, wanted", [

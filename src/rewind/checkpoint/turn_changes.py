@@ -33,7 +33,7 @@ class Unpacked:
     def __init__(self, state: State, room: int = MOST_UNPACKED) -> None:
         self._state = state
         self._room = room
-        self._open: dict[str, Source] = {}
+        self._open: dict[bytes, Source] = {}  # by tree: a turn often begins with what the last one left
         self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> Unpacked:
@@ -44,14 +44,14 @@ class Unpacked:
         self._stack.close()
 
     def has_room_for(self, *records: Record) -> bool:
-        needed = sum(_size(record) for record in records if record.name not in self._open)
+        needed = sum(_size(record) for record in records if record.tree not in self._open)
         return needed <= self._room
 
     def source(self, record: Record) -> Source:
-        if record.name not in self._open:
+        if record.tree not in self._open:
             self._room -= _size(record)
-            self._open[record.name] = self._stack.enter_context(Source(self._state, record))
-        return self._open[record.name]
+            self._open[record.tree] = self._stack.enter_context(Source(self._state, record))
+        return self._open[record.tree]
 
 
 def _size(record: Record) -> int:
