@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.last_prompt import LastPrompt
     from rewind.checkpoint.missed import Missed
     from rewind.checkpoint.prompt_search import Found
-    from rewind.checkpoint.record import Record, is_name, is_timestamp, timestamp
+    from rewind.checkpoint.record import Record, is_name, is_timestamp, iso_time, timestamp
     from rewind.checkpoint.repair import Repaired
     from rewind.checkpoint.rewind.apply import Outcome
     from rewind.checkpoint.rewind.code_at import CodeAt
@@ -57,10 +57,11 @@ if TYPE_CHECKING:
     from rewind.checkpoint.source import Source
     from rewind.checkpoint.status import Status
     from rewind.checkpoint.story import CHECKPOINT, NOW, PROMPT, SESSION, Story
-    from rewind.checkpoint.timeline import Brief
+    from rewind.checkpoint.timeline import Brief, brief
     from rewind.checkpoint.torn import torn_paths
     from rewind.checkpoint.transfer import Exported
     from rewind.checkpoint.turn_changes import all_counted
+    from rewind.checkpoint.turn_map import MapRow
     from rewind.checkpoint.turn_views import TurnPage
     from rewind.checkpoint.validate import Examined
     from rewind.config.edit import set_value, unset_value
@@ -89,9 +90,9 @@ __all__ = [
     "BOTH", "BY_KEY", "CHECKPOINT", "CODE", "CONFIG_FILE", "CONVERSATION", "DIR", "GROUPS", "LINK", "NOW",
     "PROMPT", "SESSION", "UNCOVERED", "AtCheckpoint", "AtTurn", "BeforeFork", "BeforeOperation",
     "BeforePrompts", "BeforeUndo", "Controller", "Difference", "EarlierOnLine", "Reasons", "Side",
-    "all_counted", "as_tree", "check_root", "compare", "comparing", "entry_at", "hunks", "invalid",
-    "is_binary", "is_name", "is_session_id", "is_timestamp", "load_tier", "load_usable", "pieces_of",
-    "read_index", "session_home", "set_value", "timestamp", "torn_paths", "unknown", "unset_value",
+    "all_counted", "as_tree", "brief", "check_root", "compare", "comparing", "entry_at", "hunks", "invalid",
+    "is_binary", "is_name", "is_session_id", "is_timestamp", "iso_time", "load_tier", "load_usable",
+    "pieces_of", "read_index", "session_home", "set_value", "timestamp", "torn_paths", "unknown", "unset_value",
 ]
 
 # What interfaces may use of the rooms below besides a project: functions without side effects, settings, and
@@ -99,9 +100,10 @@ __all__ = [
 _PASSES = {
     "rewind.agents.registry": ("session_home",),
     "rewind.checkpoint.init": ("check_root",),
-    "rewind.checkpoint.record": ("is_name", "is_timestamp", "timestamp"),
+    "rewind.checkpoint.record": ("is_name", "is_timestamp", "iso_time", "timestamp"),
     "rewind.checkpoint.session_tree": ("as_tree",),
     "rewind.checkpoint.story": ("CHECKPOINT", "NOW", "PROMPT", "SESSION"),
+    "rewind.checkpoint.timeline": ("brief",),
     "rewind.checkpoint.torn": ("torn_paths",),
     "rewind.checkpoint.turn_changes": ("all_counted",),
     "rewind.config.edit": ("set_value", "unset_value"),
@@ -280,6 +282,33 @@ class Controller:
         from rewind.checkpoint.row_changes import row_changes
 
         return row_changes(self.state, records, patience)
+
+    def turn_map(self, *, backups: bool = False, session: str | None = None,
+                 everywhere: bool = False) -> list[MapRow]:
+        """Turns, edits by hand, manual checkpoints and operations, newest first."""
+        from rewind.checkpoint.turn_map import turn_map
+
+        self.state.look_again()
+        return turn_map(self.state, backups=backups, session=session, everywhere=everywhere)
+
+    def add_map_facts(self, rows: list[MapRow], patience: float) -> int:
+        """Which turns they are and what changed; how many could not be counted within `patience` seconds."""
+        from rewind.checkpoint.map_facts import add_changes, add_turns
+
+        add_turns(self.state, rows)
+        return add_changes(self.state, rows, patience)
+
+    def checkpoints_touching(self, records: list[Record], paths: list[bytes]) -> list[Record]:
+        """Those of the checkpoints with which one of these paths changed."""
+        from rewind.checkpoint.map_paths import checkpoints_touching
+
+        return checkpoints_touching(self.state, records, paths)
+
+    def touching(self, rows: list[MapRow], paths: list[bytes]) -> list[MapRow]:
+        """Those of the rows that changed one of these paths."""
+        from rewind.checkpoint.map_paths import touching
+
+        return touching(self.state, rows, paths)
 
     def changes_with(self, record: Record) -> dict[str, Any] | None:
         """The same for one of them; None where it has no parent any more."""

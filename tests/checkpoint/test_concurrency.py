@@ -101,7 +101,8 @@ def test_processes_of_all_kinds_at_once_leave_a_sound_store(three: Rewind) -> No
         return one
 
     def go_back(number: int) -> Result:
-        return three.run("restore", ("prev", "last~2", "last~3")[number % 3], "--force", "--json")
+        target = ("prev", "last~2", "last~3")[number % 3]
+        return three.run("restore", target, "--force", "--json")
 
     def undo(number: int) -> Result:
         return three.run(*(("undo", "redo", "undo-restore")[number % 3], "--force", "--json"))

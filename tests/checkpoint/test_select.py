@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from chat_scene import Scene
 from cli import conftest as in_process
 from cli.conftest import InProcess
+from map_scene import Story
 from rewind.checkpoint.select_turn import turn_name
 from rewind.errors import RewindError
 from rewind_cli import Result
@@ -17,17 +17,7 @@ from rewind_cli import Result
 cli = in_process.cli  # the fixture
 
 
-class Story(Scene):
-    """A session as the hooks of Claude Code see it: a checkpoint at each prompt, one at each end."""
-
-    def turn(self, text: str, **files: str) -> tuple[str, str]:
-        """The names of the checkpoints before it and after."""
-        number = self.talk.prompts + 1
-        before = self.save("UserPromptSubmit", promptId=f"p{number}", promptText=text)
-        self.do(text, **files)
-        after = self.save("Stop", promptId=f"p{number}")
-        return before.name, after.name
-
+class Told(Story):
     def select(self, text: str) -> str:
         return self.controller().find(text).name
 
@@ -38,13 +28,12 @@ class Story(Scene):
 
 
 @pytest.fixture
-def story(cli: InProcess) -> Story:
-    story: Story = Story(cli)
-    return story
+def story(cli: InProcess) -> Told:
+    return Told(cli)
 
 
 @pytest.fixture
-def told(story: Story) -> Any:
+def told(story: Told) -> Any:
     """Three turns; `names` has the checkpoints before and after each."""
     story.names = [story.turn("Add a parser", a="1"), story.turn("Please clean up the repository", a="2"),
                    story.turn("Clean up the docs", a="3")]
@@ -117,10 +106,10 @@ def test_a_text_that_several_say_is_ambiguous(told: Any) -> None:
     assert error.exit_code == 12 and [near for near, _ in error.near] == ["t3", "t2"]
 
 
-def test_the_whole_text_of_a_prompt_wins(story: Story) -> None:
+def test_the_whole_text_of_a_prompt_wins(story: Told) -> None:
     story.turn("go on")
     before, _ = story.turn("Go on with the tests")
-    first, _ = story.turn("something else")
+    story.turn("something else")
     assert story.select("go on with the tests") == before
     assert story.select("go on") != before
 
@@ -164,12 +153,14 @@ def test_nothing_is_a_usage_error(told: Any) -> None:
 
 
 def near(result: Result) -> list[str]:
-    return [line.strip().partition("  ")[0] for line in result.err.splitlines() if line.startswith("  rewind ")]
+    lines = result.err.splitlines()
+    return [line.strip().partition("  ")[0] for line in lines if line.startswith("  rewind ")]
 
 
 def test_the_nearest_are_commands_to_copy(told: Any) -> None:
     result = told.cli.run("restore", "clean up", "--dry-run")
-    assert result.code == 12 and near(result) == ["rewind restore t3 --dry-run", "rewind restore t2 --dry-run"]
+    assert result.code == 12
+    assert near(result) == ["rewind restore t3 --dry-run", "rewind restore t2 --dry-run"]
     assert "# Please clean up the repository" in result.err
     assert near(told.cli.run("show", "lasst")) == ["rewind show last"]
     assert near(told.cli.run("diff", "t1", "t9"))[-1] == "rewind diff t1 t3"

@@ -21,11 +21,14 @@ class Brief:
     """What a list shows of a checkpoint: a quarter of the record, and faster to read by as much."""
 
     FIELDS = ("sequence", "name", "created", "kind", "event", "tool", "chat", "new_bytes", "session",
-              "description")
+              "description", "version", "parent", "place", "imported", "restored", "tree", "prompt_id",
+              "prompt", "cursor", "pinned")
     __slots__ = FIELDS
 
     def __init__(self, sequence: int, name: str, created: float, kind: str, event: str | None,
-                 tool: str | None, chat: bool, new_bytes: int, session: str | None, description: str) -> None:
+                 tool: str | None, chat: bool, new_bytes: int, session: str | None, description: str,
+                 version: int, parent: str | None, place: str, imported: bool, restored: str | None,
+                 tree: str, prompt_id: str | None, prompt: str, cursor: int, pinned: bool) -> None:
         self.sequence = sequence
         self.name = name
         self.created = created
@@ -36,6 +39,16 @@ class Brief:
         self.new_bytes = new_bytes
         self.session = session
         self.description = description
+        self.version = version
+        self.parent = parent
+        self.place = place
+        self.imported = imported
+        self.restored = restored
+        self.tree = tree
+        self.prompt_id = prompt_id
+        self.prompt = prompt  # the beginning of it
+        self.cursor = cursor  # how far the transcript went
+        self.pinned = pinned
 
 
 def brief(record: Record) -> Brief:
@@ -43,7 +56,21 @@ def brief(record: Record) -> Brief:
     return Brief(record.sequence, record.name, record.created, record.kind,
                  str(event) if event else None, str(tool) if tool else None,
                  bool(record.data.get("hasTranscript")), new if isinstance(new, int) else 0,
-                 record.session, record.description)
+                 record.session, record.description, record.version, record.parent, record.place,
+                 record.imported, record.restored, record.code["tree"], _text(record, "promptId") or None,
+                 _text(record, "promptText"), _cursor(record), bool(record.data.get("pinned")))
+
+
+def _text(record: Record, key: str) -> str:
+    found = record.trigger.get(key)
+    return found if isinstance(found, str) else ""
+
+
+def _cursor(record: Record) -> int:
+    transcript = record.data.get("transcript")
+    cursor = transcript.get("cursor") if isinstance(transcript, dict) else None
+    found = cursor.get("byte_offset_end") if isinstance(cursor, dict) else None
+    return found if isinstance(found, int) else 0
 
 
 class Timeline:

@@ -33,7 +33,8 @@ class Unpacked:
     def __init__(self, state: State, room: int = MOST_UNPACKED) -> None:
         self._state = state
         self._room = room
-        self._open: dict[bytes, Source] = {}  # by tree: a turn often begins with what the last one left
+        # By tree: a turn often begins with what the last one left.
+        self._open: dict[bytes, Source] = {}
         self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> Unpacked:
@@ -64,8 +65,8 @@ def _size(record: Record) -> int:
 
 def changes_between(state: State, old: Record, new: Record,
                     unpacked: Unpacked | None = None) -> dict[str, Any] | None:
-    """{files, added, removed, more}; None where it cannot be told: without `unpacked`, archives are not
-    looked into. Nothing changed: no files."""
+    """{files, added, removed, more, deleted}; None where it cannot be told: without `unpacked`, archives are
+    not looked into. Nothing changed: no files."""
     if old.tree == new.tree:
         return {"files": [], "added": 0, "removed": 0, "more": 0}
     key = f"{old.tree.hex()} {new.tree.hex()}"
@@ -89,7 +90,7 @@ def changes_between(state: State, old: Record, new: Record,
 
 def _compare(before: Source, after: Source) -> dict[str, Any]:
     files: list[dict[str, Any]] = []
-    more = added = removed = 0
+    more = added = removed = deleted = 0
 
     def read(side: Source) -> Any:
         return lambda path, entry, limit: whole(entry, side.blobs) if entry.size <= limit else None
@@ -98,6 +99,7 @@ def _compare(before: Source, after: Source) -> dict[str, Any]:
     for path, then, now in differences(old, before.tree, new, after.tree, Paths()):
         if _is_directory(then, now):
             continue
+        deleted += now is None
         if len(files) >= _NAMED:
             more += 1
             continue
@@ -108,7 +110,7 @@ def _compare(before: Source, after: Source) -> dict[str, Any]:
         files.append({"path": path.decode("utf-8", "backslashreplace"),
                       "status": "added" if then is None else "deleted" if now is None else "modified",
                       "added": plus, "removed": minus})
-    return {"files": files, "added": added, "removed": removed, "more": more}
+    return {"files": files, "added": added, "removed": removed, "more": more, "deleted": deleted}
 
 
 def all_counted(files: int) -> bool:

@@ -32,9 +32,8 @@ def print_table(controller: Controller, rows: list[Record], why: list[str],
     """Between the checkpoints stand the operations, where they happened."""
     changes = controller.row_changes(rows, _PATIENCE)
     now, here = time.time(), controller.here()
-    numbers = {r.name: n for n, r in enumerate(controller.list_checkpoints(), 1)}
     columns = {
-        "number": [f" {numbers.get(r.name, '')}" for r in rows],
+        "number": [f" {r.sequence}" for r in rows],
         "name": [r.name for r in rows],
         "age": [age(r.created, now) for r in rows],
         "why": [safe(word) for word in why],
