@@ -1,5 +1,5 @@
-"""A session as the hooks of Claude Code see it, and the history that a person has after an afternoon: turns, a
-turn that deletes too much, edits by hand, a native rewind, a fork, a manual checkpoint and an import."""
+"""A session as the hooks of Claude Code see it, and the history of an afternoon: turns, one that deletes too
+much, an edit by hand, a native rewind, a fork, a manual checkpoint and an import."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def afternoon(cli: InProcess) -> Story:
         (project / f"src/part{number}.py").write_text("".join(f"line {n}\n" for n in range(20)))
     (project / "README.md").write_text("# Shop\n")
     story = Story(cli)
-    story.turn("Add a health check to the server, with a test that calls it and a line in the README about it",
-               health="ok\n" * 12)
+    story.turn("Add a health check to the server, with a test that calls it and a line in the README about"
+               " it", health="ok\n" * 12)
     resume_from = story.talk.here
     (project / "README.md").write_text("# Shop\n\nBy hand.\n")
     story.turn("Use dataclasses for the settings", settings="a\n" * 30)

@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.timeline import Brief, brief
     from rewind.checkpoint.torn import torn_paths
     from rewind.checkpoint.transfer import Exported
-    from rewind.checkpoint.turn_changes import all_counted
     from rewind.checkpoint.turn_map import MapRow
     from rewind.checkpoint.turn_views import TurnPage
     from rewind.checkpoint.validate import Examined
@@ -90,9 +89,10 @@ __all__ = [
     "BOTH", "BY_KEY", "CHECKPOINT", "CODE", "CONFIG_FILE", "CONVERSATION", "DIR", "GROUPS", "LINK", "NOW",
     "PROMPT", "SESSION", "UNCOVERED", "AtCheckpoint", "AtTurn", "BeforeFork", "BeforeOperation",
     "BeforePrompts", "BeforeUndo", "Controller", "Difference", "EarlierOnLine", "Reasons", "Side",
-    "all_counted", "as_tree", "brief", "check_root", "compare", "comparing", "entry_at", "hunks", "invalid",
+    "as_tree", "brief", "check_root", "compare", "comparing", "entry_at", "hunks", "invalid",
     "is_binary", "is_name", "is_session_id", "is_timestamp", "iso_time", "load_tier", "load_usable",
-    "pieces_of", "read_index", "session_home", "set_value", "timestamp", "torn_paths", "unknown", "unset_value",
+    "pieces_of", "read_index", "session_home", "set_value", "timestamp", "torn_paths", "unknown",
+    "unset_value",
 ]
 
 # What interfaces may use of the rooms below besides a project: functions without side effects, settings, and
@@ -105,7 +105,6 @@ _PASSES = {
     "rewind.checkpoint.story": ("CHECKPOINT", "NOW", "PROMPT", "SESSION"),
     "rewind.checkpoint.timeline": ("brief",),
     "rewind.checkpoint.torn": ("torn_paths",),
-    "rewind.checkpoint.turn_changes": ("all_counted",),
     "rewind.config.edit": ("set_value", "unset_value"),
     "rewind.config.load": ("CONFIG_FILE", "load_tier", "load_usable"),
     "rewind.config.settings": ("BY_KEY", "GROUPS", "unknown"),
@@ -312,11 +311,10 @@ class Controller:
 
     def changes_with(self, record: Record) -> dict[str, Any] | None:
         """The same for one of them; None where it has no parent any more."""
-        from rewind.checkpoint.turn_changes import all_counted, changes_between
+        from rewind.checkpoint.turn_changes import changes_between
 
         parent = self.lineage().parent(record.name)
-        found = changes_between(self.state, parent, record) if parent else None
-        return found and {**found, "counted": all_counted(len(found["files"]))}
+        return changes_between(self.state, parent, record) if parent else None
 
     def last_prompt(self, record: Record) -> LastPrompt | None:
         """The prompt that a checkpoint was made after."""

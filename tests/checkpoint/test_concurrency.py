@@ -108,7 +108,8 @@ def test_processes_of_all_kinds_at_once_leave_a_sound_store(three: Rewind) -> No
         return three.run(*(("undo", "redo", "undo-restore")[number % 3], "--force", "--json"))
 
     def look(number: int) -> Result:
-        commands = (("list", "--json"), ("list", "--all"), ("show", "last"), ("diff", "--stat", "prev", "last"))
+        commands = (("list", "--json"), ("list", "--all"), ("show", "last"),
+                    ("diff", "--stat", "prev", "last"))
         return three.run(*commands[number % 4])
 
     def collect(number: int) -> Result:

@@ -10,6 +10,7 @@ import time
 
 from rewind import quickjson
 from rewind.errors import RewindError
+from rewind.transcript.names import session_id_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.state import State
     from rewind.checkpoint.turn_map import MapRow
 
+_NOTHING = {"files": [], "added": 0, "removed": 0, "more": 0, "deleted": 0, "counted": True}
 _AT_ONCE = 400  # values that one statement may have
 _SAME = 100  # so many characters tell two prompts apart
 
@@ -32,7 +34,7 @@ def add_changes(state: State, rows: list[MapRow], patience: float) -> int:
         if not row.before or not row.after:
             continue
         if row.before.tree == row.after.tree:
-            row.changes = {"files": [], "added": 0, "removed": 0, "more": 0}
+            row.changes = dict(_NOTHING)
             continue
         row.changes = known.get(_key(row))
         if row.changes is None and time.monotonic() < until:
@@ -77,8 +79,12 @@ def add_turns(state: State, rows: list[MapRow]) -> None:
     for row in rows:
         if row.kind == "turn" and row.session:
             sessions.setdefault(row.session, []).append(row)
+    if not sessions:
+        return
+    paths = {session_id_of(str(path)): str(path)
+             for (path,) in state.derived.query("SELECT path FROM turn_files")}
     for session, turns in sessions.items():
-        prompts = _prompts(state, session, turns)
+        prompts = _prompts(state, paths.get(session) or _transcript(state, turns))
         for row in turns if prompts else ():
             _place(row, prompts)
 
@@ -98,9 +104,8 @@ def _short(text: str) -> str:
     return " ".join(text.split())[:_SAME]
 
 
-def _prompts(state: State, session: str, turns: list[MapRow]) -> list[tuple[int | None, int, str]]:
+def _prompts(state: State, path: str) -> list[tuple[int | None, int, str]]:
     """(turn, offset, text) of every prompt of a session."""
-    path = _transcript(state, session, turns)
     if not path:
         return []
     try:
@@ -109,11 +114,11 @@ def _prompts(state: State, session: str, turns: list[MapRow]) -> list[tuple[int 
         return []
     stamps = state.derived.query("SELECT stamp FROM turn_files WHERE path=?", (path,))
     if not stamps or not str(stamps[0][0]).startswith(f"{info.st_size} {info.st_mtime_ns} {info.st_ino} "):
-        _index(state, path, turns)
+        _index(state, path)
     return state.derived.query("SELECT turn, offset, prompt FROM turns WHERE path=?", (path,))
 
 
-def _index(state: State, path: str, turns: list[MapRow]) -> None:
+def _index(state: State, path: str) -> None:
     from rewind.agents.registry import profile_for
     from rewind.transcript.turn_index import open_turns
 
@@ -123,10 +128,8 @@ def _index(state: State, path: str, turns: list[MapRow]) -> None:
         pass  # deleted meanwhile, or not readable: then the turns have no numbers
 
 
-def _transcript(state: State, session: str, turns: list[MapRow]) -> str:
-    """Where the session's transcript is, by the index, else by its last record."""
-    for (path,) in state.derived.query("SELECT path FROM turn_files WHERE path LIKE ?", (f"%/{session}.%",)):
-        return str(path)
+def _transcript(state: State, turns: list[MapRow]) -> str:
+    """Where the session's transcript is, by its last record."""
     for row in turns:
         for brief in reversed(row.checkpoints):
             if not brief.chat:

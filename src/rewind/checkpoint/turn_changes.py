@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from rewind.checkpoint.state import State
     from rewind.snapshot.tree import Entry
 
-_NAMED = 100  # files that are listed,
-_COUNTED = 40  # and whose lines are counted
+_NAMED = 400  # files that are listed,
+_COUNTED = 200  # and whose lines are counted
+NOTHING = {"files": [], "added": 0, "removed": 0, "more": 0, "deleted": 0, "counted": True}
 MOST_UNPACKED = 64 << 20  # of archives, for one page of turns: about two seconds
 
 
@@ -65,10 +66,11 @@ def _size(record: Record) -> int:
 
 def changes_between(state: State, old: Record, new: Record,
                     unpacked: Unpacked | None = None) -> dict[str, Any] | None:
-    """{files, added, removed, more, deleted}; None where it cannot be told: without `unpacked`, archives are
-    not looked into. Nothing changed: no files."""
+    """{files, added, removed, more, deleted, counted}; `counted` is false where there are too many
+    files to count the lines of all. None where it cannot be told: without `unpacked`, archives are not
+    looked into. Nothing changed: no files."""
     if old.tree == new.tree:
-        return {"files": [], "added": 0, "removed": 0, "more": 0}
+        return dict(NOTHING)
     key = f"{old.tree.hex()} {new.tree.hex()}"
     for (text,) in state.derived.query("SELECT summary FROM turn_changes WHERE trees=?", (key,)):
         try:
@@ -110,12 +112,8 @@ def _compare(before: Source, after: Source) -> dict[str, Any]:
         files.append({"path": path.decode("utf-8", "backslashreplace"),
                       "status": "added" if then is None else "deleted" if now is None else "modified",
                       "added": plus, "removed": minus})
-    return {"files": files, "added": added, "removed": removed, "more": more, "deleted": deleted}
-
-
-def all_counted(files: int) -> bool:
-    """Whether the lines of so many files are counted, and not those of the first only."""
-    return files <= _COUNTED
+    return {"files": files, "added": added, "removed": removed, "more": more, "deleted": deleted,
+            "counted": len(files) <= _COUNTED}
 
 
 def _is_directory(then: Entry | None, now: Entry | None) -> bool:

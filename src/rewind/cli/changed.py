@@ -21,11 +21,9 @@ def is_large_deletion(changes: dict[str, Any]) -> bool:
     return bool(lines or (gone >= _MANY_FILES and gone > 3 * come))
 
 
-def amount(added: int, removed: int, files: int) -> str:
+def amount(added: int, removed: int, files: int, all_of_them: bool = True) -> str:
     """Lines where there are any; a binary file or a new mode has none."""
-    from rewind.controller import all_counted
-
-    counted = f"{lines(added, removed, all_counted(files))} in " if added or removed else ""
+    counted = f"{lines(added, removed, all_of_them)} in " if added or removed else ""
     return counted + plural(files, "file")
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import unicodedata
-
+from rewind.cli.columns import cells, fitted
 from rewind.cli.patch import describe_sizes
 from rewind.cli.style import shown
 from rewind.controller import comparing as c
@@ -66,20 +65,3 @@ def _total(found: list[Comparison], counted: list[tuple[int, int]]) -> str:
     inserted, deleted = (sum(column) for column in zip(*counted))
     return (f" {plural(len(found), 'path')} changed, {plural(inserted, 'insertion')}(+),"
             f" {plural(deleted, 'deletion')}(-)")
-
-
-def cells(text: str) -> int:
-    """How many columns of a terminal the text takes."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if unicodedata.combining(char) else
-               2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
-
-
-def fitted(name: str, room: int) -> str:
-    """The end of a long name says more than its beginning."""
-    if cells(name) <= room:
-        return name
-    while cells(name) > room - 1:
-        name = name[1:]
-    return "…" + name

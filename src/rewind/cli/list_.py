@@ -5,9 +5,9 @@ number in front is that of the checkpoint before the turn. It never changes, and
 `rewind restore 12` goes back to before that turn. `◀ here` marks where the project stands, `!` a turn that
 deleted a lot. Where the history branches, a small graph shows it.
 
-With --checkpoints, each checkpoint has a row of its own. Paths after `--` limit the list to what changed them.
-In a pipe, the columns are separated by tabs and nothing is cut: number, graph, turn, age, text, changes, here,
-session, name.
+With --checkpoints, each checkpoint has a row of its own. Paths after `--` limit the list to what changed
+them. In a pipe, the columns are separated by tabs and nothing is cut: number, graph, turn, age, text,
+changes, mark, session, name.
 """
 
 from __future__ import annotations

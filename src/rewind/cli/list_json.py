@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rewind.cli.changed import is_large_deletion
 from rewind.cli.list_ import rows_of
-from rewind.controller import all_counted, iso_time
+from rewind.controller import iso_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,4 +65,4 @@ def _changes(row: MapRow) -> dict[str, Any] | None:
         return None
     files = len(found["files"]) + found["more"]
     return {"added": found["added"], "removed": found["removed"], "files": files,
-            "counted": all_counted(files), "largeDeletion": is_large_deletion(found)}
+            "counted": found["counted"], "largeDeletion": is_large_deletion(found)}

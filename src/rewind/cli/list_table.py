@@ -7,7 +7,7 @@ import sys
 import time
 
 from rewind.cli.changed import amount
-from rewind.cli.diffstat import cells
+from rewind.cli.columns import cells, cut
 from rewind.cli.style import age, safe, size, style_for
 
 TYPE_CHECKING = False
@@ -83,16 +83,8 @@ def _fit(columns: dict[str, list[str]]) -> int:
     return max(room, _ROOM)
 
 
-def cut(text: str, room: int) -> str:
-    if cells(text) <= room:
-        return text
-    while cells(text) > room - 1:
-        text = text[:-1]
-    return text.rstrip() + "…"
-
-
 def _changed(record: Record, changes: dict[str, Any] | None) -> str:
     if changes is None:
         return ""
     files = len(changes["files"]) + changes["more"]
-    return amount(changes["added"], changes["removed"], files) if files else "unchanged"
+    return amount(changes["added"], changes["removed"], files, changes["counted"]) if files else "unchanged"

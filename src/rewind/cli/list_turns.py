@@ -7,7 +7,7 @@ import sys
 import time
 
 from rewind.cli.changed import amount, is_large_deletion
-from rewind.cli.diffstat import cells
+from rewind.cli.columns import cells, cut
 from rewind.cli.graph import lanes
 from rewind.cli.style import age, safe, style_for
 from rewind.words import and_more
@@ -152,16 +152,8 @@ def _changes_cell(one: Cells, width: int, paint: Paint) -> str:
         style = "green" if word.startswith("+") else "red" if word.startswith(("−", "!")) else ""
         words.append(paint(word, style) if style else word)
     text = " ".join(words)
-    quiet = one.changes and not one.row.changes
+    quiet = bool(one.changes) and not any(char.isdigit() for char in one.changes)
     return (paint(one.changes, "dim") if quiet else text) + " " * (width - cells(one.changes))
-
-
-def cut(text: str, room: int) -> str:
-    if cells(text) <= room:
-        return text
-    while cells(text) > room - 1:
-        text = text[:-1]
-    return text.rstrip() + "…"
 
 
 def changed(row: MapRow) -> str:
@@ -172,7 +164,7 @@ def changed(row: MapRow) -> str:
     if not files:
         return "no change"
     mark = "! " if is_large_deletion(row.changes) else ""
-    return mark + amount(row.changes["added"], row.changes["removed"], files)
+    return mark + amount(row.changes["added"], row.changes["removed"], files, row.changes["counted"])
 
 
 def _text(controller: Controller, row: MapRow) -> str:

@@ -8,7 +8,7 @@ import time
 
 from rewind.cli.arguments import project_paths
 from rewind.cli.changed import lines
-from rewind.cli.list_table import cut
+from rewind.cli.columns import cut
 from rewind.cli.pager import add_pager_option, paged
 from rewind.cli.patch import for_terminal, patch
 from rewind.cli.session import note, open_controller, print_json
