@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.torn import torn_paths
     from rewind.checkpoint.transfer import Exported
     from rewind.checkpoint.turn_map import MapRow
+    from rewind.checkpoint.turn_name import split_selector
     from rewind.checkpoint.turn_views import TurnPage
     from rewind.checkpoint.validate import Examined
     from rewind.config.edit import set_value, unset_value
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     from rewind.transcript.turn_blocks import TurnText
     from rewind.transcript.turn_index import TurnIndex
     from rewind.transcript.turn_pages import Match
+    from rewind.transcript.turn_tree import Row
 
 
 __all__ = [
@@ -91,8 +93,8 @@ __all__ = [
     "BeforePrompts", "BeforeUndo", "Controller", "Difference", "EarlierOnLine", "Reasons", "Side",
     "as_tree", "brief", "check_root", "compare", "comparing", "entry_at", "hunks", "invalid",
     "is_binary", "is_name", "is_session_id", "is_timestamp", "iso_time", "load_tier", "load_usable",
-    "pieces_of", "read_index", "session_home", "set_value", "timestamp", "torn_paths", "unknown",
-    "unset_value",
+    "pieces_of", "read_index", "session_home", "set_value", "split_selector", "timestamp", "torn_paths",
+    "unknown", "unset_value",
 ]
 
 # What interfaces may use of the rooms below besides a project: functions without side effects, settings, and
@@ -105,6 +107,7 @@ _PASSES = {
     "rewind.checkpoint.story": ("CHECKPOINT", "NOW", "PROMPT", "SESSION"),
     "rewind.checkpoint.timeline": ("brief",),
     "rewind.checkpoint.torn": ("torn_paths",),
+    "rewind.checkpoint.turn_name": ("split_selector",),
     "rewind.config.edit": ("set_value", "unset_value"),
     "rewind.config.load": ("CONFIG_FILE", "load_tier", "load_usable"),
     "rewind.config.settings": ("BY_KEY", "GROUPS", "unknown"),
@@ -561,6 +564,13 @@ class Controller:
 
         found = choose_session(self.state, text).session
         return read_index(found.path, found.profile)
+
+    def current_turns(self, most: int) -> list[Row]:
+        """The last turns of the session that `back` would take, oldest first."""
+        from rewind.checkpoint.which_session import choose_session
+
+        index = self.turns_of(choose_session(self.state).session)
+        return index.turns(max(1, index.total - most + 1), index.total)
 
     def session_files(self) -> Iterator[tuple[SessionFile, tuple[bool, bool]]]:
         """The project's transcripts, each with whether it is open and whether a turn is running in it."""

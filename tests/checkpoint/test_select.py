@@ -10,7 +10,7 @@ import pytest
 from cli import conftest as in_process
 from cli.conftest import InProcess
 from map_scene import Story
-from rewind.checkpoint.select_turn import turn_name
+from rewind.checkpoint.turn_name import split_selector, turn_name
 from rewind.errors import RewindError
 from rewind_cli import Result
 
@@ -180,6 +180,14 @@ def test_the_name_of_a_turn_is_read(text: str, wanted: tuple[Any, ...]) -> None:
 @pytest.mark.parametrize("text", ["t", "t+", "turn:", "4", "last", "t4x", "x4", "10:30", "t4~1", "two"])
 def test_something_else_is_no_turn(text: str) -> None:
     assert turn_name(text) is None
+
+
+@pytest.mark.parametrize("text, wanted", [
+    ("last:a/b", ("last", "a/b")), ("14:30:a", ("14:30", "a")), ("t4:a:b", ("t4", "a:b")),
+    ("turn:4:a", ("turn:4", "a")), ("3f2a:t4+:a", ("3f2a:t4+", "a")), ("3f2a:turn:4:a", ("3f2a:turn:4", "a")),
+    ("last:t4:x", ("last:t4", "x")), ("12", ("12", "")), ("12:t4", ("12", "t4")), (":x", ("", "x"))])
+def test_a_checkpoint_and_a_path_are_told_apart(text: str, wanted: tuple[str, str]) -> None:
+    assert split_selector(text) == wanted
 
 
 def test_select_turn_gives_the_session_and_the_number(told: Any) -> None:

@@ -8,6 +8,7 @@ from rewind.checkpoint.nearest import by_record, by_turn, nearest
 from rewind.checkpoint.prompt_search import one_line, search_prompts
 from rewind.checkpoint.rewind.code_at import SessionCode, read_prompt_at, turn_code
 from rewind.checkpoint.select import Selected
+from rewind.checkpoint.turn_name import turn_name
 from rewind.checkpoint.which_session import choose_session
 from rewind.errors import (
     CheckpointNotFound,
@@ -25,34 +26,12 @@ if TYPE_CHECKING:
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.rewind.code_at import CodeAt
     from rewind.checkpoint.state import State
+    from rewind.checkpoint.turn_name import TurnName
     from rewind.transcript.find import SessionFile
     from rewind.transcript.turn_tree import Row
 
 _SHORTEST_TEXT = 3
 _MOST = 3
-
-
-class TurnName:
-    """`SESSION:t4+`: a turn, of which session (None: the one that `back` takes), before it or after."""
-
-    __slots__ = ("after", "session", "turn")
-
-    def __init__(self, session: str | None, turn: int, after: bool) -> None:
-        self.session = session
-        self.turn = turn
-        self.after = after
-
-
-def turn_name(text: str) -> TurnName | None:
-    """`t4`, `turn:4`, with a `+` behind or a session before; None where the text is something else."""
-    text, after = (text[:-1], True) if text.endswith("+") else (text, False)
-    session, _, word = text.rpartition(":")
-    if session == "turn" or session.endswith(":turn"):  # turn:4
-        session, word = session[:-len("turn")].rstrip(":"), f"t{word}"
-    number = word[1:]
-    if not (word.startswith("t") and number.isascii() and number.isdigit() and len(number) < 7):
-        return None
-    return TurnName(session or None, int(number), after)
 
 
 def checkpoint_of_turn(state: State, text: str) -> Selected | None:

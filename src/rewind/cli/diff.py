@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 summary = "show what differs between checkpoints, or from the project now"
 examples = ("rewind diff                   # since the last checkpoint",
-            "rewind diff --stat prev last", "rewind diff 3 -- src/app.py docs")
+            "rewind diff --stat t4 t4+     # what turn 4 did",
+            "rewind diff 10m -- src/app.py docs")
 takes_paths = True
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
+from rewind.cli.arguments import SELECTOR
 from rewind.cli.changed import lines
 from rewind.cli.pager import add_pager_option, paged
 from rewind.cli.session import note, open_controller, print_json
@@ -24,20 +25,24 @@ if TYPE_CHECKING:
     from rewind.snapshot.tree import Entry
 
 summary = "show one checkpoint: when, why, and what changed with it"
-examples = ("rewind show last", "rewind show 3 --files         # everything that it holds",
+examples = ("rewind show                   # where the project stands", "rewind show 12 --files",
+            "rewind show t4                # before turn 4",
             "rewind show 20261115_101502_003 --json")
 _FIRST = 10
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("checkpoint", help="name, beginning of a name, number, `last` or `prev`")
+    parser.add_argument("checkpoint", nargs="?", default="@", help=f"{SELECTOR} (default: `@`)")
     parser.add_argument("--files", action="store_true", help="list every path with its mode and size")
     add_pager_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     controller = open_controller(args)
-    record = controller.find(args.checkpoint)
+    chosen = controller.select(args.checkpoint)
+    record = chosen.record
+    if chosen.note:
+        note(chosen.note)
     if args.json:
         print_json(_json(controller, record, args.files))
     elif args.files:
