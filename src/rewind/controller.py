@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from rewind.transcript.find import SessionFile
     from rewind.transcript.index import SessionIndex, read_index
     from rewind.transcript.names import is_session_id
+    from rewind.transcript.titles import plain_title
     from rewind.transcript.turn_blocks import TurnText
     from rewind.transcript.turn_index import TurnIndex
     from rewind.transcript.turn_pages import Match
@@ -93,8 +94,8 @@ __all__ = [
     "BeforePrompts", "BeforeUndo", "Controller", "Difference", "EarlierOnLine", "Reasons", "Side",
     "as_tree", "brief", "check_root", "compare", "comparing", "entry_at", "hunks", "invalid",
     "is_binary", "is_name", "is_session_id", "is_timestamp", "iso_time", "load_tier", "load_usable",
-    "pieces_of", "read_index", "session_home", "set_value", "split_selector", "timestamp", "torn_paths",
-    "unknown", "unset_value",
+    "pieces_of", "plain_title", "read_index", "session_home", "set_value", "split_selector", "timestamp",
+    "torn_paths", "unknown", "unset_value",
 ]
 
 # What interfaces may use of the rooms below besides a project: functions without side effects, settings, and
@@ -120,6 +121,7 @@ _PASSES = {
     "rewind.snapshot.tree": ("DIR", "LINK", "UNCOVERED"),
     "rewind.transcript.index": ("read_index",),
     "rewind.transcript.names": ("is_session_id",),
+    "rewind.transcript.titles": ("plain_title",),
 }
 _MODULES = {"comparing": "rewind.snapshot.compare"}
 
@@ -471,6 +473,25 @@ class Controller:
             return True
         return False
 
+    def open_in(self, session_id: str) -> str:
+        """The agent whose client has this session open; empty where nobody has."""
+        from rewind.checkpoint.session_tree import Life
+
+        try:
+            file = self.session_file(session_id)
+        except SessionNotFound:
+            return ""
+        return file.profile.title if Life(self.state).of(file)[0] else ""
+
+    def asked(self, session_id: str, offset: int, uuid: str) -> tuple[int | None, float | None]:
+        """Which turn a prompt is, and when it was given, as far as that is known without reading much."""
+        from rewind.checkpoint.prompt_facts import prompt_facts
+
+        try:
+            return prompt_facts(self.state, self.session_file(session_id), offset, uuid)
+        except (RewindError, OSError):
+            return None, None
+
     def is_busy(self, session_id: str) -> bool:
         """Whether a turn is running in this session."""
         from rewind.checkpoint.session_tree import Life
@@ -569,7 +590,7 @@ class Controller:
         """The last turns of the session that `back` would take, oldest first."""
         from rewind.checkpoint.which_session import choose_session
 
-        index = self.turns_of(choose_session(self.state).session)
+        index = self.turns_of(choose_session(self.state, with_prompt=True).session)
         return index.turns(max(1, index.total - most + 1), index.total)
 
     def session_files(self) -> Iterator[tuple[SessionFile, tuple[bool, bool]]]:

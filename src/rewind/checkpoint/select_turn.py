@@ -69,7 +69,7 @@ def turn_named(state: State, text: str) -> tuple[SessionFile, int] | None:
 
 
 def _turn(state: State, name: TurnName, text: str) -> tuple[SessionFile, Row]:
-    session = choose_session(state, name.session).session
+    session = choose_session(state, name.session, with_prompt=True).session
     index = open_turns(session.path, session.profile, state.derived)
     rows = index.turns(name.turn, name.turn)
     if rows:
@@ -164,7 +164,7 @@ def _before_prompt(state: State, found: Found) -> Selected:
 def _ways(state: State, found: list[Found]) -> list[tuple[str, str]]:
     """Each of the prompts, as a selector that names it alone."""
     try:
-        own = choose_session(state).session.session_id
+        own = choose_session(state, with_prompt=True).session.session_id
     except SessionNotFound:
         own = ""
     ways = []

@@ -201,5 +201,7 @@ def _tell(outcome: Outcome) -> int:
     for text in outcome.notes:
         note(text)
     tell_chat(outcome.chat)
+    if outcome.chat and outcome.chat.fork and outcome.chat.fork["resume"]:
+        note(f"Continue with:\n  {outcome.chat.fork['resume']}")
     note("To undo: rewind undo-restore")
     return exit_code(outcome)

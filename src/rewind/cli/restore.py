@@ -12,6 +12,7 @@ import sys
 from rewind.cli.arguments import SELECTOR, project_paths
 from rewind.cli.progress import ProgressLine
 from rewind.cli.restored import common_arguments, show_outcome, show_plan
+from rewind.cli.resume import Resume, add_resume_option
 from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.style import path_json, safe, shown, style_for
 from rewind.controller import AtCheckpoint
@@ -44,6 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--skip-missing", action="store_true",
                         help="of a damaged checkpoint, restore only the intact files")
     common_arguments(parser)
+    add_resume_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -62,7 +64,8 @@ def run(args: argparse.Namespace) -> int:
     with ProgressLine() as progress:
         outcome = controller.go(target, mode, in_place=args.in_place, force=args.force,
                                 skip_missing=args.skip_missing, progress=progress)
-    return show_outcome(outcome, args.json, headline=_headline(args, paths, outcome))
+    return show_outcome(outcome, args.json, headline=_headline(args, paths, outcome),
+                        resume=Resume(controller, args))
 
 
 def _headline(args: argparse.Namespace, paths: list[bytes] | None, outcome: Outcome) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.plan import RestorePlan
     from rewind.checkpoint.rewind.apply import Outcome
     from rewind.checkpoint.rewind.plan import Plan
+    from rewind.cli.resume import Resume
 
 _COLOURS = {"+": "green", "~": "yellow", "-": "red", "=": "dim"}
 
@@ -72,9 +73,9 @@ def print_code(plan: Plan) -> None:
 # an outcome
 
 def show_outcome(outcome: Outcome, as_json: bool, way_back: str = "undo-restore", alone: str = "",
-                 headline: str = "") -> int:
+                 headline: str = "", resume: Resume | None = None) -> int:
     """Exit code 3 when something is not as the checkpoint has it. `headline` says what was done; `alone` is
-    what to say when only the conversation moved."""
+    what to say when only the conversation moved; `resume` tells how to go on."""
     if as_json:
         print_json(outcome_json(outcome))
         return exit_code(outcome)
@@ -89,8 +90,12 @@ def show_outcome(outcome: Outcome, as_json: bool, way_back: str = "undo-restore"
     tell_chat(outcome.chat)
     for text in outcome.notes:
         note(text)
+    if resume:
+        resume.tell(outcome)
     if way_back and outcome.operation:
         note(f"To undo: rewind {way_back}")
+    if resume:
+        resume.offer()
     return exit_code(outcome)
 
 
@@ -126,14 +131,11 @@ def tell_code(outcome: Outcome) -> None:
 
 
 def tell_chat(chat: Done | None) -> None:
-    """What happened to the conversation, and how to go on with it."""
+    """What happened to the conversation; `resume` says how to go on with it."""
     if chat is None:
         return
     if chat.fork:
         print(f"Fork created: {chat.fork['session_id']}")
-        if chat.fork["resume"]:
-            note("Continue with:")
-            note(f"  {chat.fork['resume']}")
     else:
         print("Chat rewritten in-place")
         if chat.backup:

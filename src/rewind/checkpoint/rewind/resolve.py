@@ -163,7 +163,7 @@ def _before_prompts(state: State, request: Request) -> Destination:
     half_done = state.operations().interrupted()
     if half_done and half_done.command == ops.BACK and half_done.begun.get("request") == request.key():
         return _finish(state, request, half_done)
-    chosen = choose_session(state, request.target.session)
+    chosen = choose_session(state, request.target.session, with_prompt=True)
     session = chosen.session
     try:
         boundary = find_boundary_by_user_prompts(session.path, n, session.profile)
