@@ -34,6 +34,26 @@ class Story(Scene):
         after = self.save("Stop", promptId=f"p{number}").name if end else ""
         return before.name, after
 
+    def use(self, name: str, **given: str) -> None:
+        """The agent calls a tool in the turn that is going on."""
+        call = f"toolu_{self.talk._count}"
+        self.talk._assistant({"type": "tool_use", "id": call, "name": name, "input": given})
+        self.talk.user([{"type": "tool_result", "tool_use_id": call, "content": "done"}], toolUseResult={})
+        self.flush()
+
+    def begin(self, text: str) -> str:
+        """A prompt, with its checkpoint."""
+        number = self.talk.prompts + 1
+        name = self.save("UserPromptSubmit", promptId=f"p{number}", promptText=text[:200]).name
+        self.talk.prompt(text)
+        self.flush()
+        return name
+
+    def finish(self) -> str:
+        self.talk.answer("Done")
+        self.flush()
+        return self.save("Stop", promptId=f"p{self.talk.prompts}").name
+
     def rewind_natively(self, event: Optional[str]) -> None:
         """The client's own rewind of the conversation; the code stays."""
         self.talk.back_to(event)

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.torn import torn_paths
     from rewind.checkpoint.transfer import Exported
     from rewind.checkpoint.turn_map import MapRow
-    from rewind.checkpoint.turn_name import split_selector
+    from rewind.checkpoint.turn_name import split_selector, turn_name
     from rewind.checkpoint.turn_views import TurnPage
     from rewind.checkpoint.validate import Examined
     from rewind.config.edit import set_value, unset_value
@@ -72,9 +72,11 @@ if TYPE_CHECKING:
     from rewind.snapshot.build import Progress, Snapshot
     from rewind.snapshot.compare import compare
     from rewind.snapshot.content import pieces_of
+    from rewind.snapshot.fold import fold
     from rewind.snapshot.listing import entry_at
     from rewind.snapshot.portable import Imported
     from rewind.snapshot.reasons import Reasons
+    from rewind.snapshot.rename import find_renames
     from rewind.snapshot.textdiff import hunks, is_binary
     from rewind.snapshot.tree import DIR, LINK, UNCOVERED, Entry, Tree
     from rewind.store.blobs import Blobs
@@ -85,6 +87,7 @@ if TYPE_CHECKING:
     from rewind.transcript.turn_blocks import TurnText
     from rewind.transcript.turn_index import TurnIndex
     from rewind.transcript.turn_pages import Match
+    from rewind.transcript.turn_tools import TurnTools
     from rewind.transcript.turn_tree import Row
 
 
@@ -92,10 +95,11 @@ __all__ = [
     "BOTH", "BY_KEY", "CHECKPOINT", "CODE", "CONFIG_FILE", "CONVERSATION", "DIR", "GROUPS", "LINK", "NOW",
     "PROMPT", "SESSION", "UNCOVERED", "AtCheckpoint", "AtTurn", "BeforeFork", "BeforeOperation",
     "BeforePrompts", "BeforeUndo", "Controller", "Difference", "EarlierOnLine", "Reasons", "Side",
-    "as_tree", "brief", "check_root", "compare", "comparing", "entry_at", "hunks", "invalid",
+    "as_tree", "brief", "check_root", "compare", "comparing", "entry_at", "find_renames", "fold",
+    "hunks", "invalid",
     "is_binary", "is_name", "is_session_id", "is_timestamp", "iso_time", "load_tier", "load_usable",
     "pieces_of", "plain_title", "read_index", "session_home", "set_value", "split_selector", "timestamp",
-    "torn_paths", "unknown", "unset_value",
+    "torn_paths", "turn_name", "unknown", "unset_value",
 ]
 
 # What interfaces may use of the rooms below besides a project: functions without side effects, settings, and
@@ -108,13 +112,15 @@ _PASSES = {
     "rewind.checkpoint.story": ("CHECKPOINT", "NOW", "PROMPT", "SESSION"),
     "rewind.checkpoint.timeline": ("brief",),
     "rewind.checkpoint.torn": ("torn_paths",),
-    "rewind.checkpoint.turn_name": ("split_selector",),
+    "rewind.checkpoint.turn_name": ("split_selector", "turn_name"),
     "rewind.config.edit": ("set_value", "unset_value"),
     "rewind.config.load": ("CONFIG_FILE", "load_tier", "load_usable"),
     "rewind.config.settings": ("BY_KEY", "GROUPS", "unknown"),
     "rewind.config.strictjson": ("invalid",),
     "rewind.snapshot.compare": ("compare",),
     "rewind.snapshot.content": ("pieces_of",),
+    "rewind.snapshot.fold": ("fold",),
+    "rewind.snapshot.rename": ("find_renames",),
     "rewind.snapshot.listing": ("entry_at",),
     "rewind.snapshot.reasons": ("Reasons",),
     "rewind.snapshot.textdiff": ("hunks", "is_binary"),
@@ -308,6 +314,24 @@ class Controller:
 
         return checkpoints_touching(self.state, records, paths)
 
+    def who_changed(self, old: str, new: str) -> dict[bytes, list[str]]:
+        """Who changed each path on the way from one checkpoint to a later one: tools, shell commands, you."""
+        from rewind.checkpoint.who import who_changed
+
+        return who_changed(self.state, old, new)
+
+    def edited_since(self, name: str) -> set[bytes]:
+        """Paths that a person changed between turns since a checkpoint."""
+        from rewind.checkpoint.who import edited_since
+
+        return edited_since(self.state, name)
+
+    def tools_of(self, row: MapRow) -> TurnTools:
+        """The tools that a turn used."""
+        from rewind.checkpoint.who import tools_of
+
+        return tools_of(self.state, row)
+
     def touching(self, rows: list[MapRow], paths: list[bytes]) -> list[MapRow]:
         """Those of the rows that changed one of these paths."""
         from rewind.checkpoint.map_paths import touching
@@ -371,8 +395,11 @@ class Controller:
         from rewind.checkpoint.rewind.target import Request
 
         self.state.look_again()
-        return make_plan(self.state, Request(target, what, in_place=in_place, skip_missing=skip_missing,
+        plan = make_plan(self.state, Request(target, what, in_place=in_place, skip_missing=skip_missing,
                                              name=name), force=force)
+        if plan.code and plan.record and plan.code.changes:
+            plan.code.mine = self.edited_since(plan.record.name)
+        return plan
 
     def apply(self, plan: Plan, *, force: bool = False, progress: Progress | None = None) -> Outcome:
         """Do what a plan says; refuses when it would be another one now, unless forced."""

@@ -96,7 +96,7 @@ def _place(row: MapRow, prompts: list[tuple[int | None, int, str]]) -> None:
     same = [one for one in prompts if _short(one[2]) == text]
     if not same:
         return
-    row.turn = min(same, key=lambda one: abs(one[1] - at))[0]
+    row.turn, row.offset, _ = min(same, key=lambda one: abs(one[1] - at))
     row.abandoned = row.turn is None
 
 
@@ -126,6 +126,13 @@ def _index(state: State, path: str) -> None:
         open_turns(path, profile_for(path, None, state.project.home), state.derived)
     except (RewindError, OSError):
         pass  # deleted meanwhile, or not readable: then the turns have no numbers
+
+
+def transcript_of(state: State, row: MapRow) -> str:
+    for (path,) in state.derived.query("SELECT path FROM turn_files"):
+        if session_id_of(str(path)) == row.session:
+            return str(path)
+    return _transcript(state, [row])
 
 
 def _transcript(state: State, turns: list[MapRow]) -> str:

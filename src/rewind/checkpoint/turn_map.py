@@ -34,6 +34,7 @@ class MapRow:
         self.here = False
         self.ended = True  # whether the end of the turn was captured
         self.turn: int | None = None  # its number in the conversation as it is now
+        self.offset: int | None = None  # where its prompt stands in the transcript
         self.abandoned = False  # the conversation went on from an earlier turn
         self.label = ""  # a name that a person gave it
         self.by_others = False  # an edit while a turn of another session was running
@@ -59,6 +60,21 @@ def turn_map(state: State, *, backups: bool = False, session: str | None = None,
     return rows[::-1]
 
 
+def rows_between(state: State, old: str, new: str) -> list[MapRow]:
+    """What led from one checkpoint to a later one, oldest first; nothing where it did not come from it."""
+    briefs = list(reversed(state.timeline.briefs()))
+    builder = _Builder(briefs, parents_of(briefs, partial_backups(state, briefs)), True)
+    builder.rows("")
+    if old not in builder.state:
+        return []
+    start, at = builder.state[old], builder.state.get(new)
+    found = []
+    while at is not None and at is not start:
+        found.append(at)
+        at = at.parent
+    return found[::-1] if at is start else []
+
+
 class _Builder:
     """Sees the records one by one, oldest first."""
 
@@ -68,13 +84,13 @@ class _Builder:
         self._parents = parents
         self._backups = backups
         self._rows: list[MapRow] = []
-        self._state: dict[str, MapRow | None] = {}  # the row that left the code as a checkpoint has it
+        self.state: dict[str, MapRow | None] = {}  # the row that left the code as a checkpoint has it
         self._turns: dict[str | None, MapRow] = {}  # the last turn of each session
 
     def rows(self, standing: str) -> list[MapRow]:
         for brief in self._briefs:
-            self._state[brief.name] = self._see(brief)
-        at = self._state.get(standing)
+            self.state[brief.name] = self._see(brief)
+        at = self.state.get(standing)
         if at:
             at.here = True
         return self._rows
@@ -142,7 +158,7 @@ class _Builder:
         return self._state_before(b)
 
     def _state_before(self, b: Brief) -> MapRow | None:
-        return self._state.get(self._parents.get(b.name) or "")
+        return self.state.get(self._parents.get(b.name) or "")
 
 
 def _prompt_text(b: Brief) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from rewind.cli.change_lines import folded_text, painted
 from rewind.cli.session import note, print_json
 from rewind.cli.style import path_json, shown, style_for
 from rewind.errors import DONE, PARTIAL
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.apply import Outcome
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.cli.resume import Resume
-
-_COLOURS = {"+": "green", "~": "yellow", "-": "red", "=": "dim"}
 
 
 def common_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,9 +63,11 @@ def print_code(plan: Plan) -> None:
     if plan.code is None:
         print("The code stays as it is.")
         return
+    from rewind.controller import fold
+
     paint = style_for(sys.stdout)
-    for sign, path, remark in plan.code.lines():
-        print(f"{paint(sign, _COLOURS[sign])} {shown(path)}" + (f"  ({remark})" if remark else ""))
+    for sign, path, remark, count in fold(plan.code.lines()):
+        print(painted(sign, folded_text(path, remark, count), paint))
     print(plan.code.summary() if plan.code.empty else f"Plan: {plan.code.summary()}")
 
 
