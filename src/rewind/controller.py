@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.last_prompt import LastPrompt
     from rewind.checkpoint.missed import Missed
     from rewind.checkpoint.prompt_search import Found
-    from rewind.checkpoint.record import Record, is_name, is_timestamp, timestamp
+    from rewind.checkpoint.record import Record, is_name, is_timestamp, iso_time, timestamp
     from rewind.checkpoint.repair import Repaired
     from rewind.checkpoint.rewind.apply import Outcome
     from rewind.checkpoint.rewind.code_at import CodeAt
@@ -58,14 +58,16 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
     from rewind.checkpoint.save import Saved
+    from rewind.checkpoint.select import Selected
     from rewind.checkpoint.session_tree import SessionInfo, as_tree
     from rewind.checkpoint.source import Source
     from rewind.checkpoint.status import Status
     from rewind.checkpoint.story import CHECKPOINT, NOW, PROMPT, SESSION, Story
-    from rewind.checkpoint.timeline import Brief
+    from rewind.checkpoint.timeline import Brief, brief
     from rewind.checkpoint.torn import torn_paths
     from rewind.checkpoint.transfer import Exported
-    from rewind.checkpoint.turn_changes import all_counted
+    from rewind.checkpoint.turn_map import MapRow
+    from rewind.checkpoint.turn_name import split_selector, turn_name
     from rewind.checkpoint.turn_views import TurnPage
     from rewind.checkpoint.turns.bisect import Bisected
     from rewind.checkpoint.turns.bisect_log import read_log
@@ -80,28 +82,34 @@ if TYPE_CHECKING:
     from rewind.snapshot.build import Progress, Snapshot
     from rewind.snapshot.compare import compare
     from rewind.snapshot.content import pieces_of
+    from rewind.snapshot.fold import fold
     from rewind.snapshot.listing import entry_at
     from rewind.snapshot.portable import Imported
     from rewind.snapshot.reasons import Reasons
+    from rewind.snapshot.rename import find_renames
     from rewind.snapshot.textdiff import hunks, is_binary
     from rewind.snapshot.tree import DIR, LINK, UNCOVERED, Entry, Tree
     from rewind.store.blobs import Blobs
     from rewind.transcript.find import SessionFile
     from rewind.transcript.index import SessionIndex, read_index
     from rewind.transcript.names import is_session_id
+    from rewind.transcript.titles import plain_title
     from rewind.transcript.turn_blocks import TurnText
     from rewind.transcript.turn_index import TurnIndex
     from rewind.transcript.turn_pages import Match
+    from rewind.transcript.turn_tools import TurnTools
+    from rewind.transcript.turn_tree import Row
 
 
 __all__ = [
     "BOTH", "BY_KEY", "CHECKPOINT", "CODE", "CONFIG_FILE", "CONVERSATION", "DIR", "GROUPS", "LINK", "NOW",
     "PROMPT", "SESSION", "UNCOVERED", "Applied", "AtCheckpoint", "AtTurn", "BeforeFork",
     "BeforeOperation", "BeforePrompts", "BeforeUndo", "Controller", "Difference", "EarlierOnLine",
-    "Reasons", "Reverted", "Side", "all_counted", "all_projects", "as_tree", "check_root", "compare",
-    "comparing", "entry_at", "hunks", "invalid", "is_binary", "is_name", "is_session_id", "is_timestamp",
-    "load_tier", "load_usable", "pieces_of", "read_index", "read_log", "session_home", "set_value",
-    "timestamp", "torn_paths", "unknown", "unset_value",
+    "Reasons", "Reverted", "Side", "all_projects", "as_tree", "brief", "check_root", "compare",
+    "comparing", "entry_at", "find_renames", "fold", "hunks", "invalid", "is_binary", "is_name",
+    "is_session_id", "is_timestamp", "iso_time", "load_tier", "load_usable", "pieces_of", "plain_title",
+    "read_index", "read_log", "session_home", "set_value", "split_selector", "timestamp", "torn_paths",
+    "turn_name", "unknown", "unset_value",
 ]
 
 # What interfaces may use of the rooms below besides a project: functions without side effects, settings, and
@@ -110,11 +118,12 @@ _PASSES = {
     "rewind.agents.registry": ("session_home",),
     "rewind.checkpoint.all_projects": ("all_projects",),
     "rewind.checkpoint.init": ("check_root",),
-    "rewind.checkpoint.record": ("is_name", "is_timestamp", "timestamp"),
+    "rewind.checkpoint.record": ("is_name", "is_timestamp", "iso_time", "timestamp"),
     "rewind.checkpoint.session_tree": ("as_tree",),
     "rewind.checkpoint.story": ("CHECKPOINT", "NOW", "PROMPT", "SESSION"),
+    "rewind.checkpoint.timeline": ("brief",),
     "rewind.checkpoint.torn": ("torn_paths",),
-    "rewind.checkpoint.turn_changes": ("all_counted",),
+    "rewind.checkpoint.turn_name": ("split_selector", "turn_name"),
     "rewind.checkpoint.turns.bisect_log": ("read_log",),
     "rewind.config.edit": ("set_value", "unset_value"),
     "rewind.config.load": ("CONFIG_FILE", "load_tier", "load_usable"),
@@ -122,12 +131,15 @@ _PASSES = {
     "rewind.config.strictjson": ("invalid",),
     "rewind.snapshot.compare": ("compare",),
     "rewind.snapshot.content": ("pieces_of",),
+    "rewind.snapshot.fold": ("fold",),
+    "rewind.snapshot.rename": ("find_renames",),
     "rewind.snapshot.listing": ("entry_at",),
     "rewind.snapshot.reasons": ("Reasons",),
     "rewind.snapshot.textdiff": ("hunks", "is_binary"),
     "rewind.snapshot.tree": ("DIR", "LINK", "UNCOVERED"),
     "rewind.transcript.index": ("read_index",),
     "rewind.transcript.names": ("is_session_id",),
+    "rewind.transcript.titles": ("plain_title",),
 }
 _MODULES = {"comparing": "rewind.snapshot.compare"}
 
@@ -295,13 +307,57 @@ class Controller:
 
         return row_changes(self.state, records, patience)
 
+    def turn_map(self, *, backups: bool = False, session: str | None = None,
+                 everywhere: bool = False) -> list[MapRow]:
+        """Turns, edits by hand, manual checkpoints and operations, newest first."""
+        from rewind.checkpoint.turn_map import turn_map
+
+        self.state.look_again()
+        return turn_map(self.state, backups=backups, session=session, everywhere=everywhere)
+
+    def add_map_facts(self, rows: list[MapRow], patience: float) -> int:
+        """Which turns they are and what changed; how many could not be counted within `patience` seconds."""
+        from rewind.checkpoint.map_facts import add_changes, add_turns
+
+        add_turns(self.state, rows)
+        return add_changes(self.state, rows, patience)
+
+    def checkpoints_touching(self, records: list[Record], paths: list[bytes]) -> list[Record]:
+        """Those of the checkpoints with which one of these paths changed."""
+        from rewind.checkpoint.map_paths import checkpoints_touching
+
+        return checkpoints_touching(self.state, records, paths)
+
+    def who_changed(self, old: str, new: str) -> dict[bytes, list[str]]:
+        """Who changed each path on the way from one checkpoint to a later one: tools, shell commands, you."""
+        from rewind.checkpoint.who import who_changed
+
+        return who_changed(self.state, old, new)
+
+    def edited_since(self, name: str) -> set[bytes]:
+        """Paths that a person changed between turns since a checkpoint."""
+        from rewind.checkpoint.who import edited_since
+
+        return edited_since(self.state, name)
+
+    def tools_of(self, row: MapRow) -> TurnTools:
+        """The tools that a turn used."""
+        from rewind.checkpoint.who import tools_of
+
+        return tools_of(self.state, row)
+
+    def touching(self, rows: list[MapRow], paths: list[bytes]) -> list[MapRow]:
+        """Those of the rows that changed one of these paths."""
+        from rewind.checkpoint.map_paths import touching
+
+        return touching(self.state, rows, paths)
+
     def changes_with(self, record: Record) -> dict[str, Any] | None:
         """The same for one of them; None where it has no parent any more."""
-        from rewind.checkpoint.turn_changes import all_counted, changes_between
+        from rewind.checkpoint.turn_changes import changes_between
 
         parent = self.lineage().parent(record.name)
-        found = changes_between(self.state, parent, record) if parent else None
-        return found and {**found, "counted": all_counted(len(found["files"]))}
+        return changes_between(self.state, parent, record) if parent else None
 
     def git_since(self, record: Record) -> GitSince | None:
         """How the user's git repository moved since a checkpoint; None where there is none."""
@@ -327,9 +383,23 @@ class Controller:
         return [b for b in timeline.briefs() if (backups or (b.kind != "backup" and is_here(b.name)))
                 and (not session or (b.session or "").startswith(session))]
 
-    def find(self, name: str) -> Record:
+    def find(self, text: str) -> Record:
+        """A checkpoint by its name or number, or by any other selector."""
+        return self.select(text).record
+
+    def select(self, text: str) -> Selected:
+        """The same, with a remark where it is only near to what was asked for."""
+        from rewind.checkpoint.select import selected
+
         self.state.look_again()
-        return self.state.timeline.find(name)
+        return selected(self.state, text)
+
+    def select_turn(self, text: str) -> tuple[SessionFile, int]:
+        """A turn by its number (`t4`, `SESSION:t4`) or by text of its prompt: its session and its number."""
+        from rewind.checkpoint.select import select_turn
+
+        self.state.look_again()
+        return select_turn(self.state, text)
 
     def source(self, record: Record) -> Source:
         """The content of a checkpoint, to be used in a `with` statement."""
@@ -347,8 +417,11 @@ class Controller:
         from rewind.checkpoint.rewind.target import Request
 
         self.state.look_again()
-        return make_plan(self.state, Request(target, what, in_place=in_place, skip_missing=skip_missing,
+        plan = make_plan(self.state, Request(target, what, in_place=in_place, skip_missing=skip_missing,
                                              name=name), force=force)
+        if plan.code and plan.record and plan.code.changes:
+            plan.code.mine = self.edited_since(plan.record.name)
+        return plan
 
     def apply(self, plan: Plan, *, force: bool = False, progress: Progress | None = None) -> Outcome:
         """Do what a plan says; refuses when it would be another one now, unless forced."""
@@ -460,6 +533,25 @@ class Controller:
             return True
         return False
 
+    def open_in(self, session_id: str) -> str:
+        """The agent whose client has this session open; empty where nobody has."""
+        from rewind.checkpoint.session_tree import Life
+
+        try:
+            file = self.session_file(session_id)
+        except SessionNotFound:
+            return ""
+        return file.profile.title if Life(self.state).of(file)[0] else ""
+
+    def asked(self, session_id: str, offset: int, uuid: str) -> tuple[int | None, float | None]:
+        """Which turn a prompt is, and when it was given, as far as that is known without reading much."""
+        from rewind.checkpoint.prompt_facts import prompt_facts
+
+        try:
+            return prompt_facts(self.state, self.session_file(session_id), offset, uuid)
+        except (RewindError, OSError):
+            return None, None
+
     def is_busy(self, session_id: str) -> bool:
         """Whether a turn is running in this session."""
         from rewind.checkpoint.session_tree import Life
@@ -553,6 +645,13 @@ class Controller:
 
         found = choose_session(self.state, text).session
         return read_index(found.path, found.profile)
+
+    def current_turns(self, most: int) -> list[Row]:
+        """The last turns of the session that `back` would take, oldest first."""
+        from rewind.checkpoint.which_session import choose_session
+
+        index = self.turns_of(choose_session(self.state, with_prompt=True).session)
+        return index.turns(max(1, index.total - most + 1), index.total)
 
     def session_files(self) -> Iterator[tuple[SessionFile, tuple[bool, bool]]]:
         """The project's transcripts, each with whether it is open and whether a turn is running in it."""

@@ -28,7 +28,13 @@ class RewindError(Exception):
         self.fields = fields
         self.message = (self.__doc__ or "").format(message=message, **fields)
         self.hint = type(self).hint.format(**fields) if hint is None else hint
+        self.word = ""  # what was typed,
+        self.near: list[tuple[str, str]] = []  # and what may have been meant: (selector, what it is)
         super().__init__(self.message)
+
+    def near_to(self, word: str, near: list[tuple[str, str]]) -> None:
+        """The interface shows these as commands to copy."""
+        self.word, self.near = word, near
 
     @property
     def code(self) -> str:
@@ -92,6 +98,13 @@ class CheckpointAmbiguous(RewindError):
 
     exit_code = NOT_FOUND
     hint = "Give more of the name; `rewind list --all` shows them."
+
+
+class PromptAmbiguous(RewindError):
+    """{count} prompts and descriptions say "{text}"."""
+
+    exit_code = NOT_FOUND
+    hint = "Give more of the text; `rewind grep` finds prompts."
 
 
 class PathNotFound(RewindError):

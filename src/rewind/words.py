@@ -42,6 +42,13 @@ def plural(count: int, word: str) -> str:
     return f"{count:,} {word}" + ("" if count == 1 else "s")
 
 
+def and_more(names: list[str], shown: int, total: int = 0) -> str:
+    """`a, b and 3 more`"""
+    total = total or len(names)
+    first = ", ".join(names[:shown])
+    return first if total <= shown else f"{first} and {total - shown:,} more"
+
+
 def quoted(text: str, longest: int = 60) -> str:
     """A person's words within a sentence of ours, on one line."""
     text = " ".join(text.split())

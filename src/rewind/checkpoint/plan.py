@@ -26,6 +26,7 @@ IN_THE_WAY = "in-the-way"
 NO_DIRECTORY = "no-directory"
 ANOTHER_PLACE = "another-place"
 CHANGED_SINCE, MADE_SINCE = "changed since the last checkpoint", "made since the last checkpoint"
+CHANGED_BY_YOU, MADE_BY_YOU = "changed by you since", "made by you since"
 _PASSING = (b"skip-list", b"ignored", b"ignored-large", b"too-large", b"pins-only")
 
 
@@ -51,6 +52,7 @@ class RestorePlan:
         self.settled: list[Kept] = []  # conflicts of a merge that the person said how to settle
         self.unknown: list[bytes] = []  # must be captured before anything can be said of them
         self.foreign: list[bytes] = []  # changed since where we stand; only the backup will have them
+        self.mine: set[bytes] = set()  # changed by a person between turns since the checkpoint
         self.notes: list[str] = []  # what a person should know before it is carried out
 
     @property
@@ -75,10 +77,14 @@ class RestorePlan:
         `-` goes, `=` stays."""
         fresh = {change.path for change in self.changes if change.before is None}
         foreign = set(self.foreign)
-        found = [("+" if path in fresh else "~", path, CHANGED_SINCE if path in foreign else "")
-                 for path in self.written]
-        found += [("-", path, MADE_SINCE if path in foreign else "") for path in self.deleted]
+        found = [("+" if path in fresh else "~", path,
+                  self._remark(path, foreign, CHANGED_SINCE, CHANGED_BY_YOU)) for path in self.written]
+        found += [("-", path, self._remark(path, foreign, MADE_SINCE, MADE_BY_YOU)) for path in self.deleted]
         return found + [("=", kept.path, kept.remark()) for kept in self.kept]
+
+    def _remark(self, path: bytes, foreign: set[bytes], since_here: str, by_you: str) -> str:
+        """Whose work would be replaced, where it is not the agent's."""
+        return since_here if path in foreign else by_you if path in self.mine else ""
 
     def counts(self) -> str:
         parts = [f"{plural(len(self.written), 'path')} written", f"{len(self.deleted):,} deleted"]

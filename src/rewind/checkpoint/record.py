@@ -56,6 +56,17 @@ class Record:
         return found if isinstance(found, str) else MAIN
 
     @property
+    def imported(self) -> bool:
+        """It came from elsewhere: never a state of this project."""
+        return bool(self.data.get("imported"))
+
+    @property
+    def restored(self) -> str | None:
+        """Of a backup: the checkpoint that was restored next."""
+        found = self.trigger.get("checkpoint")
+        return found if isinstance(found, str) else None
+
+    @property
     def created_at(self) -> str:
         return str(self.data["createdAt"])
 
@@ -162,6 +173,11 @@ def is_timestamp(text: str) -> bool:
     except (ValueError, IndexError):
         return False
     return True
+
+
+def iso_time(seconds: float) -> str:
+    """As `timestamp` reads it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 _midnights: dict[str, float] = {}

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from rewind.paths import Project
 
+# How every command that takes a checkpoint says so; `rewind help checkpoints` has the rest.
+SELECTOR = "number, name, `last`, `@`, `t4`, `10m`, or text of a prompt"
+
 
 def parse(module: ModuleType, name: str, argv: list[str]) -> argparse.Namespace:
     # argparse cannot tell a name from the paths that follow `--` once an option stands between them.

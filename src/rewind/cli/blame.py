@@ -12,8 +12,7 @@ import sys
 import time
 
 from rewind.cli.arguments import project_paths
-from rewind.cli.diffstat import cells
-from rewind.cli.list_table import cut
+from rewind.cli.columns import cells, cut
 from rewind.cli.pager import add_pager_option, paged
 from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.style import age, path_json, safe, shown, style_for

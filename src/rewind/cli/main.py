@@ -70,7 +70,7 @@ def main(argv: list[str]) -> int:
         _flush()
         return code
     except RewindError as error:
-        _report(error, as_json)
+        _report(error, as_json, argv)
         return error.exit_code
     except KeyboardInterrupt:
         _report(_plain("interrupted", "Interrupted."), as_json)
@@ -210,10 +210,17 @@ def _from_os(error: OSError) -> RewindError:
                                                         " `rewind validate`."))
 
 
-def _report(error: RewindError, as_json: bool) -> None:
+def _report(error: RewindError, as_json: bool, argv: list[str] | None = None) -> None:
+    near = []
+    if error.near:
+        from rewind.cli.did_you_mean import commands
+
+        near = commands(error, argv or [])
     if as_json:
         body = {"code": error.code, "message": error.message, "hint": error.hint,
                 "exitCode": error.exit_code}
+        if near:
+            body["near"] = [command for command, _ in near]
         print(quickjson.dumps({"error": body}), file=sys.stderr)
         return
     from rewind.cli.style import safe, style_for
@@ -222,7 +229,13 @@ def _report(error: RewindError, as_json: bool) -> None:
     # Both may quote a file's name, which may hold anything.
     message = "\n".join(safe(line) for line in error.message.split("\n"))
     print(f"{paint('error:', 'red')} {message}", file=sys.stderr)
-    if error.hint:
+    if near:
+        widest = max(len(command) for command, _ in near)
+        print(f"{paint('hint:', 'cyan')} Did you mean:", file=sys.stderr)
+        for command, meaning in near:
+            line = f"  {safe(command):<{widest}}  {paint('# ' + safe(meaning), 'dim') if meaning else ''}"
+            print(line.rstrip(), file=sys.stderr)
+    elif error.hint:
         print(f"{paint('hint:', 'cyan')} {safe(error.hint)}", file=sys.stderr)
 
 

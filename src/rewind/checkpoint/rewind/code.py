@@ -384,7 +384,7 @@ def moved_paths(shown: RestorePlan, plan: RestorePlan) -> list[bytes]:
 def whole(state: State, name: str) -> Record | None:
     """A checkpoint by its name, if it is there and can be read."""
     try:
-        record = state.timeline.find(name) if name else None
+        record = state.files.read(name) if name else None
         if record:
             with Source(state, record) as source:
                 source.tree(record.tree)

@@ -39,6 +39,6 @@ def finish(state: State, request: Request, op: Operation) -> Destination:
 
 def kept(state: State, name: str) -> Record:
     try:
-        return state.timeline.find(name)
+        return state.files.read(name)
     except CheckpointNotFound:
         raise NoRestoreToUndo(hint=f"The checkpoint to go back to was deleted: {name}") from None

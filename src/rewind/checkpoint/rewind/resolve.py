@@ -12,6 +12,7 @@ from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.finish import finish, kept
 from rewind.checkpoint.rewind.left_alone import LeftAlone
 from rewind.checkpoint.rewind.lineage import here, is_ordinary, lineage
+from rewind.checkpoint.select import select
 from rewind.checkpoint.source import Source
 from rewind.errors import NoRestoreToUndo, NotAStep, NothingToRedo, NothingToUndo, UnsavedEdits
 from rewind.snapshot.change import Paths, differences
@@ -46,7 +47,7 @@ def resolve(state: State, request: Request) -> Destination:
 # a checkpoint
 
 def _at_checkpoint(state: State, request: Request, target: targets.AtCheckpoint) -> Destination:
-    record = state.timeline.find(target.name)
+    record = select(state, target.name)
     paths = target.paths
     half_done = state.operations().interrupted()
     if half_done and half_done.checkpoint == record.name and half_done.paths == paths and (

@@ -56,7 +56,7 @@ def _before_prompts(state: State, request: Request, target: targets.BeforePrompt
     half_done = state.operations().interrupted()
     if half_done and half_done.command == ops.BACK and half_done.begun.get("request") == request.key():
         return finish(state, request, half_done)
-    chosen = choose_session(state, target.session)
+    chosen = choose_session(state, target.session, with_prompt=True)
     session = chosen.session
     try:
         boundary = find_boundary_by_user_prompts(session.path, n, session.profile)
@@ -198,7 +198,7 @@ def _before_fork(state: State, request: Request, target: targets.BeforeFork) -> 
     found = Destination(ops.FORWARD, request)
     backup = code_put_aside(state).get(info.session_id) if request.wants_code else None
     if backup:
-        found.code = Wanted(state.timeline.find(backup))
+        found.code = Wanted(state.files.read(backup))
     elif request.wants_code:
         found.notes.append("The code stays as it is: making this fork left it alone, or that was undone.")
     return found

@@ -6,6 +6,7 @@ import os
 import re
 
 from rewind.checkpoint.rewind.lineage import here, lineage
+from rewind.checkpoint.select import select
 from rewind.checkpoint.turn_changes import Unpacked, changes_between
 from rewind.checkpoint.turns.bisect_log import BisectLog
 from rewind.checkpoint.turns.in_place import InPlace
@@ -141,7 +142,7 @@ def state_named(state: State, text: str) -> Record:
     """A checkpoint; `t4` is the code before turn 4, `t4+` the code after it."""
     match = _TURN.fullmatch(text)
     if not match:
-        return state.timeline.find(text)
+        return select(state, text)
     span = spans(state, [match["turn"]])[0]
     found = span.after if match["after"] else span.before
     if found is None:

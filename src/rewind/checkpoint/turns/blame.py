@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 
 from rewind.checkpoint.rewind.lineage import here, lineage
+from rewind.checkpoint.select import select
 from rewind.checkpoint.turns.blame_git import commits_of
 from rewind.checkpoint.turns.file_versions import FileVersions
 from rewind.checkpoint.turns.who import GIT, YOU, Author, Authors
@@ -66,7 +67,7 @@ class Blame:
 def blame(state: State, path: bytes, checkpoint: str | None = None, first: int | None = None,
           last: int | None = None) -> Blame:
     """The lines `first` to `last` (both counted, from 1) of a file, as it is now or in a checkpoint."""
-    record = state.timeline.find(checkpoint) if checkpoint else here(state)
+    record = select(state, checkpoint) if checkpoint else here(state)
     if record is None:
         raise PathNeverSeen(path=os.fsdecode(path))
     walk = _Walk(state, path, record)

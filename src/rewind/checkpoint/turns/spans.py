@@ -7,6 +7,7 @@ import re
 
 from rewind.checkpoint.rewind.code_at import SessionCode, read_prompt_at, session_of
 from rewind.checkpoint.rewind.lineage import here, lineage
+from rewind.checkpoint.select import select
 from rewind.checkpoint.which_session import NoSession, choose_session
 from rewind.errors import (
     CheckpointNotFound,
@@ -125,7 +126,7 @@ class _Parser:
 
 def _checkpoint(state: State, text: str) -> Record:
     """The one place where a word becomes a checkpoint."""
-    return state.timeline.find(text)
+    return select(state, text)
 
 
 class SessionTurns:
