@@ -436,7 +436,7 @@ class History:
                 elif effect.what == "deleted" and fork.trashed:
                     fork.trashed = False
                     found.append(Effect("undeleted", effect.fork))
-                elif effect.what == "undeleted" and not fork.trashed:
+                elif effect.what == "undeleted" and not fork.trashed and not fork.continued:
                     fork.trashed = True
                     found.append(Effect("deleted", effect.fork))
         return found

@@ -366,6 +366,21 @@ def test_deleting_a_fork_is_a_step_of_its_own(scene: Scene) -> None:
     assert scene.read("a") == "1" and fork.read_bytes() == made
 
 
+def test_deleting_bringing_back_and_deleting_again_is_undone_in_one_go(scene: Scene) -> None:
+    """The trash has another name for the fork by the time that the first deletion is undone."""
+    fork = Path(restore(scene)["fork"]["path"])
+    made = fork.read_bytes()
+    scene.cli.ok("forks", "delete", fork.stem)
+    first = scene.cli.json("ops")["operations"][0]["id"]
+    scene.cli.ok("forks", "undelete", fork.stem)
+    scene.cli.ok("forks", "delete", fork.stem)
+    for _ in range(2):
+        done = scene.cli.json("undo-restore", first)
+        assert fork.read_bytes() == made and not any("no longer in the trash" in n for n in done["notes"])
+        scene.cli.ok("redo")
+        assert not fork.exists() and scene.lost() == []
+
+
 def test_renaming_a_fork_is_undone_and_redone(scene: Scene) -> None:
     fork = restore(scene)["fork"]["session_id"]
 

@@ -72,11 +72,17 @@ def inverses(state: State, effects: list[Effect]) -> list[Effect]:
     """What takes these back, the last one first. Names are chosen now, so that the log can have them before
     anything is done."""
     found: list[Effect] = []
+    moved: dict[object, object] = {}  # where in the trash a fork will be by then
     for effect in reversed(effects):
         taken = {one[key] for one in found for key in ("trash", "kept") if one.get(key)}
         turned = _inverse(state, effect, taken)
-        if turned:
-            found.append(turned)
+        if turned is None:
+            continue
+        if turned["kind"] == UNTRASH:
+            turned["trash"] = moved.pop(turned.get("trash"), turned.get("trash"))
+        elif effect["kind"] == UNTRASH:
+            moved[effect.get("trash")] = turned["trash"]
+        found.append(turned)
     return found
 
 
