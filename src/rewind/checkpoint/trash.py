@@ -38,11 +38,12 @@ def checked_fork(state: State, fork: dict[str, Any]) -> tuple[Profile, str, str]
     return profile, path, session
 
 
-def free_name(state: State, session: str, taken: set[str] | None = None) -> str:
-    """A directory of the trash that nothing lies in: no deletion is ever written over another."""
-    for number in range(10_000):
-        name = f"{session}.{number}" if number else session
-        if not os.path.lexists(state.project.path(TRASH, name)) and name not in (taken or ()):
+def free_name(state: State, session: str, wanted: str = "", by_then: dict[str, bool] | None = None) -> str:
+    """A directory of the trash that nothing lies in: no deletion is ever written over another. `wanted` is
+    tried first; `by_then` says of names whether something will lie there."""
+    for name in (wanted, session, *(f"{session}.{number}" for number in range(1, 10_000))):
+        known = (by_then or {}).get(name)
+        if name and not (os.path.lexists(state.project.path(TRASH, name)) if known is None else known):
             return name
     raise RewindError("There is no free name in the trash.", hint="Empty it.")
 

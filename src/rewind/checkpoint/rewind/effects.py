@@ -43,7 +43,7 @@ from rewind.transcript.fork import new_session_id, temp_of
 from rewind.transcript.in_place import put_back, same_bytes
 from rewind.transcript.lines import end_of_lines, events_forward, open_transcript, size_of
 from rewind.transcript.liveness import SessionInUse, is_open, why_open
-from rewind.transcript.names import SUFFIX, session_id_of
+from rewind.transcript.names import SUFFIX, is_session_id, session_id_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,27 +72,26 @@ def inverses(state: State, effects: list[Effect]) -> list[Effect]:
     """What takes these back, the last one first. Names are chosen now, so that the log can have them before
     anything is done."""
     found: list[Effect] = []
-    moved: dict[object, object] = {}  # where in the trash a fork will be by then
+    lies: dict[str, bool] = {}  # whether something will lie at a name of the trash when it comes to the next
     for effect in reversed(effects):
-        taken = {one[key] for one in found for key in ("trash", "kept") if one.get(key)}
-        turned = _inverse(state, effect, taken)
-        if turned is None:
-            continue
-        if turned["kind"] == UNTRASH:
-            turned["trash"] = moved.pop(turned.get("trash"), turned.get("trash"))
-        elif effect["kind"] == UNTRASH:
-            moved[effect.get("trash")] = turned["trash"]
-        found.append(turned)
+        taken = {one["kept"] for one in found if one.get("kept")}
+        turned = _inverse(state, effect, taken, lies)
+        if turned:
+            found.append(turned)
+            if turned["kind"] in (TRASH, UNTRASH):
+                lies[str(turned.get("trash"))] = turned["kind"] == TRASH
     return found
 
 
-def _inverse(state: State, effect: Effect, taken: set[str]) -> Effect | None:
+def _inverse(state: State, effect: Effect, taken: set[str], lies: dict[str, bool]) -> Effect | None:
     kind = effect.get("kind")
     session = {key: effect.get(key) for key in ("sessionId", "path", "agent")}
     if kind in (FORK, UNTRASH):
         made: Effect = {key: effect[key] for key in ("size", "header") if key in effect}
+        lay = str(effect.get("trash") or "")  # earlier steps look for it there
         return {"kind": TRASH, **session, **made,
-                "trash": free_name(state, str(effect.get("sessionId")), taken)}
+                "trash": free_name(state, str(effect.get("sessionId")), lay if is_session_id(lay) else "",
+                                   lies)}
     if kind == TRASH:
         return {**effect, "kind": UNTRASH}
     if kind in (REWRITE, SWAP):
