@@ -177,6 +177,29 @@ def test_an_ignored_file_that_the_turn_made_goes(scene: Turns) -> None:
     assert not differences(was, tree_state(scene.cli.project))
 
 
+def test_an_ignored_directory_that_the_turn_made_goes(scene: Turns) -> None:
+    (scene.cli.project / ".gitignore").write_text("out/\n")
+    os.mkdir(scene.cli.project / ".git")
+    scene.save("UserPromptSubmit", promptId="p4", promptText="Build it")
+    (scene.cli.project / "out" / "deep").mkdir(parents=True)
+    (scene.cli.project / "out" / "deep" / "x").write_text("x\n")
+    scene.say("Build it")
+    scene.save("Stop", promptId="p4")
+    was = tree_state(scene.cli.project)
+    scene.cli.ok("revert", "t4")
+    assert not (scene.cli.project / "out").exists()
+    scene.cli.ok("undo-restore")
+    assert not differences(was, tree_state(scene.cli.project))
+
+
+def test_a_prompt_does_not_steer_the_terminal_or_the_file(scene: Turns) -> None:
+    scene.turn("Be \x1b[31mred\nor not", a=scene.edit("a", "line 9\n", "nine\n"))
+    scene.turn("Nine", a=scene.edit("a", "nine\n", "IX\n"))
+    result = scene.cli.run("revert", "t4", "--markers")
+    assert result.code == 3 and "\x1b" not in result.out + result.err + (scene.read("a") or "")
+    assert '>>>>>>> before turn 4: "Be [31mred or not"' in (scene.read("a") or "")
+
+
 def test_what_was_not_captured_stays_and_is_named(scene: Turns) -> None:
     scene.save("UserPromptSubmit", promptId="p4", promptText="Install")
     (scene.cli.project / "node_modules" / "x").mkdir(parents=True)
