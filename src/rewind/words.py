@@ -49,6 +49,11 @@ def and_more(names: list[str], shown: int, total: int = 0) -> str:
     return first if total <= shown else f"{first} and {total - shown:,} more"
 
 
+def printable(text: str) -> str:
+    """Without what a terminal would obey: it may go into a file."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
 def quoted(text: str, longest: int = 60) -> str:
     """A person's words within a sentence of ours, on one line."""
     text = " ".join(text.split())

@@ -107,7 +107,10 @@ def test_the_result_is_a_checkpoint_and_the_project_stands_there(scene: Turns) -
     assert scene.cli.json("list")["checkpoints"][0]["description"] == 'Reverted turn 2, "Add a cache"'
     now = scene.controller().here()
     assert now and now.name == found.name
-    assert scene.save("Stop").parent == found.name
+    saved = scene.save("Stop")
+    assert [found.code[key] for key in ("tree", "fileCount", "totalSize")] == [
+        saved.code[key] for key in ("tree", "fileCount", "totalSize")]
+    assert saved.parent == found.name
 
 
 def test_what_was_done_is_in_the_log(scene: Turns) -> None:
@@ -175,6 +178,29 @@ def test_an_ignored_file_that_the_turn_made_goes(scene: Turns) -> None:
     assert not (scene.cli.project / "out.log").exists()
     scene.cli.ok("undo-restore")
     assert not differences(was, tree_state(scene.cli.project))
+
+
+def test_an_ignored_directory_that_the_turn_made_goes(scene: Turns) -> None:
+    (scene.cli.project / ".gitignore").write_text("out/\n")
+    os.mkdir(scene.cli.project / ".git")
+    scene.save("UserPromptSubmit", promptId="p4", promptText="Build it")
+    (scene.cli.project / "out" / "deep").mkdir(parents=True)
+    (scene.cli.project / "out" / "deep" / "x").write_text("x\n")
+    scene.say("Build it")
+    scene.save("Stop", promptId="p4")
+    was = tree_state(scene.cli.project)
+    scene.cli.ok("revert", "t4")
+    assert not (scene.cli.project / "out").exists()
+    scene.cli.ok("undo-restore")
+    assert not differences(was, tree_state(scene.cli.project))
+
+
+def test_a_prompt_does_not_steer_the_terminal_or_the_file(scene: Turns) -> None:
+    scene.turn("Be \x1b[31mred\nor not", a=scene.edit("a", "line 9\n", "nine\n"))
+    scene.turn("Nine", a=scene.edit("a", "nine\n", "IX\n"))
+    result = scene.cli.run("revert", "t4", "--markers")
+    assert result.code == 3 and "\x1b" not in result.out + result.err + (scene.read("a") or "")
+    assert '>>>>>>> before turn 4: "Be [31mred or not"' in (scene.read("a") or "")
 
 
 def test_what_was_not_captured_stays_and_is_named(scene: Turns) -> None:
@@ -408,7 +434,7 @@ def test_a_file_that_changes_after_the_plan_is_not_overwritten(scene: Turns) -> 
     (["revert", "t2", "--ours", "--theirs"], 2), (["revert", "t2", "--", "nosuch.txt"], 12),
     (["revert", "t2", "--", "../elsewhere"], 2), (["revert", "t2", "--"], 2), (["revert", ""], 2),
     (["revert", "t2", "--session", "nosuch"], 12), (["revert", "20200101_000000_001"], 12),
-    (["apply", "--from", "nosuch"], 12), (["apply", "--from", SESSION], 1), (["revert", "t3..t1"], 2)])
+    (["apply", "--from", "nosuch"], 12), (["apply", "--from", SESSION], 12), (["revert", "t3..t1"], 2)])
 def test_what_cannot_be_done_is_one_sentence(scene: Turns, words: list[str], code: int) -> None:
     was = unchanged(scene)
     scene.cli.fails(code, *words)
