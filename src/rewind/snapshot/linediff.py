@@ -7,6 +7,8 @@ and its way of sliding a change, so that a merge or a blame made from it equals 
 
 from __future__ import annotations
 
+from itertools import compress
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,12 +19,15 @@ if TYPE_CHECKING:
 _LEAST_COST = 256  # a search may cost so much, or the square root of the lines
 _LONG_SNAKE = 20  # so many equal lines in a row are worth stopping for
 _WORTH = 4  # how much further than its cost a path must have come
-_MANY = 1024  # a line that occurs so often, or as often as the root of the lines, says little
+MANY = 1024  # a line that occurs so often, or as often as the root of the lines, says little
 _WINDOW = 100  # around such a line, so many are looked at
 _RARE = 4  # it is left out where fewer than one in so many of its neighbours have a partner
 _FAR = 1 << 62
 
-_NO_PARTNER, _HAS_PARTNER, _SAYS_LITTLE = 0, 1, 2
+NO_PARTNER, HAS_PARTNER, SAYS_LITTLE = 0, 1, 2
+_OPPOSITE = bytes((1, 0)) + bytes(254)
+_IS_CHANGED = bytes((1, 0, 0)) + bytes(253)
+_STRIDE = 64  # lines that are compared at once where many are the same
 
 
 def split_lines(data: bytes) -> list[bytes]:
@@ -38,27 +43,33 @@ def changed_blocks(old: Sequence[bytes], new: Sequence[bytes], *, by_indent: boo
     which `git diff` and `git blame` do and a merge does not."""
     numbers: dict[bytes, int] = {}
     one, two = ([numbers.setdefault(line, len(numbers)) for line in lines] for lines in (old, new))
-    a, b = _File(one, old), _File(two, new)
-    _mark(a, b, len(numbers))
+    a, b = File(old, one), File(new, two)
+    kept_a, kept_b = _to_compare(a, b, len(numbers))
+    return compared(a, kept_a, b, kept_b, by_indent)
+
+
+def compared(a: File, kept_a: list[int], b: File, kept_b: list[int], by_indent: bool) -> list[Block]:
+    """The blocks, once it is known which lines have to be compared: the others are marked if they changed."""
+    _Search(a, kept_a, b, kept_b).run()
     _slide(a, b, by_indent)
     _slide(b, a, by_indent)
     return _blocks(a, b)
 
 
-class _File:
-    """The lines of one side as numbers, equal lines with equal ones, and which of them changed."""
+class File:
+    """The lines of one side, as numbers where that is quicker, equal lines with equal ones; and which of them
+    changed."""
 
-    def __init__(self, ids: list[int], lines: Sequence[bytes]) -> None:
-        self.ids = ids
+    def __init__(self, lines: Sequence[bytes], ids: list[int] | None = None) -> None:
+        self.ids: Sequence[object] = lines if ids is None else ids
         self.lines = lines
-        self.changed = bytearray(len(ids) + 1)  # with an end that never changes
+        self.changed = bytearray(len(lines) + 1)  # with an end that never changes
 
     def unchanged(self) -> list[int]:
-        changed = self.changed
-        return [at for at in range(len(self.ids)) if not changed[at]]
+        return list(compress(range(len(self.ids)), self.changed.translate(_OPPOSITE)))
 
 
-def _blocks(a: _File, b: _File) -> list[Block]:
+def _blocks(a: File, b: File) -> list[Block]:
     found: list[Block] = []
     i = j = 0
     while True:
@@ -74,12 +85,12 @@ def _blocks(a: _File, b: _File) -> list[Block]:
 
 # finding what changed
 
-def _mark(a: _File, b: _File, kinds: int) -> None:
+def _to_compare(a: File, b: File, kinds: int) -> tuple[list[int], list[int]]:
     first, left = _common_ends(a.ids, b.ids)
     end_a, end_b = len(a.ids) - left, len(b.ids) - left
     kept_a = _worth_comparing(a, first, end_a, _counts(b.ids, kinds))
     kept_b = _worth_comparing(b, first, end_b, _counts(a.ids, kinds))
-    _Search(a, kept_a, b, kept_b).run()
+    return kept_a, kept_b
 
 
 def _common_ends(one: list[int], two: list[int]) -> tuple[int, int]:
@@ -103,30 +114,34 @@ def rough_root(number: int) -> int:
     return 1 << ((number.bit_length() + 1) // 2)
 
 
-def _worth_comparing(file: _File, start: int, end: int, partners: list[int]) -> list[int]:
+def _worth_comparing(file: File, start: int, end: int, partners: list[int]) -> list[int]:
     """The lines that the search has to look at. Without a partner on the other side a line has changed; the
     same is taken for granted of a line with very many, where most around it have none."""
-    limit = min(rough_root(len(file.ids)), _MANY)
+    limit = min(rough_root(len(file.ids)), MANY)
     counts = [partners[id] for id in file.ids[start:end]]
-    kinds = bytes(_NO_PARTNER if not count else _HAS_PARTNER if count < limit else _SAYS_LITTLE
+    kinds = bytes(NO_PARTNER if not count else HAS_PARTNER if count < limit else SAYS_LITTLE
                   for count in counts)
-    kept = []
-    for at, kind in enumerate(kinds):
-        if kind == _HAS_PARTNER or (kind == _SAYS_LITTLE and not _is_noise(kinds, at)):
-            kept.append(start + at)
-        else:
-            file.changed[start + at] = 1
-    return kept
+    return keep(file, start, kinds)
 
 
-def _is_noise(kinds: bytes, at: int) -> bool:
+def keep(file: File, start: int, kinds: bytes) -> list[int]:
+    """The same, where it is known what kind of line each one is."""
+    if SAYS_LITTLE in kinds and NO_PARTNER in kinds:
+        noise = [at for at, kind in enumerate(kinds) if kind == SAYS_LITTLE and is_noise(kinds, at)]
+        kinds = bytes(NO_PARTNER if at in noise else kind for at, kind in enumerate(kinds)) if noise else kinds
+    places = range(start, start + len(kinds))
+    file.changed[start:places.stop] = kinds.translate(_IS_CHANGED)
+    return list(compress(places, kinds))
+
+
+def is_noise(kinds: bytes, at: int) -> bool:
     before = kinds[max(0, at - _WINDOW):at][::-1]
     after = kinds[at + 1:at + 1 + _WINDOW]
     alone = little = 0
     for side in (before, after):
-        end = side.find(_HAS_PARTNER)
+        end = side.find(HAS_PARTNER)
         run = side if end < 0 else side[:end]
-        without = run.count(_NO_PARTNER)
+        without = run.count(NO_PARTNER)
         if not without:
             return False
         alone += without
@@ -137,7 +152,7 @@ def _is_noise(kinds: bytes, at: int) -> bool:
 class _Search:
     """Myers' search from both ends for the middle of a shortest script, box by box."""
 
-    def __init__(self, a: _File, kept_a: list[int], b: _File, kept_b: list[int]) -> None:
+    def __init__(self, a: File, kept_a: list[int], b: File, kept_b: list[int]) -> None:
         self.a, self.kept_a = a, kept_a
         self.b, self.kept_b = b, kept_b
         self.one = [a.ids[at] for at in kept_a]
@@ -153,6 +168,7 @@ class _Search:
         boxes = [(0, len(one), 0, len(two), False)]
         while boxes:
             low1, high1, low2, high2, exact = boxes.pop()
+            low1, low2 = self._skip_same(low1, high1, low2, high2)
             while low1 < high1 and low2 < high2 and one[low1] == two[low2]:
                 low1, low2 = low1 + 1, low2 + 1
             while low1 < high1 and low2 < high2 and one[high1 - 1] == two[high2 - 1]:
@@ -167,6 +183,14 @@ class _Search:
                 mid1, mid2, exact1, exact2 = self._split(low1, high1, low2, high2, exact)
                 boxes.append((mid1, high1, mid2, high2, exact2))
                 boxes.append((low1, mid1, low2, mid2, exact1))
+
+    def _skip_same(self, low1: int, high1: int, low2: int, high2: int) -> tuple[int, int]:
+        most = min(high1 - low1, high2 - low2) - _STRIDE
+        done = 0
+        while done <= most and self.one[low1 + done:low1 + done + _STRIDE] == (
+                self.two[low2 + done:low2 + done + _STRIDE]):
+            done += _STRIDE
+        return low1 + done, low2 + done
 
     def _split(self, low1: int, high1: int, low2: int, high2: int,
                exact: bool) -> tuple[int, int, bool, bool]:
@@ -290,7 +314,7 @@ def _widen(reached: list[int], low: int, high: int, least: int, most: int, unrea
 
 # sliding
 
-def _slide(file: _File, other: _File, by_indent: bool) -> None:
+def _slide(file: File, other: File, by_indent: bool) -> None:
     """Where a run of changed lines could as well stand higher or lower, choose: beside a change of the other
     side if there is one, else by indentation or as low as it goes. Runs that meet become one."""
     ids, changed, last = file.ids, file.changed, len(file.ids)
