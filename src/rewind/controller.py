@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.compare_sessions import Compared
     from rewind.checkpoint.damage import Lacks
     from rewind.checkpoint.file_log import LogEntry
+    from rewind.checkpoint.git_since import GitSince
     from rewind.checkpoint.init import check_root
     from rewind.checkpoint.last_prompt import LastPrompt
     from rewind.checkpoint.missed import Missed
@@ -295,6 +296,12 @@ class Controller:
         parent = self.lineage().parent(record.name)
         found = changes_between(self.state, parent, record) if parent else None
         return found and {**found, "counted": all_counted(len(found["files"]))}
+
+    def git_since(self, record: Record) -> GitSince | None:
+        """How the user's git repository moved since a checkpoint; None where there is none."""
+        from rewind.checkpoint.git_since import git_since
+
+        return git_since(self.state, record)
 
     def last_prompt(self, record: Record) -> LastPrompt | None:
         """The prompt that a checkpoint was made after."""

@@ -41,6 +41,11 @@ def plural(count: int, word: str) -> str:
     return f"{count:,} {word}" + ("" if count == 1 else "s")
 
 
+def printable(text: str) -> str:
+    """Without what a terminal would obey: it may go into a file."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
 def quoted(text: str, longest: int = 60) -> str:
     """A person's words within a sentence of ours, on one line."""
     text = " ".join(text.split())

@@ -140,6 +140,7 @@ SCENARIOS = (
     Scenario("restore --context-only", ("restore", "{manual}", "--context-only", "--force"), settles="undo"),
     Scenario("restore --in-place", ("restore", "{manual}", "--in-place", "--force"), moves=True,
              rewrites=True, settles="undo"),
+    Scenario("revert", ("revert", "{initial}..{manual}", "--theirs", "--force"), moves=True, settles="undo"),
     Scenario("undo", ("undo", "--force"), _saved, moves=True, settles="undo"),
     Scenario("undo-restore", ("undo-restore", "--force"), _restored, moves=True, again=(0, 12)),
     Scenario("undo-restore (in place)", ("undo-restore", "--force"), _restored_in_place, moves=True,

@@ -22,7 +22,7 @@ from rewind_cli import PROGRAM
 needs_strace = pytest.mark.skipif(not has_strace(), reason="NOT TESTED: no strace here")
 SAMPLE = 16
 SAMPLED = ("save", "restore", "undo-restore", "redo", "back", "back --both --in-place", "hook: prompt", "gc",
-           "init")
+           "init", "revert")
 
 
 @pytest.fixture

@@ -109,6 +109,8 @@ BLOCKED = {
     "undo": "rewind undo",
     "redo": "rewind redo",
     "undo-restore": "rewind undo-restore",
+    "revert": "rewind revert t2 -- src",
+    "apply": "rewind apply --from 3f2a9c11",
     "rewrite-chat": "rewind rewrite-chat last",
     "gc": "rewind gc --keep 1",
     "forks delete": "rewind forks delete 3f2a9c11",

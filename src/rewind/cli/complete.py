@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Candidate = tuple[str, str]  # what to type, what it is
 
 _MOST = 50
+_PROMPT = 60  # characters
 _CHECKPOINT = ("checkpoint", "old", "new")
 _SESSION = ("session", "names")
 
@@ -78,7 +79,7 @@ def _of_command(command: str, words: list[str], begun: str) -> Iterable[Candidat
     if not positionals:
         return []
     action = positionals[min(len(free), len(positionals) - 1)]
-    if len(free) >= len(positionals) and action.nargs != "*":
+    if len(free) >= len(positionals) and action.nargs not in ("*", "+"):
         return []
     return _values(action, words, begun)
 
@@ -96,6 +97,9 @@ def _positionals(words: list[str], options: dict[str, argparse.Action]) -> list[
 def _values(action: Any, words: list[str], begun: str) -> Iterable[Candidate]:
     if action.choices:
         return [(str(choice), "") for choice in action.choices]
+    if action.dest == "turns":
+        controller = _controller(words)
+        return [*_turns(controller, words), *_checkpoints(controller, begun)]
     if action.dest in _CHECKPOINT:
         return _checkpoints(_controller(words), begun)
     if action.dest in _SESSION:
@@ -118,6 +122,17 @@ def _checkpoints(controller: Controller, begun: str) -> Iterator[Candidate]:
         yield word, f"{age(record.created)}  {record.description}"
     for record in controller.list_checkpoints(backups=True) if begun else shown:
         yield record.name, f"{age(record.created)}  {record.description}"
+
+
+def _turns(controller: Controller, words: list[str]) -> Iterator[Candidate]:
+    """The newest first, of the session that is named or of the one that is going on."""
+    named = [words[at + 1] for at, word in enumerate(words[:-1]) if word in ("--session", "--from")]
+    try:
+        index = controller.session_index(named[-1] if named else None)
+    except RewindError:
+        return  # a project without conversations
+    for turn in reversed(index.active_turns):
+        yield f"t{turn.turn}", " ".join(turn.prompt.split())[:_PROMPT]
 
 
 def _sessions(controller: Controller, words: list[str]) -> Iterator[Candidate]:

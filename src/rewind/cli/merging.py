@@ -8,7 +8,7 @@ from rewind.cli.arguments import project_paths
 from rewind.cli.progress import ProgressLine
 from rewind.cli.restored import common_arguments, conflict_json, outcome_json, plan_json
 from rewind.cli.session import note, open_controller, print_json
-from rewind.cli.style import shown, style_for
+from rewind.cli.style import safe, shown, style_for
 from rewind.errors import DONE, PARTIAL, UsageError
 from rewind.words import plural
 
@@ -79,7 +79,7 @@ def _show_plan(plan: Plan, args: argparse.Namespace) -> int:
         for text in plan.all_notes():
             print(text)
         _print_settled(plan.code.settled, args)
-        print(_sum_up(plan.code, args, plan.about))
+        print(_sum_up(plan.code, args, safe(plan.about)))
     return _exit_code(plan.code, args)
 
 
@@ -123,7 +123,7 @@ def _show_outcome(outcome: Outcome, args: argparse.Namespace) -> int:
 def _tell_nothing_done(outcome: Outcome, args: argparse.Namespace) -> None:
     code = outcome.plan
     if not code.conflicts:
-        print(_nothing(args, outcome.about))
+        print(_nothing(args, safe(outcome.about)))
         return
     paint = style_for(sys.stderr)
     for kept in code.conflicts:
@@ -139,7 +139,7 @@ def _tell_done(outcome: Outcome, args: argparse.Namespace, failed: list[tuple[by
     for path, reason in failed:
         note(f"not done: {shown(path)} ({reason})")
     _print_settled(outcome.plan.settled, args, note)
-    print(f"{'Reverted' if args.command == 'revert' else 'Applied'} {outcome.about}")
+    print(f"{'Reverted' if args.command == 'revert' else 'Applied'} {safe(outcome.about)}")
     for text in outcome.notes:
         note(text)
     _offer_note(outcome.for_agent, args.copy)
@@ -162,4 +162,4 @@ def _offer_note(text: str, wants_copy: bool) -> None:
             note("The note for the agent is on the clipboard.")
             return
     note("The agent does not know of this. To tell it, paste:")
-    note(f"  {text}")
+    note(f"  {safe(text)}")

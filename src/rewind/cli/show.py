@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
+    from rewind.checkpoint.git_since import GitSince
     from rewind.checkpoint.last_prompt import LastPrompt
     from rewind.checkpoint.record import Record
     from rewind.controller import Controller, Difference
@@ -91,7 +92,8 @@ def _print_summary(controller: Controller, record: Record) -> None:
     if record.description:
         print(f"  {safe(record.description)}")
     changed = _Changed(controller, record)
-    for title, text in _facts(record, changed, controller.last_prompt(record)):
+    since = controller.git_since(record)
+    for title, text in _facts(record, changed, controller.last_prompt(record), since):
         print(f"  {paint(f'{title:<12}', 'dim')}{text}")
     _print_incomplete(controller, record)
     for sign, colour, path in changed.first():
@@ -116,7 +118,8 @@ def _print_incomplete(controller: Controller, record: Record) -> None:
         print(f"  {'':<12}… and {lacks.files - _FIRST:,} more; `rewind validate` names all.")
 
 
-def _facts(record: Record, changed: _Changed, prompt: LastPrompt | None) -> list[tuple[str, str]]:
+def _facts(record: Record, changed: _Changed, prompt: LastPrompt | None,
+           since: GitSince | None) -> list[tuple[str, str]]:
     code = record.code
     local = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.created))
     facts = [("made", f"{local} ({age(record.created)})"), ("kind", safe(record.kind))]
@@ -131,6 +134,7 @@ def _facts(record: Record, changed: _Changed, prompt: LastPrompt | None) -> list
     facts += _chat(record) if record.data.get("hasTranscript") else []
     facts += [("last prompt", f"turn {prompt.turn}: {safe(prompt.text)}")] if prompt else []
     facts += [("git", _git(record))] if isinstance(record.data.get("git"), dict) else []
+    facts += [("", safe(text)) for text in since.notes()] if since else []
     facts.append(("parent", _parent(changed)))
     difference = changed.difference
     if difference:
@@ -194,8 +198,10 @@ def _json(controller: Controller, record: Record, files: bool) -> dict[str, Any]
     difference = _Changed(controller, record).difference
     changes = difference and {key: [path_json(path) for path in getattr(difference, key)]
                               for key in ("added", "modified", "deleted")}
-    prompt = controller.last_prompt(record)
-    found = {**record.data, "sessionId": record.session, "changes": changes,
+    prompt, since = controller.last_prompt(record), controller.git_since(record)
+    found = {**record.data, "gitSince": since and {"now": since.now, "commits": since.commits,
+                                                   "moved": since.moved, "notes": since.notes()},
+             "sessionId": record.session, "changes": changes,
              "prompt": prompt and {"session_id": prompt.session_id, "turn": prompt.turn, "text": prompt.text}}
     lacks = controller.incomplete().get(record.name)
     found["incomplete"] = {"files": lacks.files, "paths": [path_json(p) for p in lacks.paths],

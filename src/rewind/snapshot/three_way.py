@@ -201,6 +201,7 @@ class TreeMerge:
         covered = self.paths.covers(path)
         wanted = ours if bool(base) == bool(theirs) else theirs and (ours or covered)
         if not tree.entries and not wanted:
+            self.touched.append(path)
             return None
         mode = present.mode
         if ours and base and theirs and ours.mode == base.mode and covered:

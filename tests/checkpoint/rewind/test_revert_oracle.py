@@ -1,4 +1,4 @@
-"""`revert` beside `git revert` of the same history: equal where git is clean, the same paths where it is not."""
+"""`revert` beside `git revert` of the same history: equal where git is clean, else the same conflicts."""
 
 from __future__ import annotations
 

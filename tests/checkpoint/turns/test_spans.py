@@ -110,6 +110,27 @@ def test_the_last_turn_without_a_checkpoint_since_ends_in_the_working_tree(scene
     assert ends(named(scene, "t2")) == [(b, None)]
 
 
+def test_what_the_agents_own_rewind_left_behind_is_no_part_of_the_turn_before(scene: Scene) -> None:
+    first = turn(scene, "one", a="1")
+    place = scene.talk.here
+    turn(scene, "two", b="left behind")
+    scene.talk.back_to(place)
+    again = turn(scene, "two again", c="kept")
+    assert ends(named(scene, "t1", "t2")) == [first, again]
+
+
+def test_a_save_by_hand_after_the_last_turn_does_not_count_as_its_end(scene: Scene) -> None:
+    last = turn(scene, "one", a="1")
+    scene.write(mine="by hand")
+    scene.cli.save("mine")
+    assert ends(named(scene, "t1")) == [last]
+
+
+def test_a_turn_of_a_session_that_was_named_says_so(scene: Scene, three: Any) -> None:
+    assert [span.label for span in named(scene, "t2")] == ["turn 2"]
+    assert [span.label for span in named(scene, f"{scene.session}:t2")] == [f"turn 2 of {scene.session[:8]}"]
+
+
 def test_in_a_project_without_conversations_each_checkpoint_is_a_turn(cli: InProcess) -> None:
     cli.init()
     names = [cli.names()[0]]

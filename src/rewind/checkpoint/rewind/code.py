@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint import open_files, torn
+from rewind.checkpoint import git_since, open_files, torn
 from rewind.checkpoint.create import capture
 from rewind.checkpoint.damage import Lacks
 from rewind.checkpoint.kept_copies import keep_copies, kept_note
@@ -85,7 +85,8 @@ def plan_code(state: State, wanted: Wanted) -> tuple[RestorePlan, Snapshot]:
                                open_files.open_files(state.root))
         _check_named(source, snapshot, wanted)
         plan.foreign = _foreign(state, plan, snapshot)
-        plan.notes += torn.plan_notes(state, wanted.record, plan)
+        plan.notes += [*torn.plan_notes(state, wanted.record, plan),
+                       *git_since.plan_notes(state, wanted.record, plan)]
         return plan, snapshot
 
     return with_sources(state, wanted, plan_it)
@@ -223,7 +224,8 @@ def _prepare(state: State, source: Source, wanted: Wanted, progress: Progress | 
     plan, snapshot = _plan(state, source, state.rules(), look, wanted.paths, leaving,
                            open_files.open_files(state.root, only_mapped=True))
     plan.foreign = _foreign(state, plan, snapshot)
-    plan.notes += torn.plan_notes(state, source.record, plan)
+    plan.notes += [*torn.plan_notes(state, source.record, plan),
+                   *git_since.plan_notes(state, source.record, plan)]
     _check_named(source, snapshot, wanted)
     return drafts[0], plan
 

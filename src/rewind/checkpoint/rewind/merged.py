@@ -24,7 +24,7 @@ from rewind.snapshot.live import read_live
 from rewind.snapshot.three_way import MOST_BYTES, Clash, Side, TreeMerge
 from rewind.snapshot.tree import CHUNKED, DIR, FILE, FILES, Tree, decode_pieces
 from rewind.store.blobs import oid_of
-from rewind.words import explain, plural, quoted
+from rewind.words import explain, plural, printable, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,12 +108,11 @@ class MergeWanted(Wanted):
         """'turn 2, "Add a cache"' or 'turns 2 and 4'."""
         if len(self.spans) == 1:
             span = self.spans[0]
-            return f"{span.label}, {quoted(span.prompt)}" if span.prompt else span.label
-        labels = [span.label for span in self.spans]
-        if all(span.turn for span in self.spans):
-            labels = [str(span.turn) for span in self.spans]
-            return f"turns {', '.join(labels[:-1])} and {labels[-1]}"
-        return ", ".join(labels)
+            return f"{span.label}, {quoted(printable(span.prompt))}" if span.prompt else span.label
+        turns = sorted(span.turn for span in self.spans if span.turn)
+        if len(turns) < len(self.spans):
+            return ", ".join(span.label for span in self.spans)
+        return f"turns {', '.join(map(str, turns[:-1]))} and {turns[-1]}"
 
     def title(self) -> str:
         return f"{'Reverted' if self.command == ops.REVERT else 'Applied'} {self.what()}"
@@ -236,7 +235,7 @@ class MergedSource(Source):
         revert = self.wanted.command == ops.REVERT
         base, theirs = (after, before) if revert else (before, after)
         label = f"{'before' if revert else 'after'} {span.label}" + (
-            f": {quoted(span.prompt)}" if span.prompt else "")
+            f": {quoted(printable(span.prompt))}" if span.prompt else "")
         return TreeMerge(base, ours, theirs, self._put, how=self.wanted.how, our_label=_NOW,
                          their_label=label, paths=paths, looked_for=looked_for,
                          frozen=frozenset(clash.path for clash in self.clashes))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _TURN = re.compile(r"(?:(?P<session>[^:]+):)?(?:t|turn:)(?P<turn>[0-9]{1,9})")
 _RANGE = ".."
+_SHORT = 8  # characters of a session's id
 
 
 class Span:
@@ -71,7 +72,7 @@ def all_turns(state: State, session: str | None = None) -> Turns:
     """The turns of a session, that of `back` if none is named. In a project without conversations each
     checkpoint on the line is a turn."""
     try:
-        return SessionTurns(state, choose_session(state, session).session)
+        return SessionTurns(state, choose_session(state, session).session, named=bool(session))
     except NoSession:
         return LineTurns(state)
 
@@ -131,8 +132,10 @@ def _checkpoint(state: State, text: str) -> Record:
 class SessionTurns:
     """The turns of one conversation, each with the checkpoints around it."""
 
-    def __init__(self, state: State, session: SessionFile) -> None:
+    def __init__(self, state: State, session: SessionFile, named: bool = False) -> None:
+        """`named`: not the session that everybody would think of, so labels name it."""
         self.session = session
+        self._of = f" of {session.session_id[:_SHORT]}" if named else ""
         index = open_turns(session.path, session.profile, state.derived)
         self.rows: list[Row] = index.turns(1, index.total)
         self._codes = SessionCode(state, session)
@@ -153,7 +156,7 @@ class SessionTurns:
         before = self._before(turn)
         if before is None or self._is_borrowed(turn, before):
             raise self._without(turn)
-        return Span(before.record, self._after(turn, before), f"turn {turn}",
+        return Span(before.record, self._after(turn, before), f"turn {turn}{self._of}",
                     session=self.session.session_id, turn=turn, prompt=self.rows[turn - 1].prompt,
                     exact=before.exact)
 
@@ -185,26 +188,30 @@ class SessionTurns:
 
     def _after(self, turn: int, before: CodeAt) -> Record | None:
         """The checkpoint of the turn's end, else that of the next prompt; None: the working tree."""
-        following = self._before(turn + 1) if turn < self.total else None
-        end = self._end(turn, before, following)
-        if end or following is None:
-            if end is None and turn < self.total:
-                raise TurnWithoutCheckpoint(turn=turn, session=self.session.session_id)
+        end = self._end(turn, before)
+        if end:
             return end
-        if following.record.sequence <= before.record.sequence:
-            raise TurnWithoutCheckpoint(turn=turn, session=self.session.session_id)
-        return following.record
-
-    def _end(self, turn: int, before: CodeAt, following: CodeAt | None) -> Record | None:
-        """What a `Stop` saw last. The person may have edited files before the next prompt; those edits are
-        not the turn's."""
         if turn == self.total:
             code = self._codes.after_last(self._prompt(turn))
             return code.record if code and code.record.sequence > before.record.sequence else None
-        session, last = session_of(before.record), following.record.sequence if following else float("inf")
-        ends = [r for r in self._codes.records if before.record.sequence < r.sequence <= last
-                and r.trigger.get("event") == "Stop" and session_of(r) == session]
-        return ends[-1] if ends else None
+        following = self._before(turn + 1)
+        if following is None or following.record.sequence <= before.record.sequence:
+            raise TurnWithoutCheckpoint(turn=turn, session=self.session.session_id)
+        return following.record
+
+    def _end(self, turn: int, before: CodeAt) -> Record | None:
+        """What `Stop` saw last before the next prompt, else what that prompt saw. It may be one that the
+        agent's own rewind has left behind since. Edits between `Stop` and that prompt are the person's."""
+        session, prompt, last = session_of(before.record), self._prompt(turn), None
+        for record in self._codes.records:
+            if record.sequence <= before.record.sequence or session_of(record) != session:
+                continue
+            event = record.trigger.get("event")
+            if event == "UserPromptSubmit" and not (
+                    prompt.join and record.trigger.get("promptId") == prompt.join):
+                return last or record
+            last = record if event == "Stop" else last
+        return last
 
 
 class LineTurns:
