@@ -174,8 +174,8 @@ def _occurs(text: bytes, line: bytes, times: int) -> bool:
 # what both have
 
 def without_common_tail(old: bytes, new: bytes) -> tuple[bytes, bytes, int]:
-    """Both without what git does not look at, and how much that is: a run of changed lines does not slide into
-    it."""
+    """Both without what git does not look at, and how much that is: a run of changed lines does not slide
+    into it."""
     trimmed = common_end(old, new) // _TAIL * _TAIL
     newline = old.find(b"\n", len(old) - trimmed) if trimmed else -1
     if newline < 0:

@@ -12,6 +12,7 @@ from itertools import compress
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     Block = tuple[int, int, int, int]  # old start and end, new start and end
 
@@ -61,7 +62,7 @@ class File:
     changed."""
 
     def __init__(self, lines: Sequence[bytes], ids: list[int] | None = None) -> None:
-        self.ids: Sequence[object] = lines if ids is None else ids
+        self.ids: Sequence[Any] = lines if ids is None else ids
         self.lines = lines
         self.changed = bytearray(len(lines) + 1)  # with an end that never changes
 
@@ -93,7 +94,7 @@ def _to_compare(a: File, b: File, kinds: int) -> tuple[list[int], list[int]]:
     return kept_a, kept_b
 
 
-def _common_ends(one: list[int], two: list[int]) -> tuple[int, int]:
+def _common_ends(one: Sequence[int], two: Sequence[int]) -> tuple[int, int]:
     """How many lines both begin with, and how many of the rest both end with."""
     most = min(len(one), len(two))
     first = next((at for at in range(most) if one[at] != two[at]), most)
@@ -102,7 +103,7 @@ def _common_ends(one: list[int], two: list[int]) -> tuple[int, int]:
     return first, last
 
 
-def _counts(ids: list[int], kinds: int) -> list[int]:
+def _counts(ids: Sequence[int], kinds: int) -> list[int]:
     found = [0] * kinds
     for id in ids:
         found[id] += 1
@@ -127,8 +128,8 @@ def _worth_comparing(file: File, start: int, end: int, partners: list[int]) -> l
 def keep(file: File, start: int, kinds: bytes) -> list[int]:
     """The same, where it is known what kind of line each one is."""
     if SAYS_LITTLE in kinds and NO_PARTNER in kinds:
-        noise = [at for at, kind in enumerate(kinds) if kind == SAYS_LITTLE and is_noise(kinds, at)]
-        kinds = bytes(NO_PARTNER if at in noise else kind for at, kind in enumerate(kinds)) if noise else kinds
+        kinds = bytes(NO_PARTNER if kind == SAYS_LITTLE and is_noise(kinds, at) else kind
+                      for at, kind in enumerate(kinds))
     places = range(start, start + len(kinds))
     file.changed[start:places.stop] = kinds.translate(_IS_CHANGED)
     return list(compress(places, kinds))

@@ -195,7 +195,7 @@ def split(pieces: list[Piece], blocks: Iterable[Block]) -> tuple[list[Piece], li
     inside: list[Piece] = []
     outside: list[Piece] = []
     at, shift = 0, 0
-    for old, old_end, new, new_end in blocks:
+    for _, old_end, new, new_end in blocks:
         # Most pieces lie between the blocks, and there may be thousands of them.
         reach = bisect_left(pieces, (new, new, 0), at)
         if reach > at and pieces[reach - 1][1] > new:
