@@ -33,6 +33,7 @@ _TAIL = 1024  # git leaves out what both end with, in steps of so many bytes
 _STEP = 1 << 16
 _SMALL = 8 << 10  # smaller texts are compared as a whole
 _AROUND = 64  # lines that are looked at on either side,
+_FEWEST = 2  # occurrences that may be many, in a very short text
 _EDGE = 24  # so many of which a change must keep away from: further than the rules for sliding look
 
 
@@ -112,7 +113,6 @@ class _Part:
         places = [at for at, line in enumerate(lines) if line in alone] if alone else []
         if not places:
             return bytes(kinds)
-        limit = min(rough_root(own.count(b"\n") + (own[-1:] != b"\n")), MANY)
         for at in places:
             kinds[at] = NO_PARTNER
 
@@ -120,7 +120,10 @@ class _Part:
             line = lines[at]
             # In the whole of the newer text it is as often, but for what differs.
             most = self.counts[line] + (self.lines_old.count(line) if other is self.old else 0)
-            return kinds[at] == HAS_PARTNER and most >= limit and _occurs(other, line, limit)
+            if kinds[at] != HAS_PARTNER or most < _FEWEST:
+                return False
+            limit = min(rough_root(own.count(b"\n") + (own[-1:] != b"\n")), MANY)
+            return most >= limit and _occurs(other, line, limit)
 
         _spread(kinds, places, says_little)
         return bytes(kinds)

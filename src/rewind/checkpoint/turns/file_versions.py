@@ -57,7 +57,7 @@ class FileVersions:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
-        self._ahead.wait()
+        self._ahead.close()
         self._stack.close()
 
     # walking
