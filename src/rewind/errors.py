@@ -269,6 +269,13 @@ class PathNotChanged(RewindError):
     hint = "Leave out the path to see what was changed, with `--dry-run`."
 
 
+class SessionNotForked(RewindError):
+    """This session is not a fork, so there is no place where it began to differ: {session}"""
+
+    exit_code = NOT_FOUND
+    hint = "Name its turns as well: rewind apply t2..t4 --from {session}"
+
+
 class ForkWithoutTurns(RewindError):
     """This fork has no turns of its own yet: {session}"""
 

@@ -126,11 +126,13 @@ class TreeMerge:
             return ours
         for side, other in ((base, theirs), (theirs, base)):
             if side is not None and side.kind == UNCOVERED:
-                if other is None or other.kind == UNCOVERED or (side is theirs and side.ref in _BY_RULE):
-                    if other is None or other.kind != UNCOVERED:
-                        self.unknown.append((path, side.ref.decode()))
+                reason = side.ref.decode()
+                if other is not None and other.kind == UNCOVERED:
                     return ours
-                return self._clash(path, side.ref.decode(), ours, ours if side is theirs else theirs)
+                if other is not None and not (side is theirs and side.ref in _BY_RULE):
+                    return self._clash(path, reason, ours, ours if side is theirs else theirs)
+                self.unknown += [(path, reason)] if ours else []
+                return ours
         assert ours is not None
         self.touched.append(path)
         return theirs if theirs is not None else self._clash(path, ours.ref.decode(), ours, None)

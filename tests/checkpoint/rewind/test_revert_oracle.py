@@ -1,4 +1,5 @@
-"""`revert` beside `git revert` of the same history: equal where git is clean, else the same conflicts."""
+"""`revert` and `apply` beside `git revert` and `git cherry-pick`: equal where git is clean, else the same
+conflicts."""
 
 from __future__ import annotations
 
@@ -81,5 +82,37 @@ def test_several_at_once_are_taken_back_newest_first(seed: int, project: Path, t
         if tree_state(project) != picture:
             both.controller.undo_restore()
         assert not differences(picture, tree_state(project))
+    finally:
+        both.close()
+
+
+@pytest.mark.parametrize("seed", range(200, 208))
+def test_turns_of_another_line_are_brought_over_as_git_does_it(seed: int, project: Path, tmp_path: Path,
+                                                               home: Path) -> None:
+    check_brought_over(seed, project, tmp_path, home)
+
+
+def check_brought_over(seed: int, project: Path, tmp_path: Path, home: Path) -> list[bool]:
+    random = Random(seed)
+    both = histories(random, project, tmp_path, home, 5)
+    try:
+        clean = []
+        start = random.choice([1, 2, 3])
+        both.go_to(start)
+        editor = Editor(random)
+        for _ in range(random.choice([1, 2])):
+            both.become(editor.turn(both.files))
+        for turn in range(start + 1, 6):
+            was, picture = look(project), tree_state(project)
+            expected = both.git_pick(turn)
+            outcome = both.controller.apply_turns([both.names[turn]])
+            assert {kept.path for kept in outcome.plan.conflicts} == (expected or set()), (seed, turn)
+            assert look(project) == (was if expected else look(both.repository)), (seed, turn)
+            clean.append(not expected)
+            if outcome.operation:
+                both.controller.undo_restore()
+                assert not differences(picture, tree_state(project))
+                both.controller.redo()
+        return clean
     finally:
         both.close()

@@ -200,21 +200,33 @@ class TwoHistories:
         self.git("commit", "-q", "--allow-empty", "-m", str(len(self.commits)))
         self.commits.append(self.git("rev-parse", "HEAD").decode().strip())
 
+    def go_to(self, turn: int) -> None:
+        """Another line begins there; the old one keeps its checkpoints and commits."""
+        self.controller.restore(self.names[turn], mode="code")
+        self.git("checkout", "-q", "--detach", self.commits[turn])
+        self.files = look(self.repository)
+
     def git_revert(self, *turns: int) -> Optional[set[bytes]]:
+        return self._take("revert", turns, "--no-edit")
+
+    def git_pick(self, *turns: int) -> Optional[set[bytes]]:
+        return self._take("cherry-pick", turns, "--allow-empty")
+
+    def _take(self, command: str, turns: tuple[int, ...], *options: str) -> Optional[set[bytes]]:
         """The paths in conflict, if there are any; then nothing is changed."""
         for turn in turns:
             # The default strategy of git before 2.50 looks for renames although it is told not to.
-            done = self._git("revert", "--no-edit", "--strategy=recursive", "-X", "no-renames",
+            done = self._git(command, *options, "--strategy=recursive", "-X", "no-renames",
                              "-X", "diff-algorithm=myers", self.commits[turn])
             unmerged = {_plain(line.partition(b"\t")[2])
                         for line in self.git("ls-files", "-u", "-z").split(b"\0") if line}
             if done.returncode and unmerged:
-                self.git("revert", "--abort")
+                self.git(command, "--abort")
                 self.git("clean", "-fdxq")  # it leaves what it had to put under another name
                 return unmerged
             if done.returncode:  # nothing is left to take back
-                assert b"nothing to commit" in done.stdout, done
-                self._git("revert", "--skip")
+                assert b"nothing to commit" in done.stdout or b"is now empty" in done.stderr, done
+                self._git(command, "--skip")
         return None
 
 

@@ -272,8 +272,8 @@ class _Act:
             chat, _ = capture_current(self.state)
             about = self.found.about
             doing = f"{self.found.command}ing {about}" if about else f"going back to {name}"
-            return write_record(self.state, ready.draft, "backup", f"Before {doing}",
-                                {"event": self.found.command, "checkpoint": name}, chat)
+            trigger = {"event": self.found.command, **({} if about else {"checkpoint": name})}
+            return write_record(self.state, ready.draft, "backup", f"Before {doing}", trigger, chat)
         except OSError as error:
             raise BackupFailed(reason=error.strerror or str(error))
 

@@ -22,7 +22,7 @@ from rewind.snapshot.git_head import git_head
 from rewind.snapshot.gitfiles import work_tree_top
 from rewind.snapshot.live import read_live
 from rewind.snapshot.three_way import MOST_BYTES, Clash, Side, TreeMerge
-from rewind.snapshot.tree import CHUNKED, DIR, FILE, FILES, Tree, decode_pieces
+from rewind.snapshot.tree import CHUNKED, DIR, FILE, FILES, LINK, Tree, decode_pieces
 from rewind.store.blobs import oid_of
 from rewind.words import explain, plural, printable, quoted
 
@@ -92,7 +92,8 @@ class MergeWanted(Wanted):
         added = store.added
         _copy(self.source, self.record.tree, store)
         store.commit()  # content first, then the record that points at it
-        code = {**ready.draft.code, "tree": self.record.code["tree"], "newBytes": store.added - added}
+        code = {**ready.draft.code, **_counts(ready), "tree": self.record.code["tree"],
+                "newBytes": store.added - added}
         record = new_record(state, "auto", self.title(), code, {
             "trigger": {"event": self.command, "turns": [span.label for span in self.spans]},
             "parent": before, "git": git_head(work_tree_top(state.root))})
@@ -279,6 +280,18 @@ class MergedSource(Source):
     def kept(self) -> list[Kept]:
         return [*(InConflict(clash) for clash in self.clashes),
                 *(Kept(path, reason) for path, reason in sorted(self.unknown.items()))]
+
+
+def _counts(ready: Ready) -> dict[str, int]:
+    """How many files the result has, from how many there are now and what changes."""
+    files, size = ready.draft.snapshot.files, ready.draft.snapshot.bytes
+    for change in ready.plan.changes:
+        if change.action not in ("write", "delete"):
+            continue
+        for entry, sign in ((change.target, 1), (change.before, -1)):
+            if entry and (entry.kind in FILES or entry.kind == LINK):
+                files, size = files + sign, size + sign * entry.size
+    return {"fileCount": files, "totalSize": size}
 
 
 def _copy(source: MergedSource, root: bytes, store: ObjectStore) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rewind.checkpoint.session_tree import session_infos, shared_turns
 from rewind.checkpoint.turns.spans import SessionTurns, Span
-from rewind.errors import ForkWithoutTurns, NoParent, TurnWithoutCheckpoint
+from rewind.errors import ForkWithoutTurns, SessionNotForked, TurnWithoutCheckpoint
 from rewind.transcript.find import find_session
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ def fork_span(state: State, text: str) -> Span:
     info = next(one for one in infos if one.file is file)
     parent = next((one for one in infos if one.session_id == info.parent), None)
     if not info.parent:
-        raise NoParent(session=info.session_id)
+        raise SessionNotForked(session=info.session_id)
     shared = shared_turns(info, parent) if parent else info.rewind_from_turn or 0
     turns = SessionTurns(state, info.file)
     if shared >= turns.total:
