@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 
 def make(rewind: Rewind, what: str, count: int, *more: str) -> None:
-    """`what` is "checkpoints", or "forks" with the path of a transcript."""
+    """`what` is "checkpoints", "forks" with the path of a transcript, or "versions" with a directory of them
+    and the file that has them."""
     from bench.workplace import say
 
     say(f"making {count} {what}")
@@ -44,6 +45,18 @@ def _forks(count: int, transcript: str) -> None:
     project.close()
 
 
+def _versions(count: int, folder: str, path: str) -> None:
+    from rewind import Controller
+
+    project = Controller(".")
+    for name in sorted(os.listdir(folder))[:count]:
+        with open(os.path.join(folder, name), "rb") as version, open(path, "wb") as file:
+            file.write(version.read())
+        project.save(name)
+    project.close()
+
+
 if __name__ == "__main__":
     sys.path.insert(0, sys.argv[1])
-    _checkpoints(int(sys.argv[3])) if sys.argv[2] == "checkpoints" else _forks(int(sys.argv[3]), sys.argv[4])
+    _MAKERS = {"checkpoints": _checkpoints, "forks": _forks, "versions": _versions}
+    _MAKERS[sys.argv[2]](int(sys.argv[3]), *sys.argv[4:])

@@ -52,6 +52,9 @@ class Rewind:
     def list(self) -> None:
         self._run("list")
 
+    def blame(self, path: str) -> None:
+        self._run("blame", path)
+
     def sessions(self) -> None:
         self._run("sessions", "list")
 

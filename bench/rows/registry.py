@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bench.rows import (
+    blame,
     checkpoint,
     cold,
     conversation,
@@ -37,6 +38,7 @@ ROWS: list[Row] = [
     *scale.ROWS,
     *disk.ROWS,
     *listing.ROWS,
+    *blame.ROWS,
     *conversation.ROWS,
     *hook.ROWS,
     *interfaces.ROWS,

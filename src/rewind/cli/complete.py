@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MOST = 50
 _PROMPT = 60  # characters
 _TURNS = 15
-_CHECKPOINT = ("checkpoint", "old", "new")
+_CHECKPOINT = ("checkpoint", "old", "new", "good", "bad")
 _SESSION = ("session", "names")
 
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 # The numbers are git's; with others the results differ in long files.
 LEAST_COST = 256  # whatever the size, a search may cost so much
 _LONG_SNAKE = 20  # so many equal lines in a row are worth stopping for
 _WORTH = 4  # how much further than its cost a path must have come
 _FAR = 1 << 62
+_STRIDE = 64  # lines that are compared at once where many are the same
 
 
 class Search:
     """Myers' search from both ends for the middle of a shortest script, box by box."""
 
-    def __init__(self, one: list[int], two: list[int], most: int) -> None:
-        """The lines of both sides as numbers; `most` is what looking for one cut may cost."""
+    def __init__(self, one: list[Any], two: list[Any], most: int) -> None:
+        """The lines of both sides, or numbers for them; `most` is what looking for one cut may cost."""
         self.one = one
         self.two = two
         self.most = most
@@ -30,6 +35,7 @@ class Search:
         boxes = [(0, len(one), 0, len(two), False)]
         while boxes:
             low1, high1, low2, high2, exact = boxes.pop()
+            low1, low2 = self._skip_same(low1, high1, low2, high2)
             while low1 < high1 and low2 < high2 and one[low1] == two[low2]:
                 low1, low2 = low1 + 1, low2 + 1
             while low1 < high1 and low2 < high2 and one[high1 - 1] == two[high2 - 1]:
@@ -43,6 +49,14 @@ class Search:
                 boxes.append((mid1, high1, mid2, high2, exact2))
                 boxes.append((low1, mid1, low2, mid2, exact1))
         return changed1, changed2
+
+    def _skip_same(self, low1: int, high1: int, low2: int, high2: int) -> tuple[int, int]:
+        most = min(high1 - low1, high2 - low2) - _STRIDE
+        done = 0
+        while done <= most and self.one[low1 + done:low1 + done + _STRIDE] == (
+                self.two[low2 + done:low2 + done + _STRIDE]):
+            done += _STRIDE
+        return low1 + done, low2 + done
 
     def _split(self, low1: int, high1: int, low2: int, high2: int,
                exact: bool) -> tuple[int, int, bool, bool]:

@@ -154,10 +154,18 @@ class ObjectStore:
                 yield oid, self._unpack(oid, packed)
 
     def get(self, oid: bytes) -> bytes:
+        return self._unpack(oid, self._packed(oid))
+
+    def _packed(self, oid: bytes) -> object:
         rows = self._run("SELECT data FROM objects WHERE id=?", (oid,))
         if not rows:
             raise StoreDamaged(what=f"object {oid.hex()} is missing")
-        return self._unpack(oid, rows[0][0])
+        return rows[0][0]
+
+    def get_later(self, oid: bytes) -> Callable[[], bytes]:
+        """The same in two steps: it is read now; what is returned unpacks it, in whatever thread."""
+        packed = self._packed(oid)
+        return lambda: self._unpack(oid, packed)
 
     def _unpack(self, oid: bytes, packed: object) -> bytes:
         if not isinstance(packed, bytes):

@@ -4,6 +4,7 @@ every version of the file, to the checkpoint where they first appear."""
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 
 from rewind.checkpoint.rewind.lineage import here, lineage
 from rewind.checkpoint.select import select
@@ -11,7 +12,7 @@ from rewind.checkpoint.turns.blame_git import commits_of
 from rewind.checkpoint.turns.file_versions import FileVersions
 from rewind.checkpoint.turns.who import GIT, YOU, Author, Authors
 from rewind.errors import PathNeverSeen, PathNotFound, RewindError, UsageError
-from rewind.snapshot.blamediff import blamed_blocks
+from rewind.snapshot.blamediff import Differ
 from rewind.snapshot.live import read_live
 from rewind.snapshot.textdiff import is_binary, lines_of
 from rewind.snapshot.tree import DIR, FILES, UNCOVERED
@@ -143,24 +144,23 @@ class _Walk:
 
     def follow(self, data: bytes, start: int, stop: int, now: bool) -> None:
         pieces: list[Piece] = [(start, stop, start)] if stop > start else []
-        version = self.versions.newest(self.record, self.path)
+        version, differ = self.versions.newest(self.record, self.path), Differ(data)
         if now:
-            pieces = self._not_saved(data, version, pieces)
+            pieces = self._not_saved(differ, version, pieces)
         while pieces and version:
             before = self.versions.before(version)
             if before is None:
                 self._first_of_all(version, pieces)
                 return
-            blocks = blamed_blocks(before.data, version.data)
-            pieces = self._pass(pieces, blocks, version.record, version.path)
+            pieces = self._pass(pieces, differ.blocks(before.data), version.record, version.path)
             version = before
 
-    def _not_saved(self, data: bytes, version: Version | None, pieces: list[Piece]) -> list[Piece]:
+    def _not_saved(self, differ: Differ, version: Version | None, pieces: list[Piece]) -> list[Piece]:
         """What is in no checkpoint yet is found; the rest is returned."""
         if version is None:
             self._take(pieces, None, self.path)
             return []
-        return self._pass(pieces, blamed_blocks(version.data, data), None, self.path)
+        return self._pass(pieces, differ.blocks(version.data), None, self.path)
 
     def _pass(self, pieces: list[Piece], blocks: Iterable[Block], record: Record | None,
               path: bytes) -> list[Piece]:
@@ -192,30 +192,35 @@ class _Walk:
 
 def split(pieces: list[Piece], blocks: Iterable[Block]) -> tuple[list[Piece], list[Piece]]:
     """(those within a block, with their places in the new text; the others, with their places in the old)."""
+    pieces = list(pieces)
     inside: list[Piece] = []
     outside: list[Piece] = []
-    waiting = iter(blocks)
-    block = next(waiting, None)
-    shift = 0
-    for start, stop, final in pieces:
-        while block and block[3] <= start:
-            shift = block[1] - block[3]
-            block = next(waiting, None)
-        while start < stop:
-            if block is None or block[2] >= stop:
-                outside.append((start + shift, stop + shift, final))
-                break
-            if start < block[2]:
-                outside.append((start + shift, block[2] + shift, final))
-                start, final = block[2], final + block[2] - start
-            end = min(stop, block[3])
+    at, shift = 0, 0
+    for _, old_end, new, new_end in blocks:
+        # Most pieces lie between the blocks, and there may be thousands of them.
+        reach = bisect_left(pieces, (new, new, 0), at)
+        if reach > at and pieces[reach - 1][1] > new:
+            reach -= 1
+        outside += _shifted(pieces[at:reach], shift)
+        at = reach
+        while at < len(pieces) and pieces[at][0] < new_end:
+            start, stop, final = pieces[at]
+            if start < new:
+                outside.append((start + shift, new + shift, final))
+                start, final = new, final + new - start
+            end = min(stop, new_end)
             if end > start:
                 inside.append((start, end, final))
-                start, final = end, final + end - start
-            if block[3] <= end:
-                shift = block[1] - block[3]
-                block = next(waiting, None)
-    return inside, outside
+            if stop > new_end:  # the rest is for the next block
+                pieces[at] = (max(start, new_end), stop, final + max(start, new_end) - start)
+                break
+            at += 1
+        shift = old_end - new_end
+    return inside, outside + _shifted(pieces[at:], shift)
+
+
+def _shifted(pieces: list[Piece], shift: int) -> list[Piece]:
+    return [(start + shift, stop + shift, final) for start, stop, final in pieces] if shift else pieces
 
 
 def _is_a_directory(path: bytes) -> RewindError:

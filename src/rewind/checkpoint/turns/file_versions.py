@@ -11,7 +11,8 @@ from rewind.snapshot.change import Paths, differences
 from rewind.snapshot.content import whole
 from rewind.snapshot.listing import entry_at
 from rewind.snapshot.similar import most_similar
-from rewind.snapshot.tree import FILES, UNCOVERED, Tree
+from rewind.snapshot.tree import FILE, FILES, UNCOVERED, Tree
+from rewind.store.ahead import Ahead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from rewind.checkpoint.state import State
     from rewind.snapshot.tree import Entry
     from rewind.store.blobs import Blobs
+
+
+_WORTH = 16 << 10  # a smaller file is unpacked sooner than a thread is started
 
 
 class Version:
@@ -45,6 +49,7 @@ class FileVersions:
         self._trees: dict[bytes, Tree] = {}
         self._stack = ExitStack()
         self._archive: tuple[str, Blobs] | None = None  # the one that is unpacked
+        self._ahead = Ahead(state.objects)
         self.damaged: dict[str, RewindError] = {}
 
     def __enter__(self) -> FileVersions:
@@ -52,6 +57,7 @@ class FileVersions:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
+        self._ahead.close()
         self._stack.close()
 
     # walking
@@ -76,13 +82,19 @@ class FileVersions:
         data = self.content(record, entry)
         while True:
             parent = self._parents.parent(record.name)
-            if parent is None or not self._same(parent, path, entry):
+            found = self._entry_or_none(parent, path) if parent else None
+            if parent is None or found is None or not found.same_content(entry):
+                self._get_ahead(parent, found)
                 return Version(record, path, entry, data)
             record = parent
 
-    def _same(self, record: Record, path: bytes, entry: Entry) -> bool:
-        found = self._entry_or_none(record, path)
-        return found is not None and found.same_content(entry)
+    def _get_ahead(self, record: Record | None, entry: Entry | None) -> None:
+        """This is what is asked for next, nearly always."""
+        if record and entry and entry.kind == FILE and entry.size > _WORTH and record.format != "archive":
+            try:
+                self._ahead.start(entry.ref)
+            except StoreDamaged:
+                pass  # told when it is asked for
 
     def _known(self, record: Record | None, path: bytes) -> tuple[Record | None, Entry | None]:
         """The nearest checkpoint that tells what the path was, and what it was."""
@@ -109,7 +121,7 @@ class FileVersions:
             return None
 
     def content(self, record: Record, entry: Entry) -> bytes:
-        return whole(entry, self._blobs(record))
+        return whole(entry, self._ahead if record.format != "archive" else self._blobs(record))
 
     def _tree(self, record: Record, oid: bytes) -> Tree:
         tree = self._trees.get(oid)
