@@ -162,13 +162,13 @@ class _Hook:
             return ""
         if event.tool_kind == EDIT and not any(map(self._may_be_ours, event.files())):
             return ""
-        from rewind.hooks.guard import Places, guard_command, guard_file
+        from rewind.hooks.guard import Guard
 
-        places = Places(self.project.root, self.project.state, self.project.home)
         try:
+            guard = Guard(self.project.root, self.project.state, self.project.home)
             if event.tool_kind == SHELL:
-                return guard_command(event.command, event.cwd, places, os.path.expanduser("~"))
-            return next(filter(None, (guard_file(path, event.cwd, places) for path in event.files())), "")
+                return guard.command(event.command, event.cwd)
+            return next(filter(None, (guard.file(path, event.cwd) for path in event.files())), "")
         except Exception as error:
             log_for(self.project, f"guard: {type(error).__name__}: {error}")
             return ""
