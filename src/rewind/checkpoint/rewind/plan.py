@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from rewind.checkpoint.chat import check_ours, refuse_if_open
-from rewind.checkpoint.rewind import effects
+from rewind.checkpoint.rewind import effects, outside
 from rewind.checkpoint.rewind.code import plan_code
 from rewind.checkpoint.rewind.resolve import refuse_unsaved, resolve
 from rewind.transcript.liveness import SessionInUse
@@ -47,6 +47,7 @@ class Plan:
         self.redoes = found.redoes.id if found.redoes else ""
         self.notes = [*(code.notes if code else []), *found.notes]
         self.no_conversation = found.no_conversation
+        self.outside = outside.changes(found.effects)  # (sign, path) of files outside the project
         self.digest = digest(found, code)
 
 
@@ -62,7 +63,7 @@ def digest(found: Destination, code: RestorePlan | None) -> str:
     parts = [found.command, found.request.key(), found.record.name if found.record else None,
              found.chat.original if found.chat else None, cut and (cut.offset, cut.leaf), found.in_place,
              [op.id for op in found.undoes], found.redoes and found.redoes.id, len(found.prompts),
-             found.total]
+             found.total, outside.key(found.effects)]
     changes = code.changes if code else []
     lines = [repr((c.action, c.path, _entry(c.target), _entry(c.before))) for c in changes]
     return hashlib.sha256("\n".join([repr(parts), *sorted(lines)]).encode()).hexdigest()[:32]

@@ -9,6 +9,7 @@ import time
 from rewind.agents.registry import is_under_root, profile_named
 from rewind.checkpoint.chat import ChatPlan, NoConversation, made_of, plan_of_record
 from rewind.checkpoint.rewind import operations as ops
+from rewind.checkpoint.rewind import outside
 from rewind.checkpoint.rewind import target as targets
 from rewind.checkpoint.rewind.code import Wanted, first_that_differs, unsaved, whole
 from rewind.checkpoint.rewind.code_at import SessionCode, code_before, read_prompt_at
@@ -105,6 +106,11 @@ class Destination:
 
 def resolve(state: State, request: Request) -> Destination:
     found: Destination = _RESOLVERS[type(request.target)](state, request)
+    if found.command in (ops.RESTORE, ops.BACK):
+        outside.add(state, found)
+    for effect in found.effects if found.resumes is None else ():
+        if effect.get("kind") == outside.OUTSIDE:
+            outside.renew(effect)
     found.notes = [note for note in found.notes if note]
     return found
 
@@ -466,8 +472,10 @@ def _finish(state: State, request: Request, op: Operation) -> Destination:
                             whole(state, left.checkpoint) if left else None, request.skip_missing)
     if op.command in (ops.UNDO_RESTORE, ops.REDO):
         found.effects = op.effects
-    elif request.wants_conversation:
+        return found
+    if request.wants_conversation:
         _finish_conversation(state, found, op)
+    found.effects += [effect for effect in op.effects if effect.get("kind") == outside.OUTSIDE]
     return found
 
 
@@ -477,7 +485,7 @@ def _finish_conversation(state: State, found: Destination, op: Operation) -> Non
         return
     found.in_place = bool(wanted.get("inPlace"))
     for effect in op.effects:
-        if was_done(effect):
+        if effect.get("kind") != outside.OUTSIDE and was_done(effect):
             # Noted again, so that undoing this takes it back.
             found.effects.append({**effect, **made_of(str(effect["path"]))})
             found.notes.append("The conversation was brought back before the interruption:"
