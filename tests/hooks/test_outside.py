@@ -1,4 +1,4 @@
-"""Files outside the project that an agent edits by name: kept, shown, brought back when asked, never shared."""
+"""Files outside the project that an agent edits: kept, shown, brought back when asked, never shared."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from rewind.checkpoint.record import Record
 from rewind.cli.main import main
 from rewind.controller import AtCheckpoint, BeforePrompts, Controller
 from rewind.errors import ChangedSincePlan, UsageError
+from rewind.hooks.outside import to_be_kept
+from rewind.paths import Project
 
 
 @pytest.fixture
@@ -117,6 +119,8 @@ def test_a_file_of_another_user_is_not_read(hooks: Hooks, shell_rc: Path,
     real = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: real + 1)
     assert outside.look(os.fsencode(shell_rc)).skipped == "not-yours"
+    project = Project(str(hooks.project), str(hooks.state), str(hooks.rewind_home))
+    assert to_be_kept(project, [str(shell_rc)], anyway=True) == []
 
 
 def test_what_is_too_large_or_no_file_is_named_and_not_kept(hooks: Hooks) -> None:
@@ -179,13 +183,15 @@ def test_with_it_they_come_back_and_undo_restore_takes_that_back(hooks: Hooks, s
 
 
 def test_each_turn_has_the_file_as_it_was_before_that_turn(hooks: Hooks, shell_rc: Path) -> None:
-    hooks.talk("One", "Two")
+    hooks.talk("Zero")
     hooks.prompt("One")
     edit(hooks, shell_rc, "one\n")
+    hooks.talk("Zero", "One")
     hooks.stop()
     hooks.prompt("Two")
     two = hooks.last().name
     edit(hooks, shell_rc, "two\n")
+    hooks.talk("Zero", "One", "Two")
     hooks.stop()
     after = hooks.last().name
     with opened(hooks) as controller:
@@ -194,7 +200,7 @@ def test_each_turn_has_the_file_as_it_was_before_that_turn(hooks: Hooks, shell_r
         assert shell_rc.read_text() == "one\n"
         controller.go(AtCheckpoint(after), "code", outside=True)
         assert shell_rc.read_text() == "two\n"
-        controller.go(BeforePrompts(2), "both", outside=True, force=True)
+        assert controller.go(BeforePrompts(2), "both", outside=True, force=True).chat
         assert shell_rc.read_text() == "alias ll='ls -l'\n"
 
 
@@ -225,7 +231,8 @@ def test_a_plan_that_was_shown_is_refused_once_the_file_changed(hooks: Hooks, sh
 
 def test_a_killed_restore_is_finished_or_undone(hooks: Hooks, shell_rc: Path,
                                                monkeypatch: pytest.MonkeyPatch) -> None:
-    from rewind.checkpoint.rewind import effects, outside as way_back
+    from rewind.checkpoint.rewind import effects
+    from rewind.checkpoint.rewind import outside as way_back
 
     def killed(*arguments: Any) -> None:
         raise KeyboardInterrupt
@@ -295,9 +302,10 @@ def test_a_directory_that_is_gone_is_said(hooks: Hooks) -> None:
 
 def test_some_paths_or_the_conversation_alone_bring_nothing_outside(hooks: Hooks) -> None:
     with opened(hooks) as controller:
-        for target, what in ((AtCheckpoint("last", [b"a.txt"]), "code"), (AtCheckpoint("last"), "conversation")):
-            with pytest.raises(UsageError):
-                controller.plan(target, what, outside=True)
+        with pytest.raises(UsageError):
+            controller.plan(AtCheckpoint("last", [b"a.txt"]), "code", outside=True)
+        with pytest.raises(UsageError):
+            controller.plan(AtCheckpoint("last"), "conversation", outside=True)
 
 
 # the store

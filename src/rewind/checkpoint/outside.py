@@ -141,6 +141,11 @@ def identity(home: str) -> str:
     return sha256(_own_id(home) + b"\n" + machine.strip() + b"\n%d" % os.geteuid()).hex()[:32]
 
 
+def has_kept(home: str) -> bool:
+    """Whether this user has kept such a file in any project; a cheap question for those who never do."""
+    return os.path.exists(os.path.join(home, _ID_FILE))
+
+
 def _own_id(home: str) -> bytes:
     """A random number in Rewind's home, made when it is needed first."""
     path = os.path.join(home, _ID_FILE)

@@ -14,6 +14,7 @@ from rewind.checkpoint.outside import (
     Kept,
     fields,
     from_json,
+    has_kept,
     identity,
     kept_outside,
     look,
@@ -48,6 +49,8 @@ def add(state: State, found: Destination) -> None:
     """To a destination that has code: the files, if they are asked for, or that they stay as they are."""
     if found.record is None or (found.code and found.code.paths) or found.resumes:
         return
+    if not (found.request.outside or has_kept(state.project.home)):
+        return
     wanted, strangers = _as_at(state, found.record)
     effect = {"kind": OUTSIDE, "by": identity(state.project.home) if wanted else "",
               "files": [{"path": os.fsdecode(one.path), "after": one.to_json()} for one in wanted]}
@@ -66,8 +69,7 @@ def _as_at(state: State, record: Record) -> tuple[list[Kept], int]:
     """Each file as it was at a checkpoint; and how many somebody else kept."""
     wanted: dict[bytes, Kept] = {}
     strangers: set[bytes] = set()
-    later = [r for r in state.timeline.all() if r.data.get(FIELD) and r.place == state.place
-             and r.sequence >= record.sequence]
+    later = [r for r in state.timeline.with_field(FIELD, record.sequence) if r.place == state.place]
     mine = identity(state.project.home) if later else ""
     for one in later:
         for kept in kept_outside(one):
@@ -183,7 +185,7 @@ def _write(state: State, wanted: Kept, now: Kept) -> str:
     change = Change(action, name, wanted.entry, now.entry)
     if not os.path.isdir(folder):
         return "its directory is gone"
-    applier = Applier(folder, state.objects, state.staging + "-outside", state.lock_now_ns or 0)
+    applier = Applier(folder, state.objects, state.staging, state.lock_now_ns or 0)
     try:
         applier.prepare([change])
         failed = applier.run([change]).failed
