@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -294,7 +295,7 @@ BLOCKED = {
     "find checkpoints by path": "find . -path '*/checkpoints/*' -delete",
     "find checkpoints into xargs": "find . -name 'checkpoint*' | xargs rm -rf",
     "find write-ahead logs": "find . -name '*-wal' -o -name '*-shm' | xargs rm -f",
-    "find by date": "find . -name '2026*' -exec rm -rf {} +",
+    "find by date": f"find . -name '{time.strftime('%Y')}*' -exec rm -rf {{}} +",
     "find trash": "find . -type d -name trash -exec rm -rf {} +",
     # git
     "git clean -x": "git clean -x -f -d",
@@ -678,7 +679,7 @@ def test_a_megabyte_of_anything_is_looked_at_in_linear_time(scene: Scene, piece:
 
 
 def test_a_command_that_cannot_matter_costs_no_import() -> None:
-    code = ("import os, sys, __future__; before = set(sys.modules)\n"
+    code = ("import os, sys, time, __future__; before = set(sys.modules)\n"
             "from rewind.hooks.guard import Guard\n"
             "guard = Guard('/p', '/p/.agent/rewind', '/h')\n"
             "assert guard.command('pytest -q && ls', '/') == ''\n"

@@ -6,6 +6,7 @@ A guard against accidents, not a sandbox: what it does not understand passes. do
 from __future__ import annotations
 
 import os
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ _HINTS = _REMOVERS | {"mv", "find", "rsync", "clean", "stash", "--remove-files"}
 _AS_WORDS = str.maketrans("\n;&|()<>`$/", " " * 11, "'\"\\")
 _SIGN = "\1"  # begins a token that is no word
 _IN_STATE = ("objects.db", "objects.db-wal", "store.json", "operations.jsonl", "trash", "checkpoints",
-             "checkpoints/20260101_000000_001", "checkpoints/20260101_000000_001/metadata.json")
+             "checkpoints/%Y%m%d_%H%M%S_001", "checkpoints/%Y%m%d_%H%M%S_001/metadata.json")
 _LONGEST = 4096  # bytes of a path
 _MOST = 50_000  # characters, without here-documents: what comes after them passes
 _DEEPEST = 6  # `sh -c` and `$(…)` in each other
@@ -78,7 +79,8 @@ class Guard:
         if not ours and _HINTS.isdisjoint(words.split()) and not self.holds(here):
             return ""
         try:
-            _Script(self, here, "glob" in text).run(self._with_known_names(_without_documents(text), here))
+            script = self._with_known_names(_without_documents(text), here)
+            _Script(self, here, "dotglob" in text or "globdots" in text).run(script)
         except _Blocked as blocked:
             return str(blocked)
         except (ValueError, RecursionError):
@@ -399,7 +401,7 @@ def _finds(tests: list[str], way: str) -> bool:
         return False
     wanted = [value for negated, value in named if not negated]
     paths = [way[:at] for at, char in enumerate(way) if char == "/" and at] + [way]
-    paths += [f"{way}/{name}" for name in _IN_STATE]
+    paths += [f"{way}/{time.strftime(name)}" for name in _IN_STATE]
     return not wanted or any(_fits(value, "." + path) or _fits(value, path.rpartition("/")[2])
                              for value in wanted for path in paths)
 
