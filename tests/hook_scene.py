@@ -19,7 +19,7 @@ from rewind.controller import Controller
 from rewind.hooks import handle as handling
 from rewind.hooks.event import EVENTS, HookEvent, read_event
 from rewind.hooks.handle import Outcome, handle
-from rewind_cli import CHECKOUT, Result, clean_env
+from rewind_cli import CHECKOUT, Result, clean_env, state_of
 from transcript.make_transcripts import ClaudeTalk, event_id
 
 RECORDED = Path(__file__).parent / "data" / "hooks"
@@ -79,7 +79,7 @@ class Hooks:
         self.project = project
         self.home = home
         self.rewind_home = home / ".rewind"
-        self.state = project / ".agent" / "rewind"
+        self._state: Optional[Path] = None
         self.session = SESSION
         self.transcript = home / ".claude" / "projects" / "-project" / f"{SESSION}.jsonl"
         self.transcript.parent.mkdir(parents=True)
@@ -89,12 +89,18 @@ class Hooks:
         # No test here is about losing power.
         patch.setattr(os, "fsync", lambda fd: None)
 
+    @property
+    def state(self) -> Path:
+        self._state = state_of(self.project, self.home, self._state)
+        return self._state
+
     # what there is before
 
-    def protect(self, tier: str = "balanced", **settings: Any) -> Hooks:
-        """`rewind init`, with its first checkpoint, and a setting or two."""
+    def protect(self, tier: str = "balanced", mode: str = "project", **settings: Any) -> Hooks:
+        """`rewind init`, with its first checkpoint, and a setting or two. In the project, where many tests look
+        for it, and where the guard has most to do."""
         self.configure(tier=tier, **settings)
-        controller, _ = Controller.init(str(self.project), home=str(self.rewind_home))
+        controller, _ = Controller.init(str(self.project), home=str(self.rewind_home), mode=mode)
         controller.close()
         return self
 

@@ -61,11 +61,14 @@ class Rewind:
         self.project = project
         self.home = home
         self.env = clean_env(home)
+        self._state: Optional[Path] = None
         self.command = [*(prefix or [sys.executable]), "-I", "-S", str(program)]
 
     @property
     def state(self) -> Path:
-        return self.project / STATE
+        """Where the checkpoints are, or were last; before there are any, the directory in the project."""
+        self._state = state_of(self.project, self.home, self._state)
+        return self._state
 
     def run(self, *args: Arg, env: Optional[Mapping[str, str]] = None,
             cwd: Optional[Path] = None, timeout: float = 120) -> Result:
@@ -109,8 +112,8 @@ class Rewind:
         assert result.out.strip() == "", result
         return dict(error)
 
-    def init(self) -> None:
-        self.ok("init")
+    def init(self, mode: str = "") -> None:
+        self.ok("init", *(["--mode", mode] if mode else []))
 
     def save(self, description: str = "saved by a test") -> str:
         return str(self.json("save", description)["checkpoint"])
@@ -123,6 +126,17 @@ class Rewind:
         plan = self.json("restore", name, "--dry-run")
         assert plan["dryRun"] is True
         return plan
+
+
+def state_of(project: Path, home: Path, last: Optional[Path] = None) -> Path:
+    from rewind.errors import RewindError
+    from rewind.paths import open_project
+
+    try:
+        found = open_project(str(project), str(home / ".rewind"))
+    except (OSError, RewindError):
+        found = None
+    return Path(found.state) if found else last or project / STATE
 
 
 def steps_of(state: Path) -> list[dict[str, Any]]:
@@ -167,9 +181,9 @@ def tree_state(folder: Union[Path, bytes]) -> Tree:
 def _picture(top: bytes, below: bytes) -> Iterator[tuple[bytes, tuple[Any, ...]]]:
     for name in sorted(os.listdir(os.path.join(top, below))):
         path = os.path.join(below, name)
-        if name == b".git" or path == os.fsencode(STATE):
+        if name == b".git" or path in (os.fsencode(STATE), b".agent/rewind-store"):
             continue
-        if path == b".agent" and os.listdir(os.path.join(top, path)) == [b"rewind"]:
+        if path == b".agent" and os.listdir(os.path.join(top, path)) in ([b"rewind"], [b"rewind-store"]):
             continue  # made by `init`, not by the user
         full = os.path.join(top, path)
         info = os.lstat(full)
@@ -209,10 +223,13 @@ def git(folder: Path, *args: Arg, home: Path) -> str:
 
 
 def git_state(folder: Path) -> dict[str, tuple[int, str]]:
-    """Every byte below `.git`: HEAD, index, stash, refs, and whatever else must not be touched."""
+    """Every byte below `.git`: HEAD, index, stash, refs, and whatever else must not be touched; but not our
+    marker."""
     found = {}
     for at, _, files in os.walk(folder / ".git"):
         for name in files:
+            if name == "rewind-store":
+                continue
             path = os.path.join(at, name)
             info = os.lstat(path)
             found[os.path.relpath(path, folder)] = (info.st_mtime_ns, _hash(os.fsencode(path)))

@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import os
 
+from rewind.checkpoint.identity import settle
+
 # What saves, goes back and cleans up is loaded by the methods that do so: `list` needs none of it.
 from rewind.checkpoint.rewind.target import (
     BOTH,
     CODE,
     CONVERSATION,
+    Applied,
     AtCheckpoint,
     AtTurn,
     BeforeFork,
@@ -23,6 +26,7 @@ from rewind.checkpoint.rewind.target import (
     BeforePrompts,
     BeforeUndo,
     EarlierOnLine,
+    Reverted,
 )
 from rewind.checkpoint.state import DAMAGE_FILE, State
 from rewind.errors import NoParent, NotInitialised, PathNotFound, RewindError, SessionNotFound, TurnRunning
@@ -30,21 +34,23 @@ from rewind.paths import Project, current_dir, find_project, rewind_home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Set
+    from collections.abc import Callable, Iterator, Sequence, Set
     from contextlib import AbstractContextManager, ExitStack
     from typing import Any, BinaryIO
 
     from rewind.agents.registry import session_home
+    from rewind.checkpoint.all_projects import all_projects
     from rewind.checkpoint.collection import Collected
     from rewind.checkpoint.compare_sessions import Compared
     from rewind.checkpoint.damage import Lacks
     from rewind.checkpoint.file_log import LogEntry
+    from rewind.checkpoint.git_since import GitSince
     from rewind.checkpoint.init import check_root
     from rewind.checkpoint.last_prompt import LastPrompt
     from rewind.checkpoint.missed import Missed
     from rewind.checkpoint.outside import kept_outside
     from rewind.checkpoint.prompt_search import Found
-    from rewind.checkpoint.record import Record, is_name, is_timestamp, timestamp
+    from rewind.checkpoint.record import Record, is_name, is_timestamp, iso_time, timestamp
     from rewind.checkpoint.repair import Repaired
     from rewind.checkpoint.rewind.apply import Outcome
     from rewind.checkpoint.rewind.code_at import CodeAt
@@ -53,15 +59,21 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
     from rewind.checkpoint.save import Saved
+    from rewind.checkpoint.select import Selected
     from rewind.checkpoint.session_tree import SessionInfo, as_tree
     from rewind.checkpoint.source import Source
     from rewind.checkpoint.status import Status
     from rewind.checkpoint.story import CHECKPOINT, NOW, PROMPT, SESSION, Story
-    from rewind.checkpoint.timeline import Brief
+    from rewind.checkpoint.timeline import Brief, brief
     from rewind.checkpoint.torn import torn_paths
     from rewind.checkpoint.transfer import Exported
-    from rewind.checkpoint.turn_changes import all_counted
+    from rewind.checkpoint.turn_map import MapRow
+    from rewind.checkpoint.turn_name import split_selector, turn_name
     from rewind.checkpoint.turn_views import TurnPage
+    from rewind.checkpoint.turns.bisect import Bisected
+    from rewind.checkpoint.turns.bisect_log import read_log
+    from rewind.checkpoint.turns.blame import Blame
+    from rewind.checkpoint.turns.commit import Commits
     from rewind.checkpoint.validate import Examined
     from rewind.config.edit import set_value, unset_value
     from rewind.config.load import CONFIG_FILE, Settings, load_tier, load_usable
@@ -71,53 +83,65 @@ if TYPE_CHECKING:
     from rewind.snapshot.build import Progress, Snapshot
     from rewind.snapshot.compare import compare
     from rewind.snapshot.content import pieces_of
+    from rewind.snapshot.fold import fold
     from rewind.snapshot.listing import entry_at
     from rewind.snapshot.portable import Imported
     from rewind.snapshot.reasons import Reasons
+    from rewind.snapshot.rename import find_renames
     from rewind.snapshot.textdiff import hunks, is_binary
     from rewind.snapshot.tree import DIR, LINK, UNCOVERED, Entry, Tree
     from rewind.store.blobs import Blobs
     from rewind.transcript.find import SessionFile
     from rewind.transcript.index import SessionIndex, read_index
     from rewind.transcript.names import is_session_id
+    from rewind.transcript.titles import plain_title
     from rewind.transcript.turn_blocks import TurnText
     from rewind.transcript.turn_index import TurnIndex
     from rewind.transcript.turn_pages import Match
+    from rewind.transcript.turn_tools import TurnTools
+    from rewind.transcript.turn_tree import Row
 
 
 __all__ = [
     "BOTH", "BY_KEY", "CHECKPOINT", "CODE", "CONFIG_FILE", "CONVERSATION", "DIR", "GROUPS", "LINK", "NOW",
-    "PROMPT", "SESSION", "UNCOVERED", "AtCheckpoint", "AtTurn", "BeforeFork", "BeforeOperation",
-    "BeforePrompts", "BeforeUndo", "Controller", "Difference", "EarlierOnLine", "Reasons", "Side",
-    "all_counted", "as_tree", "check_root", "compare", "comparing", "entry_at", "hunks", "invalid",
-    "is_binary", "is_name", "is_session_id", "is_timestamp", "kept_outside", "load_tier", "load_usable",
-    "pieces_of", "read_index", "session_home", "set_value", "timestamp", "torn_paths", "unknown",
-    "unset_value",
+    "PROMPT", "SESSION", "UNCOVERED", "Applied", "AtCheckpoint", "AtTurn", "BeforeFork",
+    "BeforeOperation", "BeforePrompts", "BeforeUndo", "Controller", "Difference", "EarlierOnLine",
+    "Reasons", "Reverted", "Side", "all_projects", "as_tree", "brief", "check_root", "compare",
+    "comparing", "entry_at", "find_renames", "fold", "hunks", "invalid", "is_binary", "is_name",
+    "is_session_id", "is_timestamp", "iso_time", "kept_outside", "load_tier", "load_usable", "pieces_of",
+    "plain_title", "read_index", "read_log", "session_home", "set_value", "split_selector", "timestamp",
+    "torn_paths", "turn_name", "unknown", "unset_value",
 ]
 
 # What interfaces may use of the rooms below besides a project: functions without side effects, settings, and
 # words for kinds. Each is loaded when it is asked for.
 _PASSES = {
     "rewind.agents.registry": ("session_home",),
+    "rewind.checkpoint.all_projects": ("all_projects",),
     "rewind.checkpoint.init": ("check_root",),
     "rewind.checkpoint.outside": ("kept_outside",),
-    "rewind.checkpoint.record": ("is_name", "is_timestamp", "timestamp"),
+    "rewind.checkpoint.record": ("is_name", "is_timestamp", "iso_time", "timestamp"),
     "rewind.checkpoint.session_tree": ("as_tree",),
     "rewind.checkpoint.story": ("CHECKPOINT", "NOW", "PROMPT", "SESSION"),
+    "rewind.checkpoint.timeline": ("brief",),
     "rewind.checkpoint.torn": ("torn_paths",),
-    "rewind.checkpoint.turn_changes": ("all_counted",),
+    "rewind.checkpoint.turn_name": ("split_selector", "turn_name"),
+    "rewind.checkpoint.turns.bisect_log": ("read_log",),
     "rewind.config.edit": ("set_value", "unset_value"),
     "rewind.config.load": ("CONFIG_FILE", "load_tier", "load_usable"),
     "rewind.config.settings": ("BY_KEY", "GROUPS", "unknown"),
     "rewind.config.strictjson": ("invalid",),
     "rewind.snapshot.compare": ("compare",),
     "rewind.snapshot.content": ("pieces_of",),
+    "rewind.snapshot.fold": ("fold",),
+    "rewind.snapshot.rename": ("find_renames",),
     "rewind.snapshot.listing": ("entry_at",),
     "rewind.snapshot.reasons": ("Reasons",),
     "rewind.snapshot.textdiff": ("hunks", "is_binary"),
     "rewind.snapshot.tree": ("DIR", "LINK", "UNCOVERED"),
     "rewind.transcript.index": ("read_index",),
     "rewind.transcript.names": ("is_session_id",),
+    "rewind.transcript.titles": ("plain_title",),
 }
 _MODULES = {"comparing": "rewind.snapshot.compare"}
 
@@ -193,11 +217,12 @@ class Controller:
 
         `forgiving` opens it although a configuration file has problems, which then do not count.
         """
-        start = project or os.environ.get("REWIND_PROJECT_ROOT") or current_dir()
-        found = find_project(start, home)
+        found = find_project(project, home) if project else _project_here(home)
         if found is None:
+            start = project or os.environ.get("REWIND_PROJECT_ROOT") or current_dir()
             raise NotInitialised(path=os.path.abspath(start))
         self.state = State(found, forgiving=forgiving)
+        self.notice = settle(found, self.state.store_info["id"])
 
     @classmethod
     def init(cls, root: str, *, mode: str | None = None, trust: bool = False,
@@ -206,10 +231,11 @@ class Controller:
         from rewind.checkpoint.init import init_project
 
         home = home or rewind_home()
-        state, _ = init_project(root, home, mode or _wanted_mode(home), trust)
+        state, _ = init_project(root, home, mode or _wanted_mode(home, os.path.realpath(root)), trust)
         controller = cls.__new__(cls)
         controller.state = state
-        if state.timeline.newest() is not None:
+        controller.notice = ""
+        if state.timeline.newest_here() is not None:
             return controller, None
         return controller, controller.save("First checkpoint", kind="initial", progress=progress)
 
@@ -255,7 +281,7 @@ class Controller:
         """Transcripts that were written since then; the others are not even opened."""
         from rewind.transcript.find import latest_sessions
 
-        return latest_sessions(self.project.root, home=self.project.home, since=since)
+        return latest_sessions(self.state.area(), home=self.project.home, since=since)
 
     def turns_of(self, session: SessionFile) -> TurnIndex:
         from rewind.transcript.turn_index import open_turns
@@ -283,13 +309,63 @@ class Controller:
 
         return row_changes(self.state, records, patience)
 
+    def turn_map(self, *, backups: bool = False, session: str | None = None,
+                 everywhere: bool = False) -> list[MapRow]:
+        """Turns, edits by hand, manual checkpoints and operations, newest first."""
+        from rewind.checkpoint.turn_map import turn_map
+
+        self.state.look_again()
+        return turn_map(self.state, backups=backups, session=session, everywhere=everywhere)
+
+    def add_map_facts(self, rows: list[MapRow], patience: float) -> int:
+        """Which turns they are and what changed; how many could not be counted within `patience` seconds."""
+        from rewind.checkpoint.map_facts import add_changes, add_turns
+
+        add_turns(self.state, rows)
+        return add_changes(self.state, rows, patience)
+
+    def checkpoints_touching(self, records: list[Record], paths: list[bytes]) -> list[Record]:
+        """Those of the checkpoints with which one of these paths changed."""
+        from rewind.checkpoint.map_paths import checkpoints_touching
+
+        return checkpoints_touching(self.state, records, paths)
+
+    def who_changed(self, old: str, new: str) -> dict[bytes, list[str]]:
+        """Who changed each path on the way from one checkpoint to a later one: tools, shell commands, you."""
+        from rewind.checkpoint.who import who_changed
+
+        return who_changed(self.state, old, new)
+
+    def edited_since(self, name: str) -> set[bytes]:
+        """Paths that a person changed between turns since a checkpoint."""
+        from rewind.checkpoint.who import edited_since
+
+        return edited_since(self.state, name)
+
+    def tools_of(self, row: MapRow) -> TurnTools:
+        """The tools that a turn used."""
+        from rewind.checkpoint.who import tools_of
+
+        return tools_of(self.state, row)
+
+    def touching(self, rows: list[MapRow], paths: list[bytes]) -> list[MapRow]:
+        """Those of the rows that changed one of these paths."""
+        from rewind.checkpoint.map_paths import touching
+
+        return touching(self.state, rows, paths)
+
     def changes_with(self, record: Record) -> dict[str, Any] | None:
         """The same for one of them; None where it has no parent any more."""
-        from rewind.checkpoint.turn_changes import all_counted, changes_between
+        from rewind.checkpoint.turn_changes import changes_between
 
         parent = self.lineage().parent(record.name)
-        found = changes_between(self.state, parent, record) if parent else None
-        return found and {**found, "counted": all_counted(len(found["files"]))}
+        return changes_between(self.state, parent, record) if parent else None
+
+    def git_since(self, record: Record) -> GitSince | None:
+        """How the user's git repository moved since a checkpoint; None where there is none."""
+        from rewind.checkpoint.git_since import git_since
+
+        return git_since(self.state, record)
 
     def last_prompt(self, record: Record) -> LastPrompt | None:
         """The prompt that a checkpoint was made after."""
@@ -304,12 +380,28 @@ class Controller:
     def list_briefs(self, *, backups: bool = False, session: str | None = None) -> list[Brief]:
         """The same, with no more of each than a list shows, which is much faster where there are many."""
         self.state.look_again()
-        return [b for b in self.state.timeline.briefs() if (backups or b.kind != "backup")
+        timeline = self.state.timeline
+        is_here = timeline.is_here()
+        return [b for b in timeline.briefs() if (backups or (b.kind != "backup" and is_here(b.name)))
                 and (not session or (b.session or "").startswith(session))]
 
-    def find(self, name: str) -> Record:
+    def find(self, text: str) -> Record:
+        """A checkpoint by its name or number, or by any other selector."""
+        return self.select(text).record
+
+    def select(self, text: str) -> Selected:
+        """The same, with a remark where it is only near to what was asked for."""
+        from rewind.checkpoint.select import selected
+
         self.state.look_again()
-        return self.state.timeline.find(name)
+        return selected(self.state, text)
+
+    def select_turn(self, text: str) -> tuple[SessionFile, int]:
+        """A turn by its number (`t4`, `SESSION:t4`) or by text of its prompt: its session and its number."""
+        from rewind.checkpoint.select import select_turn
+
+        self.state.look_again()
+        return select_turn(self.state, text)
 
     def source(self, record: Record) -> Source:
         """The content of a checkpoint, to be used in a `with` statement."""
@@ -328,8 +420,11 @@ class Controller:
         from rewind.checkpoint.rewind.target import Request
 
         self.state.look_again()
-        return make_plan(self.state, Request(target, what, in_place=in_place, skip_missing=skip_missing,
+        plan = make_plan(self.state, Request(target, what, in_place=in_place, skip_missing=skip_missing,
                                              name=name, outside=outside), force=force)
+        if plan.code and plan.record and plan.code.changes:
+            plan.code.mine = self.edited_since(plan.record.name)
+        return plan
 
     def apply(self, plan: Plan, *, force: bool = False, progress: Progress | None = None) -> Outcome:
         """Do what a plan says; refuses when it would be another one now, unless forced."""
@@ -376,6 +471,17 @@ class Controller:
     def redo(self, *, force: bool = False, progress: Progress | None = None) -> Outcome:
         """Bring back what the newest `undo` or `undo_restore` replaced."""
         return self.go(BeforeUndo(), force=force, progress=progress)
+
+    def revert(self, turns: list[str], *, session: str | None = None, paths: list[bytes] | None = None,
+               how: str = "", force: bool = False, progress: Progress | None = None) -> Outcome:
+        """Take back what these turns did (`t4`, `t2..t4`, `A..B`, a checkpoint) and keep everything later.
+        Where there are conflicts nothing is written, unless `how` is "markers", "ours" or "theirs"."""
+        return self.go(Reverted(turns, session, paths, how), "code", force=force, progress=progress)
+
+    def apply_turns(self, turns: list[str], *, session: str | None = None, paths: list[bytes] | None = None,
+                    how: str = "", force: bool = False, progress: Progress | None = None) -> Outcome:
+        """Bring what these turns did onto the code of now; without any, what the fork `session` did."""
+        return self.go(Applied(turns, session, paths, how), "code", force=force, progress=progress)
 
     def operations(self) -> list[Operation]:
         """The log of what changed files or conversations, oldest first."""
@@ -431,6 +537,25 @@ class Controller:
             return True
         return False
 
+    def open_in(self, session_id: str) -> str:
+        """The agent whose client has this session open; empty where nobody has."""
+        from rewind.checkpoint.session_tree import Life
+
+        try:
+            file = self.session_file(session_id)
+        except SessionNotFound:
+            return ""
+        return file.profile.title if Life(self.state).of(file)[0] else ""
+
+    def asked(self, session_id: str, offset: int, uuid: str) -> tuple[int | None, float | None]:
+        """Which turn a prompt is, and when it was given, as far as that is known without reading much."""
+        from rewind.checkpoint.prompt_facts import prompt_facts
+
+        try:
+            return prompt_facts(self.state, self.session_file(session_id), offset, uuid)
+        except (RewindError, OSError):
+            return None, None
+
     def is_busy(self, session_id: str) -> bool:
         """Whether a turn is running in this session."""
         from rewind.checkpoint.session_tree import Life
@@ -446,7 +571,7 @@ class Controller:
     def newest(self) -> Record | None:
         """The checkpoint that was made last."""
         self.state.look_again()
-        return self.state.timeline.newest()
+        return self.state.timeline.newest_here()
 
     def settings(self) -> Settings:
         return self.state.settings
@@ -525,20 +650,27 @@ class Controller:
         found = choose_session(self.state, text).session
         return read_index(found.path, found.profile)
 
+    def current_turns(self, most: int) -> list[Row]:
+        """The last turns of the session that `back` would take, oldest first."""
+        from rewind.checkpoint.which_session import choose_session
+
+        index = self.turns_of(choose_session(self.state, with_prompt=True).session)
+        return index.turns(max(1, index.total - most + 1), index.total)
+
     def session_files(self) -> Iterator[tuple[SessionFile, tuple[bool, bool]]]:
         """The project's transcripts, each with whether it is open and whether a turn is running in it."""
         from rewind.checkpoint.session_tree import Life
         from rewind.transcript.find import project_sessions
 
         life = Life(self.state)
-        for file in project_sessions(self.project.root, home=self.project.home):
+        for file in project_sessions(self.state.area(), home=self.project.home):
             yield file, life.of(file)
 
     def session_file(self, session_id: str) -> SessionFile:
         """The transcript of a session of this project, by its full id."""
         from rewind.transcript.find import session_with_id
 
-        found = session_with_id(self.project.root, session_id, home=self.project.home)
+        found = session_with_id(self.state.area(), session_id, home=self.project.home)
         if found is None:
             raise SessionNotFound(name=session_id[:200])
         return found
@@ -692,13 +824,54 @@ class Controller:
         self.state.look_again()
         return file_log(self.state, path, {} if damaged is None else damaged)
 
+    def blame(self, path: bytes, checkpoint: str | None = None, *, first: int | None = None,
+              last: int | None = None) -> Blame:
+        """Which turn wrote each line of a file, as it is now or in a checkpoint; lines count from 1."""
+        from rewind.checkpoint.turns.blame import blame
+
+        self.state.look_again()
+        return blame(self.state, path, checkpoint, first, last)
+
+    def bisect(self, command: Sequence[str], *, good: str | None = None, bad: str | None = None,
+               known: dict[str, str] | None = None, below: str = "", in_place: bool = False,
+               force: bool = False, run: Callable[[Sequence[str], str], int] | None = None,
+               progress: Callable[[Record, int, int], None] | None = None) -> Bisected:
+        """Find the first checkpoint on the line with which a command fails, in a directory of its own, or
+        `in_place`. `run(command, directory)` runs it and returns its exit code."""
+        from rewind.checkpoint.turns.bisect import Bisect
+
+        self.state.look_again()
+        return Bisect(self.state, command, good=good, bad=bad, known=known, below=below, run=run,
+                      progress=progress).run(in_place=in_place, force=force)
+
+    def plan_commits(self, turns: Sequence[str] = (), *, per_turn: bool = False,
+                     session: str | None = None) -> Commits:
+        """Git commits that turns would become; `make` of what is returned makes them."""
+        from rewind.checkpoint.turns.commit import Commits
+
+        self.state.look_again()
+        return Commits(self.state, turns, per_turn=per_turn, session=session)
+
+    def bisect_log(self) -> str:
+        """What the last bisect tried."""
+        from rewind.checkpoint.turns.bisect_log import BisectLog
+
+        return BisectLog(self.state).text()
+
+    def end_bisect(self) -> Outcome | None:
+        """Bring back the files that a bisect left, whose process was killed; None where there is none."""
+        op = self.interrupted()
+        if op is None or op.command != "bisect":
+            return None
+        return self.undo_restore(force=True)
+
     def search_prompts(self, text: str, *, session: str | None = None,
                        any_case: bool = False) -> Iterator[Found]:
         """Where a text occurs in the prompts of the project's conversations, the latest one first."""
         from rewind.checkpoint.prompt_search import search_prompts
         from rewind.transcript.find import find_session, project_sessions
 
-        files = project_sessions(self.project.root, home=self.project.home)
+        files = project_sessions(self.state.area(), home=self.project.home)
         return search_prompts(self.state, [find_session(files, session)] if session else files, text,
                               any_case=any_case)
 
@@ -805,16 +978,45 @@ class Controller:
 
         return check_settings(self.project.home, self.project.state)
 
+    def home_is_thrown_away(self) -> bool:
+        """In a container whose home directory goes with it, and whose project stays."""
+        from rewind.checkpoint.init import home_is_thrown_away
+
+        return home_is_thrown_away(self.project.main)
+
+    def move_store(self, mode: str, progress: Progress | None = None) -> Project:
+        """Keep the checkpoints in the project, or in global storage. This controller is closed by it."""
+        from rewind.checkpoint.move_store import move_store
+
+        moved = move_store(self.state, mode, progress)
+        self.close()
+        return moved
+
     def disk_use(self) -> int:
         from rewind.checkpoint import retention
 
         return retention.disk_use(self.state)
 
 
-def _wanted_mode(home: str) -> str:
+def _project_here(home: str | None) -> Project | None:
+    """That of `REWIND_PROJECT_ROOT`, which an agent's session sets; but the place is the one that this
+    process is in, for the agent may have gone to another work tree since."""
+    told = os.environ.get("REWIND_PROJECT_ROOT")
+    if not told:
+        return find_project(current_dir(), home)
+    found = find_project(told, home)
+    try:
+        here = find_project(os.getcwd(), home)
+    except OSError:
+        here = None
+    return here if found and here and here.state == found.state else found
+
+
+def _wanted_mode(home: str, root: str) -> str:
+    from rewind.checkpoint.init import wanted_mode
     from rewind.config.load import load_settings
 
-    return str(load_settings(home, None).get("storage.mode"))
+    return wanted_mode(load_settings(home, None), root)
 
 
 def _check_paths(before: Side, after: Side, paths: list[bytes] | None) -> None:

@@ -28,7 +28,13 @@ class RewindError(Exception):
         self.fields = fields
         self.message = (self.__doc__ or "").format(message=message, **fields)
         self.hint = type(self).hint.format(**fields) if hint is None else hint
+        self.word = ""  # what was typed,
+        self.near: list[tuple[str, str]] = []  # and what may have been meant: (selector, what it is)
         super().__init__(self.message)
+
+    def near_to(self, word: str, near: list[tuple[str, str]]) -> None:
+        """The interface shows these as commands to copy."""
+        self.word, self.near = word, near
 
     @property
     def code(self) -> str:
@@ -59,6 +65,20 @@ class StoreNotTrusted(RewindError):
     hint = "If you know where they come from, run `rewind init --trust`."
 
 
+class HomeUnreadable(RewindError):
+    """Rewind cannot read {path}: {reason}"""
+
+    exit_code = FAILED
+    hint = "Make it yours again: sudo chown -R \"$(id -un)\" ~/.rewind"
+
+
+class StoreMoved(RewindError):
+    """The checkpoints are not in {path} any more."""
+
+    exit_code = CHANGED
+    hint = "Another process has moved or removed them. Try again."
+
+
 class Locked(RewindError):
     """Another Rewind process is at work here: {holder}"""
 
@@ -78,6 +98,13 @@ class CheckpointAmbiguous(RewindError):
 
     exit_code = NOT_FOUND
     hint = "Give more of the name; `rewind list --all` shows them."
+
+
+class PromptAmbiguous(RewindError):
+    """{count} prompts and descriptions say "{text}"."""
+
+    exit_code = NOT_FOUND
+    hint = "Give more of the text; `rewind grep` finds prompts."
 
 
 class PathNotFound(RewindError):
@@ -248,6 +275,41 @@ class TurnNotFound(RewindError):
     hint = "Choose one of its turns."
 
 
+class TurnWithoutCheckpoint(RewindError):
+    """Turn {turn} has no checkpoint of its own, so what it did is not known: {session}"""
+
+    exit_code = NOT_FOUND
+    hint = "Name two checkpoints around it instead: A..B. `rewind list` shows them."
+
+
+class SessionWithoutCode(RewindError):
+    """No checkpoint was made in this session: {session}"""
+
+    exit_code = NOT_FOUND
+    hint = "Run `rewind doctor` to see whether the hooks are registered."
+
+
+class PathNotChanged(RewindError):
+    """{path} was not changed there: {what}"""
+
+    exit_code = NOT_FOUND
+    hint = "Leave out the path to see what was changed, with `--dry-run`."
+
+
+class ForkWithoutTurns(RewindError):
+    """This fork has no turns of its own yet: {session}"""
+
+    exit_code = NOT_FOUND
+    hint = "Choose a fork that was continued; `rewind forks list` shows them."
+
+
+class CheckpointWithoutParent(RewindError):
+    """This is the first checkpoint of its line, so there is nothing before it: {checkpoint}"""
+
+    exit_code = NOT_FOUND
+    hint = "Choose a later one; `rewind list` shows them."
+
+
 class CompactedAway(RewindError):
     """{agent} cannot continue from a turn before a compaction."""
 
@@ -272,6 +334,71 @@ class PathNeverSeen(RewindError):
 
     exit_code = NOT_FOUND
     hint = "Run `rewind show last --files` to see what the newest one holds."
+
+
+class NothingToBisect(RewindError):
+    """There is nothing to search: {reason}"""
+
+    exit_code = NOT_FOUND
+    hint = "Run `rewind list` to see the checkpoints."
+
+
+class NotOnLine(RewindError):
+    """{name} is not an ancestor of {other}"""
+
+    exit_code = NOT_FOUND
+    hint = "Choose two checkpoints of one line; `rewind list` shows them."
+
+
+class BisectStopped(RewindError):
+    """`{command}` ended with status {code}, so the search was stopped at {checkpoint}"""
+
+    hint = ("0 is good, 1 to 124 are bad, 125 skips. 126 and 127 mean that it could not be run, 128 and more"
+            " that it was killed.")
+
+
+class LinkedInstall(RewindError):
+    """{path} has a package installed from {place}, so the command would try the code of now in every step."""
+
+    hint = "Repeat with --in-place, or install the package without a link (not editable)."
+
+
+class NotARepository(RewindError):
+    """This project is not in a git repository: {path}"""
+
+    hint = "Run `git init` first, and save a checkpoint then."
+
+
+class GitUnderWay(RewindError):
+    """A {what} is under way in this repository, so nothing was done."""
+
+    hint = "Finish it or abort it with git first."
+
+
+class NoCommitKnown(RewindError):
+    """{checkpoint} does not tell which commit was checked out, or that commit is gone."""
+
+    exit_code = NOT_FOUND
+    hint = "Choose later turns; checkpoints of this version record it."
+
+
+class NothingToCommit(RewindError):
+    """There is nothing to commit: {reason}"""
+
+    exit_code = NOT_FOUND
+    hint = "`rewind list` shows what changed with each checkpoint."
+
+
+class BranchExists(RewindError):
+    """There is a branch of this name already: {branch}"""
+
+    hint = "Choose another one: --branch NAME"
+
+
+class GitFailed(RewindError):
+    """`git {command}` failed: {reason}"""
+
+    hint = "Run the same command with `--verbose`, or try it with git itself."
 
 
 class SessionNotFound(RewindError):

@@ -51,6 +51,27 @@ def make_private_dir(path: str) -> None:
     except FileExistsError:
         if not os.path.isdir(path):
             raise
+    else:
+        keep_owner(path, above)
+
+
+def keep_owner(path: str, like: str) -> None:
+    """What root makes among somebody's files (`sudo rewind init`) stays theirs: they could not read it."""
+    if os.geteuid() == 0:
+        info = os.stat(like or ".")
+        if info.st_uid:
+            os.chown(path, info.st_uid, info.st_gid, follow_symlinks=False)
+
+
+def give_to_owner(folder: str) -> None:
+    """The same for all that lies in a directory."""
+    if os.geteuid() or not os.stat(folder).st_uid:
+        return
+    for at, folders, names in os.walk(folder):
+        for name in (*folders, *names):
+            path = os.path.join(at, name)
+            if not os.lstat(path).st_uid:
+                keep_owner(path, folder)
 
 
 def make_durable_dir(path: str) -> None:
@@ -120,6 +141,7 @@ def write_atomic(path: str, data: bytes, *, mode: int = PRIVATE_FILE, sync: bool
                 os.fsync(fd)
         finally:
             os.close(fd)
+        keep_owner(temp, folder)
         os.replace(temp, path)
     except BaseException:
         _unlink_quietly(temp)
@@ -233,6 +255,7 @@ class Lock:
     def __enter__(self) -> Lock:
         self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT | _NO_FOLLOW, PRIVATE_FILE)
         try:
+            keep_owner(self.path, os.path.dirname(self.path))
             self._acquire()
             self._sign()
         except BaseException:

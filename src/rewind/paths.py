@@ -4,32 +4,57 @@ from __future__ import annotations
 
 import os
 
+from rewind.index import MAIN, STORAGE, load_index
+from rewind.marker import has_marker, is_tracked, read_marker
 from rewind.sha256 import sha256
+from rewind.work_tree import linked_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.index import Index
 
 STATE_IN_PROJECT = os.path.join(".agent", "rewind")
 STORE_FILE = "store.json"
+PLACES = "places"
 TEMP_PREFIX = ".rewind-tmp-"  # then 16 hex digits: a name of ours that may lie in a project for an instant
 
 
 class Project:
-    """A directory tree that is checkpointed, and the directory that holds its state."""
+    """A directory tree that is checkpointed, and the directory that holds its state.
 
-    __slots__ = ("home", "root", "state")
+    `root` is the work tree that is meant, one place of the project; `main` is the root of its main place. All
+    places share one state directory.
+    """
 
-    def __init__(self, root: str, state: str, home: str) -> None:
+    __slots__ = ("home", "main", "place", "root", "state")
+
+    def __init__(self, root: str, state: str, home: str, place: str = MAIN, main: str = "") -> None:
         self.root = root
         self.state = state
         self.home = home
+        self.place = place
+        self.main = main or root
 
     def path(self, *parts: str) -> str:
+        """What all places share."""
         return os.path.join(self.state, *parts)
 
     @property
+    def place_dir(self) -> str:
+        """What belongs to this place alone: its sessions, its hooks' memory, its scan cache. The main place's
+        lies at the top, as it did before there were others."""
+        return self.state if self.place == MAIN else os.path.join(self.state, PLACES, self.place)
+
+    def own(self, *parts: str) -> str:
+        return os.path.join(self.place_dir, *parts)
+
+    @property
     def mode(self) -> str:
-        return "project" if self.state == project_state(self.root) else "global"
+        return "project" if self.state == project_state(self.main) else "global"
 
     def __repr__(self) -> str:
-        return f"Project({self.root!r}, {self.mode})"
+        return f"Project({self.root!r}, {self.mode})" if self.place == MAIN else (
+            f"Project({self.root!r}, {self.mode}, {self.place!r})")
 
 
 def current_dir() -> str:
@@ -68,25 +93,24 @@ def project_state(root: str) -> str:
     return os.path.join(root, STATE_IN_PROJECT)
 
 
-def global_state(root: str, home: str) -> str:
-    return os.path.join(home, "storage", sha256(os.fsencode(root)).hex()[:32])
+def global_state(store_id: str, home: str) -> str:
+    return os.path.join(home, STORAGE, store_id)
+
+
+def old_global_state(root: str, home: str) -> str:
+    """Where an earlier version put the state: by the path, so a project that was moved lost it."""
+    return os.path.join(home, STORAGE, sha256(os.fsencode(root)).hex()[:32])
 
 
 def open_project(root: str, home: str | None = None) -> Project | None:
-    """The project whose top is exactly `root`, or None when it was never initialised."""
-    home = home or rewind_home()
+    """The project, or the place of one, whose top is exactly `root`; None when it was never initialised."""
     root = os.path.realpath(root)
-    if os.path.lexists(os.path.join(project_state(root), STORE_FILE)):
-        return Project(root, project_state(root), home)
-    if os.path.isdir(os.path.join(home, "storage")):
-        state = global_state(root, home)
-        if os.path.lexists(os.path.join(state, STORE_FILE)):
-            return Project(root, state, home)
-    return None
+    found = find_project(root, home)
+    return found if found and found.root == root else None
 
 
 def find_project(start: str, home: str | None = None) -> Project | None:
-    """The nearest project at or above `start`.
+    """The nearest project at or above `start`, and the place of it that `start` is in.
 
     The walk ends at HOME: a state directory left in HOME by accident must not make one giant
     project of everything below it.
@@ -94,13 +118,80 @@ def find_project(start: str, home: str | None = None) -> Project | None:
     home = home or rewind_home()
     start = os.path.realpath(start)
     stop = os.path.realpath(os.path.expanduser("~"))
+    index = load_index(home)
     at = start
     while True:
         if at != stop or at == start:
-            project = open_project(at, home)
+            project = _project_at(at, home, index) or _linked_place(at, start, home, index)
             if project:
                 return project
         parent = os.path.dirname(at)
         if at in (stop, parent):
             return None
         at = parent
+
+
+def _linked_place(top: str, start: str, home: str, index: Index) -> Project | None:
+    """A linked work tree is a place of the project that its repository's main work tree is, or that lies in
+    there at the same relative path."""
+    linked = linked_at(top)
+    if linked is None:
+        return None
+    below = os.path.relpath(start, top)
+    while True:
+        below = "" if below == "." else below
+        found = _project_at(os.path.join(linked.main, below).rstrip("/"), home, index)
+        if found and found.place == MAIN:
+            return Project(os.path.join(top, below).rstrip("/"), found.state, home, linked.name, found.main)
+        if not below:
+            return None
+        below = os.path.dirname(below)
+
+
+def _project_at(root: str, home: str, index: Index) -> Project | None:
+    told = index.at(root)
+    if told:
+        store_id, place = told
+        main = root if place == MAIN else index.root(store_id)
+        state = state_of(store_id, main, home, index)
+        if state:
+            return Project(root, state, home, place, main)
+    if os.path.lexists(os.path.join(project_state(root), STORE_FILE)):
+        return Project(root, project_state(root), home)
+    return None if told else _by_marker(root, home, index)
+
+
+def state_of(store_id: str, root: str, home: str, index: Index) -> str:
+    """Global storage first: where both are there, a move to it has not taken the old one away yet, or the one
+    in the project is a copy that came with it."""
+    for state in (index.storage(home, store_id), project_state(root), old_global_state(root, home)):
+        if os.path.lexists(os.path.join(state, STORE_FILE)):
+            return state
+    return ""
+
+
+def _by_marker(root: str, home: str, index: Index) -> Project | None:
+    """A path that the index does not know: a project that was moved, or another path to one."""
+    if not has_marker(root):
+        return None
+    store_id = read_marker(root)
+    was = index.root(store_id)
+    if not was or is_copy(root, was, store_id) or is_tracked(root):
+        return None
+    state = state_of(store_id, was, home, index)
+    return Project(root, state, home) if state and state != project_state(was) else None
+
+
+def is_copy(root: str, original: str, store_id: str) -> bool:
+    """Whether the directory that the store was made for is still there, and is another one."""
+    if not os.path.isdir(original) or is_same_dir(root, original):
+        return False
+    return read_marker(original) == store_id
+
+
+def is_same_dir(one: str, other: str) -> bool:
+    """Two paths to one directory: a bind mount, or names on a file system that ignores case."""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False

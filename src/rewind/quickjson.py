@@ -12,28 +12,31 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    Scan = Callable[[str, int], tuple[Any, int]]
+
 _SPACE = " \t\n\r"
 
 
-class _Strict:
-    """What the C scanner asks its decoder for."""
+class Strict:
+    """What the C scanner asks its decoder for; a subclass may look at values as they are read."""
 
     strict = True
-    object_hook = None
-    object_pairs_hook = None
-    parse_float = float
-    parse_int = int
+    object_hook: Any = None
+    object_pairs_hook: Any = None
+    parse_float: Any = float
+    parse_int: Any = int
     memo: dict[str, str] = {}
 
     @staticmethod
-    def parse_constant(name: str) -> None:
+    def parse_constant(name: str) -> Any:
         raise ValueError(f"{name} is not JSON")
 
 
-def loads(data: bytes | str) -> Any:
+def loads(data: bytes | str, how: type[Strict] = Strict) -> Any:
     text = (data if isinstance(data, str) else data.decode("utf-8")).strip(_SPACE)
+    scan = _scan if how is Strict else _scanner(how)
     try:
-        value, end = _scan(text, 0)
+        value, end = scan(text, 0)
     except (StopIteration, SystemError):
         # The C part leaves the error to a module that is not loaded: that one may say what is wrong.
         from json import loads as careful
@@ -58,28 +61,32 @@ def _no_default(value: object) -> None:
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
-def _make() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[bool], Any]]:
+def _make() -> tuple[Callable[[type[Strict]], Scan], Callable[[bool], Any]]:
     try:
         from _json import encode_basestring_ascii, make_encoder, make_scanner
 
-        scan: Any = make_scanner(_Strict)  # type: ignore[arg-type]
+        scanner: Any = make_scanner
 
         def encoder(sort_keys: bool) -> Any:
             return make_encoder(None, _no_default, encode_basestring_ascii, None, ": ", ", ",
                                 sort_keys, False, True)
 
-        if "".join(encoder(True)({"a": [1, None]}, 0)) != '{"a": [1, null]}' or scan("[1]", 0)[0] != [1]:
+        if ("".join(encoder(True)({"a": [1, None]}, 0)) != '{"a": [1, null]}'
+                or scanner(Strict)("[1]", 0)[0] != [1]):
             raise ImportError
     except (ImportError, TypeError, AttributeError):
         from json import JSONDecoder, JSONEncoder
 
-        decoder: Any = JSONDecoder(parse_constant=_Strict.parse_constant)
-        scan = decoder.scan_once
+        def scanner(how: type[Strict]) -> Any:
+            decoder: Any = JSONDecoder(object_pairs_hook=how.object_pairs_hook, parse_float=how.parse_float,
+                                       parse_int=how.parse_int, parse_constant=how.parse_constant)
+            return decoder.scan_once
 
         def encoder(sort_keys: bool) -> Any:
             plain = JSONEncoder(sort_keys=sort_keys)
             return lambda value, level: plain.iterencode(value)
-    return scan, encoder
+    return scanner, encoder
 
 
-_scan, _encoder = _make()
+_scanner, _encoder = _make()
+_scan = _scanner(Strict)

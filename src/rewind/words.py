@@ -17,9 +17,19 @@ REASONS = {
     "not-empty": "not empty: something in it is kept",
     "missing": "lost from the store",
     "mount-point": "something is mounted there",
+    "another-place": "another work tree of this project, with checkpoints of its own",
     "in-the-way": "a directory with files to keep is in the way",
     "no-directory": "what is there now is not a directory; name it as well to replace it",
     "not-as-it-was": "not as the checkpoint has it",
+    "both-changed": "both changed the same lines",
+    "both-changed-binary": "a binary file that changed on both sides",
+    "both-changed-link": "a link that changed on both sides",
+    "both-changed-mode": "its mode changed on both sides",
+    "both-changed-kind": "a file on one side, a link on the other",
+    "changed-since": "added there and changed since",
+    "deleted-since": "changed there and deleted since",
+    "file-and-directory": "a file on one side, a directory on the other",
+    "too-long-to-merge": "too large to merge by lines",
     "torn": "changed while it was captured",
 }
 
@@ -30,6 +40,13 @@ def explain(reason: str) -> str:
 
 def plural(count: int, word: str) -> str:
     return f"{count:,} {word}" + ("" if count == 1 else "s")
+
+
+def and_more(names: list[str], shown: int, total: int = 0) -> str:
+    """`a, b and 3 more`"""
+    total = total or len(names)
+    first = ", ".join(names[:shown])
+    return first if total <= shown else f"{first} and {total - shown:,} more"
 
 
 def quoted(text: str, longest: int = 60) -> str:

@@ -101,13 +101,15 @@ def test_processes_of_all_kinds_at_once_leave_a_sound_store(three: Rewind) -> No
         return one
 
     def go_back(number: int) -> Result:
-        return three.run("restore", str(number % 3 + 2), "--force", "--json")
+        target = ("prev", "last~2", "last~3")[number % 3]
+        return three.run("restore", target, "--force", "--json")
 
     def undo(number: int) -> Result:
         return three.run(*(("undo", "redo", "undo-restore")[number % 3], "--force", "--json"))
 
     def look(number: int) -> Result:
-        commands = (("list", "--json"), ("list", "--all"), ("show", "last"), ("diff", "--stat", "2", "1"))
+        commands = (("list", "--json"), ("list", "--all"), ("show", "last"),
+                    ("diff", "--stat", "prev", "last"))
         return three.run(*commands[number % 4])
 
     def collect(number: int) -> Result:

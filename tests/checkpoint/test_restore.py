@@ -32,7 +32,7 @@ def test_a_worktree_survives_an_ignored_directory_that_outgrows_the_limit(rewind
     reasons = {item["path"]: item["reason"] for item in
                rewind.json("status", "--unprotected")["unprotected"]}
     assert reasons == {"app.big": "ignored-large", "build": "ignored-large", "pipe": "special"}
-    rewind.ok("restore", "2")
+    rewind.ok("restore", "prev")
     assert rewind.json("validate", "--deep")["ok"] is True
 
 
@@ -70,7 +70,7 @@ def test_a_nested_projects_checkpoints_are_not_the_outer_ones_business(rewind: R
     rewind.ok("restore", "last")
     assert (inner.project / "f").read_text() == "1"
     assert inner.json("validate", "--deep")["ok"] is True
-    inner.ok("restore", "1")
+    inner.ok("restore", "last")
     assert (inner.project / "f").read_text() == "4"
 
 
@@ -102,7 +102,7 @@ def test_one_damaged_checkpoint_does_not_stand_in_the_way_of_a_sound_one(rewind:
     (rewind.project / "a").write_text("2")
     broken = rewind.save()
     (rewind.state / "checkpoints" / broken / "snapshot.tar.gz").unlink()
-    rewind.ok("restore", "2")
+    rewind.ok("restore", "1")
     assert (rewind.project / "a").read_text() == "1"
     rewind.fails(20, "restore", broken)
 
@@ -175,13 +175,13 @@ def test_naming_a_path_below_what_was_a_file_leaves_its_neighbours_alone(rewind:
     (place / "x").write_text("1")
     (place / "y").write_text("2")
     rewind.save("now a directory")
-    rewind.ok("restore", "2", "--", "d/x")
+    rewind.ok("restore", "1", "--", "d/x")
     assert sorted(os.listdir(place)) == ["y"]
     rewind.ok("undo-restore")
     assert sorted(os.listdir(place)) == ["x", "y"]
-    rewind.ok("restore", "2")
+    rewind.ok("restore", "1")
     assert place.read_text() == "a file"
-    assert rewind.run("restore", "1", "--", "d/x").code == 3  # the file d would have to go
+    assert rewind.run("restore", "2", "--", "d/x").code == 3  # the file d would have to go
     assert place.read_text() == "a file"
 
 
@@ -203,7 +203,7 @@ def test_a_refused_restore_lets_go_of_the_store(rewind: Rewind) -> None:
         controller.apply(plan)
     assert file.read_text() == "3"
     rewind.save("another process writes at once")
-    controller.apply(controller.plan(AtCheckpoint("2")))  # which sees that checkpoint, too
+    controller.apply(controller.plan(AtCheckpoint("1")))  # which sees that checkpoint, too
     assert file.read_text() == "1"
     controller.close()
 
@@ -334,7 +334,7 @@ def test_another_restore_after_an_interrupted_one_keeps_both_ways_back(rewind: R
     rewind.ok("restore", "2")
     interrupt(rewind.state)
     file.write_text("more work")
-    rewind.ok("restore", "3")
+    rewind.ok("restore", "1")
     assert file.read_text() == "one"
     rewind.ok("undo-restore")
     assert file.read_text() == "more work"

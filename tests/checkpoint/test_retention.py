@@ -16,8 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewind.checkpoint.record import Record
+from rewind.checkpoint.record import Record, RecordFiles
 from rewind.checkpoint.retention import bounded_share, keep_newest, never_collected, thin, trusted_now
+from rewind.checkpoint.upkeep import Piece
 from rewind.config.load import Settings
 from rewind.controller import Controller
 from rewind_cli import Rewind, tree_state
@@ -273,6 +274,51 @@ def test_the_backups_of_the_last_restores_survive_a_collection(controller: Contr
     controller.gc(1)
     controller.undo_restore()
     assert tree_state(project) == before
+
+
+def two_lines(controller: Controller, project: Path) -> dict[str, list[str]]:
+    """Three checkpoints, then six from the first of them. For each its ancestors, nearest first."""
+    old = fill(controller, 3, size=10)
+    controller.restore(old[0])
+    new = fill(controller, 6, size=10)
+    assert controller.lineage().parents[new[0]] == old[0]
+    return {name: [r.name for r in controller.lineage().line(name)][1:] for name in (*old, *new)}
+
+
+def check_parents(controller: Controller, ancestors: dict[str, list[str]]) -> None:
+    parents = controller.lineage().parents
+    for name, line in ancestors.items():
+        if name in parents:
+            assert parents[name] == next((one for one in line if one in parents), None), name
+
+
+def test_the_line_holds_although_others_have_the_lock_between_two_deletions(
+        controller: Controller, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ancestors = two_lines(controller, project)
+    monkeypatch.setattr(Piece, "is_over", lambda piece: True)
+    assert len(controller.gc(1).deleted) >= 5
+    check_parents(controller, ancestors)
+
+
+@pytest.mark.parametrize("deletions", range(5))
+def test_the_line_holds_after_a_collection_that_was_killed(
+        controller: Controller, project: Path, monkeypatch: pytest.MonkeyPatch, deletions: int) -> None:
+    ancestors = two_lines(controller, project)
+    delete, left = RecordFiles.delete, [deletions]
+
+    def killed(files: RecordFiles, name: str) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise KeyboardInterrupt
+        delete(files, name)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(RecordFiles, "delete", killed)
+        controller.gc(1)
+    parents = controller.lineage().parents
+    assert all(parents[name] in (*line, None) for name, line in ancestors.items() if name in parents)
+    controller.gc(1)
+    check_parents(controller, ancestors)
 
 
 def test_an_unreadable_record_stops_a_collection_before_it_deletes_anything(controller: Controller) -> None:

@@ -1,4 +1,4 @@
-"""The order of checkpoints, the ways to name one, and an index that never lies."""
+"""The order of checkpoints, their names, and an index that never lies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rewind.checkpoint.record import Record, RecordFiles
+from rewind.checkpoint.record import MAIN, Record, RecordFiles
+from rewind.checkpoint.select import select
 from rewind.checkpoint.timeline import Timeline
 from rewind.errors import CheckpointAmbiguous, CheckpointNotFound, StoreDamaged, UsageError
 from rewind.store.derived import DerivedDb
@@ -17,6 +18,10 @@ ID = "ab" * 32
 
 
 class Place:
+    """What `select` needs of a `State`, for the selectors that name a checkpoint directly."""
+
+    place = MAIN
+
     def __init__(self, folder: Path) -> None:
         self.files = RecordFiles(str(folder / "checkpoints"))
         self.derived = DerivedDb(str(folder / "scan-cache.db"), "owner")
@@ -34,6 +39,9 @@ class Place:
     @property
     def timeline(self) -> Timeline:
         return Timeline(self.files, self.derived)
+
+    def find(self, text: str) -> Record:
+        return select(self, text)  # type: ignore[arg-type]
 
     def names(self) -> list[str]:
         return [r.name for r in self.timeline.all()]
@@ -66,7 +74,7 @@ def test_without_checkpoints_there_is_nothing_to_find(place: Place) -> None:
     assert place.timeline.all() == [] and place.timeline.newest() is None
     for text in ("last", "prev", "1", A, A[:8]):
         with pytest.raises(CheckpointNotFound):
-            place.timeline.find(text)
+            place.find(text)
 
 
 def test_the_order_is_that_of_the_sequence_not_of_the_clock(four: Place) -> None:
@@ -75,29 +83,27 @@ def test_the_order_is_that_of_the_sequence_not_of_the_clock(four: Place) -> None
 
 
 @pytest.mark.parametrize("text, name", [
-    ("last", D), ("prev", A), ("1", D), ("2", A), ("3", B), ("0003", B), (A, A), (C, C),
+    ("last", D), ("prev", A), ("4", D), ("2", A), ("1", B), ("0003", C), (A, A), (C, C),
     (A[:-4], A), (C[:15], C)])
 def test_a_checkpoint_has_several_names(four: Place, text: str, name: str) -> None:
-    assert four.timeline.find(text).name == name
+    assert four.find(text).name == name
 
 
-@pytest.mark.parametrize("text", ["0", "4", "9999", "20261116", "20261115_101509_001", "latest-one",
-                                  "../../x", "20261115_10150/", "20261115_101500_001/../x"])
+@pytest.mark.parametrize("text", ["0", "5", "9999", "20261116", "20261115_101509_001"])
 def test_a_name_that_nobody_has_is_not_found(four: Place, text: str) -> None:
     with pytest.raises(CheckpointNotFound):
-        four.timeline.find(text)
+        four.find(text)
 
 
 @pytest.mark.parametrize("text", ["20261115", "20261115_1015", "20261"])
 def test_the_beginning_of_several_names_is_ambiguous(four: Place, text: str) -> None:
     with pytest.raises(CheckpointAmbiguous, match="4 checkpoints"):
-        four.timeline.find(text)
+        four.find(text)
 
 
-@pytest.mark.parametrize("text", ["", "2a", "abc", "-1", "LAST"])
-def test_too_short_a_beginning_is_a_usage_error(four: Place, text: str) -> None:
+def test_an_empty_name_is_a_usage_error(four: Place) -> None:
     with pytest.raises(UsageError):
-        four.timeline.find(text)
+        four.find("")
 
 
 # the index
@@ -181,8 +187,8 @@ def test_a_damaged_record_does_not_hide_the_others(four: Place, content: bytes) 
     assert [r.name for r in timeline.all()] == [B, C, D]
     assert set(timeline.damaged) == {A}
     with pytest.raises(StoreDamaged, match=A):
-        four.timeline.find(A)
-    assert four.timeline.find("2").name == B
+        four.find(A)
+    assert four.find("1").name == B
 
 
 def test_the_record_of_another_checkpoint_is_damage(four: Place) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chat_scene import LONG_AGO, Claude, Scene, droid
+from chat_scene import LONG_AGO, Claude, Scene, a_dead_pid, client_is_running, droid
 from cli import conftest as in_process
 from cli.conftest import InProcess
 from rewind.checkpoint.which_session import (
@@ -143,7 +143,8 @@ def test_another_one_that_was_active_in_the_last_minutes_is_told(choice: Choice)
     os.utime(choice.old, (now - 60, now - 60))
     assert NEW in choice.note() and OLD in choice.note() and "--session" in choice.note()
     choice.record({"agent": "claude", "transcript_path": str(choice.old), "session_id": OLD})
-    assert choice.taken() == OLD and choice.note().startswith(f"Took session {OLD}; {NEW}")
+    assert choice.taken() == OLD
+    assert choice.note().startswith(f"Using session {OLD}. ") and choice.note().endswith(NEW)
     os.utime(choice.new, (now - 3600, now - 3600))
     assert choice.note() == ""
 
@@ -265,3 +266,47 @@ def test_a_checkpoint_brings_back_the_conversation_from_where_it_lies_now(
     assert done.code == 0, done
     assert Path(done.data["fork"]["path"]).parent == path.parent
     assert "gone" not in done.out + done.err
+
+
+# open in a client
+
+def test_the_one_that_a_client_has_open_wins_over_a_later_one(choice: Choice) -> None:
+    choice.record({"agent": "claude", "transcript_path": str(choice.new), "session_id": NEW})
+    client_is_running(choice.scene.cli.home, OLD)
+    assert choice.taken() == OLD, "a finished -p run is later, and nobody has it open"
+    os.utime(choice.new)
+    note = choice.note()
+    assert note.startswith(f"Using session {OLD}, which is open in Claude Code.") and note.endswith(
+        f"--session {NEW}")
+
+
+def test_a_client_that_was_killed_has_nothing_open(choice: Choice) -> None:
+    client_is_running(choice.scene.cli.home, OLD, pid=a_dead_pid())
+    assert choice.taken() == NEW
+
+
+def test_of_two_that_are_open_the_later_is_taken_and_the_other_named(choice: Choice) -> None:
+    client_is_running(choice.scene.cli.home, OLD)
+    client_is_running(choice.scene.cli.home, NEW, pid=os.getppid())
+    assert choice.taken() == NEW
+    assert f"open in Claude Code as well. To use that one: --session {OLD}" in choice.note()
+
+
+def test_back_takes_the_latest_with_a_prompt_to_take_back(choice: Choice) -> None:
+    empty = choice.old.with_name("0000000f-0000-4000-8000-000000000000.jsonl")
+    empty.write_text('{"type":"mode","mode":"normal"}\n')
+    state = choice.scene.controller().state
+    choice.record({"agent": "claude", "transcript_path": str(empty), "session_id": empty.stem})
+    assert choose_session(state, None, {}, with_prompt=True).session.session_id == NEW
+    assert choose_session(state, None, {}).session.session_id == empty.stem
+
+
+def test_a_dry_run_says_which_session_it_took(choice: Choice) -> None:
+    talk = Claude(choice.cli.project, OLD)
+    talk.turn("one")
+    talk.turn("two")
+    choice.old.write_bytes(talk.bytes())
+    client_is_running(choice.scene.cli.home, OLD)
+    os.utime(choice.new)
+    said = choice.scene.cli.ok("back", "--dry-run").err
+    assert f"Using session {OLD}" in said and f"--session {NEW}" in said

@@ -128,9 +128,9 @@ def test_an_ambiguous_prefix_is_exit_12_and_says_so(shared: Rewind) -> None:
 def test_a_unique_prefix_number_and_word_name_the_same(shared: Rewind) -> None:
     newest, oldest = shared.names()
     assert shared.json("show", "last")["name"] == newest
-    assert shared.json("show", "1")["name"] == newest
+    assert shared.json("show", "2")["name"] == newest
     assert shared.json("show", "prev")["name"] == oldest
-    assert shared.json("show", "2")["name"] == oldest
+    assert shared.json("show", "1")["name"] == oldest
 
 
 def test_a_path_that_the_checkpoint_does_not_hold_is_exit_12(shared: Rewind) -> None:

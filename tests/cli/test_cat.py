@@ -64,6 +64,6 @@ def test_every_byte_reaches_a_pipe(mixed: Rewind, tmp_path: Path) -> None:
 
 
 def test_a_terminal_is_spared_binary_files_and_escapes(mixed: Rewind) -> None:
-    assert "nothing for a terminal" in on_terminal(mixed, "cat", "last:logo.png", NO_COLOR="1")
+    assert "not printed to the terminal" in on_terminal(mixed, "cat", "last:logo.png", NO_COLOR="1")
     assert on_terminal(mixed, "cat", "last:evil.txt") == "a\tb\\x1b[2J\r\nend\r\n"
     assert "\x1b[2J" in on_terminal(mixed, "cat", "last:evil.txt", "--force")

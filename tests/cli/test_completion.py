@@ -36,7 +36,7 @@ def test_commands_topics_and_options_are_offered(cli: Rewind) -> None:
 
 def test_checkpoints_are_offered_where_one_is_wanted(two: Rewind) -> None:
     names = two.names()
-    assert offered(two, "show", "") == ["last", "prev", *names]
+    assert offered(two, "show", "") == ["last", "prev", "@", "2", "1"]
     assert offered(two, "diff", "last", "p") == ["prev"]
     assert offered(two, "restore", "--force", names[0][:8]) == names
     assert offered(two, "show", "last", "") == [], "it takes only one"
@@ -120,7 +120,7 @@ def test_bash_completes(rewind: Rewind, shell_env: dict[str, str]) -> None:
 
     assert completed("rewind undo") == ["undo", "undo-restore"]
     assert completed("rewind restore --code") == ["--code-only"]
-    assert completed("rewind show ") == ["last", *rewind.names()]
+    assert completed("rewind show ") == ["last", "@", "1"]
     assert completed("rewind cat last:src/") == ["src/app.py"], "readline begins a word after a colon"
     assert completed("rewind log ") == [], "left to the shell, which offers files"
 
@@ -136,7 +136,7 @@ def test_fish_completes(rewind: Rewind, shell_env: dict[str, str]) -> None:
 
     assert completed("rewind undo") == ["undo", "undo-restore"]
     assert completed("rewind restore --code") == ["--code-only"]
-    assert completed("rewind show ") == ["last", *rewind.names()]
+    assert completed("rewind show ") == ["last", "@", "1"]
     assert completed("rewind cat last:src/") == ["last:src/app.py"]
     assert completed("rewind log pl") == ["plain-file"]
 

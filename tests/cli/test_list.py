@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from chat_scene import Scene
@@ -12,9 +10,14 @@ from cli.test_main import on_terminal
 from rewind_cli import Rewind
 
 
-def test_list_shows_the_newest_first_with_numbers(two: Rewind) -> None:
+def test_list_shows_the_newest_first_with_numbers_that_stay(two: Rewind) -> None:
+    for args in ([], ["--checkpoints"]):
+        lines = two.ok("list", *args).out.splitlines()
+        assert [line.split()[0] for line in lines] == ["2", "1"]
+    three = two.json("save", "three")["checkpoint"]
     lines = two.ok("list").out.splitlines()
-    assert [line.split()[0] for line in lines] == ["1", "2"]
+    assert [line.split()[0] for line in lines] == ["3", "2", "1"] and lines[0].endswith(three)
+    lines = lines[1:]
     assert "two" in lines[0] and "First checkpoint" in lines[1]
 
 
@@ -30,7 +33,8 @@ def test_list_shows_backups_only_when_asked(two: Rewind) -> None:
     two.ok("restore", "prev")
     assert len(two.names()) == 2
     assert len(two.names(backups=True)) == 3
-    assert "backup" in two.ok("list", "--all").out
+    assert "backup" in two.ok("list", "--all", "--checkpoints").out
+    assert "◇" in two.ok("list", "--all").out and "◇" not in two.ok("list").out
 
 
 def test_list_of_another_session_is_empty(two: Rewind) -> None:
@@ -54,9 +58,9 @@ def test_list_says_what_a_checkpoint_was_made_for(cli: InProcess) -> None:
     scene.save("UserPromptSubmit", promptText="write a")
     scene.save("PreToolUse", tool="Edit")
     scene.save("Stop")
-    why = [re.split(r"  +", line)[4] for line in cli.ok("list").out.splitlines()]
-    assert why == ["turn end", "Edit", "prompt", "initial"]
-    assert all("chat" in line for line in cli.ok("list").out.splitlines()[:3])
+    lines = cli.ok("list", "--checkpoints").out.splitlines()
+    assert [line.split("\t")[3] for line in lines] == ["turn end", "Edit", "prompt", "initial"]
+    assert [line.split("\t")[4] for line in lines] == ["chat", "chat", "chat", ""]
 
 
 # on a terminal
@@ -73,6 +77,7 @@ def three(rewind: Rewind) -> Rewind:
 
 
 def shown(rewind: Rewind, columns: int, *args: str) -> list[str]:
+    args = ("--checkpoints", *args)
     return on_terminal(rewind, "list", *args, NO_COLOR="1", COLUMNS=str(columns)).splitlines()
 
 
@@ -84,15 +89,15 @@ def test_a_terminal_gets_what_changed(three: Rewind) -> None:
 
 
 def test_where_lines_are_counted_in_some_files_only_that_is_said(three: Rewind) -> None:
-    for number in range(50):
+    for number in range(250):
         (three.project / f"many-{number}").write_text("one\n")
     name = three.save("many")
-    assert "  at least +40 in 50 files  " in shown(three, 130)[0]
-    assert "50 added, 0 modified, 0 deleted (at least +40 lines)" in three.ok("show", name).out
-    for number in range(50):
+    assert "  at least +200 in 250 files  " in shown(three, 130)[0]
+    assert "250 added, 0 modified, 0 deleted (at least +200 lines)" in three.ok("show", name).out
+    for number in range(250):
         (three.project / f"many-{number}").write_bytes(b"\0")
     three.save("binary")
-    assert "  50 files  " in shown(three, 130)[0], "no lines, so nothing to say of them"
+    assert "  250 files  " in shown(three, 130)[0], "no lines, so nothing to say of them"
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 100, 160])
@@ -103,9 +108,10 @@ def test_a_line_fits_on_the_terminal_where_there_is_room_for_names(three: Rewind
         assert max(map(len, lines)) < columns
 
 
-def test_backups_have_no_number_in_the_table(three: Rewind) -> None:
+def test_backups_have_their_number_as_well(three: Rewind) -> None:
     (three.project / "unsaved").write_text("work")
-    three.ok("restore", "3")
+    three.ok("restore", "1")
     lines = shown(three, 120, "--all")
     assert lines[0].split()[:2] == ["↶", "restored"]
-    assert "backup" in lines[1] and not lines[1].split()[0].isdecimal() and lines[2].split()[0] == "1"
+    assert "backup" in lines[1] and [line.split()[0] for line in lines[1:]] == ["4", "3", "2", "1"]
+    assert three.json("show", "4")["kind"] == "backup"

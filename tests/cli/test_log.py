@@ -53,7 +53,7 @@ def test_log_of_a_path_that_nobody_knows_is_an_error(two: Rewind) -> None:
 def test_log_shows_backups_without_a_number_and_passes_over_imports(two: Rewind) -> None:
     two.ok("export", "prev", str(two.home / "f.tgz"))
     (two.project / "README.md").write_text("# by hand\n")
-    two.ok("restore", "1")
+    two.ok("restore", "2")
     two.ok("import", str(two.home / "f.tgz"))
     kinds = [change["kind"] for change in two.json("log", "README.md")["changes"]]
     assert kinds == ["manual", "backup", "manual", "initial"]
@@ -62,9 +62,9 @@ def test_log_shows_backups_without_a_number_and_passes_over_imports(two: Rewind)
 
 
 def test_log_leaves_out_backups_of_what_checkpoints_have(two: Rewind) -> None:
-    two.ok("restore", "2")
+    two.ok("restore", "1")
     two.ok("undo-restore")
-    two.ok("restore", "2")
+    two.ok("restore", "1")
     (two.project / "b").write_text("b")
     two.ok("save", "after going back")
     changes = two.json("log", "README.md")["changes"]
@@ -73,9 +73,9 @@ def test_log_leaves_out_backups_of_what_checkpoints_have(two: Rewind) -> None:
 
 
 def test_log_has_a_row_for_each_operation_that_put_another_version_there(two: Rewind) -> None:
-    two.ok("restore", "2")
+    two.ok("restore", "1")
     two.ok("undo-restore")
-    two.ok("restore", "1", "--", "new.txt")
+    two.ok("restore", "2", "--", "new.txt")
     operations = [change["operation"] for change in two.json("log", "README.md")["changes"]]
     known = [op["id"] for op in two.json("ops")["operations"]]
     assert operations == [*known, None, None]

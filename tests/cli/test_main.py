@@ -98,8 +98,9 @@ def test_a_null_byte_in_an_argument_is_one_sentence(cli: Rewind, args: list[str]
 def test_an_error_is_one_line_and_a_hint(two: Rewind) -> None:
     result = two.run("show", "99")
     assert result.code == 12 and result.out == ""
-    assert result.err.splitlines() == ["error: No checkpoint matches 99",
-                                       "hint: Run `rewind list --all` to see the names."]
+    first, second, *near = result.err.splitlines()
+    assert (first, second) == ("error: No checkpoint matches 99", "hint: Did you mean:")
+    assert [line.split("  #")[0] for line in near] == ["  rewind show 1", "  rewind show 2"]
 
 
 def test_an_error_cannot_steer_a_terminal(two: Rewind) -> None:
@@ -121,7 +122,8 @@ def test_an_error_for_programs_is_one_object_on_stderr(two: Rewind) -> None:
     assert result.code == 12 and result.out == ""
     assert json.loads(result.err) == {"error": {
         "code": "checkpoint-not-found", "message": "No checkpoint matches 99",
-        "hint": "Run `rewind list --all` to see the names.", "exitCode": 12}}
+        "hint": "Run `rewind list --all` to see the names.", "exitCode": 12,
+        "near": ["rewind show 1 --json", "rewind show 2 --json"]}}
 
 
 @pytest.mark.parametrize("error, code", [

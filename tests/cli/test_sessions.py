@@ -40,7 +40,7 @@ def test_list_is_a_tree_for_people(scene: Scene) -> None:
     fork = scene.cli.json("back", "2")["fork"]["session_id"]
     lines = scene.cli.ok("sessions").out.splitlines()
     assert len(lines) == 2 and scene.session[:8] in lines[0] and fork[:8] in lines[1]
-    assert "└ [Fork] one" in lines[1] and "from turn 1" in lines[1] and "3 turns" in lines[0]
+    assert "└ one · from turn 1" in lines[1] and "3 turns" in lines[0]
 
 
 def test_a_running_one_is_marked(scene: Scene) -> None:

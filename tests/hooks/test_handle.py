@@ -17,6 +17,7 @@ import pytest
 
 from hook_scene import LONG, Hooks
 from rewind.checkpoint.known_stores import is_known
+from rewind.controller import Controller
 from rewind.errors import RewindError
 from rewind.hooks import checkpoint
 from rewind.hooks.handle import WARNING, Outcome, handle
@@ -466,7 +467,7 @@ def test_the_next_event_finds_what_was_initialised(bare: Hooks) -> None:
     assert bare.count() == 2
 
 
-def test_a_linked_work_tree_is_a_work_tree(bare: Hooks) -> None:
+def test_a_linked_work_tree_is_a_place_of_its_repositorys_project(bare: Hooks) -> None:
     """`git worktree add`: there `.git` is a file."""
     git(bare.project, "init", "-q", home=bare.home)
     git(bare.project, "add", "a.txt", home=bare.home)
@@ -474,7 +475,10 @@ def test_a_linked_work_tree_is_a_work_tree(bare: Hooks) -> None:
     tree = bare.project.parent / "tree"
     git(bare.project, "worktree", "add", "-q", str(tree), home=bare.home)
     bare.fire("SessionStart", env={"CLAUDE_PROJECT_DIR": str(tree)}, cwd=str(tree), source="startup")
-    assert (tree / ".agent" / "rewind" / "store.json").exists() and not bare.state.exists()
+    controller = Controller(str(tree), home=str(bare.rewind_home))
+    assert controller.project.main == str(bare.project) and not (tree / ".agent").exists()
+    assert [record.place for record in controller.list_checkpoints()] == ["tree"]
+    controller.close()
 
 
 @pytest.mark.parametrize("wanted", ["git", "always"])
@@ -531,7 +535,9 @@ def plant(hooks: Hooks) -> dict[bytes, tuple[Any, ...]]:
 def test_a_planted_store_is_neither_used_nor_written_to(bare: Hooks, wanted: str) -> None:
     bare.configure(init={"auto": wanted})
     was = plant(bare)
-    for outcome in (bare.start(), bare.prompt(), bare.edit(), bare.shell(), bare.stop(),
+    said = json.loads(bare.start().out)["systemMessage"]
+    assert "not made by you" in said and "rewind init --trust" in said
+    for outcome in (bare.prompt(), bare.edit(), bare.shell(), bare.stop(),
                     bare.fire("SessionEnd", reason="other")):
         assert is_silent(outcome)
     assert tree_state(os.fsencode(bare.state)) == was
@@ -814,7 +820,7 @@ def test_global_storage_is_found_too(bare: Hooks) -> None:
     git(bare.project, "init", "-q", home=bare.home)
     bare.start()
     bare.prompt()
-    assert not bare.state.exists() and bare.count() == 2
+    assert not (bare.project / ".agent").exists() and bare.count() == 2
 
 
 @pytest.mark.parametrize("cwd", ["", "relative", "/no/such/place", "\0", "/" + "x" * 5000, None, 7])

@@ -138,14 +138,14 @@ class _Collection:
         with Piece(state, self.wait):
             self._catch_up()
             state.objects.note_deleted(max((record.name for record in self.chosen), default=""))
-        self.chosen.sort(key=lambda record: record.sequence)
+        self.chosen.sort(key=lambda record: record.sequence)  # and taken from the end
         while self.chosen:
             with Piece(state, self.wait) as piece:
                 self._catch_up()
-                parents = lineage(state)
+                parents, going = lineage(state), {record.name for record in self.chosen}
                 while self.chosen:
-                    record = self.chosen.pop(0)
-                    going = {other.name for other in self.chosen}
+                    record = self.chosen.pop()
+                    going.remove(record.name)
                     bridge(state, parents, record.name, going)
                     self._hand_down(record, going)
                     self._delete_record(record)
@@ -173,10 +173,11 @@ class _Collection:
         """Then what would have the next checkpoint count on an object that is about to go. Nothing is
         deleted before all of it is forgotten."""
         state = self.state
-        paths = state.cache.dirs_not_in(self.live)
-        for at in range(0, max(1, len(paths)), _ROWS):
-            with Piece(state, self.wait):
-                state.cache.forget(paths[at:at + _ROWS])
+        for cache in state.scan_caches():
+            paths = cache.dirs_not_in(self.live)
+            for at in range(0, max(1, len(paths)), _ROWS):
+                with Piece(state, self.wait):
+                    cache.forget(paths[at:at + _ROWS])
         with Piece(state, self.wait):
             self._catch_up()
             rows = state.derived.query("SELECT key, value FROM facts WHERE key LIKE 'chat %'")

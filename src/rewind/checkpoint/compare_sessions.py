@@ -62,6 +62,6 @@ def _where_it_began(state: State, info: SessionInfo) -> Record | None:
     """The code that the step which made this branch brought back."""
     name = began_at(state, info.session_id)
     try:
-        return state.timeline.find(name) if name else None
+        return state.files.read(name) if name else None
     except CheckpointNotFound:
         return None  # collected since

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.conversation import Captured
     from rewind.checkpoint.state import State
     from rewind.snapshot.build import Progress, Snapshot
+    from rewind.snapshot.change import Trees
     from rewind.snapshot.moment import Moment
     from rewind.snapshot.rules import Rules
 
@@ -78,11 +79,11 @@ def _put_rules(state: State, rules: Rules, store: ObjectStore) -> bytes:
     """The rules are the same as last time, nearly always: then neither hashed nor stored again."""
     blob = rules.to_json()
     quick = digest(blob)
-    rows = state.derived.query("SELECT value FROM facts WHERE key='rules'")
+    rows = state.scanned.query("SELECT value FROM facts WHERE key='rules'")
     if rows and rows[0][0][:16] == quick and store.has(rows[0][0][16:]):
         return bytes(rows[0][0][16:])
     oid = store.put(blob)
-    state.derived.write([("INSERT OR REPLACE INTO facts VALUES('rules', ?)", [(quick + oid,)])])
+    state.scanned.write([("INSERT OR REPLACE INTO facts VALUES('rules', ?)", [(quick + oid,)])])
     return oid
 
 
@@ -122,7 +123,7 @@ def write_record(state: State, draft: Draft, kind: str, description: str,
                          "git": git_head(work_tree_top(state.root)), "hasTranscript": chat is not None,
                          "transcript": chat.data if chat else None, **(outside or {})})
     if draft.archive is not None:
-        _write_archive(state, record, draft)
+        write_archive(state, record, draft.snapshot.tree, draft.archive)
     if chat:
         chat.write_beside(state, record.name)
     state.files.write(record)
@@ -148,15 +149,13 @@ def new_record(state: State, kind: str, description: str, code: dict[str, Any],
         "hasTranscript": False, "transcript": None, **extra})
 
 
-def _write_archive(state: State, record: Record, draft: Draft) -> None:
+def write_archive(state: State, record: Record, trees: Trees, store: ObjectStore) -> None:
     from rewind.snapshot.portable import write_snapshot
 
-    assert draft.archive is not None
     path = state.files.path(record.name, ARCHIVE)
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)
     with os.fdopen(fd, "wb") as file:
-        write_snapshot(file, record.data, record.tree, draft.snapshot.tree, draft.archive,
-                       draft.archive.get(record.rules))
+        write_snapshot(file, record.data, record.tree, trees, store, store.get(record.rules))
         file.flush()
         os.fsync(file.fileno())
     record.data["code"]["newBytes"] = os.path.getsize(path)

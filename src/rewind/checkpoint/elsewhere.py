@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.state import State
     from rewind.snapshot.build import Progress
     from rewind.snapshot.change import Change
+    from rewind.snapshot.rules import Rules
 
 _NOTHING = b""
 
@@ -70,6 +71,11 @@ def _empty_place(target: str) -> str:
     return root
 
 
+def _ours(rules: Rules) -> frozenset[bytes]:
+    """What was captured of another place by an earlier version may be written elsewhere."""
+    return rules.hidden - rules.places
+
+
 def _plan(state: State, source: Source, paths: list[bytes] | None,
           left_out: list[bytes] | None) -> RestorePlan:
     record = source.record
@@ -81,7 +87,7 @@ def _plan(state: State, source: Source, paths: list[bytes] | None,
         return EMPTY
 
     plan = plan_restore(record.name, record.tree, source.tree, _NOTHING, now,
-                        lambda path, entry, ruled_as: False, Paths(paths), state.rules().hidden)
+                        lambda path, entry, ruled_as: False, Paths(paths), _ours(state.rules()))
     own = os.path.dirname(os.path.relpath(os.fsencode(state.project.state), state.root))
     plan.changes = [c for c in plan.changes if not _only_held_our_state(c, source, own)]
     if left_out is not None:

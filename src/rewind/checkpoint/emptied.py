@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from rewind.checkpoint.plan import IN_THE_WAY, MOUNT_POINT, NOT_EMPTY, Kept
+from rewind.marker import IN_AGENT
 from rewind.paths import is_temp_name
 
 TYPE_CHECKING = False
@@ -32,7 +33,13 @@ def spare_what_is_not_empty(root: bytes, plan: RestorePlan) -> None:
     plan.leave_out(tops)
     plan.changes = [c for c in plan.changes if not (c.action == "rmdir" and c.path in staying)]
     plan.kept += [Kept(path, IN_THE_WAY, conflict=True) for path in sorted(tops)]
-    plan.kept += [Kept(path, reason) for path, reason in sorted(staying.items())]
+    plan.kept += [Kept(path, reason) for path, reason in sorted(staying.items())
+                  if not _holds_our_marker_alone(root, path)]  # nothing to tell anybody
+
+
+def _holds_our_marker_alone(root: bytes, path: bytes) -> bool:
+    folder, name = os.path.split(os.fsencode(IN_AGENT))
+    return path == folder and os.listdir(os.path.join(root, path)) == [name]
 
 
 def _why_it_stays(root: bytes, path: bytes, going: set[bytes]) -> str:

@@ -75,7 +75,7 @@ def _pairs(state: State, path: bytes, damaged: dict[str, RewindError]) -> list[R
 
     Restores put files back, so a backup is worth a line only where it holds what no checkpoint has.
     """
-    parents, marks = lineage(state), _Marks(state, path, damaged)
+    parents, marks = lineage(state), Marks(state, path, damaged)
     found: list[Row] = []
     seen = {b""}
     for record in state.timeline.all():
@@ -95,14 +95,14 @@ def _pairs(state: State, path: bytes, damaged: dict[str, RewindError]) -> list[R
     return found
 
 
-def _readable(parent: Record | None, parents: Lineage, marks: _Marks) -> Record | None:
+def _readable(parent: Record | None, parents: Lineage, marks: Marks) -> Record | None:
     """The nearest ancestor that is not damaged."""
     while parent and marks.of(parent) is None:
         parent = parents.parent(parent.name)
     return parent
 
 
-class _Marks:
+class Marks:
     """What the path is in each checkpoint, asked once."""
 
     def __init__(self, state: State, path: bytes, damaged: dict[str, RewindError]) -> None:

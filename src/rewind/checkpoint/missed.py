@@ -28,7 +28,7 @@ class Missed:
     """Both, as they are now. Whatever cannot be read is as if it were not there."""
 
     def __init__(self, project: Project) -> None:
-        data = _read(project.path(FILE))
+        data = _read(project.own(FILE))
         begun = dicts(data.get("begun"))
         alive = [one for one in begun if is_alive(one)]
         killed = [{**one, "reason": KILLED} for one in begun if one not in alive]

@@ -24,7 +24,9 @@ NOT_EMPTY = "not-empty"
 MOUNT_POINT = "mount-point"
 IN_THE_WAY = "in-the-way"
 NO_DIRECTORY = "no-directory"
+ANOTHER_PLACE = "another-place"
 CHANGED_SINCE, MADE_SINCE = "changed since the last checkpoint", "made since the last checkpoint"
+CHANGED_BY_YOU, MADE_BY_YOU = "changed by you since", "made by you since"
 _PASSING = (b"skip-list", b"ignored", b"ignored-large", b"too-large", b"pins-only")
 
 
@@ -38,14 +40,19 @@ class Kept:
         self.reason = reason
         self.conflict = conflict  # the checkpoint holds this path, and it stays as it is now
 
+    def remark(self) -> str:
+        return f"kept: {explain(self.reason)}"
+
 
 class RestorePlan:
     def __init__(self, checkpoint: str) -> None:
         self.checkpoint = checkpoint
         self.changes: list[Change] = []
         self.kept: list[Kept] = []
+        self.settled: list[Kept] = []  # conflicts of a merge that the person said how to settle
         self.unknown: list[bytes] = []  # must be captured before anything can be said of them
         self.foreign: list[bytes] = []  # changed since where we stand; only the backup will have them
+        self.mine: set[bytes] = set()  # changed by a person between turns since the checkpoint
         self.notes: list[str] = []  # what a person should know before it is carried out
 
     @property
@@ -70,10 +77,14 @@ class RestorePlan:
         `-` goes, `=` stays."""
         fresh = {change.path for change in self.changes if change.before is None}
         foreign = set(self.foreign)
-        found = [("+" if path in fresh else "~", path, CHANGED_SINCE if path in foreign else "")
-                 for path in self.written]
-        found += [("-", path, MADE_SINCE if path in foreign else "") for path in self.deleted]
-        return found + [("=", kept.path, f"kept: {explain(kept.reason)}") for kept in self.kept]
+        found = [("+" if path in fresh else "~", path,
+                  self._remark(path, foreign, CHANGED_SINCE, CHANGED_BY_YOU)) for path in self.written]
+        found += [("-", path, self._remark(path, foreign, MADE_SINCE, MADE_BY_YOU)) for path in self.deleted]
+        return found + [("=", kept.path, kept.remark()) for kept in self.kept]
+
+    def _remark(self, path: bytes, foreign: set[bytes], since_here: str, by_you: str) -> str:
+        """Whose work would be replaced, where it is not the agent's."""
+        return since_here if path in foreign else by_you if path in self.mine else ""
 
     def counts(self) -> str:
         parts = [f"{plural(len(self.written), 'path')} written", f"{len(self.deleted):,} deleted"]
@@ -96,14 +107,15 @@ def plan_restore(checkpoint: str, then: bytes, then_trees: Trees, now: bytes, no
                  hidden: frozenset[bytes] = frozenset(), most: int = MAX_CHANGES,
                  looked_for: frozenset[bytes] = frozenset(),
                  brought: Brought = lambda path: (),
-                 is_journal: Callable[[bytes], bool] = lambda path: True) -> RestorePlan:
+                 is_journal: Callable[[bytes], bool] = lambda path: True,
+                 places: frozenset[bytes] = frozenset()) -> RestorePlan:
     """`skipped` says whether the rules of then or of now ignore what is at a path, as they would something
     at the third one: a journal is ruled as its database. `hidden` is Rewind's own;
     more than `most` changes cannot be right; `looked_for` are paths that the look was told to take;
     `brought` tells what the step that is taken back had there, the path itself and all below it;
-    `is_journal` is asked of files that have such a name."""
+    `is_journal` is asked of files that have such a name; `places` are other work trees in this one."""
     planner = _Planner(RestorePlan(checkpoint), then_trees, now_trees, skipped, paths, hidden, most,
-                       looked_for, brought, is_journal)
+                       looked_for, brought, is_journal, places)
     planner.compare(b"", then_trees(then), now_trees(now))
     return planner.plan
 
@@ -111,7 +123,8 @@ def plan_restore(checkpoint: str, then: bytes, then_trees: Trees, now: bytes, no
 class _Planner:
     def __init__(self, plan: RestorePlan, then_trees: Trees, now_trees: Trees,
                  skipped: Skipped, paths: Paths, hidden: frozenset[bytes], most: int,
-                 looked_for: frozenset[bytes], brought: Brought, is_journal: Callable[[bytes], bool]) -> None:
+                 looked_for: frozenset[bytes], brought: Brought, is_journal: Callable[[bytes], bool],
+                 places: frozenset[bytes]) -> None:
         self.plan = plan
         self.then_trees = then_trees
         self.now_trees = now_trees
@@ -122,6 +135,7 @@ class _Planner:
         self.looked_for = looked_for
         self.brought = brought
         self.is_journal = is_journal
+        self.places = places
 
     def compare(self, folder: bytes, then: Tree, now: Tree) -> None:
         check_depth(folder)
@@ -129,7 +143,7 @@ class _Planner:
             self.plan.kept.append(Kept(folder, now.partial.decode()))
         for name in sorted({*then.entries, *now.entries}):
             path = folder + b"/" + name if folder else name
-            if not self.paths.touches(path):
+            if not self.paths.touches(path) or self._is_another_place(path):
                 continue
             target, present = then.entries.get(name), now.entries.get(name)
             if target is None:
@@ -149,6 +163,13 @@ class _Planner:
                 self._uncovered_now(path, target, present)
             else:
                 self._both(path, target, present)
+
+    def _is_another_place(self, path: bytes) -> bool:
+        """An earlier version captured a linked work tree as part of the one around it."""
+        if path not in self.places:
+            return False
+        self.plan.kept.append(Kept(path, ANOTHER_PLACE))
+        return True
 
     # the checkpoint has it
 
@@ -196,7 +217,7 @@ class _Planner:
         self._change("mkdir", path, target, present)
         for name, entry in below.entries.items():
             child = path + b"/" + name
-            if self.paths.touches(child):
+            if self.paths.touches(child) and not self._is_another_place(child):
                 self._add(child, entry)
 
     def _uncovered_now(self, path: bytes, target: Entry, present: Entry) -> None:

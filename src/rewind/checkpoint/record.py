@@ -8,6 +8,7 @@ import time
 from rewind import quickjson
 from rewind.errors import CheckpointNotFound, FormatTooNew, RewindError, StoreDamaged
 from rewind.files import fsync_dir, read_bounded, write_atomic
+from rewind.index import MAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 FORMAT = 2  # of 1, `parent` was the newest at that moment, whatever the tree came from
 METADATA = "metadata.json"
 ARCHIVE = "snapshot.tar.gz"
-MAIN = "main"  # the place of a project that has no other
 KINDS = ("auto", "manual", "initial", "backup")
 _MAX_METADATA = 1 << 20
 
@@ -54,6 +54,17 @@ class Record:
         """The work tree that it was made in."""
         found = self.data.get("place")
         return found if isinstance(found, str) else MAIN
+
+    @property
+    def imported(self) -> bool:
+        """It came from elsewhere: never a state of this project."""
+        return bool(self.data.get("imported"))
+
+    @property
+    def restored(self) -> str | None:
+        """Of a backup: the checkpoint that was restored next."""
+        found = self.trigger.get("checkpoint")
+        return found if isinstance(found, str) else None
 
     @property
     def created_at(self) -> str:
@@ -162,6 +173,11 @@ def is_timestamp(text: str) -> bool:
     except (ValueError, IndexError):
         return False
     return True
+
+
+def iso_time(seconds: float) -> str:
+    """As `timestamp` reads it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 _midnights: dict[str, float] = {}

@@ -77,7 +77,7 @@ def _mark(state: State, lost: dict[str, Lacks], gone: set[bytes]) -> None:
     damage.objects, damage.checkpoints = gone, dict(lost)
     damage.save()
     if gone:
-        state.derived.forget_everything()  # files that did not change must be read once more
+        state.forget_derived()
     state.close()
 
 
@@ -110,7 +110,7 @@ class _Repair:
                     remove_database(store.path)
         self.result.quarantined = self.aside.names
         if not self.dry_run:
-            self.state.derived.forget_everything()
+            self.state.forget_derived()
             self.state.close()
 
     # objects

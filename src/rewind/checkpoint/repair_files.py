@@ -134,7 +134,7 @@ def repair_records(state: State, aside: Quarantine, mender: Mender,
                 state.files.write(record)
         told.append((f"record of {name}", how if record else "put aside; what it described is unknown"))
     if told and not dry_run:
-        state.derived.forget_everything()
+        state.forget_derived()
         state.close()
     return told, sorted(records.values(), key=lambda record: record.sequence)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def transcripts(state: State) -> Iterator[str]:
     """Every file that may hold what was said in this project, the agents' own first."""
     try:
-        yield from (session.path for session in project_sessions(state.project.root, home=state.project.home))
+        yield from (session.path for session in project_sessions(state.area(), home=state.project.home))
     except RewindError:
         pass
     for top in (state.project.path(BACKUPS), state.project.path("trash")):

@@ -8,7 +8,7 @@ import time
 from rewind.checkpoint.chat_links import FILE as CHAT
 from rewind.checkpoint.chat_links import body_of, header_of, links_of
 from rewind.checkpoint.record import ARCHIVE, FORMAT, Record
-from rewind.checkpoint.rewind.lineage import here, lineage
+from rewind.checkpoint.rewind.lineage import here_in_all_places, lineage
 from rewind.checkpoint.rewind.operations import KEPT_STEPS
 from rewind.errors import StoreDamaged
 from rewind.snapshot.tree import CHUNKED, DIR, FILE, Tree, decode_pieces
@@ -37,16 +37,16 @@ def thin(records: list[Record], now: float, settings: Settings, kept: set[str]) 
     all_until = now - settings.get("retention.keepAllHours") * _HOUR
     hourly_until = now - settings.get("retention.hourlyDays") * _DAY
     daily_until = now - settings.get("retention.dailyDays") * _DAY
-    seen: set[tuple[str, int]] = set()
+    seen: set[tuple[str, str, int]] = set()
     gone = []
     for record in reversed(records):  # the newest of each hour or day is the one that stays
         at = record.created
         if at >= all_until:
             continue
         if at >= hourly_until:
-            slot = ("hour", int(at // _HOUR))
+            slot = (record.place, "hour", int(at // _HOUR))
         elif at >= daily_until:
-            slot = ("day", int(at // _DAY))
+            slot = (record.place, "day", int(at // _DAY))
         else:
             slot = None
         if slot is not None and slot not in seen:
@@ -85,11 +85,13 @@ def never_collected(records: list[Record], in_use: set[str]) -> set[str]:
 
 
 def backups_in_use(state: State) -> set[str]:
-    """Where the project stands, where its line forks, and what the last operations need."""
-    backups = [r.name for r in state.timeline.all() if r.kind == "backup"]
-    standing = here(state)
-    return (set(backups[-KEPT_STEPS:]) | state.operations().in_use() | lineage(state).fork_points()
-            | ({standing.name} if standing else set()))
+    """Where each place stands, where its line forks, and what the last operations need."""
+    records = state.timeline.all()
+    backups = [r.name for r in records if r.kind == "backup"]
+    in_use = set(backups[-KEPT_STEPS:]) | here_in_all_places(state) | lineage(state).fork_points()
+    for place in {state.place, *(record.place for record in records)}:
+        in_use |= state.operations(place).in_use()
+    return in_use
 
 
 def keep_newest(records: list[Record], number: int, in_use: set[str]) -> list[Record]:
@@ -155,18 +157,15 @@ def disk_use(state: State) -> int:
 
 
 def bridge(state: State, parents: Lineage, name: str, going: Set[str]) -> None:
-    """Children of a checkpoint that goes point to its parent; those that go as well need no new record."""
-    heir = parents.parents.get(name)
-    for child in parents.children.pop(name, ()):
-        parents.parents[child] = heir
-        if heir:
-            parents.children.setdefault(heir, []).append(child)
+    """Before a checkpoint goes, its children point to the nearest ancestor that stays. Who deletes the newest
+    ones first leaves no child behind that a killed process had not come to."""
+    heir = next((r.name for r in parents.line(name) if r.name != name and r.name not in going), None)
+    for child in parents.children.get(name, ()):
         record = parents.records[child]
         if child not in going and record.version >= FORMAT and state.files.is_reserved(child):
             renewed = Record({**record.data, "parent": heir})
             state.files.write(renewed)
             state.timeline.add(renewed)
-            parents.records[child] = renewed
 
 
 def sweep_kept_chats(state: State) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def refuse_while_running(state: State, force: bool) -> None:
     """By what the hooks recorded of the latest session, and by what the client says of itself."""
-    if force or not os.path.exists(state.project.path("session.json")):
+    if force or not os.path.exists(state.project.own("session.json")):
         return
     from rewind.agents.registry import profile_named
     from rewind.checkpoint.which_session import recorded_sessions

@@ -12,6 +12,7 @@ from rewind.checkpoint.which_session import recorded_files, recorded_sessions
 from rewind.errors import RewindError
 from rewind.transcript.find import project_sessions
 from rewind.transcript.liveness import Clients
+from rewind.transcript.titles import plain_title
 from rewind.transcript.turn_index import open_turns, stamp_of
 
 TYPE_CHECKING = False
@@ -47,7 +48,11 @@ class SessionInfo:
 
     @property
     def name(self) -> str:
-        return (self.branch or {}).get("name") or self.title
+        """What lists call it: a fork by what it continues, whatever the agent's own picker shows."""
+        title = plain_title(self.title)
+        if self.parent and self.rewind_from_turn is not None:
+            title = f"{title} · from turn {self.rewind_from_turn}"
+        return (self.branch or {}).get("name") or title
 
     @property
     def made_by_rewind(self) -> bool:
@@ -87,7 +92,7 @@ def session_infos(state: State) -> list[SessionInfo]:
 
 def _files(state: State) -> list[SessionFile]:
     """Those in the project's folders, and those that our hooks have seen and their agent has moved."""
-    found = project_sessions(state.project.root, home=state.project.home)
+    found = project_sessions(state.area(), home=state.project.home)
     known = {file.session_id for file in found}
     moved = [file for file in recorded_files(state) if file.session_id not in known]
     return sorted(found + moved, key=lambda file: file.modified, reverse=True) if moved else found

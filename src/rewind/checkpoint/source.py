@@ -15,8 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from rewind.checkpoint.plan import Kept
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
+    from rewind.snapshot.build import Snapshot
     from rewind.store.blobs import Blobs
 
 
@@ -61,6 +63,23 @@ class Source:
             # Nothing is known of what was in it, so nothing in it is written or deleted.
             self.lost_trees.add(oid)
             return Tree({}, MISSING)
+
+    # of a checkpoint that is made from what the project is now: `rewind/merged.py`
+
+    def meet(self, snapshot: Snapshot, looked_for: frozenset[bytes]) -> None:
+        """The project was looked at; `looked_for` are paths that the look was told to take."""
+
+    def removes(self, path: bytes) -> bool:
+        """Whether a path goes although rules would keep it."""
+        return False
+
+    def kept(self) -> list[Kept]:
+        """What stays as it is, besides what the trees tell."""
+        return []
+
+    def settled_conflicts(self) -> list[Kept]:
+        """What a person said how to settle."""
+        return []
 
     def rules(self) -> Rules:
         try:

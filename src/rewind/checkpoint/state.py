@@ -6,17 +6,28 @@ import os
 import stat
 
 from rewind import quickjson
+from rewind.checkpoint.identity import enter_place
 from rewind.checkpoint.known_stores import is_known
-from rewind.checkpoint.record import MAIN, RecordFiles
+from rewind.checkpoint.record import RecordFiles
 from rewind.checkpoint.timeline import Timeline
 from rewind.config.load import load_settings, load_usable
-from rewind.errors import FormatTooNew, Locked, RewindError, StateUnwritable, StoreDamaged, StoreNotTrusted
-from rewind.files import Lock, on_local_disk, process_start, read_bounded
-from rewind.paths import STORE_FILE, Project
+from rewind.errors import (
+    FormatTooNew,
+    Locked,
+    RewindError,
+    StateUnwritable,
+    StoreDamaged,
+    StoreMoved,
+    StoreNotTrusted,
+)
+from rewind.files import Lock, give_to_owner, on_local_disk, process_start, read_bounded
+from rewind.index import MAIN
+from rewind.paths import PLACES, STORE_FILE, Project
 from rewind.store.derived import DerivedDb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
     from typing import Any
 
@@ -25,9 +36,11 @@ if TYPE_CHECKING:
     from rewind.snapshot.cache import ScanCache
     from rewind.snapshot.rules import Rules
     from rewind.store.objects import ObjectStore
+    from rewind.transcript.find import Area
 
 FORMAT = 2  # with 2 came `operations.jsonl`; an earlier version must not write here any more
 DAMAGE_FILE = "damage.json"
+DERIVED = "scan-cache.db"
 _MAX_BYTES = 4 << 20
 
 
@@ -38,7 +51,7 @@ class State:
     def __init__(self, project: Project, *, forgiving: bool = False) -> None:
         """`forgiving`: a problem in a configuration file counts as if it were not set."""
         self.project = project
-        self.place = MAIN
+        self.place = project.place
         self.root = os.fsencode(project.root)
         self.store_info = read_store_file(project)
         if not is_known(project.home, self.store_info["id"], project):
@@ -48,6 +61,7 @@ class State:
         self.files = RecordFiles(project.path("checkpoints"))
         self._objects: ObjectStore | None = None
         self._derived: DerivedDb | None = None
+        self._scanned: DerivedDb | None = None
         self._timeline: Timeline | None = None
         self.lock_now_ns: int | None = None
 
@@ -86,11 +100,46 @@ class State:
 
     @property
     def derived(self) -> DerivedDb:
+        """Of the whole store: the index of its records, and what was read from transcripts."""
         if self._derived is None:
-            path = self.project.path("scan-cache.db")
-            shared = not os.path.exists(path) and self.on_shared_disk()
-            self._derived = DerivedDb(path, self._objects_identity(), shared_disk=shared)
+            self._derived = self._derived_db(self.project.path(DERIVED))
         return self._derived
+
+    @property
+    def scanned(self) -> DerivedDb:
+        """Of this place: what its last scan saw."""
+        if self.place == MAIN:
+            return self.derived
+        if self._scanned is None:
+            enter_place(self.project)
+            self._scanned = self._derived_db(self.project.own(DERIVED))
+        return self._scanned
+
+    def _derived_db(self, path: str) -> DerivedDb:
+        shared = not os.path.exists(path) and self.on_shared_disk()
+        return DerivedDb(path, self._objects_identity(), shared_disk=shared)
+
+    def places(self) -> list[str]:
+        """All that ever had a state of their own here; the main one first."""
+        try:
+            names = sorted(os.listdir(self.project.path(PLACES)))
+        except OSError:
+            names = []
+        return [MAIN, *(name for name in names if not name.startswith("."))]
+
+    def scan_caches(self) -> Iterator[ScanCache]:
+        """Those of all places: what is about to be deleted, none of them may promise."""
+        from rewind.snapshot.cache import ScanCache
+
+        yield self.cache
+        for place in self.places():
+            path = Project(self.project.root, self.project.state, self.project.home, place).own(DERIVED)
+            if place != self.place and os.path.lexists(path):
+                db = self._derived_db(path)
+                try:
+                    yield ScanCache(db)
+                finally:
+                    db.close()
 
     def _objects_identity(self) -> str:
         """Facts about one object database mean nothing for another that took its place."""
@@ -100,16 +149,22 @@ class State:
             return str(self.store_info["id"])
         return f"{self.store_info['id']} {info.st_ino}"
 
+    def forget_derived(self) -> None:
+        """After a repair: in every place, files that did not change must be read once more."""
+        for cache in self.scan_caches():
+            cache.forget_all()
+        self.derived.forget_everything()
+
     @property
     def cache(self) -> ScanCache:
         from rewind.snapshot.cache import ScanCache
 
-        return ScanCache(self.derived)
+        return ScanCache(self.scanned)
 
     @property
     def timeline(self) -> Timeline:
         if self._timeline is None:
-            self._timeline = Timeline(self.files, self.derived)
+            self._timeline = Timeline(self.files, self.derived, self.place)
         return self._timeline
 
     def look_again(self) -> None:
@@ -117,11 +172,11 @@ class State:
         if self.lock_now_ns is None:
             self._timeline = None
 
-    def operations(self) -> Operations:
+    def operations(self, place: str = "") -> Operations:
         from rewind.checkpoint.rewind.old_history import FILE as OLD
         from rewind.checkpoint.rewind.operations import FILE, Operations
 
-        return Operations(self.project.path(FILE), self.place, self.project.path(OLD))
+        return Operations(self.project.path(FILE), place or self.place, self.project.path(OLD))
 
     def damage(self) -> Damage:
         """What `validate --deep` found wrong and could not mend."""
@@ -207,9 +262,10 @@ class State:
 
     def _sweep(self) -> None:
         """Remove what a killed process left in the state directory; the lock says it is dead."""
-        for name in os.listdir(self.project.state):
-            if _is_dead_draft(name) or _is_abandoned(name):
-                self._sweep_one(self.project.path(name))
+        for folder in {self.project.state, self.project.place_dir}:
+            for name in os.listdir(folder) if os.path.isdir(folder) else ():
+                if _is_dead_draft(name) or _is_abandoned(name):
+                    self._sweep_one(os.path.join(folder, name))
         if os.path.isdir(self.staging):
             for name in os.listdir(self.staging):
                 os.unlink(os.path.join(self.staging, name))
@@ -222,10 +278,10 @@ class State:
         os.unlink(path)
 
     def close(self) -> None:
-        for part in (self._objects, self._derived):
+        for part in (self._objects, self._derived, self._scanned):
             if part:
                 part.close()
-        self._objects = self._derived = self._timeline = None
+        self._objects = self._derived = self._scanned = self._timeline = None
 
     # what is protected
 
@@ -244,12 +300,44 @@ class State:
             outer=_outer_ignores(self.root, top), policy=s.get("ignored"),
             file_bytes=int(s.get("ignoredFileMaxKb") * 1024), dir_files=s.get("ignoredDirMaxFiles"),
             dir_bytes=int(s.get("ignoredDirMaxMb") * MB), max_bytes=int(s.get("maxFileSizeMb") * MB),
-            pins=self.pins(), hidden=self._hidden())
+            pins=self.pins(), hidden=self._hidden(), places=self._inside(top))
 
     def _hidden(self) -> list[bytes]:
+        """Rewind's own, where it lies in the project."""
+        from rewind.marker import IN_AGENT
+
         inside = self.root.rstrip(b"/") + b"/"
         ours = {os.fsencode(os.path.realpath(p)) for p in (self.project.state, self.project.home)}
+        ours |= {inside + os.fsencode(IN_AGENT)} if self.project.mode == "global" else set()
         return [path[len(inside):] for path in ours if path.startswith(inside)]
+
+    def _inside(self, top: bytes | None) -> list[bytes]:
+        """The other places that lie in this one, and are no part of it."""
+        from rewind.snapshot import gitfiles
+
+        inside = self.root.rstrip(b"/") + b"/"
+        others = {os.fsencode(path) for path in self._other_places()}
+        others |= set(gitfiles.work_trees(top)) if top else set()
+        return [path[len(inside):] for path in others if path.startswith(inside)]
+
+    def area(self) -> Area:
+        """Where the sessions of this place begin."""
+        from rewind.index import load_index
+        from rewind.snapshot.gitfiles import work_tree_top
+        from rewind.transcript.find import Area
+
+        root, main = self.project.root, self.project.main
+        inside = [os.path.join(root, os.fsdecode(path)) for path in self._inside(work_tree_top(self.root))]
+        before = load_index(self.project.home).roots(self.store_info["id"]) if self.place == MAIN else []
+        gone = [path for path in before if path != root and not os.path.isdir(path)]
+        return Area([root, *gone], inside, [main])
+
+    def _other_places(self) -> list[str]:
+        """Those that are no git work trees: somebody told the index where they are."""
+        from rewind.index import load_index
+
+        places = load_index(self.project.home).entry(self.store_info["id"]).get("places")
+        return [path for path in places if path != self.project.root] if isinstance(places, dict) else []
 
     def pins(self) -> list[bytes]:
         try:
@@ -273,7 +361,11 @@ class _Locked:
             self._lock.__enter__()
         except PermissionError as error:
             raise StateUnwritable(reason=error.strerror, path=self._state.project.state)
+        except FileNotFoundError:
+            raise StoreMoved(path=self._state.project.state)
         try:
+            if not os.path.lexists(self._state.project.path(STORE_FILE)):
+                raise StoreMoved(path=self._state.project.state)  # while we waited
             self._state.begin_writing(self._lock)
         except BaseException:
             self._lock.close()
@@ -282,6 +374,8 @@ class _Locked:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         self._state.end_writing()
+        if not os.geteuid():
+            give_to_owner(self._state.project.state)
         self._lock.close()
 
 

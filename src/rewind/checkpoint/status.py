@@ -25,7 +25,7 @@ class Status:
         self.project = state.project
         self.format = str(state.settings.get("storage.format"))
         self.shown = state.timeline.shown()
-        self.backups = len(state.timeline.all()) - len(self.shown)
+        self.backups = sum(r.kind == "backup" and r.place == state.place for r in state.timeline.all())
         self.damaged = sorted(state.timeline.damaged)
         self.newest = self.shown[0] if self.shown else None
         self.interrupted = state.interrupted()

@@ -88,7 +88,7 @@ def stamp(state: State) -> str:
 
     parts = [_changed(state.project.path(name)) for name in
              ("checkpoints", "branches.json", OPERATIONS)]
-    files = project_sessions(state.project.root, home=state.project.home)
+    files = project_sessions(state.area(), home=state.project.home)
     return " ".join([*parts, *(f"{f.session_id}:{f.size}:{f.modified}" for f in files)])
 
 

@@ -1,19 +1,20 @@
-"""All checkpoints in order, and the ways to name one."""
+"""All checkpoints in order. The ways to name one are in `select`."""
 
 from __future__ import annotations
 
 from rewind import quickjson
-from rewind.checkpoint.record import Record, is_name
-from rewind.errors import CheckpointAmbiguous, CheckpointNotFound, RewindError, UsageError
+from rewind.checkpoint.record import Record
+from rewind.errors import CheckpointNotFound, RewindError
+from rewind.index import MAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from rewind.checkpoint.record import RecordFiles
     from rewind.store.derived import DerivedDb
 
-_SHORTEST_PREFIX = 5
 _ROTTEN = (TypeError, KeyError, ValueError, AttributeError)  # a row of the index that is JSON, and no record
 _INSERT = "INSERT OR REPLACE INTO records VALUES(?,?,?,?,?)"
 
@@ -22,11 +23,14 @@ class Brief:
     """What a list shows of a checkpoint: a quarter of the record, and faster to read by as much."""
 
     FIELDS = ("sequence", "name", "created", "kind", "event", "tool", "chat", "new_bytes", "session",
-              "description")
+              "description", "version", "parent", "place", "imported", "restored", "tree", "prompt_id",
+              "prompt", "cursor", "pinned")
     __slots__ = FIELDS
 
     def __init__(self, sequence: int, name: str, created: float, kind: str, event: str | None,
-                 tool: str | None, chat: bool, new_bytes: int, session: str | None, description: str) -> None:
+                 tool: str | None, chat: bool, new_bytes: int, session: str | None, description: str,
+                 version: int, parent: str | None, place: str, imported: bool, restored: str | None,
+                 tree: str, prompt_id: str | None, prompt: str, cursor: int, pinned: bool) -> None:
         self.sequence = sequence
         self.name = name
         self.created = created
@@ -37,6 +41,16 @@ class Brief:
         self.new_bytes = new_bytes
         self.session = session
         self.description = description
+        self.version = version
+        self.parent = parent
+        self.place = place
+        self.imported = imported
+        self.restored = restored
+        self.tree = tree
+        self.prompt_id = prompt_id
+        self.prompt = prompt  # the beginning of it
+        self.cursor = cursor  # how far the transcript went
+        self.pinned = pinned
 
 
 def brief(record: Record) -> Brief:
@@ -44,14 +58,29 @@ def brief(record: Record) -> Brief:
     return Brief(record.sequence, record.name, record.created, record.kind,
                  str(event) if event else None, str(tool) if tool else None,
                  bool(record.data.get("hasTranscript")), new if isinstance(new, int) else 0,
-                 record.session, record.description)
+                 record.session, record.description, record.version, record.parent, record.place,
+                 record.imported, record.restored, record.code["tree"], _text(record, "promptId") or None,
+                 _text(record, "promptText"), _cursor(record), bool(record.data.get("pinned")))
+
+
+def _text(record: Record, key: str) -> str:
+    found = record.trigger.get(key)
+    return found if isinstance(found, str) else ""
+
+
+def _cursor(record: Record) -> int:
+    transcript = record.data.get("transcript")
+    cursor = transcript.get("cursor") if isinstance(transcript, dict) else None
+    found = cursor.get("byte_offset_end") if isinstance(cursor, dict) else None
+    return found if isinstance(found, int) else 0
 
 
 class Timeline:
     """The records, oldest first. An index saves reading each file; it is checked on every use."""
 
-    def __init__(self, files: RecordFiles, derived: DerivedDb) -> None:
+    def __init__(self, files: RecordFiles, derived: DerivedDb, place: str = MAIN) -> None:
         self.files = files
+        self.place = place
         self._derived = derived
         self._loaded: list[Record] | None = None
         self.damaged: dict[str, RewindError] = {}
@@ -75,13 +104,37 @@ class Timeline:
         self._loaded = None
 
     def shown(self) -> list[Record]:
-        """Newest first, without the backups that restores make: what `list` shows and numbers."""
-        return [r for r in reversed(self.all()) if r.kind != "backup"]
+        """This place's, newest first, without the backups that restores make: what `list` shows.
+        What was imported belongs to no place, and is shown in all of them."""
+        return [r for r in reversed(self.all()) if r.kind != "backup" and self._is_here(r)]
+
+    def _is_here(self, record: Record) -> bool:
+        return record.place == self.place or bool(record.data.get("imported"))
+
+    def is_here(self) -> Callable[[str], bool]:
+        """Whether a checkpoint, by its name, belongs to this place. Where there is no other place all do, and
+        no record is read for that."""
+        others = self._derived.query("SELECT count(*) FROM records WHERE instr(summary, '\"place\": ') AND"
+                                     " NOT instr(summary, ?)", (_said(self.place),))
+        if self.place == MAIN and others == [(0,)] and self._indexed("LIMIT 0") is not None:
+            return lambda name: True
+        names = {record.name for record in self.all() if self._is_here(record)}
+        return names.__contains__
 
     def newest(self) -> Record | None:
         found = self._indexed("ORDER BY sequence DESC LIMIT 1")
         records = found or self.all()
         return records[-1] if records else None
+
+    def newest_here(self, accept: Callable[[Record], bool] = lambda record: True) -> Record | None:
+        """This place's newest that is accepted; nearly always one of the last tells."""
+        found = self._indexed("WHERE instr(summary, ?) ORDER BY sequence DESC LIMIT 20",
+                              (_said(self.place),)) or []
+        for records in (found, reversed(self.all()) if len(found) in (0, 20) else ()):
+            for record in records:
+                if record.place == self.place and accept(record):
+                    return record
+        return None
 
     def at(self, sequence: int) -> Record | None:
         found = self._indexed("WHERE sequence=?", (sequence,)) or self.all()
@@ -174,47 +227,10 @@ class Timeline:
         self._derived.write([("DELETE FROM records WHERE name=?", stale), (_INSERT, rows)])
         return records
 
-    def find(self, text: str) -> Record:
-        """By full name, `last`, `prev`, number (1 = the newest) or unique prefix."""
-        if is_name(text):
-            try:
-                return self.files.read(text)
-            except CheckpointNotFound:
-                raise CheckpointNotFound(name=text, hint=self._near(text))
-        if text in ("last", "prev"):
-            return self._nth(1 if text == "last" else 2, text)
-        if text.isascii() and text.isdigit() and len(text) <= 4:
-            return self._nth(int(text), text)
-        return self._by_prefix(text)
 
-    def _nth(self, number: int, text: str) -> Record:
-        shown = self.shown()
-        if not 1 <= number <= len(shown):
-            raise CheckpointNotFound(name=text)
-        return shown[number - 1]
-
-    def _by_prefix(self, text: str) -> Record:
-        if len(text) < _SHORTEST_PREFIX:
-            raise UsageError(f"{text} is too short to name a checkpoint",
-                             hint=self._near(text) or f"Give at least {_SHORTEST_PREFIX} characters, a"
-                                                      " number, `last` or `prev`.")
-        names = sorted(name for name in self.files.stamps() if name.startswith(text) and is_name(name))
-        if not names:
-            raise CheckpointNotFound(name=text, hint=self._near(text))
-        if len(names) > 1:
-            raise CheckpointAmbiguous(name=text, count=len(names))
-        return self.files.read(names[0])
-
-    def _near(self, text: str) -> str | None:
-        """What was meant instead, if that can be guessed: a name typed nearly so, or a description."""
-        import difflib
-
-        shown = self.shown()
-        names = ["last", "prev", *(record.name for record in shown)] if shown else []
-        near = difflib.get_close_matches(text, names, n=1, cutoff=0.7)
-        if not near and len(text) >= _SHORTEST_PREFIX:
-            near = [r.name for r in shown if text.lower() in r.description.lower()][:1]
-        return f"Did you mean `{near[0]}`?" if near else None
+def _said(place: str) -> str:
+    """How a record in the index says its place."""
+    return f'"place": {quickjson.dumps(place)}'
 
 
 def _row(record: Record, stamp: str) -> tuple[object, ...]:

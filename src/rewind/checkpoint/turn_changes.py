@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from rewind.checkpoint.state import State
     from rewind.snapshot.tree import Entry
 
-_NAMED = 100  # files that are listed,
-_COUNTED = 40  # and whose lines are counted
+_NAMED = 400  # files that are listed,
+_COUNTED = 200  # and whose lines are counted
+NOTHING = {"files": [], "added": 0, "removed": 0, "more": 0, "deleted": 0, "counted": True}
 MOST_UNPACKED = 64 << 20  # of archives, for one page of turns: about two seconds
 
 
@@ -33,7 +34,8 @@ class Unpacked:
     def __init__(self, state: State, room: int = MOST_UNPACKED) -> None:
         self._state = state
         self._room = room
-        self._open: dict[str, Source] = {}
+        # By tree: a turn often begins with what the last one left.
+        self._open: dict[bytes, Source] = {}
         self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> Unpacked:
@@ -44,14 +46,14 @@ class Unpacked:
         self._stack.close()
 
     def has_room_for(self, *records: Record) -> bool:
-        needed = sum(_size(record) for record in records if record.name not in self._open)
+        needed = sum(_size(record) for record in records if record.tree not in self._open)
         return needed <= self._room
 
     def source(self, record: Record) -> Source:
-        if record.name not in self._open:
+        if record.tree not in self._open:
             self._room -= _size(record)
-            self._open[record.name] = self._stack.enter_context(Source(self._state, record))
-        return self._open[record.name]
+            self._open[record.tree] = self._stack.enter_context(Source(self._state, record))
+        return self._open[record.tree]
 
 
 def _size(record: Record) -> int:
@@ -64,10 +66,11 @@ def _size(record: Record) -> int:
 
 def changes_between(state: State, old: Record, new: Record,
                     unpacked: Unpacked | None = None) -> dict[str, Any] | None:
-    """{files, added, removed, more}; None where it cannot be told: without `unpacked`, archives are not
+    """{files, added, removed, more, deleted, counted}; `counted` is false where there are too many
+    files to count the lines of all. None where it cannot be told: without `unpacked`, archives are not
     looked into. Nothing changed: no files."""
     if old.tree == new.tree:
-        return {"files": [], "added": 0, "removed": 0, "more": 0}
+        return dict(NOTHING)
     key = f"{old.tree.hex()} {new.tree.hex()}"
     for (text,) in state.derived.query("SELECT summary FROM turn_changes WHERE trees=?", (key,)):
         try:
@@ -89,7 +92,7 @@ def changes_between(state: State, old: Record, new: Record,
 
 def _compare(before: Source, after: Source) -> dict[str, Any]:
     files: list[dict[str, Any]] = []
-    more = added = removed = 0
+    more = added = removed = deleted = 0
 
     def read(side: Source) -> Any:
         return lambda path, entry, limit: whole(entry, side.blobs) if entry.size <= limit else None
@@ -98,6 +101,7 @@ def _compare(before: Source, after: Source) -> dict[str, Any]:
     for path, then, now in differences(old, before.tree, new, after.tree, Paths()):
         if _is_directory(then, now):
             continue
+        deleted += now is None
         if len(files) >= _NAMED:
             more += 1
             continue
@@ -108,12 +112,8 @@ def _compare(before: Source, after: Source) -> dict[str, Any]:
         files.append({"path": path.decode("utf-8", "backslashreplace"),
                       "status": "added" if then is None else "deleted" if now is None else "modified",
                       "added": plus, "removed": minus})
-    return {"files": files, "added": added, "removed": removed, "more": more}
-
-
-def all_counted(files: int) -> bool:
-    """Whether the lines of so many files are counted, and not those of the first only."""
-    return files <= _COUNTED
+    return {"files": files, "added": added, "removed": removed, "more": more, "deleted": deleted,
+            "counted": len(files) <= _COUNTED}
 
 
 def _is_directory(then: Entry | None, now: Entry | None) -> bool:

@@ -91,7 +91,7 @@ def renew_index(state: State) -> None:
     told = dict(state.derived.query("SELECT name, summary FROM records"))
     names = [name for name in state.files.stamps() if name in told]
     if not all(_is_indexed_right(state, name, told[name]) for name in names) or not state.derived.is_sound():
-        state.derived.forget_everything()
+        state.forget_derived()
     state.close()
 
 

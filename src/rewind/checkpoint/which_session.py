@@ -48,31 +48,93 @@ class Chosen:
         self.note = note
 
 
-def choose_session(state: State, named: str | None = None,
-                   environ: Mapping[str, str] | None = None) -> Chosen:
-    """By name, else by the environment, else the latest that the hooks recorded, else the latest there is."""
+def choose_session(state: State, named: str | None = None, environ: Mapping[str, str] | None = None, *,
+                   with_prompt: bool = False) -> Chosen:
+    """By name, else by the environment, else the one that a client has open, else the latest that the hooks
+    recorded, else the latest there is. `with_prompt`: of the last two, one with a prompt to take back."""
     environ = os.environ if environ is None else environ
     if named:
         return Chosen(_named(state, named, environ))
     here = _of_environment(state, environ)
     if here:
         return Chosen(here)
-    lost = environ.get("REWIND_SESSION_ID")
-    root, untouched = state.project.root, _untouched_forks(state)
-    found = [(s, sure) for s, sure in candidates(root, environ, state.project.home)
-             if untouched.get(s.session_id) != s.size]
-    taken = next(recorded_files(state, environ), None) or next(belonging(found, root), None)
+    files = _Files(state, environ)
+    opened = files.opened()
+    taken = opened[0] if opened else files.latest(with_prompt)
     if taken is None:
         raise NoSession()
-    recent = belonging(found, root, time.time() - _RECENT)
-    other = next((s for s in recent if s.path != taken.path), None)
+    lost = environ.get("REWIND_SESSION_ID")
     if lost and lost != taken.session_id:
-        return Chosen(taken, f"Took session {taken.session_id}, for this project has none with the id that"
-                             f" REWIND_SESSION_ID names: {lost}")
+        return Chosen(taken, f"Using session {taken.session_id}: this project has none with the id in"
+                             f" REWIND_SESSION_ID, {lost}")
+    return Chosen(taken, _note(taken, opened, files))
+
+
+def _note(taken: SessionFile, opened: list[SessionFile], files: _Files) -> str:
+    """Which one it is, and how to name the other one, where another could be meant."""
+    others = [file for file in opened if file.session_id != taken.session_id]
+    other = others[0] if others else files.also_active(taken)
     if other is None:
-        return Chosen(taken)
-    return Chosen(taken, f"Took session {taken.session_id}; {other.session_id} was also active in the last"
-                         " minutes (choose with --session).")
+        return ""
+    why = f", which is open in {taken.profile.title}" if opened else ""
+    what = (f"is open in {other.profile.title} as well" if others else "was also active in the last minutes")
+    return (f"Using session {taken.session_id}{why}. Another one {what}. To use that one:"
+            f" --session {other.session_id}")
+
+
+class _Files:
+    """The sessions that may be meant when nobody names one, each opened only when it comes to that."""
+
+    def __init__(self, state: State, environ: Mapping[str, str]) -> None:
+        self._root = state.area()
+        self._recorded = {entry.get("session_id"): entry for entry in reversed(recorded_sessions(state))}
+        self._seen = list(recorded_files(state, environ))
+        self._found = candidates(self._root, environ, state.project.home)
+        untouched = _untouched_forks(state)
+        self._touched = [(s, sure) for s, sure in self._found if untouched.get(s.session_id) != s.size]
+
+    def opened(self) -> list[SessionFile]:
+        """Those that a client has open, the one written last first."""
+        from rewind.transcript.liveness import Clients
+
+        clients: dict[str, Clients] = {}
+
+        def is_open(file: SessionFile) -> bool:
+            name = file.profile.name
+            clients[name] = clients.get(name) or Clients(file.profile)
+            return bool(clients[name].is_open(file.session_id, self._recorded.get(file.session_id)))
+
+        known = {file.session_id for file in self._seen}
+        others = [(s, sure) for s, sure in self._found if s.session_id not in known and is_open(s)]
+        found = [file for file in self._seen if is_open(file)] + list(belonging(others, self._root))
+        return sorted({file.session_id: file for file in found}.values(), key=lambda f: f.modified,
+                      reverse=True)
+
+    def latest(self, with_prompt: bool) -> SessionFile | None:
+        first = None
+        for file in self._in_order():
+            first = first or file
+            if not with_prompt or _has_prompt(file):
+                return file
+        return first
+
+    def _in_order(self) -> Iterator[SessionFile]:
+        yield from self._seen
+        yield from belonging(self._touched, self._root)
+
+    def also_active(self, taken: SessionFile) -> SessionFile | None:
+        recent = belonging(self._touched, self._root, time.time() - _RECENT)
+        return next((file for file in recent if file.path != taken.path), None)
+
+
+def _has_prompt(file: SessionFile) -> bool:
+    from rewind.transcript.boundary import find_boundary_by_user_prompts
+
+    try:
+        find_boundary_by_user_prompts(file.path, 1, file.profile)
+    except (RewindError, OSError):
+        return False
+    return True
 
 
 def _untouched_forks(state: State) -> dict[str, Any]:
@@ -118,7 +180,7 @@ def _named(state: State, named: str, environ: Mapping[str, str]) -> SessionFile:
 def _of_project(state: State, text: str, environ: Mapping[str, str]) -> SessionFile:
     """By its id or the beginning of one; by its whole id wherever it lies, if it is one of this project."""
     try:
-        return find_session(project_sessions(state.project.root, environ, state.project.home), text)
+        return find_session(project_sessions(state.area(), environ, state.project.home), text)
     except SessionNotFound:
         found = moved_session(state, text, environ)
         if found is None:
@@ -129,7 +191,7 @@ def _of_project(state: State, text: str, environ: Mapping[str, str]) -> SessionF
 def moved_session(state: State, session_id: str, environ: Mapping[str, str]) -> SessionFile | None:
     """A session of this project whose transcript its agent has moved to another one's folder: it began here,
     or our hooks have seen it."""
-    found = session_with_id(state.project.root, session_id, environ, state.project.home)
+    found = session_with_id(state.area(), session_id, environ, state.project.home)
     recorded = None if found else recorded_session(state, session_id)
     return _recorded_file(state, recorded, environ) if recorded else found
 
@@ -159,7 +221,7 @@ def _of_environment(state: State, environ: Mapping[str, str]) -> SessionFile | N
 def recorded_sessions(state: State) -> list[dict[str, Any]]:
     """What the hooks wrote to `session.json`, the latest first."""
     try:
-        data = quickjson.loads(read_bounded(state.project.path("session.json"), _MAX_BYTES))
+        data = quickjson.loads(read_bounded(state.project.own("session.json"), _MAX_BYTES))
     except (OSError, ValueError, RecursionError, RewindError):
         return []
     if not isinstance(data, dict):

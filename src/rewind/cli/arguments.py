@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from rewind.paths import Project
 
+# How every command that takes a checkpoint says so; `rewind help checkpoints` has the rest.
+SELECTOR = "number, name, `last`, `@`, `t4`, `10m`, or text of a prompt"
+
 
 def parse(module: ModuleType, name: str, argv: list[str]) -> argparse.Namespace:
     # argparse cannot tell a name from the paths that follow `--` once an option stands between them.
@@ -67,7 +70,8 @@ def make_parser(module: ModuleType, name: str) -> argparse.ArgumentParser:
                     formatter_class=argparse.RawDescriptionHelpFormatter)
     _add_arguments(module, parser)
     if getattr(module, "takes_paths", False):
-        parser.usage = parser.format_usage()[len("usage: "):].rstrip() + " [-- PATH ...]"
+        rest = getattr(module, "rest", "PATH ...")
+        parser.usage = parser.format_usage()[len("usage: "):].rstrip() + f" [-- {rest}]"
     return parser
 
 

@@ -7,6 +7,7 @@ as it is, and the code is saved first. To undo it: rewind undo-restore
 from __future__ import annotations
 
 import sys
+import time
 
 from rewind.cli.progress import ProgressLine
 from rewind.cli.restored import (
@@ -20,11 +21,12 @@ from rewind.cli.restored import (
     tell_chat,
     tell_code,
 )
+from rewind.cli.resume import Resume, add_resume_option
 from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.style import path_json, safe, style_for
 from rewind.controller import BeforePrompts
 from rewind.errors import DONE, UsageError
-from rewind.words import plural
+from rewind.words import plural, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.rewind.apply import Outcome
     from rewind.checkpoint.rewind.plan import Plan
+    from rewind.controller import Controller
 
     Either = Union[Plan, Outcome]
 
@@ -54,6 +57,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true",
                         help="proceed even if files changed, or the session is open")
     parser.add_argument("--dry-run", action="store_true", help="show what would happen, change nothing")
+    add_resume_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -66,12 +70,14 @@ def run(args: argparse.Namespace) -> int:
     with ProgressLine() as progress:
         outcome = controller.go(target, what, in_place=args.in_place, force=args.force,
                                 outside=args.outside, progress=progress)
+    resume = Resume(controller, args)
     if args.json:
         print_json({**outcome_json(outcome), **_own_keys(outcome)})
     else:
-        _tell(outcome)
+        _tell(controller, outcome, resume)
     if args.copy:
         _copy(outcome)
+    resume.offer()
     return exit_code(outcome)
 
 
@@ -103,7 +109,8 @@ def _show_plan(plan: Plan, args: argparse.Namespace) -> int:
     return DONE
 
 
-def _tell(outcome: Outcome) -> None:
+def _tell(controller: Controller, outcome: Outcome, resume: Resume) -> None:
+    note(_headline(controller, outcome))
     _tell_prompts(outcome)
     if outcome.record:
         tell_code(outcome)
@@ -116,7 +123,19 @@ def _tell(outcome: Outcome) -> None:
     tell_chat(outcome.chat)
     if outcome.chat is None:
         print("The code was restored; the conversation begins anew.")
+    resume.tell(outcome)
     note("To undo: rewind undo-restore")
+
+
+def _headline(controller: Controller, found: Either) -> str:
+    """`Back to before "Please clean up" (turn 4, 06:05)`"""
+    if not found.prompts:
+        return "Back to where the conversation was."
+    first = found.prompts[0]
+    turn, at = controller.asked(found.session, first.offset, first.uuid) if found.session else (None, None)
+    clock = time.strftime("%H:%M", time.localtime(at)) if at else ""
+    facts = ", ".join(part for part in (f"turn {turn}" if turn else "", clock) if part)
+    return f"Back to before {safe(quoted(first.text))}" + (f" ({facts})" if facts else "")
 
 
 def _tell_prompts(found: Either, said: str = "taken back") -> None:

@@ -12,7 +12,7 @@ import sys
 from rewind.cli.arguments import project_paths
 from rewind.cli.session import open_controller, print_json
 from rewind.cli.style import kind_of, path_json, shown
-from rewind.controller import DIR, LINK, UNCOVERED
+from rewind.controller import DIR, LINK, UNCOVERED, split_selector
 from rewind.errors import PathNotFound, RewindError, UsageError
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rewind.snapshot.tree import Entry
 
 summary = "print a file as a checkpoint has it"
-examples = ("rewind cat last:src/app.py", "rewind cat 3:logo.png > old-logo.png",
+examples = ("rewind cat last:src/app.py", "rewind cat t4:logo.png > old-logo.png",
             "rewind cat 20261115_1015:.env --force")
 
 
@@ -35,8 +35,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    name, colon, typed = args.what.partition(":")
-    if not (name and colon and typed):
+    name, typed = split_selector(args.what)
+    if not (name and typed):
         raise UsageError(f"{args.what} does not name a file of a checkpoint.",
                          hint="Put a colon between them: `rewind cat last:README.md`")
     controller = open_controller(args)
@@ -79,7 +79,7 @@ def _to_terminal(path: bytes, data: bytes) -> None:
     from rewind.controller import is_binary
 
     if is_binary(data):
-        raise RewindError(f"{shown(path)} is a binary file, which is nothing for a terminal.",
+        raise RewindError(f"{shown(path)} is a binary file; not printed to the terminal.",
                           hint="Redirect it to a file, or repeat with `--force`.")
     lines = data.split(b"\n")
     end = lines.pop()

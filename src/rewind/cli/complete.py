@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
+    from rewind.checkpoint.record import Record
     from rewind.controller import Controller
 
     Candidate = tuple[str, str]  # what to type, what it is
 
 _MOST = 50
+_PROMPT = 60  # characters
+_TURNS = 15
 _CHECKPOINT = ("checkpoint", "old", "new")
 _SESSION = ("session", "names")
 
@@ -78,7 +81,7 @@ def _of_command(command: str, words: list[str], begun: str) -> Iterable[Candidat
     if not positionals:
         return []
     action = positionals[min(len(free), len(positionals) - 1)]
-    if len(free) >= len(positionals) and action.nargs != "*":
+    if len(free) >= len(positionals) and action.nargs not in ("*", "+"):
         return []
     return _values(action, words, begun)
 
@@ -96,6 +99,9 @@ def _positionals(words: list[str], options: dict[str, argparse.Action]) -> list[
 def _values(action: Any, words: list[str], begun: str) -> Iterable[Candidate]:
     if action.choices:
         return [(str(choice), "") for choice in action.choices]
+    if action.dest == "turns":
+        controller = _controller(words)
+        return [*_turns_of(controller, words), *_checkpoints(controller, begun)]
     if action.dest in _CHECKPOINT:
         return _checkpoints(_controller(words), begun)
     if action.dest in _SESSION:
@@ -113,11 +119,46 @@ def _controller(words: list[str]) -> Controller:
 
 
 def _checkpoints(controller: Controller, begun: str) -> Iterator[Candidate]:
+    """Words, turns of the session that is going on, then numbers; names once one is begun."""
     shown = controller.list_checkpoints()
     for word, record in zip(("last", "prev"), shown):
-        yield word, f"{age(record.created)}  {record.description}"
-    for record in controller.list_checkpoints(backups=True) if begun else shown:
-        yield record.name, f"{age(record.created)}  {record.description}"
+        yield word, _meaning(record)
+    here = controller.here()
+    if here:
+        yield "@", f"here: {_meaning(here)}"
+    if not begun or begun[0] == "t":
+        yield from _turns(controller, begun)
+    known = controller.list_checkpoints(backups=True) if begun else shown
+    numbers = [record for record in known if str(record.sequence).startswith(begun)]
+    for record in numbers:
+        yield str(record.sequence), _meaning(record)
+    for record in known if begun and not numbers else ():
+        yield record.name, _meaning(record)
+
+
+def _meaning(record: Record) -> str:
+    return f"{age(record.created)}  {record.description}"
+
+
+def _turns(controller: Controller, begun: str) -> Iterator[Candidate]:
+    try:
+        rows = controller.current_turns(_TURNS)
+    except RewindError:
+        return  # no conversation here
+    end = "+" if begun.endswith("+") else ""
+    for row in reversed(rows):
+        yield f"t{row.turn}{end}", row.prompt
+
+
+def _turns_of(controller: Controller, words: list[str]) -> Iterator[Candidate]:
+    """The newest first, of the session that is named or of the one that is going on."""
+    named = [words[at + 1] for at, word in enumerate(words[:-1]) if word in ("--session", "--from")]
+    try:
+        index = controller.session_index(named[-1] if named else None)
+    except RewindError:
+        return  # a project without conversations
+    for turn in reversed(index.active_turns):
+        yield f"t{turn.turn}", " ".join(turn.prompt.split())[:_PROMPT]
 
 
 def _sessions(controller: Controller, words: list[str]) -> Iterator[Candidate]:
@@ -131,8 +172,10 @@ def _sessions(controller: Controller, words: list[str]) -> Iterator[Candidate]:
 
 def _files_of(controller: Controller, begun: str) -> Iterator[Candidate]:
     """`CHECKPOINT:PATH`, one level of directories at a time."""
-    name, colon, path = begun.partition(":")
-    if not colon:
+    from rewind.controller import split_selector
+
+    name, path = split_selector(begun)
+    if not begun[len(name):].startswith(":"):
         for text, meaning in _checkpoints(controller, begun):
             yield f"{text}:", meaning
         return

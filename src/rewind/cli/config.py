@@ -4,6 +4,9 @@ Each beats the one before: default, tier, your own file (~/.rewind/config.json),
 file. Changes go into the project's file, or with `--global` into your own; outside a project
 there is only yours.
 
+`--set storage.mode=global` (or `project`) moves the checkpoints of this project; with `--global` it says
+where those of new projects go.
+
 `--register-hooks` makes the agents that are found call Rewind, with the hooks of the tier in force, and
 `--unregister-hooks` takes them out of the agents' settings again; with `--in-project` it is this
 project's settings of the agents, for all who work in it.
@@ -16,6 +19,7 @@ import os
 import sys
 
 from rewind.cli.hook_options import change_hooks, hook_options, hooks_json, report_hooks, tell_other_tier
+from rewind.cli.progress import ProgressLine
 from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.style import safe, style_for
 from rewind.controller import (
@@ -40,10 +44,12 @@ if TYPE_CHECKING:
     from rewind.install.installer import Registered
     from rewind.paths import Project
 
+MODE = "storage.mode"
 summary = "show or change the settings"
 examples = ("rewind config", "rewind config storage.maxSizeMb",
             "rewind config --set maxFileSizeMb=250", "rewind config --tier aggressive --global",
-            "rewind config --unset maxFileSizeMb", "rewind config --register-hooks")
+            "rewind config --unset maxFileSizeMb", "rewind config --register-hooks",
+            "rewind config --set storage.mode=global   # move this project's checkpoints out of it")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,6 +75,12 @@ def run(args: argparse.Namespace) -> int:
     wanted = dict(_split(text) for text in args.set)  # of one that is given twice, the last counts
     if args.tier:
         wanted["tier"] = args.tier
+    mode = wanted.pop(MODE, "") if place.project and not args.everywhere else ""
+    if mode:
+        if wanted or args.unset or hooks:
+            raise UsageError("storage.mode moves the checkpoints, so it is set alone.",
+                             hint=f"Run `rewind config --set storage.mode={mode}` by itself.")
+        return _move(args, place, mode)
     if not wanted and not args.unset and not hooks:
         return _show(args, place)
     if args.key:
@@ -84,6 +96,26 @@ def run(args: argparse.Namespace) -> int:
     if not hooks and any(change.key == "tier" for change in changes):
         tell_other_tier(place.home, place.project)
     return PARTIAL if any(one.problem for one in changed) else DONE
+
+
+def _move(args: argparse.Namespace, place: _Place, mode: str) -> int:
+    """Of one project, where its checkpoints are is no setting: they are moved."""
+    _Change(place, MODE, mode)  # a value that is none is refused
+    project = place.project
+    assert project is not None
+    is_there = project.mode == mode
+    if not args.dry_run:
+        with ProgressLine() as progress:
+            project = open_controller(args, forgiving=True).move_store(mode, progress)
+    if args.json:
+        print_json({"mode": mode, "state": project.state, "moved": not is_there, "dryRun": args.dry_run})
+    elif is_there:
+        print(f"The checkpoints are already in {safe(project.state)}")
+    elif args.dry_run:
+        print(f"Would move the checkpoints from {safe(project.state)}")
+    else:
+        print(f"Moved the checkpoints to {safe(project.state)}")
+    return DONE
 
 
 class _Place:

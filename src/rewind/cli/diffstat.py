@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import unicodedata
-
+from rewind.cli.change_lines import mode_remark
+from rewind.cli.columns import cells, fitted
 from rewind.cli.patch import describe_sizes
 from rewind.cli.style import shown
 from rewind.controller import comparing as c
@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 _NARROWEST_BAR = 10
 
 
-def stat_lines(found: list[Comparison], paint: Paint, columns: int) -> list[str]:
+def stat_lines(found: list[Comparison], paint: Paint, columns: int,
+               labels: dict[bytes, str] | None = None) -> list[str]:
+    """`labels` are names for paths that are shown by another one, such as a rename."""
     counted = [one.counts or (0, 0) for one in found]
     number = len(str(max((i + d for i, d in counted), default=0)))
-    names = [shown(one.path) + ("/" if one.verdict == c.DIRECTORY else "") for one in found]
+    names = [(labels or {}).get(one.path) or _name(one) for one in found]
     room = max(20, columns - number - _NARROWEST_BAR - 6)
     names = [fitted(name, room) for name in names]
     widest = max(map(cells, names), default=0)
@@ -33,8 +35,13 @@ def stat_lines(found: list[Comparison], paint: Paint, columns: int) -> list[str]
         else:
             plus, minus = scale.parts(inserted, deleted)
             bar = paint("+" * plus, "green") + paint("-" * minus, "red")
-            lines.append(f" {label} | {inserted + deleted:>{number}} {bar}".rstrip())
-    return [*lines, _total(found, counted)] if found else []
+            mode = f"  ({mode_remark(one.old, one.new)})" if mode_remark(one.old, one.new) else ""
+            lines.append(f" {label} | {inserted + deleted:>{number}} {bar}".rstrip() + mode)
+    return lines
+
+
+def _name(one: Comparison) -> str:
+    return shown(one.path) + ("/" if one.verdict == c.DIRECTORY else "")
 
 
 class _Scale:
@@ -62,24 +69,7 @@ def _remark(one: Comparison) -> str:
     return f"{word} {describe_sizes(one.old, one.new)}"
 
 
-def _total(found: list[Comparison], counted: list[tuple[int, int]]) -> str:
-    inserted, deleted = (sum(column) for column in zip(*counted))
+def total_line(found: list[Comparison]) -> str:
+    inserted, deleted = (sum(column) for column in zip(*(one.counts or (0, 0) for one in found)))
     return (f" {plural(len(found), 'path')} changed, {plural(inserted, 'insertion')}(+),"
             f" {plural(deleted, 'deletion')}(-)")
-
-
-def cells(text: str) -> int:
-    """How many columns of a terminal the text takes."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if unicodedata.combining(char) else
-               2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
-
-
-def fitted(name: str, room: int) -> str:
-    """The end of a long name says more than its beginning."""
-    if cells(name) <= room:
-        return name
-    while cells(name) > room - 1:
-        name = name[1:]
-    return "…" + name

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 
+from rewind.cli.arguments import SELECTOR
 from rewind.cli.progress import ProgressLine
 from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.style import path_json, shown, size
@@ -29,7 +30,7 @@ _STDOUT = "-"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("checkpoint", help="name, beginning of a name, number, `last` or `prev`")
+    parser.add_argument("checkpoint", help=SELECTOR)
     parser.add_argument("file", metavar="FILE", help="the file to write; `-` is the standard output")
     parser.add_argument("--force", action="store_true", help="replace FILE if it is there already")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be written")

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     import argparse
 
 summary = "protect a project, and make its first checkpoint"
-examples = ("rewind init", "rewind init --mode global     # keep the checkpoints in ~/.rewind",
+examples = ("rewind init", "rewind init --mode project    # keep the checkpoints in .agent/rewind/",
             "rewind init --trust           # use what came with a copied project")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mode", choices=("project", "global"),
-                        help="where the checkpoints live: in the project (default) or in ~/.rewind")
+                        help="where the checkpoints live: in ~/.rewind (default) or in the project")
     parser.add_argument("--trust", action="store_true",
                         help="use a state directory that you did not make on this machine")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
@@ -42,10 +42,15 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if saved is None:
         print(f"Already protected: {root}")
+        if controller.project.mode == "project":
+            note("Its checkpoints are in it. To move them out: rewind config --set storage.mode=global")
         return 0
     code = saved.record.code
     print(f"Protected: {root}")
     note(f"{plural(code['fileCount'], 'file')}, {size(code['totalSize'])}, in {saved.record.name}")
+    if controller.project.mode == "project" and not args.mode:
+        note("The checkpoints are in the project: the home directory goes with this container."
+             if controller.home_is_thrown_away() else "The checkpoints are in the project (storage.mode).")
     return 0
 
 

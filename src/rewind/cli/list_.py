@@ -1,81 +1,109 @@
-"""Show the checkpoints, newest first."""
+"""Show what happened, newest first: one row for each turn, with its prompt and what it changed.
+
+Between the turns, the list has what you changed yourself, checkpoints made by hand, and what Rewind did. The
+number in front is that of the checkpoint before the turn. It never changes, and every command takes it:
+`rewind restore 12` goes back to before that turn. `◀ here` marks where the project stands, `!` a turn that
+deleted a lot. Where the history branches, a small graph shows it.
+
+With --checkpoints, each checkpoint has a row of its own. Paths after `--` limit the list to what changed
+them. In a pipe, the columns are separated by tabs and nothing is cut: number, graph, turn, age, text,
+changes, mark, session, name.
+"""
 
 from __future__ import annotations
 
 import sys
-import time
 
 from rewind.cli.pager import add_pager_option, paged
 from rewind.cli.session import detail, note, open_controller, print_json
-from rewind.cli.style import age, safe, size
+from rewind.cli.style import age, safe
 from rewind.controller import timestamp
-from rewind.errors import RewindError
 from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
-    from rewind.checkpoint.damage import Lacks
     from rewind.checkpoint.missed import Missed
-    from rewind.checkpoint.record import Record
-    from rewind.checkpoint.rewind.operations import Operation
-    from rewind.checkpoint.timeline import Brief
+    from rewind.checkpoint.turn_map import MapRow
     from rewind.controller import Controller
 
-summary = "show the checkpoints, newest first"
-examples = ("rewind list", "rewind list --all             # backups too, however many there are",
+summary = "show the turns and what each changed, newest first"
+examples = ("rewind list", "rewind list --checkpoints     # every checkpoint",
+            "rewind list --all             # all of them, with backups", "rewind list -- src/app.py",
             "rewind list --json")
+takes_paths = True
 _SHOWN = 30
-_EVENTS = {"UserPromptSubmit": "prompt", "Stop": "turn end", "SessionStart": "session"}
+_PATIENCE = 0.25  # seconds for counting what is not known yet
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--all", action="store_true", help="every one, and the backups of restores too")
-    parser.add_argument("--session", metavar="ID", help="only those of one agent session")
+    parser.add_argument("--checkpoints", action="store_true", help="every checkpoint instead of every turn")
+    parser.add_argument("--all", action="store_true", help="the whole history, backups included")
+    parser.add_argument("--session", metavar="ID", help="only one agent session")
     add_pager_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     controller = open_controller(args)
-    if args.json or sys.stdout.isatty():
-        count = _show(controller, args)
-    else:
-        count = _print_lines(controller, controller.list_briefs(backups=args.all, session=args.session),
-                             [] if args.session else _operations(controller))
-    detail(plural(count, "checkpoint"))
+    paths = _paths(controller, args)
+    if args.json:
+        from rewind.cli.list_json import list_json
+
+        print_json(list_json(controller, args, paths))
+        return _end(controller, args, True)
+    if args.checkpoints:
+        from rewind.cli.list_checkpoints import list_checkpoints
+
+        return _end(controller, args, list_checkpoints(controller, args, paths) > 0)
+    return _end(controller, args, _list_turns(controller, args, paths) > 0)
+
+
+def _paths(controller: Controller, args: argparse.Namespace) -> list[bytes] | None:
+    if args.paths is None:
+        return None
+    from rewind.cli.arguments import project_paths
+
+    return project_paths(args.paths, controller.project)
+
+
+def _end(controller: Controller, args: argparse.Namespace, found: bool) -> int:
     for name, error in controller.damaged().items():
         note(f"warning: {name} is left out: {error.message}")
     if not args.json:
         _note_missing(controller.missed())
-    if not count and not args.json:
-        _print_none(args.session)
+    if not found:
+        _print_none(args)
     return 0
 
 
-def _show(controller: Controller, args: argparse.Namespace) -> int:
-    records = controller.list_checkpoints(backups=args.all, session=args.session)
-    if args.json:
-        incomplete = controller.incomplete()
-        here, parents, missed = controller.here(), controller.lineage().parents, controller.missed()
-        print_json({"here": here.name if here else None,
-                    "checkpoints": [_json(r, incomplete.get(r.name), parents.get(r.name)) for r in records],
-                    "late": missed.late_json(), "missed": missed.json()})
-    elif records:
-        with paged(args):
-            _print_table(controller, records, records if args.all else records[:_SHOWN],
-                         [] if args.session else _operations(controller))
-    return len(records)
+def rows_of(controller: Controller, args: argparse.Namespace, paths: list[bytes] | None) -> list[MapRow]:
+    rows = controller.turn_map(backups=args.all, session=args.session)
+    return controller.touching(rows, paths) if paths else rows
 
 
-def _json(record: Record, lacks: Lacks | None, parent: str | None) -> dict[str, object]:
-    return {"name": record.name, "createdAt": record.created_at, "kind": record.kind,
-            "sequence": record.sequence, "parent": parent, "place": record.place,
-            "description": record.description, "trigger": record.trigger,
-            "hasTranscript": bool(record.data.get("hasTranscript")), "sessionId": record.session,
-            "fileCount": record.code.get("fileCount"), "totalSize": record.code.get("totalSize"),
-            "newBytes": record.code.get("newBytes"), "incomplete": lacks.text if lacks else None,
-            "late": record.trigger.get("late") is True}
+def _list_turns(controller: Controller, args: argparse.Namespace, paths: list[bytes] | None) -> int:
+    from rewind.cli import list_turns
+
+    rows = rows_of(controller, args, paths)
+    detail(plural(len(rows), "row"))
+    if not rows:
+        return 0
+    graphs = list_turns.graph_of(rows)
+    on_terminal = sys.stdout.isatty()
+    shown = rows if args.all or not on_terminal else rows[:_SHOWN]
+    waiting = controller.add_map_facts(shown, _PATIENCE)
+    found = list_turns.all_cells(controller, shown, graphs)
+    if not on_terminal:
+        list_turns.print_lines(found)
+        return len(rows)
+    with paged(args):
+        list_turns.print_table(found)
+    if waiting:
+        note(f"The changes of {plural(waiting, 'row')} (…) are not counted yet. Run the command again.")
+    if len(shown) < len(rows):
+        note(f"{plural(len(rows) - len(shown), 'older row')}: rewind list --all")
+    return len(rows)
 
 
 def _note_missing(missed: Missed) -> None:
@@ -87,65 +115,13 @@ def _note_missing(missed: Missed) -> None:
         note(f"warning: {safe(missed.text)} `rewind doctor` says more.")
 
 
-def _print_none(session: str | None) -> None:
-    if session:
+def _print_none(args: argparse.Namespace) -> None:
+    if args.paths:
+        print("No turn and no checkpoint changed that.")
+        note("To see which files there are: rewind show --files")
+    elif args.session:
         print("There are no checkpoints of this session.")
-        note("`rewind sessions list` shows the ids.")
+        note("To see the sessions: rewind sessions list")
     else:
         print("There are no checkpoints yet.")
-        note("`rewind save` makes one.")
-
-
-def _why(kind: str, event: str | None, tool: str | None) -> str:
-    """What it was made for, in a word or two."""
-    if kind in ("backup", "initial") or not event:
-        return kind
-    return (_EVENTS.get(event) or tool or event)[:12]
-
-
-def _operations(controller: Controller) -> list[Operation]:
-    """Those that stand between the checkpoints, newest first; a log that cannot be read is told elsewhere."""
-    try:
-        return [op for op in reversed(controller.operations()) if op.ended and not op.superseded]
-    except RewindError:
-        return []
-
-
-def _why_of(record: Record) -> str:
-    event, tool = record.trigger.get("event"), record.trigger.get("tool")
-    return _why(record.kind, str(event) if event else None, str(tool) if tool else None)
-
-
-def _print_lines(controller: Controller, rows: list[Brief], operations: list[Operation]) -> int:
-    """For a pipe: fixed columns, and nothing that has to be found out first."""
-    now, incomplete = time.time(), controller.incomplete()
-    number = 0
-    lines = []
-    for row in rows:
-        while operations and operations[0].sequence >= row.sequence:
-            op = operations.pop(0)
-            text = f"{op.command}: {safe(controller.describe(op))}"
-            lines.append(f"{'':>4}  {op.id:<19}  {age(op.time, now):>12}  {text}")
-        place = ""
-        if row.kind != "backup":
-            number += 1
-            place = str(number)
-        why = safe(_why(row.kind, row.event, row.tool))
-        chat = "chat" if row.chat else ""
-        text = safe(row.description)
-        if incomplete and row.name in incomplete:
-            text = f"incomplete: {incomplete[row.name].text}  {text}"
-        lines.append(f"{place:>4}  {row.name}  {age(row.created, now):>12}  {why:<8}  {chat:<4}"
-                     f"  {size(row.new_bytes):>7} new  {text}".rstrip())
-    if lines:
-        print("\n".join(lines))
-    return len(rows)
-
-
-def _print_table(controller: Controller, records: list[Record], rows: list[Record],
-                 operations: list[Operation]) -> None:
-    from rewind.cli.list_table import print_table
-
-    print_table(controller, rows, [_why_of(record) for record in rows], operations)
-    if len(rows) < len(records):
-        note(f"… and {plural(len(records) - len(rows), 'older checkpoint')}; `rewind list --all` shows all.")
+        note("To make one: rewind save")

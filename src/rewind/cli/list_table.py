@@ -7,7 +7,7 @@ import sys
 import time
 
 from rewind.cli.changed import amount
-from rewind.cli.diffstat import cells
+from rewind.cli.columns import cells, cut
 from rewind.cli.style import age, safe, size, style_for
 
 TYPE_CHECKING = False
@@ -32,9 +32,8 @@ def print_table(controller: Controller, rows: list[Record], why: list[str],
     """Between the checkpoints stand the operations, where they happened."""
     changes = controller.row_changes(rows, _PATIENCE)
     now, here = time.time(), controller.here()
-    numbers = {r.name: n for n, r in enumerate(controller.list_checkpoints(), 1)}
     columns = {
-        "number": [f" {numbers.get(r.name, '')}" for r in rows],
+        "number": [f" {r.sequence}" for r in rows],
         "name": [r.name for r in rows],
         "age": [age(r.created, now) for r in rows],
         "why": [safe(word) for word in why],
@@ -84,16 +83,8 @@ def _fit(columns: dict[str, list[str]]) -> int:
     return max(room, _ROOM)
 
 
-def cut(text: str, room: int) -> str:
-    if cells(text) <= room:
-        return text
-    while cells(text) > room - 1:
-        text = text[:-1]
-    return text.rstrip() + "…"
-
-
 def _changed(record: Record, changes: dict[str, Any] | None) -> str:
     if changes is None:
         return ""
     files = len(changes["files"]) + changes["more"]
-    return amount(changes["added"], changes["removed"], files) if files else "unchanged"
+    return amount(changes["added"], changes["removed"], files, changes["counted"]) if files else "unchanged"

@@ -8,7 +8,7 @@ import time
 
 from rewind.cli.arguments import project_paths
 from rewind.cli.changed import lines
-from rewind.cli.list_table import cut
+from rewind.cli.columns import cut
 from rewind.cli.pager import add_pager_option, paged
 from rewind.cli.patch import for_terminal, patch
 from rewind.cli.session import note, open_controller, print_json
@@ -65,12 +65,11 @@ def _checked(entries: Iterator[LogEntry], path: bytes) -> Iterator[LogEntry]:
 
 def _print(controller: Controller, entries: Iterator[LogEntry], with_patch: bool) -> None:
     paint = style_for(sys.stdout)
-    numbers = {r.name: n for n, r in enumerate(controller.list_checkpoints(), 1)}
     now = time.time()
     for entry in entries:
         record, op = entry.record, entry.operation
         name = op.id if op else record.name
-        number = "" if op else numbers.get(record.name, "")
+        number = "" if op else record.sequence
         facts = f"{age(op.time if op else record.created, now):>11}  {_amount(entry):<12}"
         text = safe(controller.describe(op)) if op else _description(entry)
         print(_fitted(f"{number:>4}  {name:<19}  {facts}  {text}".rstrip()).replace(

@@ -19,20 +19,26 @@ _PROJECT = ("-C", "--project")
 # Command -> module. `summary` of each module is its line in the overview.
 COMMANDS = {
     "init": "init", "save": "save", "list": "list_", "show": "show", "diff": "diff",
+    "revert": "revert", "apply": "apply",
     "restore": "restore", "jump": "restore", "undo": "undo", "redo": "redo",
     "undo-restore": "undo_restore", "ops": "ops", "back": "back", "rewrite-chat": "rewrite_chat",
+    "blame": "blame", "bisect": "bisect", "commit": "commit",
     "log": "log", "cat": "cat", "grep": "grep", "watch": "watch",
     "sessions": "sessions", "forks": "forks", "gc": "gc", "export": "export", "import": "import_",
+    "projects": "projects",
     "status": "status", "validate": "validate", "config": "config",
     "ui": "ui", "tui": "tui", "demo": "demo",
     "install": "install", "uninstall": "uninstall", "doctor": "doctor",
     "completion": "completion",
 }
 _GROUPS = (
-    ("Protect", ("init", "save", "status", "config")),
-    ("Look", ("list", "show", "diff", "log", "cat", "sessions", "grep", "watch", "ui", "tui")),
+    ("Protect", ("init", "save", "status", "projects", "config")),
+    ("Look", ("list", "show", "diff", "log", "blame", "bisect", "cat", "sessions", "grep", "watch", "ui",
+              "tui")),
     ("Go back", ("back", "restore", "jump", "undo", "redo", "undo-restore", "ops")),
+    ("Take one turn", ("revert", "apply")),
     ("Branches of the conversation", ("forks", "rewrite-chat")),
+    ("Beside git", ("commit",)),
     ("Keep in order", ("gc", "export", "import", "validate")),
     ("Try it", ("demo",)),
     ("Set up", ("install", "uninstall", "doctor", "completion")),
@@ -64,7 +70,7 @@ def main(argv: list[str]) -> int:
         _flush()
         return code
     except RewindError as error:
-        _report(error, as_json)
+        _report(error, as_json, argv)
         return error.exit_code
     except KeyboardInterrupt:
         _report(_plain("interrupted", "Interrupted."), as_json)
@@ -204,10 +210,17 @@ def _from_os(error: OSError) -> RewindError:
                                                         " `rewind validate`."))
 
 
-def _report(error: RewindError, as_json: bool) -> None:
+def _report(error: RewindError, as_json: bool, argv: list[str] | None = None) -> None:
+    near = []
+    if error.near:
+        from rewind.cli.did_you_mean import commands
+
+        near = commands(error, argv or [])
     if as_json:
         body = {"code": error.code, "message": error.message, "hint": error.hint,
                 "exitCode": error.exit_code}
+        if near:
+            body["near"] = [command for command, _ in near]
         print(quickjson.dumps({"error": body}), file=sys.stderr)
         return
     from rewind.cli.style import safe, style_for
@@ -216,7 +229,13 @@ def _report(error: RewindError, as_json: bool) -> None:
     # Both may quote a file's name, which may hold anything.
     message = "\n".join(safe(line) for line in error.message.split("\n"))
     print(f"{paint('error:', 'red')} {message}", file=sys.stderr)
-    if error.hint:
+    if near:
+        widest = max(len(command) for command, _ in near)
+        print(f"{paint('hint:', 'cyan')} Did you mean:", file=sys.stderr)
+        for command, meaning in near:
+            line = f"  {safe(command):<{widest}}  {paint('# ' + safe(meaning), 'dim') if meaning else ''}"
+            print(line.rstrip(), file=sys.stderr)
+    elif error.hint:
         print(f"{paint('hint:', 'cyan')} {safe(error.hint)}", file=sys.stderr)
 
 

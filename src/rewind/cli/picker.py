@@ -85,13 +85,13 @@ class _Picker:
             show = True
             if answer.lower() in ("q", "quit"):
                 return DONE
-            if answer.isascii() and answer.isdigit():
-                chosen = numbers.get(int(answer))
+            if answer in numbers or (answer.isascii() and answer.isdigit()):
+                chosen = numbers.get(answer)
                 code = self._choose(chosen) if chosen else None
                 if code is not None:
                     return code
                 if chosen is None:
-                    print(f"There is no number {answer} in this list.")
+                    print(f"There is no number {answer} in this list. m shows more of it.")
                     show = False
             elif answer == "m":
                 self.most += _AT_ONCE
@@ -100,14 +100,22 @@ class _Picker:
 
     # the list
 
-    def _list(self, show: bool) -> dict[int, Item]:
-        """Numbers count from the newest, which stands at the end."""
+    def _list(self, show: bool) -> dict[str, Item]:
+        """The numbers are those of every list; a prompt without a checkpoint goes by its turn."""
         wanted = [item for item in self.items if item.kind != NOW and self._matches(item)]
-        choosable = [item for item in wanted if item.kind in (PROMPT, CHECKPOINT)]
-        numbers = {len(choosable) - at: item for at, item in enumerate(choosable)}
+        numbers: dict[str, Item] = {}
+        for item in wanted:
+            if item.kind in (PROMPT, CHECKPOINT):
+                numbers.setdefault(self._number(item, numbers), item)
         if show:
             self._print(wanted, {id(item): number for number, item in numbers.items()})
         return numbers
+
+    def _number(self, item: Item, taken: dict[str, Item]) -> str:
+        if item.record and str(item.record.sequence) not in taken:
+            return str(item.record.sequence)
+        turn = f"t{item.turn}"
+        return f"{item.session.session_id[:6]}:{turn}" if item.session and turn in taken else turn
 
     def _matches(self, item: Item) -> bool:
         if item.kind == SESSION:
@@ -115,22 +123,23 @@ class _Picker:
         name = item.record.name if item.record else ""
         return all(word in f"{item.text} {name}".casefold() for word in self.filter.casefold().split())
 
-    def _print(self, items: list[Item], numbers: dict[int, int]) -> None:
+    def _print(self, items: list[Item], numbers: dict[int, str]) -> None:
         now, hidden = time.time(), 0
         print()
+        choosable = [item for item in items if item.kind in (PROMPT, CHECKPOINT)]
+        old = {id(item) for item in choosable[:-self.most]}
         for item in items:
-            number = numbers.get(id(item))
-            if number is not None and number > self.most:
+            if id(item) in old:
                 hidden += 1
-            elif number is not None or not hidden or item.kind == SESSION:
-                print(self._line(item, number, now))
+            elif item.kind == SESSION or item in choosable or not hidden:
+                print(self._line(item, numbers.get(id(item)), now))
         if not numbers:
             print("Nothing matches; Enter shows everything again." if self.filter
                   else "There is nothing to go back to yet.")
         elif hidden:
             print(self.paint(f"{plural(hidden, 'older item')} not shown; m shows more.", "dim"))
 
-    def _line(self, item: Item, number: int | None, now: float) -> str:
+    def _line(self, item: Item, number: str | None, now: float) -> str:
         text = safe(" ".join(item.text.split())) or "(empty)"
         text = text if len(text) <= 56 else text[:55] + "…"
         inset = "  " * min(item.depth, 4)
@@ -141,7 +150,7 @@ class _Picker:
         mark = f"> {text}" if item.kind == PROMPT else f"  * {text}"
         here = "  <- here" if item.here else ""
         when = self.paint(age(item.time, now), "dim") if item.time else ""
-        return f"{number:>4} {inset}{mark}{here}  {when}".rstrip()
+        return f"{number or '':>4} {inset}{mark}{here}  {when}".rstrip()
 
     # one of them
 
@@ -192,5 +201,7 @@ def _tell(outcome: Outcome) -> int:
     for text in outcome.notes:
         note(text)
     tell_chat(outcome.chat)
+    if outcome.chat and outcome.chat.fork and outcome.chat.fork["resume"]:
+        note(f"Continue with:\n  {outcome.chat.fork['resume']}")
     note("To undo: rewind undo-restore")
     return exit_code(outcome)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import sys
 
-from rewind.cli.arguments import project_paths
+from rewind.cli.arguments import SELECTOR, project_paths
 from rewind.cli.progress import ProgressLine
 from rewind.cli.restored import add_outside_option, common_arguments, show_outcome, show_plan
+from rewind.cli.resume import Resume, add_resume_option
 from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.style import path_json, safe, shown, style_for
 from rewind.controller import AtCheckpoint
@@ -27,14 +28,15 @@ if TYPE_CHECKING:
 
 summary = "bring the project back to a checkpoint"
 summaries = {"jump": "the same as restore"}
-examples = ("rewind restore last", "rewind restore 3 --dry-run    # look before you leap",
-            "rewind restore 3 --code-only", "rewind restore prev -- src/app.py",
+examples = ("rewind restore 12             # the number that `rewind list` shows",
+            "rewind restore t4 --dry-run   # before turn 4; look before you leap",
+            "rewind restore 10m --code-only", "rewind restore prev -- src/app.py",
             "rewind restore 20261115_1015 --to ../old-version")
 takes_paths = True
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("checkpoint", help="name, beginning of a name, number, `last` or `prev`")
+    parser.add_argument("checkpoint", help=SELECTOR)
     parser.add_argument("--code-only", action="store_true", help="restore the code, not the chat")
     parser.add_argument("--context-only", action="store_true", help="restore the chat, not the code")
     parser.add_argument("--in-place", action="store_true",
@@ -44,6 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         help="of a damaged checkpoint, restore only the intact files")
     add_outside_option(parser)
     common_arguments(parser)
+    add_resume_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -52,14 +55,18 @@ def run(args: argparse.Namespace) -> int:
     mode = _mode(args)
     if args.to:
         return _write_to(args, controller, paths)
-    target = AtCheckpoint(args.checkpoint, paths)
+    chosen = controller.select(args.checkpoint)
+    if chosen.note:
+        note(chosen.note)
+    target = AtCheckpoint(chosen.record.name, paths)
     if args.dry_run:
         return show_plan(controller.plan(target, mode, in_place=args.in_place,
                                          skip_missing=args.skip_missing, outside=args.outside), args.json)
     with ProgressLine() as progress:
         outcome = controller.go(target, mode, in_place=args.in_place, force=args.force,
                                 skip_missing=args.skip_missing, outside=args.outside, progress=progress)
-    return show_outcome(outcome, args.json, headline=_headline(args, paths, outcome))
+    return show_outcome(outcome, args.json, headline=_headline(args, paths, outcome),
+                        resume=Resume(controller, args))
 
 
 def _headline(args: argparse.Namespace, paths: list[bytes] | None, outcome: Outcome) -> str:

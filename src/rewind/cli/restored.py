@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from rewind.cli.change_lines import folded_text, painted
 from rewind.cli.session import note, print_json
 from rewind.cli.style import path_json, shown, style_for
 from rewind.errors import DONE, PARTIAL
@@ -15,11 +16,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.chat import Done
-    from rewind.checkpoint.plan import RestorePlan
+    from rewind.checkpoint.plan import Kept, RestorePlan
     from rewind.checkpoint.rewind.apply import Outcome
     from rewind.checkpoint.rewind.plan import Plan
-
-_COLOURS = {"+": "green", "~": "yellow", "-": "red", "=": "dim"}
+    from rewind.cli.resume import Resume
 
 
 def add_outside_option(parser: argparse.ArgumentParser) -> None:
@@ -62,16 +62,25 @@ def code_json(code: RestorePlan | None) -> dict[str, Any]:
     return {"written": [path_json(p) for p in code.written] if code else [],
             "deleted": [path_json(p) for p in code.deleted] if code else [],
             "kept": [path_json(k.path, reason=k.reason) for k in code.kept] if code else [],
-            "conflicts": [path_json(k.path, reason=k.reason) for k in code.conflicts] if code else []}
+            "conflicts": [conflict_json(k) for k in code.conflicts] if code else []}
+
+
+def conflict_json(kept: Kept) -> dict[str, Any]:
+    """Of a merge, with the lines: the first, counted from 1, and how many."""
+    lines = getattr(kept, "lines", None)
+    more = {} if lines is None else {"lines": [{"first": first, "count": count} for first, count in lines]}
+    return path_json(kept.path, reason=kept.reason, **more)
 
 
 def print_code(plan: Plan) -> None:
     if plan.code is None:
         print("The code stays as it is.")
         return
+    from rewind.controller import fold
+
     paint = style_for(sys.stdout)
-    for sign, path, remark in plan.code.lines():
-        print(f"{paint(sign, _COLOURS[sign])} {shown(path)}" + (f"  ({remark})" if remark else ""))
+    for sign, path, remark, count in fold(plan.code.lines()):
+        print(painted(sign, folded_text(path, remark, count), paint))
     print(plan.code.summary() if plan.code.empty else f"Plan: {plan.code.summary()}")
 
 
@@ -86,15 +95,15 @@ def print_outside(plan: Plan) -> None:
         paint = style_for(sys.stdout)
         print("Outside the project:")
         for sign, path in plan.outside:
-            print(f"{paint(sign, _COLOURS[sign])} {shown(path)}")
+            print(painted(sign, shown(path), paint))
 
 
 # an outcome
 
 def show_outcome(outcome: Outcome, as_json: bool, way_back: str = "undo-restore", alone: str = "",
-                 headline: str = "") -> int:
+                 headline: str = "", resume: Resume | None = None) -> int:
     """Exit code 3 when something is not as the checkpoint has it. `headline` says what was done; `alone` is
-    what to say when only the conversation moved."""
+    what to say when only the conversation moved; `resume` tells how to go on."""
     if as_json:
         print_json(outcome_json(outcome))
         return exit_code(outcome)
@@ -109,8 +118,12 @@ def show_outcome(outcome: Outcome, as_json: bool, way_back: str = "undo-restore"
     tell_chat(outcome.chat)
     for text in outcome.notes:
         note(text)
+    if resume:
+        resume.tell(outcome)
     if way_back and outcome.operation:
         note(f"To undo: rewind {way_back}")
+    if resume:
+        resume.offer()
     return exit_code(outcome)
 
 
@@ -147,14 +160,11 @@ def tell_code(outcome: Outcome) -> None:
 
 
 def tell_chat(chat: Done | None) -> None:
-    """What happened to the conversation, and how to go on with it."""
+    """What happened to the conversation; `resume` says how to go on with it."""
     if chat is None:
         return
     if chat.fork:
         print(f"Fork created: {chat.fork['session_id']}")
-        if chat.fork["resume"]:
-            note("Continue with:")
-            note(f"  {chat.fork['resume']}")
     else:
         print("Chat rewritten in-place")
         if chat.backup:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 
+from rewind.cli.arguments import SELECTOR
 from rewind.cli.restored import show_outcome
 from rewind.cli.session import note, open_controller, print_json
 from rewind.errors import DONE, RewindError
@@ -21,7 +22,7 @@ _WORD = "REWRITE"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("checkpoint", help="name, beginning of a name, number, `last` or `prev`")
+    parser.add_argument("checkpoint", help=SELECTOR)
     parser.add_argument("--force", action="store_true", help="go ahead although the session is open")
     parser.add_argument("--dry-run", action="store_true", help="show what would happen, touch nothing")
 

@@ -77,7 +77,7 @@ def _cut(text: str, most: int = 70) -> str:
 
 def _remark(info: SessionInfo) -> str:
     parts = [info.file.profile.name]
-    if info.parent and info.rewind_from_turn is not None:
+    if info.parent and info.rewind_from_turn is not None and (info.branch or {}).get("name"):
         parts.append(f"from turn {info.rewind_from_turn}")
     parts += ["archived"] if info.archived else []
     parts += ["promoted"] if (info.branch or {}).get("promoted") else []
@@ -91,8 +91,11 @@ def _show(args: argparse.Namespace) -> int:
                     "path": index.path, "turns": [_turn_json(t) for t in index.turns],
                     "compactions": index.compactions, "parentSessionId": index.parent_session})
         return 0
+    from rewind.controller import plain_title
+
     paint = style_for(sys.stdout)
-    print(f"{paint(index.session_id, 'cyan')}  {safe(index.title)}  {paint(index.profile.title, 'dim')}")
+    title = safe(plain_title(index.title))
+    print(f"{paint(index.session_id, 'cyan')}  {title}  {paint(index.profile.title, 'dim')}")
     for turn in index.turns:
         number = f"{turn.turn:>4}" if turn.turn else "   ·"
         text = _cut(safe(" ".join(turn.prompt.split())), 90)

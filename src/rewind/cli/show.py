@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import time
 
+from rewind.cli.arguments import SELECTOR
+from rewind.cli.change_lines import change_lines, painted, renames_in
 from rewind.cli.changed import lines
 from rewind.cli.pager import add_pager_option, paged
 from rewind.cli.session import note, open_controller, print_json
@@ -18,35 +20,60 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
+    from rewind.checkpoint.git_since import GitSince
     from rewind.checkpoint.last_prompt import LastPrompt
     from rewind.checkpoint.record import Record
+    from rewind.cli.show_turn import Turn
     from rewind.controller import Controller, Difference
     from rewind.snapshot.tree import Entry
 
 summary = "show one checkpoint: when, why, and what changed with it"
-examples = ("rewind show last", "rewind show 3 --files         # everything that it holds",
+examples = ("rewind show                   # where the project stands", "rewind show 12 --files",
+            "rewind show t4                # before turn 4",
             "rewind show 20261115_101502_003 --json")
 _FIRST = 10
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("checkpoint", help="name, beginning of a name, number, `last` or `prev`")
+    parser.add_argument("checkpoint", nargs="?", default="@", help=f"{SELECTOR} (default: `@`)")
     parser.add_argument("--files", action="store_true", help="list every path with its mode and size")
     add_pager_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     controller = open_controller(args)
-    record = controller.find(args.checkpoint)
+    turn = _turn(controller, args)
+    chosen = controller.select(args.checkpoint)
+    record = chosen.record
+    if chosen.note:
+        note(chosen.note)
     if args.json:
-        print_json(_json(controller, record, args.files))
+        from rewind.cli.show_turn import turn_json
+
+        print_json({**_json(controller, record, args.files), "turn": turn_json(turn) if turn else None})
     elif args.files:
         with paged(args):
             for path, entry in controller.files(record.name):
                 print(_file_line(path, entry))
+    elif turn:
+        from rewind.cli.show_turn import print_turn
+
+        print_turn(controller, turn, args.checkpoint)
     else:
         _print_summary(controller, record)
     return 0
+
+
+def _turn(controller: Controller, args: argparse.Namespace) -> Turn | None:
+    """`t4` is a turn; `t4+`, and everything else, a checkpoint."""
+    from rewind.controller import turn_name
+
+    name = turn_name(args.checkpoint)
+    if name is None or name.after or args.files:
+        return None
+    from rewind.cli.show_turn import find_turn
+
+    return find_turn(controller, args.checkpoint)
 
 
 class _Changed:
@@ -57,25 +84,15 @@ class _Changed:
         self.parent = parent.name if parent else None
         self.difference: Difference | None = None
         self.lines = ""  # how many came and went, where that is known
+        self.shown: list[tuple[str, str]] = []
         if self.parent:
             try:
                 with controller.diff(self.parent, record.name) as self.difference:
                     self.lines = _lines(controller, record)
+                    self.shown = change_lines(self.difference, renames_in(self.difference))
             except CheckpointNotFound:
                 pass  # collected since
 
-    def __len__(self) -> int:
-        return len(self.difference.changes) if self.difference else 0
-
-    def first(self) -> list[tuple[str, str, bytes]]:
-        """(sign, colour, path) of the first ones."""
-        found = []
-        for path, old, new in self.difference.changes[:_FIRST] if self.difference else ():
-            sign, colour = (("+", "green") if old is None else ("-", "red") if new is None
-                            else ("~", "yellow"))
-            entry = new or old
-            found.append((sign, colour, path + b"/" if entry and entry.kind == b"d" else path))
-        return found
 
 
 def _lines(controller: Controller, record: Record) -> str:
@@ -91,13 +108,14 @@ def _print_summary(controller: Controller, record: Record) -> None:
     if record.description:
         print(f"  {safe(record.description)}")
     changed = _Changed(controller, record)
-    for title, text in _facts(record, changed, controller.last_prompt(record)):
+    since = controller.git_since(record)
+    for title, text in _facts(record, changed, controller.last_prompt(record), since):
         print(f"  {paint(f'{title:<12}', 'dim')}{text}")
     _print_incomplete(controller, record)
-    for sign, colour, path in changed.first():
-        print(f"  {'':<12}{paint(sign, colour)} {shown(path)}")
-    if len(changed) > _FIRST:
-        print(f"  {'':<12}… and {len(changed) - _FIRST:,} more;"
+    for sign, text in changed.shown[:_FIRST]:
+        print(f"  {'':<12}{painted(sign, text, paint)}")
+    if len(changed.shown) > _FIRST:
+        print(f"  {'':<12}… and {len(changed.shown) - _FIRST:,} more;"
               f" `rewind diff --stat {changed.parent} {record.name}` shows all.")
     if sys.stdout.isatty():
         note(f"What changed since:  rewind diff {record.name}\n"
@@ -116,7 +134,8 @@ def _print_incomplete(controller: Controller, record: Record) -> None:
         print(f"  {'':<12}… and {lacks.files - _FIRST:,} more; `rewind validate` names all.")
 
 
-def _facts(record: Record, changed: _Changed, prompt: LastPrompt | None) -> list[tuple[str, str]]:
+def _facts(record: Record, changed: _Changed, prompt: LastPrompt | None,
+           since: GitSince | None) -> list[tuple[str, str]]:
     code = record.code
     local = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.created))
     facts = [("made", f"{local} ({age(record.created)})"), ("kind", safe(record.kind))]
@@ -132,6 +151,7 @@ def _facts(record: Record, changed: _Changed, prompt: LastPrompt | None) -> list
     facts += _chat(record) if record.data.get("hasTranscript") else []
     facts += [("last prompt", f"turn {prompt.turn}: {safe(prompt.text)}")] if prompt else []
     facts += [("git", _git(record))] if isinstance(record.data.get("git"), dict) else []
+    facts += [("", safe(text)) for text in since.notes()] if since else []
     facts.append(("parent", _parent(changed)))
     difference = changed.difference
     if difference:
@@ -201,8 +221,10 @@ def _json(controller: Controller, record: Record, files: bool) -> dict[str, Any]
     difference = _Changed(controller, record).difference
     changes = difference and {key: [path_json(path) for path in getattr(difference, key)]
                               for key in ("added", "modified", "deleted")}
-    prompt = controller.last_prompt(record)
-    found = {**record.data, "sessionId": record.session, "changes": changes,
+    prompt, since = controller.last_prompt(record), controller.git_since(record)
+    found = {**record.data, "gitSince": since and {"now": since.now, "commits": since.commits,
+                                                   "moved": since.moved, "notes": since.notes()},
+             "sessionId": record.session, "changes": changes,
              "prompt": prompt and {"session_id": prompt.session_id, "turn": prompt.turn, "text": prompt.text}}
     lacks = controller.incomplete().get(record.name)
     found["incomplete"] = {"files": lacks.files, "paths": [path_json(p) for p in lacks.paths],

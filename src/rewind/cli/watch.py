@@ -8,8 +8,7 @@ import time
 
 from rewind import quickjson
 from rewind.cli.changed import amount
-from rewind.cli.diffstat import cells
-from rewind.cli.list_table import cut
+from rewind.cli.columns import cells, cut
 from rewind.cli.session import note, open_controller
 from rewind.cli.style import safe, style_for
 from rewind.errors import RewindError, UsageError

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 
+from rewind import quickjson
 from rewind.config.settings import shown
 from rewind.errors import ConfigInvalid, RewindError
 from rewind.files import read_bounded
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 SIZE_LIMIT = 1 << 20
+_MARK = "\ufeff"  # which some editors put at the beginning
 NUMBER_LIMIT = 64  # digits; before 3.11 Python takes quadratic time for a number of a million
 
 
@@ -53,21 +55,29 @@ def _unreadable(file: str, error: OSError) -> str:
 
 
 def _parse(file: str, data: bytes) -> Any:
-    import json  # costs 8 ms, which those without a file of their own need not pay
-
     try:
-        return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_object, parse_int=_integer,
-                          parse_float=_float, parse_constant=_constant)
+        text = data.decode("utf-8")
+        return quickjson.loads(text[1:] if text.startswith(_MARK) else text, _Strictest)
     except UnicodeDecodeError as error:
         problem = f"{file} is not UTF-8 text (byte {error.start})."
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        problem = f"{file} is not valid JSON ({where}): {error.msg}."
     except _Refused as error:
         problem = f"{file} is not valid: {error}."
     except RecursionError:
         problem = f"{file} is nested too deeply."
+    except ValueError:
+        problem = _where(file, data)
     raise invalid(file, problem)
+
+
+def _where(file: str, data: bytes) -> str:
+    """What is wrong with text that is not JSON: slower to load, and only now needed."""
+    import json
+
+    try:
+        json.loads(data.decode("utf-8-sig"))
+    except json.JSONDecodeError as error:
+        return f"{file} is not valid JSON (line {error.lineno}, column {error.colno}): {error.msg}."
+    return f"{file} is not valid JSON."
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -96,5 +106,12 @@ def _bounded(text: str) -> str:
     return text
 
 
-def _constant(text: str) -> Any:
-    raise _Refused(f"{text} is not a number")
+def _constant(name: str) -> Any:
+    raise _Refused(f"{name} is not a number")
+
+
+class _Strictest(quickjson.Strict):
+    object_pairs_hook = staticmethod(_object)
+    parse_int = staticmethod(_integer)
+    parse_float = staticmethod(_float)
+    parse_constant = staticmethod(_constant)

@@ -8,12 +8,14 @@ import time
 from rewind.agents.registry import is_under_root
 from rewind.checkpoint.save import save
 from rewind.checkpoint.state import State
+from rewind.errors import StoreMoved
 from rewind.files import detach, process_start
 from rewind.hooks.in_turn import InTurn
 from rewind.hooks.log import now
 from rewind.hooks.pins import pin
 from rewind.hooks.state import HookState
 from rewind.hooks.transcript_path import transcript_path
+from rewind.paths import find_project
 from rewind.snapshot.moment import Moment
 from rewind.transcript.find import SessionFile
 
@@ -66,9 +68,16 @@ class Work:
 
     def __call__(self) -> None:
         """In the process that makes it."""
+        try:
+            self._save()
+        except StoreMoved:  # while we waited for the lock
+            self.project = find_project(self.project.root, self.project.home) or self.project
+            self._save()
+
+    def _save(self) -> None:
         state = State(self.project, forgiving=True)
         try:
-            kind = "auto" if state.timeline.newest() else "initial"
+            kind = "auto" if state.timeline.newest_here() else "initial"
             save(state, self.decision.description, kind=kind, trigger=self.trigger,
                  session=transcript_of(self.event), find_session=False, wait=_WAIT,
                  first=lambda: self._claim(state), moment=self.moment, outside=self.outside)
@@ -87,12 +96,12 @@ class Work:
 
     def note_late(self, pid: int) -> None:
         """The hook goes, the work goes on: from here on `list` shows it."""
-        hooks = HookState(self.project.path("hook-state.json"))
+        hooks = HookState(self.project.own("hook-state.json"))
         hooks.note_begun(self._begun(pid), late=True)
         hooks.save()
 
     def is_late(self) -> bool:
-        return HookState(self.project.path("hook-state.json")).is_late(os.getpid())
+        return HookState(self.project.own("hook-state.json")).is_late(os.getpid())
 
     def _begun(self, pid: int) -> dict[str, Any]:
         # Elsewhere the start of a process is known to `ps` alone, which takes as long as a checkpoint.
@@ -106,8 +115,8 @@ class _ToldTwice(Exception):
 
 
 def _is_first(project: Project, key: str, begun: dict[str, Any] | None = None) -> bool:
-    with InTurn(project.state):
-        hooks = HookState(project.path("hook-state.json"))
+    with InTurn(project.place_dir):
+        hooks = HookState(project.own("hook-state.json"))
         if key and key in hooks.seen:
             return False
         if key:
@@ -148,7 +157,7 @@ def in_time(work: Work) -> None:
     try:
         answer = _answer(out, work.moment.left())
         if answer is None:
-            with InTurn(work.project.state):
+            with InTurn(work.project.place_dir):
                 # Who is done says so within its turn: it has said it by now, or finds that it is late.
                 answer = _answer(out, 0)
                 if answer is None:
@@ -193,7 +202,7 @@ def _as_child(work: Work, into: int) -> None:
 
 def _tell(work: Work, into: int, answer: bytes) -> bool:
     """False when nobody listens any more: the hook gave up waiting, or was killed."""
-    with InTurn(work.project.state):
+    with InTurn(work.project.place_dir):
         try:
             return not work.is_late() and os.write(into, answer[:_MOST]) > 0
         except OSError:

@@ -10,6 +10,7 @@ import time
 
 from rewind import quickjson
 from rewind.config.load import load_tier, load_usable
+from rewind.errors import RewindError, StoreNotTrusted
 from rewind.files import read_bounded
 from rewind.hooks.decide import decide
 from rewind.hooks.event import EDIT, PROMPT_TEXT, SHELL, read_event
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 BLOCK = 93  # the shim makes 2 of it; Python itself exits with 2 for reasons of its own
 WARNING = "[rewind] Warning: No .agent/rewind/ found. Run 'rewind init' first."
+COPIED = ("This project is a copy, so it got a store of its own. To use the checkpoints that were copied with"
+          " it: rewind init --trust")
 _TOO_OFTEN = 3  # failures in a row, after which the person is told
 _INITIALISING = ("SessionStart", "UserPromptSubmit", "PreToolUse")
 
@@ -58,54 +61,137 @@ def handle(action: str, raw: bytes, environ: Mapping[str, str]) -> Outcome:
     if event is None:
         write_log(home, f"{action}: not an event of an agent that is known")
         return Outcome()
-    project = _project(event, environ, home)
-    settings, _ = load_usable(home, project.state if project else None)
-    if project is None:
-        return _unprotected(event, settings, home, environ)
-    return _Hook(event, project, settings, environ).run()
+    found = _find(event, environ, home)
+    settings, _ = load_usable(home, found.project.state if found.project else None)
+    if found.project is None:
+        return _unprotected(event, settings, home, environ, found)
+    return _Hook(event, found.project, settings, environ, found.store_id).run()
 
 
-def _project(event: HookEvent, environ: Mapping[str, str], home: str) -> Project | None:
-    """Of the agent's project directory, then of where it works now. Only one that this user made."""
+class _Found:
+    """The project that an event is about; or why the one that is there is not used."""
+
+    __slots__ = ("is_copy", "project", "reason", "store_id")
+
+    def __init__(self, project: Project | None = None, store_id: str = "", reason: str = "",
+                 is_copy: bool = False) -> None:
+        self.project = project
+        self.store_id = store_id
+        self.reason = reason
+        self.is_copy = is_copy
+
+
+def _find(event: HookEvent, environ: Mapping[str, str], home: str) -> _Found:
+    """By where the agent works now, whose work tree decides the place; then by the agent's project directory.
+    Only one that this user made."""
+    first = _Found()
     for start in _starts(event, environ):
-        found = find_project(start, home)
-        if found and _is_trusted(found):
+        found = _found_at(start, home)
+        if found.project:
             return found
-    return None
+        first = first if first.reason else found
+    return first
 
 
 def _starts(event: HookEvent, environ: Mapping[str, str]) -> list[str]:
     told = environ.get(event.profile.environment["project"] or "")
-    return [path for path in (told, event.cwd) if path and os.path.isabs(path) and "\0" not in path]
+    return [path for path in (event.cwd, told) if path and os.path.isabs(path) and "\0" not in path]
 
 
-def _is_trusted(project: Project) -> bool:
+def _found_at(start: str, home: str) -> _Found:
+    try:
+        project = find_project(start, home)
+        return _trusted(project) if project else _Found(reason=_lost_store(start, home))
+    except RewindError as error:
+        return _Found(reason=_sentences(error))
+
+
+def _lost_store(start: str, home: str) -> str:
+    """Where the index knows the project, and its store has lost the file that says which one it is."""
+    from rewind.index import load_index
+
+    index, at = load_index(home), os.path.realpath(start)
+    while at != os.path.dirname(at):
+        told = index.at(at)
+        state = index.storage(home, told[0]) if told else ""
+        if state and os.path.isdir(state):
+            return (f"{os.path.join(state, STORE_FILE)} is missing, so nothing here is protected."
+                    " Run `rewind init --trust` to make a new one; the checkpoints are kept.")
+        at = os.path.dirname(at)
+    return ""
+
+
+def _trusted(project: Project) -> _Found:
     from rewind.checkpoint.known_stores import is_known
+    from rewind.index import load_index
 
-    if os.path.islink(project.state) or os.path.islink(os.path.dirname(project.state)):
-        return False
+    if project.mode == "project" and (os.path.islink(project.state)
+                                      or os.path.islink(os.path.dirname(project.state))):
+        return _Found(reason=f"{project.state} lies behind a symbolic link, which Rewind does not follow."
+                             " Remove the link, then run `rewind init`.")
     try:
         store = quickjson.loads(read_bounded(project.path(STORE_FILE), 1 << 20))
-        return isinstance(store, dict) and is_known(project.home, str(store.get("id")), project)
-    except (OSError, ValueError, RecursionError):
-        return False
+        store_id = str(store.get("id")) if isinstance(store, dict) else ""
+    except OSError as error:
+        return _Found(reason=f"Rewind cannot read {project.state}: {error.strerror}. Make it yours again:"
+                             f' sudo chown -R "$(id -un)" {project.state}')
+    except (ValueError, RecursionError, RewindError):
+        store_id = ""
+    if is_known(project.home, store_id, project):
+        return _Found(project, store_id)
+    if not store_id:
+        return _Found(reason=f"{project.path(STORE_FILE)} is not readable, so nothing here is protected."
+                             " Run `rewind doctor`.")
+    return _Found(reason=_sentences(StoreNotTrusted(path=project.state)),
+                  is_copy=store_id in load_index(project.home).stores)
 
 
 # nothing is protected here
 
-def _unprotected(event: HookEvent, settings: Settings, home: str, environ: Mapping[str, str]) -> Outcome:
+def _unprotected(event: HookEvent, settings: Settings, home: str, environ: Mapping[str, str],
+                 found: _Found) -> Outcome:
     if event.name in _INITIALISING:
         from rewind.hooks.auto_init import auto_init
 
-        project = auto_init(_starts(event, environ), settings, home)
+        try:
+            project = auto_init(_starts(event, environ), settings, home, is_copy=found.is_copy)
+        except (OSError, RewindError) as error:
+            project = None
+            found.reason = _why_not_made(error, home)
         if project:
-            return _Hook(event, project, settings, environ).run()
-    if event.name == "PostToolUse" and event.tool_kind == EDIT:
-        return Outcome(err=WARNING) if _is_first_warning(event, home) else Outcome()
-    return Outcome()
+            hook = _Hook(event, project, settings, environ, "")
+            if found.is_copy:
+                hook.notices.append(COPIED)
+            return hook.run()
+    return _tell_unprotected(event, home, found.reason)
 
 
-def _is_first_warning(event: HookEvent, home: str) -> bool:
+def _why_not_made(error: Exception, home: str) -> str:
+    if isinstance(error, OSError):
+        return (f"Rewind cannot make a store in {home}: {error.strerror or error}. Nothing here is protected."
+                " Run `rewind doctor`.")
+    return _sentences(error) if isinstance(error, RewindError) else str(error)
+
+
+def _sentences(error: RewindError) -> str:
+    return f"{error.message.rstrip('.')}. {error.hint}"
+
+
+def _tell_unprotected(event: HookEvent, home: str, reason: str) -> Outcome:
+    """Once a session: where there is a reason, to the person when it starts; else after the first edit."""
+    at_start = event.name == "SessionStart" and reason
+    after_edit = event.name == "PostToolUse" and event.tool_kind == EDIT
+    if reason and event.name in _INITIALISING:
+        write_log(home, f"{event.name}: {reason} (in {event.cwd})")
+    if not (at_start or after_edit) or not _is_first_warning(event, home, can_repeat=bool(at_start)):
+        return Outcome()
+    if at_start:
+        return Outcome(out=quickjson.dumps({"systemMessage": f"Rewind: {reason}"}))
+    return Outcome(err=f"[rewind] Warning: {reason}" if reason else WARNING)
+
+
+def _is_first_warning(event: HookEvent, home: str, can_repeat: bool) -> bool:
+    """`can_repeat`: where nothing can be noted, the start of a session says it, and edits do not."""
     from rewind.hooks.in_turn import InTurn
 
     with InTurn(home):
@@ -113,21 +199,20 @@ def _is_first_warning(event: HookEvent, home: str) -> bool:
         if event.session in state.warned:
             return False
         state.warned.append(event.session)
-        if os.path.isdir(home):
-            state.save()
-        return True
+        return not os.path.isdir(home) or state.save() or can_repeat
 
 
 class _Hook:
     """An event in a project that is protected."""
 
     def __init__(self, event: HookEvent, project: Project, settings: Settings,
-                 environ: Mapping[str, str]) -> None:
+                 environ: Mapping[str, str], store_id: str) -> None:
         self.event = event
         self.project = project
         self.settings = settings
         self.environ = environ
-        self.state = HookState(project.path("hook-state.json"))
+        self.notices = _settled(project, store_id)  # what the person should be told once
+        self.state = HookState(project.own("hook-state.json"))
         self._held: list[str] = []  # files of this edit that the newest checkpoint holds
         self._keeps_count = True  # of failures, from one event to the next
         self._noted = False
@@ -180,6 +265,7 @@ class _Hook:
         return ".agent" in both or ".rewind" in both or any(place in both for place in places)
 
     def _run(self) -> Outcome:
+        self._note_notices()
         self._note_session()
         tier = load_tier(self.settings.get("tier"))
         decision = decide(self.event, self.state, self.settings, tier, time.time(),
@@ -219,7 +305,19 @@ class _Hook:
     def _in_turn(self) -> InTurn:
         from rewind.hooks.in_turn import InTurn
 
-        return InTurn(self.project.state)
+        return InTurn(self.project.place_dir)
+
+    def _note_notices(self) -> None:
+        """For the next start of a session, unless this is one."""
+        if not self.notices:
+            return
+        for text in self.notices:
+            log_for(self.project, f"{self.event.name}: {text}")
+        if self.event.name != "SessionStart":
+            with self._in_turn():
+                self.state = HookState(self.state.path)
+                self.state.notices += self.notices
+                self.state.save()
 
     def _protect(self, paths: list[str]) -> None:
         self.state.protected += [path for path in paths if path not in self.state.protected]
@@ -230,7 +328,7 @@ class _Hook:
             return
         from rewind.hooks.session_file import SessionFile
 
-        file = SessionFile(self.project.path("session.json"))
+        file = SessionFile(self.project.own("session.json"))
         if event.name == "SessionStart":
             self._start_session(file)
         elif event.name == "SessionEnd":
@@ -300,9 +398,11 @@ class _Hook:
         if self.event.name != "SessionStart":
             return Outcome()
         said: dict[str, Any] = {}
+        notices = [*self.state.notices, *self.notices]
         missing = self._missing()
-        if missing:
-            said["systemMessage"] = missing
+        if missing or notices:
+            told = [f"Rewind: {text}" for text in notices] + ([missing] if missing else [])
+            said["systemMessage"] = " ".join(told)
         if self.settings.get("hooks.sessionStartContext"):
             said["hookSpecificOutput"] = {"hookEventName": "SessionStart", "additionalContext": (
                 "Rewind takes checkpoints of this project while you work. Restoring one is for the person"
@@ -320,7 +420,8 @@ class _Hook:
                         f" ({last}). Run `rewind doctor`.")
             state.bury()
             missed = state.not_told(leave=int(self._noted))  # of this very event, the next start tells
-            if missed:
+            if missed or state.notices:
+                state.notices = []
                 state.save()
         if state.failures >= _TOO_OFTEN:
             return (f"Rewind could not make its last {state.failures} checkpoints ({last})."
@@ -330,3 +431,10 @@ class _Hook:
         from rewind.checkpoint.missed import sentence
 
         return f"Rewind: {sentence(missed)} Run `rewind doctor`."
+
+
+def _settled(project: Project, store_id: str) -> list[str]:
+    from rewind.checkpoint.identity import settle
+
+    said = settle(project, store_id) if store_id else ""
+    return [said] if said else []

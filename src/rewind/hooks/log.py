@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 
+from rewind.files import keep_owner
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.paths import Project
@@ -29,9 +31,12 @@ def write_log(folder: str, text: str) -> bool:
     try:
         if not os.path.isdir(folder):
             os.makedirs(folder, mode=0o700, exist_ok=True)
+        is_new = not os.path.lexists(path)
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
                      | os.O_NONBLOCK, 0o600)
         try:
+            if is_new:
+                keep_owner(path, folder)
             if os.fstat(fd).st_size > _MAX_BYTES:
                 os.replace(path, path + ".1")
             return os.write(fd, line) == len(line)

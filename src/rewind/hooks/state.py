@@ -35,6 +35,7 @@ class HookState:
         self.warned: list[str] = []  # sessions that were told that nothing is protected
         self.prompts: dict[str, str] = {}  # by session: of its latest turn
         self.begun: list[dict[str, Any]] = []  # checkpoints that a process is making now
+        self.notices: list[str] = []  # what the next start of a session tells the person
         self.missed: list[dict[str, Any]] = []  # events that have no checkpoint, and why
         self._load()
 
@@ -52,7 +53,7 @@ class HookState:
         self.prompts = {session: text for session, text in prompts.items() if isinstance(text, str)} \
             if isinstance(prompts, dict) else {}
         self.seen, self.protected = _texts(data.get("seen")), _texts(data.get("protected"))
-        self.warned = _texts(data.get("warned"))
+        self.warned, self.notices = _texts(data.get("warned")), _texts(data.get("notices"))
         self.errors, self.begun = _dicts(data.get("errors")), _dicts(data.get("begun"))
         self.missed = _dicts(data.get("missed"))
 
@@ -61,7 +62,8 @@ class HookState:
                 "prompts": dict([*self.prompts.items()][-_MOST_PROMPTS:]), "seen": self.seen[-_MOST_SEEN:],
                 "protected": self.protected[-_MOST_FILES:], "warned": self.warned[-_MOST_SEEN:],
                 "errors": self.errors[-_MOST_ERRORS:], "begun": self.begun[-_MOST_SEEN:],
-                "missed": self.missed[-_MOST_MISSED:]}
+                "missed": self.missed[-_MOST_MISSED:],
+                **({"notices": self.notices[-_MOST_ERRORS:]} if self.notices else {})}
         try:
             write_atomic(self.path, quickjson.dump_file(data), sync=False)
             return True

@@ -119,7 +119,7 @@ def _newest(state: State, system: System) -> Iterator[Finding]:
 def _sessions(state: State) -> Iterator[SessionFile]:
     """Latest first; without the forks that nobody has gone on with, which are of Rewind's own making."""
     branches = Branches(state)
-    for session in latest_sessions(state.project.root, None, state.project.home):
+    for session in latest_sessions(state.area(), None, state.project.home):
         made = branches.find(session.session_id)
         if made is None or made.get("size") != session.size:
             yield session
@@ -199,7 +199,7 @@ def _missed(project: Project) -> Iterator[Finding]:
 
 def _hook_errors(project: Project, system: System) -> Iterator[Finding]:
     name, log = "hook errors", project.path("rewind.log")
-    data = read_object(project.path("hook-state.json"), _MAX_BYTES)
+    data = read_object(project.own("hook-state.json"), _MAX_BYTES)
     errors, failures = data.get("errors"), data.get("failures")
     last = errors[-1] if isinstance(errors, list) and errors and isinstance(errors[-1], dict) else {}
     if isinstance(failures, int) and failures > 0:

@@ -88,6 +88,25 @@ def common_dir(top: bytes) -> bytes | None:
     return os.path.join(folder, read_small(os.path.join(folder, b"commondir")).rstrip(b"\r\n"))
 
 
+def work_trees(top: bytes) -> list[bytes]:
+    """The tops of all work trees of the repository, also of those that are gone."""
+    common = common_dir(top)
+    if common is None:
+        return []
+    common = os.path.realpath(common)
+    try:
+        names = os.listdir(os.path.join(common, b"worktrees"))
+    except OSError:
+        names = []
+    found = [os.path.dirname(common)] if os.path.basename(common) == b".git" else []
+    for name in names:
+        folder = os.path.join(common, b"worktrees", name)
+        link = read_small(os.path.join(folder, b"gitdir")).rstrip(b"\r\n")
+        if link:
+            found.append(os.path.realpath(os.path.join(folder, os.path.dirname(link))))
+    return found
+
+
 def global_excludes(home: bytes, environ: Mapping[str, str], top: bytes | None = None) -> bytes:
     """The content of the user's global excludes file, as a git in the work tree `top` sees it."""
     path = _excludes_file(home, environ, top)

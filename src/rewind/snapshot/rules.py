@@ -29,13 +29,14 @@ class Rules:
     """The rules from outside the project: settings, built-in list, git's outer excludes, pins."""
 
     __slots__ = ("builtin", "digest", "dir_bytes", "dir_files", "excludes", "file_bytes", "forced",
-                 "hidden", "max_bytes", "outer", "pins", "policy", "prefix")
+                 "hidden", "max_bytes", "outer", "pins", "places", "policy", "prefix")
 
     def __init__(self, *, builtin: bytes, excludes: bytes = b"", prefix: bytes = b"",
                  outer: Iterable[tuple[bytes, bytes]] = (), policy: str = "small",
                  file_bytes: int = MB, dir_files: int = 500, dir_bytes: int = 10 * MB,
                  max_bytes: int = 100 * MB, pins: Iterable[bytes] = (),
-                 forced: Iterable[bytes] = (), hidden: Iterable[bytes] = ()) -> None:
+                 forced: Iterable[bytes] = (), hidden: Iterable[bytes] = (),
+                 places: Iterable[bytes] = ()) -> None:
         self.builtin = builtin
         self.excludes = excludes  # the user's global excludes
         self.prefix = prefix  # our place below the top of the git work tree
@@ -47,7 +48,9 @@ class Rules:
         self.max_bytes = max_bytes
         self.pins = frozenset(pins)
         self.forced = frozenset(forced)  # captured whatever the rules and limits say
-        self.hidden = frozenset(hidden)  # Rewind's own directories, where they lie in the project
+        self.places = frozenset(places)  # other work trees, where they lie in this one
+        # Rewind's own directories, where they lie in the project, and the other places
+        self.hidden = frozenset(hidden) | self.places
         self.digest = digest(self.to_json(with_pins=False))
 
     def forcing(self, paths: Iterable[bytes]) -> Rules:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-_VERSION = 6
+_VERSION = 7
 _SCHEMA = (
     # One row per directory of the project; `docs/format.md` explains the columns.
     "CREATE TABLE dirs (path BLOB PRIMARY KEY, env BLOB, sig BLOB, out_env BLOB, tree BLOB,"

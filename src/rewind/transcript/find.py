@@ -13,7 +13,7 @@ from rewind.transcript.names import SUFFIX, is_session_id, session_id_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from rewind.agents.profile import Profile
 
@@ -43,29 +43,54 @@ class SessionFile:
         self.size = info.st_size
 
 
-def project_sessions(root: str, environ: Mapping[str, str] | None = None,
+class Area:
+    """Where a project's sessions begin: in its root, and in the directories that it was in before; not in its
+    other places. `folders` are directories under whose name an agent may keep them."""
+
+    __slots__ = ("folders", "roots", "without")
+
+    def __init__(self, roots: list[str], without: Iterable[str] = (), folders: Iterable[str] = ()) -> None:
+        self.roots = [os.path.realpath(root) for root in roots]
+        self.without = [os.path.realpath(path) for path in without]
+        self.folders = list(dict.fromkeys((*self.roots, *map(os.path.realpath, folders))))
+
+    def holds(self, cwd: str) -> bool:
+        return any(_is_in(cwd, root) for root in self.roots) and not any(
+            _is_in(cwd, path) for path in self.without)
+
+
+def _is_in(path: str, top: str) -> bool:
+    return path == top or path.startswith(top.rstrip("/") + "/")
+
+
+def _area(root: str | Area) -> Area:
+    return root if isinstance(root, Area) else Area([root])
+
+
+def project_sessions(root: str | Area, environ: Mapping[str, str] | None = None,
                      home: str | None = None) -> list[SessionFile]:
     """Every session that began in the project, of every agent, latest first."""
     return list(latest_sessions(root, environ, home))
 
 
-def latest_sessions(root: str, environ: Mapping[str, str] | None = None, home: str | None = None,
+def latest_sessions(root: str | Area, environ: Mapping[str, str] | None = None, home: str | None = None,
                     since: float = 0.0) -> Iterator[SessionFile]:
     """The same one by one: a session is opened only when somebody gets so far, and never an older one
     than `since`."""
     return belonging(candidates(root, environ, home), root, since)
 
 
-def candidates(root: str, environ: Mapping[str, str] | None = None,
+def candidates(root: str | Area, environ: Mapping[str, str] | None = None,
                home: str | None = None) -> list[tuple[SessionFile, bool]]:
     """(session, whether its directory's name is just the project's), latest first; none is opened yet."""
     found = [(s, sure) for profile in profiles(home)
-             for folder, sure in _folders(profile, root, environ) for s in _in_folder(profile, folder)]
+             for folder, sure in _folders(profile, _area(root), environ).items()
+             for s in _in_folder(profile, folder)]
     found.sort(key=lambda one: (one[0].modified, one[0].session_id), reverse=True)
     return found
 
 
-def session_with_id(root: str, session_id: str, environ: Mapping[str, str] | None = None,
+def session_with_id(root: str | Area, session_id: str, environ: Mapping[str, str] | None = None,
                     home: str | None = None) -> SessionFile | None:
     """The project's session with this very id, wherever its agent has put it; no other one is opened."""
     if not is_session_id(session_id):
@@ -104,30 +129,33 @@ def _at(profile: Profile, path: str, environ: Mapping[str, str] | None) -> Sessi
     return SessionFile(path, profile, info) if ours else None
 
 
-def belonging(found: list[tuple[SessionFile, bool]], root: str, since: float = 0.0) -> Iterator[SessionFile]:
+def belonging(found: list[tuple[SessionFile, bool]], root: str | Area,
+              since: float = 0.0) -> Iterator[SessionFile]:
     """Those of the candidates that did begin in the project."""
+    area = _area(root)
     return (session for session, sure in found if session.modified >= since
-            and _belongs(session, root, sure))
+            and _belongs(session, area, sure))
 
 
-def _folders(profile: Profile, root: str, environ: Mapping[str, str] | None) -> Iterator[tuple[str, bool]]:
-    """(directory, whether its name is just the project's): names are not reversible and may collide."""
+def _folders(profile: Profile, area: Area, environ: Mapping[str, str] | None) -> dict[str, bool]:
+    """Directory -> whether its name is just the project's: names are not reversible and may collide."""
     top = session_root(profile, environ)
     if top is None or profile.sessions is None:
-        return
-    wanted = folder_name(profile, root)
+        return {}
     try:
         names = os.listdir(top)
     except OSError:
-        return
-    for name in names:
-        if name == wanted:
-            yield os.path.join(top, name), True
-        elif name.startswith(wanted + "-") or (len(wanted) > _LONGEST_FOLDER
-                                               and name.startswith(wanted[:_LONGEST_FOLDER])):
-            yield os.path.join(top, name), False
+        return {}
+    found: dict[str, bool] = {}
+    for number, folder in enumerate(area.folders):
+        wanted = folder_name(profile, folder)
+        for name in names:
+            if name == wanted or name.startswith(wanted + "-") or (
+                    len(wanted) > _LONGEST_FOLDER and name.startswith(wanted[:_LONGEST_FOLDER])):
+                found.setdefault(os.path.join(top, name), name == wanted and number < len(area.roots))
     if profile.sessions["flat"]:
-        yield top, False
+        found[top] = False
+    return found
 
 
 def folder_name(profile: Profile, root: str) -> str:
@@ -154,13 +182,10 @@ def _in_folder(profile: Profile, folder: str) -> Iterator[SessionFile]:
                 continue
 
 
-def _belongs(session: SessionFile, root: str, sure: bool) -> bool:
+def _belongs(session: SessionFile, area: Area, sure: bool) -> bool:
     """By the directory that the session itself says it began in."""
     cwd = began_in(session)
-    if cwd is None:
-        return sure
-    real = os.path.realpath(root)
-    return cwd == real or cwd.startswith(real.rstrip("/") + "/")
+    return sure if cwd is None else area.holds(cwd)
 
 
 def began_in(session: SessionFile) -> str | None:

@@ -23,6 +23,13 @@ _LONGEST = 80
 _LOOKED_AT = 256 << 10
 
 
+def plain_title(title: str) -> str:
+    """Without the prefixes of forks."""
+    while title.startswith(FORK_PREFIX):
+        title = title[len(FORK_PREFIX):]
+    return title
+
+
 def shortened(text: str) -> str:
     """One line of it, to call a conversation by."""
     text = " ".join(text[:_LONGEST * 4].split())

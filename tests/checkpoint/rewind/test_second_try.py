@@ -52,7 +52,7 @@ def fails_once(cli: InProcess, monkeypatch: pytest.MonkeyPatch, *command: str) -
 def test_an_undo_restore_that_failed_in_part_is_finished_by_repeating_it(
         cli: InProcess, states: list[Tree], monkeypatch: pytest.MonkeyPatch) -> None:
     cli.ok("restore", "2")
-    cli.ok("restore", "3")
+    cli.ok("restore", "1")
     fails_once(cli, monkeypatch, "undo-restore")
     cli.ok("undo-restore")
     assert tree_state(cli.project) == states[1], "and not the step before"

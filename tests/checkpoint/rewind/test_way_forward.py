@@ -89,7 +89,7 @@ def test_after_a_collection_a_step_is_taken_back_as_exactly_as_before_it(cli: In
     cli.save()
     cli.save("one more")
     before = tree_state(project)
-    cli.ok("restore", "3")
+    cli.ok("restore", "1")
     assert (project / "x.log").exists()
     cli.ok("gc", "--keep", "1")
     cli.ok("undo-restore")

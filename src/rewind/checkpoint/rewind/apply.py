@@ -5,16 +5,8 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.chat import (
-    check_ours,
-    free_backup_name,
-    make_fork,
-    refuse_if_open,
-    rewrite_in_place,
-)
 from rewind.checkpoint.create import write_record
 from rewind.checkpoint.plan import RestorePlan
-from rewind.checkpoint.rewind import effects as conversation
 from rewind.checkpoint.rewind import operations as ops
 from rewind.checkpoint.rewind import outside
 from rewind.checkpoint.rewind.code import get_ready, moved_paths, with_sources
@@ -31,8 +23,6 @@ from rewind.errors import (
     RewindError,
     RewindInterrupted,
 )
-from rewind.transcript.fork import new_session_id
-from rewind.transcript.names import SUFFIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,10 +31,11 @@ if TYPE_CHECKING:
     from rewind.checkpoint.chat import Done
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.rewind.code import Ready
+    from rewind.checkpoint.rewind.conversation import Conversation
+    from rewind.checkpoint.rewind.destination import Destination
     from rewind.checkpoint.rewind.effects import Effect
     from rewind.checkpoint.rewind.operations import Operation
     from rewind.checkpoint.rewind.plan import Plan
-    from rewind.checkpoint.rewind.resolve import Destination
     from rewind.checkpoint.rewind.target import Request
     from rewind.checkpoint.state import State
     from rewind.snapshot.build import Progress
@@ -62,6 +53,7 @@ class Outcome:
         self.operation = ""  # empty where there was nothing to do
         self.record: Record | None = found.record
         self.exact = found.exact
+        self.about = found.about  # which turns were taken back or brought over
         self.code: RestorePlan | None = None  # None: the code was not touched
         self.backup: Record | None = None
         self.kept_copy: Record | None = None  # of what was written to files while they were replaced
@@ -73,6 +65,7 @@ class Outcome:
         self.start_anew = found.start_anew
         self.lacks_conversation = found.lacks_conversation
         self.can_redo = False
+        self.for_agent = ""  # what to tell the agent, whose conversation says nothing of it
         self.notes = list(found.notes)
         self.outside = outside.changes(found.effects)  # (sign, path) of files outside the project
         self.remaining: list[tuple[bytes, str]] = []
@@ -145,33 +138,16 @@ class _Act:
         self.operations = state.operations()
         self.standing = here(state)
         self.outcome = Outcome(found)
-        self.forks = bool(found.chat) and not found.start_anew
-        self.effects: list[Effect] = [*found.effects, *self._planned()]
-        self.done: list[Effect] = []
+        self.conversation = _conversation(state, found, force)
 
-    def _planned(self) -> list[Effect]:
-        """The session that will be made, or the backup of the one that will be cut: named before it is there,
-        so that a killed process leaves nothing that the log does not know."""
-        chat = self.found.chat
-        if chat is None or not self.forks:
-            return []
-        before = next((e for e in (self.found.resumes.effects if self.found.resumes else ())
-                       if e.get("kind") in (conversation.FORK, conversation.REWRITE)), {})
-        about = {"path": chat.original, "agent": chat.profile.name}
-        if self.found.in_place:
-            backup = free_backup_name(self.state, chat.original) if os.path.lexists(chat.original) else None
-            return [{"kind": conversation.REWRITE, **about, "backup": backup}]
-        session = str(before.get("sessionId") or new_session_id())
-        path = os.path.join(os.path.dirname(chat.original), session + SUFFIX)
-        return [{"kind": conversation.FORK, "sessionId": session, "agent": chat.profile.name, "path": path}]
+    @property
+    def effects(self) -> list[Effect]:
+        return self.conversation.effects if self.conversation else []
 
     def check(self) -> None:
         """Refuse before anything is touched."""
-        chat = self.found.chat
-        if chat and self.forks and self.found.in_place:
-            check_ours(chat.profile, chat.original)
-            refuse_if_open(self.state, chat, self.force)
-        conversation.check(self.state, self.found.effects, self.force)
+        if self.conversation:
+            self.conversation.check()
         if self.found.start_anew and self.found.command == ops.BACK:
             self.outcome.notes.append(f"{self.found.start_anew.message} {self.found.start_anew.hint}")
 
@@ -211,15 +187,18 @@ class _Act:
         outcome, plan = self.outcome, ready.plan
         outcome.code = plan
         outcome.remaining = [(k.path, k.reason) for k in plan.conflicts]
-        if self._is_there(plan):
+        if self._is_there(plan) or self._is_refused(ready):
             return outcome
         if not self.force:
             refuse_unsaved(self.state, self.found, plan, ready.draft.snapshot)
         before = self._before(ready)
+        assert self.found.code is not None
+        self.found.code.settle(self.state, ready, before)
         op = self._begin(before, names_to_note(self.state, ready.source, plan))
         assert self.found.record is not None
         outcome.remaining = ready.run(self.state, self.found.record)
         outcome.kept_copy = ready.kept_copy
+        outcome.for_agent = self.found.code.for_agent(plan)
         outcome.notes += plan.notes
         try:
             self._converse()
@@ -235,6 +214,15 @@ class _Act:
         return bool(not plan.changes and not self.effects and not self.found.resumes and record
                     and not self.found.undoes and not self.found.redoes
                     and (self._partial or (self.standing and self.standing.name == record.name)))
+
+    def _is_refused(self, ready: Ready) -> bool:
+        """A merge is done as a whole or not at all: not where it has conflicts, or nothing to do."""
+        plan, wanted = ready.plan, self.found.code
+        if not wanted or not wanted.merges or (plan.changes and not plan.conflicts):
+            return False
+        plan.changes.clear()
+        ready.applier.clean_up()
+        return True
 
     @property
     def _partial(self) -> bool:
@@ -260,7 +248,9 @@ class _Act:
         name = self.found.record.name if self.found.record else ""
         try:
             chat, _ = capture_current(self.state)
-            return write_record(self.state, ready.draft, "backup", f"Before going back to {name}",
+            about = self.found.about
+            doing = f"{self.found.command}ing {about}" if about else f"going back to {name}"
+            return write_record(self.state, ready.draft, "backup", f"Before {doing}",
                                 {"event": self.found.command, "checkpoint": name}, chat, kept)
         except OSError as error:
             raise BackupFailed(reason=error.strerror or str(error))
@@ -277,16 +267,13 @@ class _Act:
             effects=self.effects, undoes=[op.id for op in found.undoes] or None,
             redoes=found.redoes.id if found.redoes else None,
             resumes=found.resumes.id if found.resumes else None, leftAlone=left_alone or None,
+            about=found.about or None,
             conversation=self._cut(), session=found.chat.session_id if found.chat else None,
             turn=found.turn, prompt=" ".join(prompt.split())[:_PROMPT] or None, sequence=self._sequence())
 
     def _cut(self) -> dict[str, Any] | None:
-        """What must be known to finish it, should this process be killed."""
-        chat = self.found.chat
-        if chat is None or not self.forks:
-            return self.found.resumes.begun.get("conversation") if self.found.resumes else None
-        return {"agent": chat.profile.name, "path": chat.original, "offset": chat.cut.offset,
-                "leaf": chat.cut.leaf, "mark": chat.cut.mark, "inPlace": self.found.in_place}
+        cut = self.conversation.cut() if self.conversation else None
+        return cut or (self.found.resumes.begun.get("conversation") if self.found.resumes else None)
 
     def _sequence(self) -> int:
         newest = self.state.timeline.newest()
@@ -299,37 +286,19 @@ class _Act:
         self.operations.end(
             op, result=result, here=self.found.record.name if moves and self.found.record else standing,
             sequence=self._sequence(), written=len(outcome.plan.written), deleted=len(outcome.plan.deleted),
-            kept=len(outcome.plan.kept), effects=self.done,
+            kept=len(outcome.plan.kept), effects=self.conversation.done if self.conversation else [],
             remaining=ops.names_of(path for path, _ in outcome.remaining[:_MOST_REMAINING]) or None)
         outcome.operation = op.id
         outcome.can_redo = redo_target(self.state, self.operations) is not None
 
-    # the conversation
-
     def _converse(self) -> None:
-        """Note what was done as it is done, for what fails later must not hide it."""
-        result = conversation.Conversations()
-        self.done = result.effects
-        try:
-            conversation.do(self.state, [e for e in self.found.effects if not _is_made(e)], result)
-            self.done += [e for e in self.found.effects if _is_made(e)]
-            chat = self.found.chat
-            if chat and self.forks:
-                planned = self.effects[-1]
-                self.outcome.chat = done = (
-                    rewrite_in_place(self.state, chat, planned["backup"], force=self.force)
-                    if self.found.in_place
-                    else make_fork(self.state, chat, planned["sessionId"], self.found.request.name))
-                self.done += [done.effect] if done.effect else []
-                result.notes += done.notes
-        finally:
-            self.outcome.notes += result.notes
-            self.outcome.lacks_conversation |= result.lacking
+        if self.conversation:
+            self.conversation.run(self.outcome)
 
 
-def _is_made(effect: Effect) -> bool:
-    """Made before the interruption that is being finished now."""
-    kind = effect.get("kind")
-    return kind == conversation.REWRITE or (kind == conversation.FORK and not effect.get("of"))
+def _conversation(state: State, found: Destination, force: bool) -> Conversation | None:
+    if not found.chat and not found.effects:
+        return None
+    from rewind.checkpoint.rewind.conversation import Conversation
 
-
+    return Conversation(state, found, force)

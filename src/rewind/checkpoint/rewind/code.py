@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint import open_files, torn
+from rewind.checkpoint import git_since, open_files, torn
 from rewind.checkpoint.create import capture
 from rewind.checkpoint.damage import Lacks
 from rewind.checkpoint.kept_copies import keep_copies, kept_note
@@ -62,6 +62,18 @@ class Wanted:
         self.leaving = leaving
         self.skip_missing = skip_missing
 
+    merges = False  # whether it is the code of now with something merged into it: all of it or nothing
+
+    def open(self, state: State) -> Source:
+        return Source(state, self.record)
+
+    def settle(self, state: State, ready: Ready, before: str) -> None:
+        """The operation begins now; `before` holds the code as it is."""
+
+    def for_agent(self, plan: RestorePlan) -> str:
+        """What the agent should be told, where the conversation says nothing of it."""
+        return ""
+
 
 def plan_code(state: State, wanted: Wanted) -> tuple[RestorePlan, Snapshot]:
     """The plan, with nothing stored and nothing locked, and the look that it is made from."""
@@ -73,14 +85,15 @@ def plan_code(state: State, wanted: Wanted) -> tuple[RestorePlan, Snapshot]:
                                open_files.open_files(state.root))
         _check_named(source, snapshot, wanted)
         plan.foreign = _foreign(state, plan, snapshot)
-        plan.notes += torn.plan_notes(state, wanted.record, plan)
+        plan.notes += [*torn.plan_notes(state, wanted.record, plan),
+                       *git_since.plan_notes(state, wanted.record, plan)]
         return plan, snapshot
 
     return with_sources(state, wanted, plan_it)
 
 
 def with_sources(state: State, wanted: Wanted, act: Callable[[Source, Source | None], T]) -> T:
-    with Source(state, wanted.record) as source:
+    with wanted.open(state) as source:
         source.skip_missing = wanted.skip_missing
         if wanted.leaving is None:
             return act(source, None)
@@ -211,7 +224,8 @@ def _prepare(state: State, source: Source, wanted: Wanted, progress: Progress | 
     plan, snapshot = _plan(state, source, state.rules(), look, wanted.paths, leaving,
                            open_files.open_files(state.root, only_mapped=True))
     plan.foreign = _foreign(state, plan, snapshot)
-    plan.notes += torn.plan_notes(state, source.record, plan)
+    plan.notes += [*torn.plan_notes(state, source.record, plan),
+                   *git_since.plan_notes(state, source.record, plan)]
     _check_named(source, snapshot, wanted)
     return drafts[0], plan
 
@@ -225,12 +239,13 @@ def _plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Sn
     then_rules = _rules_then(source, rules)
     for _ in range(_PATIENCE):
         snapshot = look(rules)
+        source.meet(snapshot, rules.forced)
         wanted = _with_journals(state, source, snapshot, Paths(paths))
         plan = plan_restore(record.name, record.tree, _trees(source, snapshot), snapshot.root, snapshot.tree,
                             _skipped(state, source, then_rules, rules, leaving), wanted,
-                            rules.hidden, _most_changes(record, snapshot), rules.forced,
+                            rules.hidden - rules.places, _most_changes(record, snapshot), rules.forced,
                             lambda path: _brought(leaving, path),
-                            lambda path: is_journal_at(os.path.join(state.root, path)))
+                            lambda path: is_journal_at(os.path.join(state.root, path)), rules.places)
         held = open_files.replaced_by(plan, in_use or [])
         # What is written by way of memory may look as it did at the last scan: it is read all the same.
         mapped = {one.path for one in held if one.mapped} - rules.forced
@@ -238,7 +253,9 @@ def _plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Sn
             break
         rules = rules.forcing({*plan.unknown, *mapped})
     plan.notes += open_files.plan_notes(held)
-    plan.kept += [Kept(path, "not-captured", conflict=True) for path in plan.unknown]
+    plan.kept += [*(Kept(path, "not-captured", conflict=True) for path in plan.unknown), *source.kept()]
+    plan.settled = source.settled_conflicts()
+    plan.leave_out({kept.path for kept in source.kept() if kept.conflict})
     if any(change.action == "rmdir" for change in plan.changes):
         from rewind.checkpoint.emptied import spare_what_is_not_empty
 
@@ -299,6 +316,8 @@ def _skipped(state: State, source: Source, then: Rules, now: Rules,
     left_alone = LeftAlone(state, state.operations().mine())
 
     def skipped(path: bytes, present: Entry, ruled_as: bytes) -> bool:
+        if source.removes(path):
+            return False
         if leaving:
             # Taking a step back: what that step itself had brought goes again, ignored or not.
             brought = _entry_or_none(leaving, path)
@@ -365,7 +384,7 @@ def moved_paths(shown: RestorePlan, plan: RestorePlan) -> list[bytes]:
 def whole(state: State, name: str) -> Record | None:
     """A checkpoint by its name, if it is there and can be read."""
     try:
-        record = state.timeline.find(name) if name else None
+        record = state.files.read(name) if name else None
         if record:
             with Source(state, record) as source:
                 source.tree(record.tree)

@@ -88,7 +88,7 @@ class SessionCode:
 
     def __init__(self, state: State, session: SessionFile) -> None:
         self.session = session
-        self.records = [r for r in state.timeline.all() if r.kind != "backup"]
+        self.records = [r for r in state.timeline.all() if r.kind != "backup" and r.place == state.place]
         self._sequences = [r.sequence for r in self.records]
         self._by_prompt: dict[object, Record] = {}
         self._by_tool: dict[object, Record] = {}
@@ -157,20 +157,19 @@ class SessionCode:
         return None
 
     def as_left(self, before: CodeAt, after: CodeAt | None) -> Record | None:
-        """What the turn after `before` made of the code; `after` is what was there when this conversation
-        went on. In between the turns that a branch leaves out, or others, may have changed the code: then it
-        is what the session that the turn ran in had next."""
-        session, last = session_of(before.record), None
+        """The code at the end of the turn after `before`; `after` is what was there when this conversation
+        went on. What changed between the end of a turn and the next prompt is a person's doing, so the
+        checkpoint of the turn's end counts. Without one it is what the session that the turn ran in had next:
+        the turns that a branch leaves out, or others, may have changed the code by `after`."""
+        session, end = session_of(before.record), None
         for record in self._since(before.record, after):
             if session_of(record) != session:
                 continue
             event = record.trigger.get("event")
             if event == "UserPromptSubmit" and not _same_prompt(record, before.record):
-                return record
-            last = record if event == "Stop" else last
-        if after and session_of(after.record) == session:
-            return after.record
-        return last or (after.record if after else None)
+                return end or record
+            end = record if event == "Stop" else end
+        return end or (after.record if after else None)
 
     def _since(self, record: Record, after: CodeAt | None) -> list[Record]:
         start = bisect_right(self._sequences, record.sequence)
@@ -182,20 +181,27 @@ class SessionCode:
         return self._near[0][-1] if self._near and self._near[0] else None
 
 
-def turn_span(state: State, session: SessionFile, turn: int, offset: int) -> tuple[str | None, str | None]:
-    """The checkpoints before a turn and after it; None for the second: the project as it is now."""
+def turn_code(state: State, session: SessionFile, turn: int,
+              offset: int) -> tuple[CodeAt | None, Record | None]:
+    """The code before a turn, and at its end: None while it is running, and where nothing was captured
+    since. A `turn` of 0 is a prompt that the conversation has left behind."""
     codes = SessionCode(state, session)
-    before = codes.before(read_prompt_at(session, offset))
+    prompt = read_prompt_at(session, offset)
+    before = codes.before(prompt)
     if before is None:
         return None, None
-    following = open_turns(session.path, session.profile, state.derived).turns(turn + 1, turn + 1)
-    if following:
-        after = codes.before(read_prompt_at(session, following[0].offset))
-        return before.record.name, after.record.name if after else None
-    newest = codes.newest()
-    if newest and newest.sequence > before.record.sequence and state.timeline.newest() != newest:
-        return before.record.name, newest.name
-    return before.record.name, None
+    index = open_turns(session.path, session.profile, state.derived)
+    following = index.turns(turn + 1, turn + 1) if turn else []
+    after = (codes.before(read_prompt_at(session, following[0].offset)) if following
+             else codes.after_last(prompt))
+    left = codes.as_left(before, after)
+    return before, left if left and left.sequence > before.record.sequence else None
+
+
+def turn_span(state: State, session: SessionFile, turn: int, offset: int) -> tuple[str | None, str | None]:
+    """The names of both; None for the second: the project as it is now."""
+    before, after = turn_code(state, session, turn, offset)
+    return before.record.name if before else None, after.name if after else None
 
 
 def family(state: State, session_id: str) -> list[str]:

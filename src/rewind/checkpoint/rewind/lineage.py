@@ -7,37 +7,48 @@
 from __future__ import annotations
 
 from rewind.checkpoint.record import FORMAT
-from rewind.checkpoint.rewind.operations import FILE, last_line
+from rewind.checkpoint.rewind.operations import APPLY, FILE, REVERT, last_line
 from rewind.errors import RewindError
+from rewind.index import MAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
+    from rewind.checkpoint.timeline import Brief
 
 
 def here(state: State) -> Record | None:
-    """The checkpoint that the project stands on; None before the first one."""
+    """The checkpoint that this place stands on; None before the first one."""
     name, sequence = _noted(state)
     newest = state.timeline.newest()
-    if newest and newest.sequence > sequence and _is_own(state, newest):
+    if newest is None or not _is_own(state, newest):
+        newest = state.timeline.newest_here(is_ordinary)
+    if newest and newest.sequence > sequence:
         return newest  # nearly always
-    for record in reversed(state.timeline.all()):
-        if record.sequence > sequence and _is_own(state, record):
-            return record
     if name:
         try:
             return state.files.read(name)
         except RewindError:
             pass  # collected or damaged: the newest is the best guess
-    return next((r for r in reversed(state.timeline.all()) if _is_own(state, r)), None)
+    return newest
 
 
-def _noted(state: State) -> tuple[str, int]:
-    """What the last operation says: where it led to, and the newest checkpoint at that moment."""
-    line = last_line(state.project.path(FILE))
+def here_in_all_places(state: State) -> set[str]:
+    """The names of the checkpoints that the places stand on."""
+    records, found = state.timeline.all(), set()
+    for place in {record.place for record in records}:
+        name, sequence = _noted(state, place)
+        own = [r.name for r in records if r.place == place and is_ordinary(r) and r.sequence > sequence]
+        found |= {own[-1] if own else name}
+    return found
+
+
+def _noted(state: State, place: str = "") -> tuple[str, int]:
+    """What the place's last operation says: where it led to, and the newest checkpoint at that moment."""
+    line = last_line(state.project.path(FILE), place or state.place)
     if line is None:
         return _noted_by_an_earlier_version(state)
     name = line.get("before" if line.get("event") == "begin" else "here")
@@ -51,7 +62,7 @@ def _noted_by_an_earlier_version(state: State) -> tuple[str, int]:
     from rewind.checkpoint.rewind import old_history
 
     path = state.project.path(old_history.FILE)
-    if not os.path.exists(path):
+    if state.place != MAIN or not os.path.exists(path):
         return "", 0
     position = old_history.position_of(path)
     record = state.timeline.at(position) if position is not None else None
@@ -59,13 +70,19 @@ def _noted_by_an_earlier_version(state: State) -> tuple[str, int]:
     return (record.name, newest.sequence) if record and newest else ("", 0)
 
 
-def is_ordinary(record: Record) -> bool:
+def is_ordinary(record: Record | Brief) -> bool:
     """Made by a person or a hook, of this project: neither a step's backup nor imported."""
-    return record.kind != "backup" and not record.data.get("imported")
+    return record.kind != "backup" and not record.imported
 
 
 def _is_own(state: State, record: Record) -> bool:
-    return is_ordinary(record) and record.place == state.place
+    return is_ordinary(record) and not is_result(record) and record.place == state.place
+
+
+def is_result(record: Record) -> bool:
+    """What `revert` or `apply` came to. The log says when the project stands there: a killed process may have
+    made it and nothing more."""
+    return record.trigger.get("event") in (REVERT, APPLY)
 
 
 class Lineage:
@@ -74,24 +91,11 @@ class Lineage:
     def __init__(self, records: list[Record], partial: frozenset[str] = frozenset()) -> None:
         """`records` oldest first; `partial` are backups of steps that concerned some paths only."""
         self.records = {record.name: record for record in records}
-        self.parents: dict[str, str | None] = {}
-        stood: dict[str, str | None] = {}  # by place
-        for record in records:
-            self.parents[record.name] = self._parent(record, stood)
-            if not record.data.get("imported"):
-                _stand(record, stood, partial)
+        self.parents = parents_of(records, partial)
         self.children: dict[str, list[str]] = {}
         for name, parent in self.parents.items():
             if parent:
                 self.children.setdefault(parent, []).append(name)
-
-    def _parent(self, record: Record, stood: dict[str, str | None]) -> str | None:
-        if record.data.get("imported"):
-            return None
-        told = record.parent if record.version >= FORMAT else stood.get(record.place)
-        if told is None or told in self.records:
-            return told
-        return stood.get(record.place)  # it is gone: what came before in time is the best guess
 
     def parent(self, name: str) -> Record | None:
         return self.records.get(self.parents.get(name) or "")
@@ -113,22 +117,48 @@ class Lineage:
         return {name for name, children in self.children.items() if sum(map(counts, children)) > 1}
 
 
-def _stand(record: Record, stood: dict[str, str | None], partial: frozenset[str]) -> None:
+def parents_of(records: Sequence[Record | Brief],
+               partial: frozenset[str] = frozenset()) -> dict[str, str | None]:
+    """What each came from, `records` oldest first."""
+    known = {record.name for record in records}
+    found: dict[str, str | None] = {}
+    stood: dict[str, str | None] = {}  # by place
+    for record in records:
+        found[record.name] = _parent(record, stood, known)
+        if not record.imported:
+            _stand(record, stood, partial)
+    return found
+
+
+def _parent(record: Record | Brief, stood: dict[str, str | None], known: set[str]) -> str | None:
+    if record.imported:
+        return None
+    told = record.parent if record.version >= FORMAT else stood.get(record.place)
+    if told is None or told in known:
+        return told
+    return stood.get(record.place)  # it is gone: what came before in time is the best guess
+
+
+def _stand(record: Record | Brief, stood: dict[str, str | None], partial: frozenset[str]) -> None:
     """Where the tree stood after this record, as far as an earlier version tells: its backups say what was
     restored next."""
     if record.kind != "backup":
         stood[record.place] = record.name
     elif record.version < FORMAT and record.name not in partial:
-        target = record.trigger.get("checkpoint")
-        stood[record.place] = target if isinstance(target, str) else record.name
+        stood[record.place] = record.restored or record.name
 
 
 def lineage(state: State) -> Lineage:
     records = state.timeline.all()
+    return Lineage(records, partial_backups(state, records))
+
+
+def partial_backups(state: State, records: Sequence[Record | Brief]) -> frozenset[str]:
+    """Asked for where records of an earlier version have no parent."""
     if all(record.version >= FORMAT for record in records):
-        return Lineage(records)
+        return frozenset()
     try:
         steps = [op for op in state.operations().all if op.paths]
     except RewindError:
         steps = []  # a log that cannot be read is told where it is needed
-    return Lineage(records, frozenset(op.before for op in steps))
+    return frozenset(op.before for op in steps)

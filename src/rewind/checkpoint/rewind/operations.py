@@ -13,6 +13,7 @@ import time
 from rewind import quickjson
 from rewind.errors import FormatTooNew, OperationNotFound, RewindError, StoreDamaged
 from rewind.files import PRIVATE_FILE, fsync_dir, read_bounded, write_all, write_atomic
+from rewind.index import MAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,10 +28,12 @@ _MOST = 1000  # a collection leaves so many operations in the log
 _TAIL = 64 << 10
 
 RESTORE, BACK, UNDO, FORWARD = "restore", "back", "undo", "fast-forward"
+REVERT, APPLY = "revert", "apply"
 RENAME, DELETE, UNDELETE = "forks rename", "forks delete", "forks undelete"
 UNDO_RESTORE, REDO = "undo-restore", "redo"
-STEPS = (RESTORE, BACK, UNDO, FORWARD, RENAME, DELETE, UNDELETE)
-COMMANDS = (*STEPS, UNDO_RESTORE, REDO)
+BISECT = "bisect"  # in place: it ends where it began, so there is nothing to undo once it has ended
+STEPS = (RESTORE, BACK, UNDO, FORWARD, REVERT, APPLY, RENAME, DELETE, UNDELETE)
+COMMANDS = (*STEPS, UNDO_RESTORE, REDO, BISECT)
 
 DONE, PARTIAL = "done", "partial"  # how an operation ended
 
@@ -41,6 +44,7 @@ class Operation:
 
     def __init__(self, begun: dict[str, Any]) -> None:
         self.begun = begun
+        self.steps: list[dict[str, Any]] = []  # where it went on to, of one that goes to several checkpoints
         self.ended: dict[str, Any] | None = None
         self.undone = False  # taken back, by `undo-restore` or, an `undo`, by `redo`
         self.superseded = False  # killed, and finished by a later one
@@ -86,7 +90,7 @@ class Operation:
     @property
     def checkpoint(self) -> str:
         """The checkpoint whose code was brought back; empty where the code was not touched."""
-        return str(self.begun.get("checkpoint") or "")
+        return str((self.steps or [self.begun])[-1].get("checkpoint") or "")
 
     @property
     def paths(self) -> list[bytes] | None:
@@ -114,7 +118,8 @@ class Operation:
 
     @property
     def left_alone(self) -> list[bytes]:
-        return [os.fsencode(path) for path in self.begun.get("leftAlone") or ()]
+        lines = (self.begun, *self.steps)
+        return [os.fsencode(path) for line in lines for path in line.get("leftAlone") or ()]
 
     @property
     def here(self) -> str:
@@ -175,7 +180,7 @@ class Operations:
                 self._redo_step(op, by_id)
             elif op.command == UNDO:
                 op.can_redo = True
-            else:  # a new step: there is no forward any more
+            elif op.command != BISECT:  # a new step: there is no forward any more
                 self._end_redo(op)
         last = self.interrupted()
         if last and last.command == REDO:
@@ -264,6 +269,13 @@ class Operations:
         self._replay()
         return op
 
+    def step(self, op: Operation, **fields: Any) -> None:
+        """It goes on to another checkpoint; its way back stays. Durable before the first change."""
+        line = {"format": FORMAT, "op": op.id, "event": "step", "at": _now(), "place": self.place,
+                "here": op.here_before, **{key: value for key, value in fields.items() if value is not None}}
+        self._append(line)
+        op.steps.append(line)
+
     def end(self, op: Operation, **fields: Any) -> None:
         line = {"format": FORMAT, "op": op.id, "event": "end", "at": _now(), "place": self.place,
                 **{key: value for key, value in fields.items() if value is not None}}
@@ -296,38 +308,40 @@ class Operations:
             os.unlink(self._old)
 
     def _write(self, operations: Iterable[Operation], *more: dict[str, Any]) -> None:
-        lines = [*(line for op in operations for line in (op.begun, op.ended) if line), *more]
+        lines = [*(line for op in operations for line in (op.begun, *op.steps, op.ended) if line), *more]
         write_atomic(self.path, b"".join(quickjson.dumps(_sealed(line)).encode() + b"\n" for line in lines))
 
     def forget_oldest(self) -> None:
         """The log stays readable in one go, however long a project lives."""
         if len(self.all) > _MOST:
-            self.all = self.all[-_MOST:]
+            last = {op.place: op for op in self.all}  # where each place stands
+            self.all = [op for op in self.all[:-_MOST] if last[op.place] is op] + self.all[-_MOST:]
             self._write(self.all)
 
 
-def last_line(path: str) -> dict[str, Any] | None:
-    """The last line of the log that says something, without reading all of it; what is odd says nothing."""
+def last_line(path: str, place: str = MAIN) -> dict[str, Any] | None:
+    """The last line of the log about this place, without reading all of it; what is odd says nothing."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0))
     except OSError:
         return None
     try:
-        return _last_of(fd)
+        return _last_of(fd, place)
     except OSError:
         return None  # a directory, say: `validate` tells
     finally:
         os.close(fd)
 
 
-def _last_of(fd: int) -> dict[str, Any] | None:
+def _last_of(fd: int, place: str) -> dict[str, Any] | None:
     size, reach = os.fstat(fd).st_size, _TAIL
+    said = quickjson.dumps(place).encode()
     while True:
         start = max(0, size - reach)
         lines = os.pread(fd, size - start, start).split(b"\n")
         for line in reversed(lines[1:] if start else lines):
-            found = _parsed(line)
-            if found:
+            found = _parsed(line) if said in line else None
+            if found and found.get("place") == place:
                 return found
         if not start or reach > MAX_BYTES:
             return None
@@ -381,6 +395,8 @@ def _take(found: dict[str, Operation], data: dict[str, Any], path: str) -> None:
     id = data["op"]
     if data.get("event") == "begin" and id not in found and _is_sound(data):
         found[id] = Operation(data)
+    elif data.get("event") == "step" and id in found and _is_sound({**found[id].begun, **data}):
+        found[id].steps.append(data)
     elif data.get("event") == "end" and id in found and isinstance(data.get("here", ""), str):
         found[id].ended = data
 

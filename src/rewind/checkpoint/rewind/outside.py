@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Set
     from typing import Any
 
+    from rewind.checkpoint.rewind.destination import Destination
     from rewind.checkpoint.rewind.effects import Conversations, Effect
-    from rewind.checkpoint.rewind.resolve import Destination
     from rewind.checkpoint.state import State
 
 OUTSIDE = "outside"  # the kind of effect: `files` with `path`, what was there `before`, what is there `after`

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-
-from rewind.checkpoint.chat import check_ours, refuse_if_open
-from rewind.checkpoint.rewind import effects, outside
+from rewind.checkpoint.rewind import outside
 from rewind.checkpoint.rewind.code import plan_code
 from rewind.checkpoint.rewind.resolve import refuse_unsaved, resolve
-from rewind.transcript.liveness import SessionInUse
+from rewind.sha256 import sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.plan import RestorePlan
     from rewind.checkpoint.record import Record
-    from rewind.checkpoint.rewind.resolve import Destination
+    from rewind.checkpoint.rewind.destination import Destination
     from rewind.checkpoint.rewind.target import Request
     from rewind.checkpoint.state import State
     from rewind.transcript.boundary import Prompt
@@ -31,6 +28,7 @@ class Plan:
         self.command = found.command
         self.record: Record | None = found.record
         self.exact = found.exact
+        self.about = found.about
         self.code = code
         self.session: str | None = found.chat.session_id if found.chat and not found.start_anew else None
         self.source: str | None = found.chat.session_id if found.chat else None
@@ -50,7 +48,6 @@ class Plan:
         self.outside = outside.changes(found.effects)  # (sign, path) of files outside the project
         self.digest = digest(found, code)
 
-
     def all_notes(self) -> list[str]:
         """With why there is no conversation to go on from, where that is so."""
         anew = self.start_anew
@@ -66,7 +63,7 @@ def digest(found: Destination, code: RestorePlan | None) -> str:
              found.total, outside.key(found.effects)]
     changes = code.changes if code else []
     lines = [repr((c.action, c.path, _entry(c.target), _entry(c.before))) for c in changes]
-    return hashlib.sha256("\n".join([repr(parts), *sorted(lines)]).encode()).hexdigest()[:32]
+    return sha256("\n".join([repr(parts), *sorted(lines)]).encode()).hex()[:32]
 
 
 def _entry(entry: object) -> tuple[object, ...] | None:
@@ -80,12 +77,8 @@ def make_plan(state: State, request: Request, *, force: bool = False) -> Plan:
         if code and snapshot and not force:
             refuse_unsaved(state, found, code, snapshot)
         plan = Plan(found, code)
-        plan.notes += effects.announce(state, found.effects)
-        if found.chat and found.in_place and not found.start_anew:
-            check_ours(found.chat.profile, found.chat.original)
-            try:
-                refuse_if_open(state, found.chat, False)
-            except SessionInUse as error:
-                text = f"Refused without --force: {error.fields['reason']}"
-                plan.notes += [] if text in plan.notes else [text]
+        if found.chat or found.effects:
+            from rewind.checkpoint.rewind.conversation import announce
+
+            plan.notes += announce(state, found)
         return plan

@@ -19,18 +19,9 @@ class Target:
 
     command = ops.RESTORE
 
-    def __init__(self, **fields: Any) -> None:
-        self.fields = fields
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self.__dict__["fields"][name]
-        except KeyError:
-            raise AttributeError(name)
-
     def key(self) -> list[Any]:
         """The same for the same wish."""
-        found = {name: value for name, value in self.fields.items() if value}
+        found = {name: value for name, value in self.__dict__.items() if value}
         paths = found.pop("paths", None)
         fields = [[name, found[name]] for name in sorted(found)]
         return [type(self).__name__, fields, [path.hex() for path in paths or ()]]
@@ -40,7 +31,8 @@ class AtCheckpoint(Target):
     """A checkpoint, or some paths of it."""
 
     def __init__(self, name: str, paths: list[bytes] | None = None) -> None:
-        super().__init__(name=name, paths=paths)
+        self.name = name
+        self.paths = paths
 
 
 class BeforePrompts(Target):
@@ -49,7 +41,8 @@ class BeforePrompts(Target):
     command = ops.BACK
 
     def __init__(self, n: int = 1, session: str | None = None) -> None:
-        super().__init__(n=n, session=session)
+        self.n = n
+        self.session = session
 
 
 class AtTurn(Target):
@@ -59,7 +52,10 @@ class AtTurn(Target):
     command = ops.BACK
 
     def __init__(self, session: str, turn: int = 0, *, after: bool = False, uuid: str = "") -> None:
-        super().__init__(session=session, turn=turn, after=after, uuid=uuid)
+        self.session = session
+        self.turn = turn
+        self.after = after
+        self.uuid = uuid
 
 
 class EarlierOnLine(Target):
@@ -75,7 +71,7 @@ class BeforeOperation(Target):
     command = ops.UNDO_RESTORE
 
     def __init__(self, op: str = "") -> None:
-        super().__init__(op=op)
+        self.op = op
 
 
 class BeforeUndo(Target):
@@ -90,7 +86,31 @@ class BeforeFork(Target):
     command = ops.FORWARD
 
     def __init__(self, session: str) -> None:
-        super().__init__(session=session)
+        self.session = session
+
+
+class Merge(Target):
+    """The code of now with some turns taken back or brought over; `how` says what to do about conflicts:
+    "markers", "ours" or "theirs", and nothing without it. `turns` are words for `turns/spans.py`."""
+
+    def __init__(self, turns: list[str], session: str | None = None, paths: list[bytes] | None = None,
+                 how: str = "") -> None:
+        self.turns = list(turns)
+        self.session = session
+        self.paths = paths
+        self.how = how
+
+
+class Reverted(Merge):
+    """Without what these turns did, and with everything later."""
+
+    command = ops.REVERT
+
+
+class Applied(Merge):
+    """With what these turns did; without any turns, with what the whole fork `session` did."""
+
+    command = ops.APPLY
 
 
 class Request:
@@ -103,11 +123,11 @@ class Request:
         if what not in (BOTH, CODE, CONVERSATION):
             raise UsageError(f"Unknown mode: {what}", hint="Use `both`, `code` or `conversation`.")
         self.target = target
-        self.what = CODE if target.fields.get("paths") else what  # some paths alone have no conversation
+        self.what = CODE if getattr(target, "paths", None) else what  # some paths alone have no conversation
         self.in_place = in_place
         self.skip_missing = skip_missing
         self.outside = outside
-        if outside and (self.what == CONVERSATION or target.fields.get("paths")):
+        if outside and (self.what == CONVERSATION or getattr(target, "paths", None)):
             raise UsageError("--outside brings files back together with all of the code.",
                              hint="Leave out --outside, or restore the code without naming paths.")
         self.name = " ".join(name.split())  # of the fork that is made

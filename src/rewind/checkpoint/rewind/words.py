@@ -43,9 +43,16 @@ def _fork(op: Operation) -> str:
     return f"{'deleted' if op.command == ops.DELETE else 'brought back'} fork {op.begun.get('session')}"
 
 
+def _merge(op: Operation) -> str:
+    about = str(op.begun.get("about") or "a change")
+    return f"{'reverted' if op.command == ops.REVERT else 'applied'} {about}"
+
+
 _DESCRIBE = {
+    ops.REVERT: _merge, ops.APPLY: _merge,
     ops.RESTORE: _restore, ops.BACK: _back, ops.UNDO: lambda op: f"undo to {op.checkpoint}",
     ops.FORWARD: lambda op: f"fast-forward to {op.checkpoint}",
+    ops.BISECT: lambda op: "bisect, in the project itself",
     ops.RENAME: _fork, ops.DELETE: _fork, ops.UNDELETE: _fork,
 }
 
@@ -54,6 +61,8 @@ def finish_command(op: Operation) -> str:
     """What finishes an operation that was interrupted; empty where no command does."""
     if op.command in (ops.UNDO, ops.REDO, ops.UNDO_RESTORE):
         return f"rewind {op.command}"
+    if op.command == ops.BISECT:
+        return ""  # only its way back
     if op.checkpoint:
         return f"rewind restore {op.checkpoint}"
     return _same_command(op.begun.get("request"))

@@ -23,7 +23,7 @@ export class HomeView {
     if (state.sessions.size) return emptyState('Choose a session', 'The list shows the conversations of this project. Every turn in one can be read, and rewound to.');
     return emptyState('No sessions yet', 'Rewind shows the conversations that your agents have in this project. Start one here, and it appears by itself:',
       h('div.first-steps', {}, command('claude'), command('droid')),
-      h('p.muted', {}, 'So that each prompt gets a checkpoint of the code, let the agents call Rewind:'), h('div.first-steps', {}, command('rewind init --register-hooks')));
+      h('p.muted', {}, 'So that each prompt gets a checkpoint of the code, let the agents call Rewind:'), h('div.first-steps', {}, command('rewind config --register-hooks')));
   }
 
   key() {

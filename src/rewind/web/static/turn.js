@@ -8,7 +8,6 @@ import {digest} from './renew.js';
 import {counts, pathText, statusLetter} from './diff.js';
 
 const LONG_PROMPT = 1400;
-const COUNTED = 40;
 
 /**
  * `context`: {folds: Set of what is open, whyNot(turn): why it cannot be rewound to, rewind(turn), menu(turn, place),
@@ -137,7 +136,7 @@ function checkpoint(turn, context) {
   const shown = [icon('diamond'), h('span.fold-name', {}, label),
     files.length ? h('span', {}, plural(files.length + (changes.more || 0), 'file')) : changes ? h('span.muted', {}, 'no files changed') : h('code.muted', {}, point.name),
     // Lines are counted in the first files only, where there are very many.
-    files.length > COUNTED ? h('span.muted', {}, 'at least') : null,
+    files.length && changes.counted === false ? h('span.muted', {}, 'at least') : null,
     files.length ? counts(changes.added, changes.removed) : null];
   if (!files.length) return h('div.checkpoint.bare', {title: point.name}, ...shown);
   return fold('checkpoint', `${turn.turn} files`, context, [point, changes], shown, () => [

@@ -1,0 +1,82 @@
+"""How the user's git repository moved since a checkpoint. Files go back with a restore; commits and branches
+do not. Git is only read, and only asked where HEAD is not what it was."""
+
+from __future__ import annotations
+
+from rewind.snapshot.git_commits import commits_between
+from rewind.snapshot.git_head import git_head
+from rewind.snapshot.gitfiles import work_tree_top
+from rewind.words import plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.plan import RestorePlan
+    from rewind.checkpoint.record import Record
+    from rewind.checkpoint.state import State
+
+_SHORT = 12
+
+
+class GitSince:
+    """`then` and `now` have `head`, `branch` and `underWay`. `commits` came on top of what HEAD was then;
+    None where HEAD went elsewhere, or git does not know."""
+
+    def __init__(self, then: dict[str, Any], now: dict[str, Any], commits: int | None) -> None:
+        self.then = then
+        self.now = now
+        self.commits = commits
+
+    @property
+    def moved(self) -> bool:
+        return any(self.then.get(key) != self.now.get(key) for key in ("head", "branch"))
+
+    def notes(self) -> list[str]:
+        found = [self._head_note()] if self.moved else []
+        under_way = self.now.get("underWay")
+        if under_way and under_way != self.then.get("underWay"):
+            found.append(f"In git a {under_way} is under way, and stays so; only files are changed.")
+        return found
+
+    def _head_note(self) -> str:
+        head, branch = _name(self.then.get("head")), self.now.get("branch")
+        if branch != self.then.get("branch"):
+            return (f"HEAD moved since: then on {_branch(self.then)}, now on {_branch(self.now)}. The files"
+                    " go back, the branch stays.")
+        if self.commits:
+            return (f"{plural(self.commits, 'commit')} since, still on {_branch(self.now)}. The files go"
+                    f" back, the commits stay. To take them off as well: git reset --soft {head}")
+        if self.commits == 0:
+            return (f"HEAD moved since: {_branch(self.now)} was reset. The files go back, HEAD stays."
+                    f" It was at {head}")
+        return (f"HEAD moved since, still on {_branch(self.now)}. The files go back, HEAD stays."
+                f" It was at {head}")
+
+
+def _name(head: object) -> str:
+    return str(head)[:_SHORT] if head else "no commit"
+
+
+def _branch(git: dict[str, Any]) -> str:
+    return str(git.get("branch") or "a detached HEAD")
+
+
+def git_since(state: State, record: Record) -> GitSince | None:
+    """None where the checkpoint or the project has no repository."""
+    then = record.data.get("git")
+    top = work_tree_top(state.root) if isinstance(then, dict) else None
+    now = git_head(top) if top else None
+    if not isinstance(then, dict) or now is None or top is None:
+        return None
+    old, new = then.get("head"), now.get("head")
+    commits = 0 if old == new else None
+    if isinstance(old, str) and new and old != new:
+        commits = commits_between(top, old, new)
+    return GitSince(then, now, commits)
+
+
+def plan_notes(state: State, record: Record, plan: RestorePlan) -> list[str]:
+    """What to say before files go back."""
+    found = git_since(state, record) if plan.changes else None
+    return found.notes() if found else []

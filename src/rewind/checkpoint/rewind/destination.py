@@ -1,0 +1,56 @@
+"""What a target means here and now: the checkpoint with the code, the cut of the conversation, and what
+becomes of the sessions that undone steps made."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from rewind.checkpoint.chat import ChatPlan
+    from rewind.checkpoint.record import Record
+    from rewind.checkpoint.rewind.code import Wanted
+    from rewind.checkpoint.rewind.effects import Effect
+    from rewind.checkpoint.rewind.operations import Operation
+    from rewind.checkpoint.rewind.target import Request
+    from rewind.transcript.boundary import Prompt
+    from rewind.transcript.fork import NothingBeforeCut
+    from rewind.transcript.turn_index import TurnIndex
+
+
+class Destination:
+    """To be closed, for it may hold a temporary file."""
+
+    def __init__(self, command: str, request: Request) -> None:
+        self.command = command
+        self.request = request
+        self.in_place = request.in_place
+        self.code: Wanted | None = None
+        self.exact = True  # whether the code is that of the very moment
+        self.chat: ChatPlan | None = None
+        self.prompts: list[Prompt] = []  # that the conversation loses, newest last
+        self.boundary: int | None = None
+        self.effects: list[Effect] = []
+        self.undoes: list[Operation] = []
+        self.redoes: Operation | None = None
+        self.resumes: Operation | None = None  # a killed operation that this one finishes
+        self.turn: int | None = None  # the turn whose prompt is taken back first
+        self.total = 0  # turns of the session, where they were counted
+        self.index: TurnIndex | None = None
+        self.start_anew: NothingBeforeCut | None = None
+        self.about = ""  # which turns are taken back or brought over
+        self.lacks_conversation = False  # it should have been had, and could not be
+        self.no_conversation = ""  # there is none, which is worth a remark before it is done
+        self.notes: list[str] = []
+
+    @property
+    def record(self) -> Record | None:
+        return self.code.record if self.code else None
+
+    def __enter__(self) -> Destination:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        if self.chat:
+            self.chat.close()

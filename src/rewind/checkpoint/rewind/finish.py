@@ -1,0 +1,47 @@
+"""Finishing what a killed process began."""
+
+from __future__ import annotations
+
+from rewind.checkpoint.rewind import operations as ops
+from rewind.checkpoint.rewind.code import Wanted, whole
+from rewind.checkpoint.rewind.destination import Destination
+from rewind.checkpoint.rewind.outside import OUTSIDE
+from rewind.errors import CheckpointNotFound, NoRestoreToUndo
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.record import Record
+    from rewind.checkpoint.rewind.operations import Operation
+    from rewind.checkpoint.rewind.target import Request
+    from rewind.checkpoint.state import State
+
+
+def finish(state: State, request: Request, op: Operation) -> Destination:
+    """The same, as the log has it: the tree and the transcript are not what they were when it began."""
+    found = Destination(op.command, request)
+    found.resumes = op
+    by_id = {one.id: one for one in state.operations().all}
+    found.undoes = [by_id[id] for id in op.undoes if id in by_id]
+    found.redoes = by_id.get(op.redoes)
+    if op.checkpoint:
+        step = found.undoes[-1] if found.undoes else found.redoes
+        left = step.checkpoint if step else ""
+        if op.command in (ops.REVERT, ops.APPLY):
+            left = op.here_before  # what goes was there before, and goes although it is ignored
+        found.code = Wanted(kept(state, op.checkpoint), op.paths, whole(state, left), request.skip_missing)
+    if op.command in (ops.UNDO_RESTORE, ops.REDO):
+        found.effects = op.effects
+        return found
+    if request.wants_conversation:
+        from rewind.checkpoint.rewind.conversation import finish_conversation
+
+        finish_conversation(state, found, op)
+    found.effects += [effect for effect in op.effects if effect.get("kind") == OUTSIDE]
+    return found
+
+
+def kept(state: State, name: str) -> Record:
+    try:
+        return state.files.read(name)
+    except CheckpointNotFound:
+        raise NoRestoreToUndo(hint=f"The checkpoint to go back to was deleted: {name}") from None

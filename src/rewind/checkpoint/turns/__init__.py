@@ -1,0 +1,1 @@
+"""Turns as pieces of history: what each one did to the code."""

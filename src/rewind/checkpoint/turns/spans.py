@@ -1,0 +1,233 @@
+"""From what a person types (`t4`, `t2..t4`, `SESSION:t4`, `A..B`, a checkpoint) to spans: a state of the code
+before, and one after."""
+
+from __future__ import annotations
+
+import re
+
+from rewind.checkpoint.rewind.code_at import SessionCode, read_prompt_at, session_of
+from rewind.checkpoint.rewind.lineage import here, lineage
+from rewind.checkpoint.select import select
+from rewind.checkpoint.which_session import NoSession, choose_session
+from rewind.errors import (
+    CheckpointNotFound,
+    CheckpointWithoutParent,
+    SessionWithoutCode,
+    TurnNotFound,
+    TurnWithoutCheckpoint,
+    UsageError,
+)
+from rewind.transcript.turn_index import open_turns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Union
+
+    from rewind.checkpoint.record import Record
+    from rewind.checkpoint.rewind.code_at import CodeAt, PromptAt
+    from rewind.checkpoint.state import State
+    from rewind.transcript.find import SessionFile
+    from rewind.transcript.turn_tree import Row
+
+    Turns = Union["SessionTurns", "LineTurns"]
+
+_TURN = re.compile(r"(?:(?P<session>[^:]+):)?(?:t|turn:)(?P<turn>[0-9]{1,9})")
+_RANGE = ".."
+
+
+class Span:
+    """What one turn did, or what lies between two checkpoints: `before` and `after` are checkpoints.
+
+    `after` is None for the last turn of a session while no checkpoint was made since: what it did is in the
+    working tree, mixed with whatever was done there since. `session` is empty and `turn` None where the span
+    is no turn of a conversation; in a project without conversations `turn` counts along the line.
+    """
+
+    def __init__(self, before: Record, after: Record | None, label: str, *, session: str = "",
+                 turn: int | None = None, prompt: str = "", exact: bool = True) -> None:
+        self.before = before
+        self.after = after
+        self.label = label
+        self.session = session
+        self.turn = turn
+        self.prompt = prompt
+        self.exact = exact  # false: `before` may hold a part of the turn already, or miss edits before it
+
+    def key(self) -> tuple[str, str]:
+        return self.before.name, self.after.name if self.after else ""
+
+    def order(self) -> tuple[float, int]:
+        return self.after.sequence if self.after else float("inf"), self.before.sequence
+
+
+def spans(state: State, texts: list[str], session: str | None = None) -> list[Span]:
+    """What these words name, oldest first and each once. `t4` is a turn of `session`, else of the session
+    that `back` would take."""
+    parser = _Parser(state, session)
+    found = {span.key(): span for text in texts for span in parser.spans(text)}
+    return sorted(found.values(), key=Span.order)
+
+
+def all_turns(state: State, session: str | None = None) -> Turns:
+    """The turns of a session, that of `back` if none is named. In a project without conversations each
+    checkpoint on the line is a turn."""
+    try:
+        return SessionTurns(state, choose_session(state, session).session)
+    except NoSession:
+        return LineTurns(state)
+
+
+class _Parser:
+    """Several words about one session read its transcript once."""
+
+    def __init__(self, state: State, session: str | None) -> None:
+        self.state = state
+        self.session = session
+        self._turns: dict[str | None, Turns] = {}
+
+    def spans(self, text: str) -> list[Span]:
+        first, dots, last = text.partition(_RANGE)
+        one, other = _TURN.fullmatch(first), _TURN.fullmatch(last)
+        if not dots:
+            return [self._turn(one)] if one else [self._checkpoint(text)]
+        if one and other:
+            return self._turn_range(text, one, other)
+        if one or other or not first or not last:
+            raise UsageError(f"Not a range: {text}",
+                             hint="`t2..t4` are the turns 2 to 4, `A..B` what changed from A to B.")
+        return [Span(_checkpoint(self.state, first), _checkpoint(self.state, last), text)]
+
+    def _turn(self, match: re.Match[str]) -> Span:
+        return self._turns_of(match["session"]).span(int(match["turn"]))
+
+    def _turn_range(self, text: str, one: re.Match[str], other: re.Match[str]) -> list[Span]:
+        first, last = int(one["turn"]), int(other["turn"])
+        if other["session"] not in (None, one["session"]) or first > last:
+            raise UsageError(f"Not a range of turns: {text}",
+                             hint="Both ends are turns of one session, the earlier one first: t2..t4")
+        turns = self._turns_of(one["session"])
+        turns.check(first)
+        turns.check(last)
+        return [turns.span(turn) for turn in range(first, last + 1)]
+
+    def _turns_of(self, session: str | None) -> Turns:
+        session = session or self.session
+        if session not in self._turns:
+            self._turns[session] = all_turns(self.state, session)
+        return self._turns[session]
+
+    def _checkpoint(self, text: str) -> Span:
+        record = _checkpoint(self.state, text)
+        parent = lineage(self.state).parent(record.name)
+        if parent is None:
+            raise CheckpointWithoutParent(checkpoint=record.name)
+        return Span(parent, record, record.name)
+
+
+def _checkpoint(state: State, text: str) -> Record:
+    """The one place where a word becomes a checkpoint."""
+    return select(state, text)
+
+
+class SessionTurns:
+    """The turns of one conversation, each with the checkpoints around it."""
+
+    def __init__(self, state: State, session: SessionFile) -> None:
+        self.session = session
+        index = open_turns(session.path, session.profile, state.derived)
+        self.rows: list[Row] = index.turns(1, index.total)
+        self._codes = SessionCode(state, session)
+        self._prompts: dict[int, PromptAt] = {}
+        self._befores: dict[int, CodeAt | None] = {}
+
+    @property
+    def total(self) -> int:
+        return len(self.rows)
+
+    def check(self, turn: int) -> None:
+        if not 1 <= turn <= self.total:
+            raise TurnNotFound(turn=turn, total=self.total,
+                               hint=f"`rewind sessions show {self.session.session_id}` shows them.")
+
+    def span(self, turn: int) -> Span:
+        self.check(turn)
+        before = self._before(turn)
+        if before is None or self._is_borrowed(turn, before):
+            raise self._without(turn)
+        return Span(before.record, self._after(turn, before), f"turn {turn}",
+                    session=self.session.session_id, turn=turn, prompt=self.rows[turn - 1].prompt,
+                    exact=before.exact)
+
+    def _without(self, turn: int) -> SessionWithoutCode | TurnWithoutCheckpoint:
+        if not self._codes.newest() and not any(
+                code.exact for code in map(self._before, range(1, self.total + 1)) if code):
+            return SessionWithoutCode(session=self.session.session_id)
+        return TurnWithoutCheckpoint(turn=turn, session=self.session.session_id)
+
+    def _prompt(self, turn: int) -> PromptAt:
+        if turn not in self._prompts:
+            self._prompts[turn] = read_prompt_at(self.session, self.rows[turn - 1].offset)
+        return self._prompts[turn]
+
+    def _before(self, turn: int) -> CodeAt | None:
+        if turn not in self._befores:
+            self._befores[turn] = self._codes.before(self._prompt(turn))
+        return self._befores[turn]
+
+    def _is_borrowed(self, turn: int, before: CodeAt) -> bool:
+        """Whether the code before a turn is only known from before an earlier one, or from another session:
+        what that one did cannot be told from what this one did."""
+        if before.exact or before.record.trigger.get("late"):
+            return False
+        if not self._codes.newest():
+            return True
+        earlier = self._before(turn - 1) if turn > 1 else None
+        return earlier is not None and before.record.sequence <= earlier.record.sequence
+
+    def _after(self, turn: int, before: CodeAt) -> Record | None:
+        """The checkpoint of the turn's end, else that of the next prompt; None: the working tree."""
+        following = self._before(turn + 1) if turn < self.total else None
+        end = self._end(turn, before, following)
+        if end or following is None:
+            if end is None and turn < self.total:
+                raise TurnWithoutCheckpoint(turn=turn, session=self.session.session_id)
+            return end
+        if following.record.sequence <= before.record.sequence:
+            raise TurnWithoutCheckpoint(turn=turn, session=self.session.session_id)
+        return following.record
+
+    def _end(self, turn: int, before: CodeAt, following: CodeAt | None) -> Record | None:
+        """What a `Stop` saw last. The person may have edited files before the next prompt; those edits are
+        not the turn's."""
+        if turn == self.total:
+            code = self._codes.after_last(self._prompt(turn))
+            return code.record if code and code.record.sequence > before.record.sequence else None
+        session, last = session_of(before.record), following.record.sequence if following else float("inf")
+        ends = [r for r in self._codes.records if before.record.sequence < r.sequence <= last
+                and r.trigger.get("event") == "Stop" and session_of(r) == session]
+        return ends[-1] if ends else None
+
+
+class LineTurns:
+    """Checkpoints on the line as turns, the oldest is number 1: for a project without conversations."""
+
+    def __init__(self, state: State) -> None:
+        standing = here(state)
+        line = list(lineage(state).line(standing.name)) if standing else []
+        self.records = line[::-1]
+
+    @property
+    def total(self) -> int:
+        return len(self.records)
+
+    def check(self, turn: int) -> None:
+        if not 1 <= turn <= self.total:
+            raise CheckpointNotFound(name=f"t{turn}", hint=f"The line has {self.total} checkpoints;"
+                                                           " `rewind list` shows them.")
+
+    def span(self, turn: int) -> Span:
+        self.check(turn)
+        record = self.records[turn - 1]
+        if turn == 1:
+            raise CheckpointWithoutParent(checkpoint=record.name)
+        return Span(self.records[turn - 2], record, f"turn {turn}", turn=turn, prompt=record.description)

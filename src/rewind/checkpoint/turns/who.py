@@ -1,0 +1,170 @@
+"""Who made a change: which turn of an agent, or the person between two turns.
+
+What changed from a turn's prompt to its end is the turn's, whatever tool did it. What changed from there to
+the next prompt is the person's. A turn that was interrupted has no end: then it reaches to the next prompt.
+"""
+
+from __future__ import annotations
+
+from rewind.checkpoint.rewind.lineage import lineage
+from rewind.errors import RewindError
+from rewind.transcript.cursor import place_in
+from rewind.transcript.find import session_with_id
+from rewind.transcript.lines import open_transcript
+from rewind.transcript.turn_index import open_turns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rewind.checkpoint.record import Record
+    from rewind.checkpoint.rewind.lineage import Lineage
+    from rewind.checkpoint.state import State
+    from rewind.transcript.find import SessionFile
+    from rewind.transcript.turn_tree import Row
+
+    Running = tuple[Record, ...]  # the first checkpoint of each turn that is under way, the latest last
+
+AGENT, YOU, GIT = "agent", "you", "git"
+_IN_A_TURN = ("PreToolUse", "PostToolUse", "Stop")
+_SAME = 100  # so many characters tell two prompts apart
+
+
+class Author:
+    """`turn` is None where the number is not known: the transcript is gone, or the agent rewrote it."""
+
+    __slots__ = ("began", "kind", "prompt", "session", "turn")
+
+    def __init__(self, kind: str, began: Record | None = None, turn: int | None = None,
+                 prompt: str = "") -> None:
+        self.kind = kind
+        self.began = began  # the turn's first checkpoint
+        self.session = began.session if began else None
+        self.turn = turn
+        self.prompt = prompt
+
+
+class Authors:
+    """Asked for many changes: the records are looked at once, and each transcript when it is needed."""
+
+    def __init__(self, state: State, parents: Lineage | None = None) -> None:
+        parents = parents or lineage(state)
+        self._prompts = _Prompts(state)
+        self._by, self._after = _replay(parents)
+        self._known: dict[str, Author] = {}
+
+    def of(self, record: Record) -> Author:
+        """Who changed what differs between a checkpoint and its parent."""
+        return self._author(self._by.get(record.name))
+
+    def since(self, record: Record) -> Author:
+        """Who changes files now, if this is the newest checkpoint."""
+        running = self._after.get(record.name)
+        return self._author(running[-1] if running else None)
+
+    def _author(self, began: Record | None) -> Author:
+        if began is None:
+            return Author(YOU)
+        if began.name not in self._known:
+            row = self._prompts.row(began)
+            told = began.trigger.get("promptText")
+            self._known[began.name] = Author(AGENT, began, row.turn if row else None,
+                                             row.prompt if row else told if isinstance(told, str) else "")
+        return self._known[began.name]
+
+
+def _replay(parents: Lineage) -> tuple[dict[str, Record | None], dict[str, Running]]:
+    """Checkpoint -> the first checkpoint of the turn that changed it; and -> the turns under way after it."""
+    by: dict[str, Record | None] = {}
+    after: dict[str, Running] = {}
+    newest: dict[str, int] = {}  # by place
+    for record in sorted(parents.records.values(), key=lambda r: r.sequence):
+        parent = parents.parent(record.name)
+        # Something was made in between, so the project was taken back to the parent: no turn goes on there.
+        returned = parent is not None and newest.get(record.place, 0) > parent.sequence
+        running = after.get(parent.name, ()) if parent and not returned else ()
+        by[record.name] = _turn_of(record, running)
+        after[record.name] = _went_on(record, running)
+        if not record.data.get("imported"):
+            newest[record.place] = record.sequence
+    return by, after
+
+
+def _turn_of(record: Record, running: Running) -> Record | None:
+    if record.trigger.get("event") in _IN_A_TURN:
+        return _of_session(record, running) or record
+    return running[-1] if running else None
+
+
+def _went_on(record: Record, running: Running) -> Running:
+    event, own = record.trigger.get("event"), _of_session(record, running)
+    others = tuple(r for r in running if r is not own)
+    if event == "UserPromptSubmit":
+        # A prompt that was typed while a turn ran has that turn's id, and does not begin another one.
+        same = own and own.trigger.get("promptId") and (
+            own.trigger["promptId"] == record.trigger.get("promptId"))
+        return running if same else (*others, record)
+    if event in ("PreToolUse", "PostToolUse"):
+        return running if own else (*running, record)
+    is_end = event in ("Stop", "SessionEnd") or (
+        event == "SessionStart" and record.trigger.get("source") != "compact")
+    return others if is_end and not record.trigger.get("subagent") else running
+
+
+def _of_session(record: Record, running: Running) -> Record | None:
+    return next((r for r in running if r.session == record.session), None)
+
+
+class _Prompts:
+    """The prompt that a turn began with, found in its transcript."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._known: dict[str, tuple[SessionFile, list[Row]] | None] = {}
+
+    def row(self, began: Record) -> Row | None:
+        """None where the transcript does not tell it."""
+        try:
+            known = self._session(began.session or "")
+            if known is None:
+                return None
+            file, rows = known
+            return _row_of(rows, _place(file, began), began)
+        except (RewindError, OSError):
+            return None
+
+    def _session(self, id: str) -> tuple[SessionFile, list[Row]] | None:
+        if id not in self._known:
+            self._known[id] = None
+            found = session_with_id(self._state.area(), id, home=self._state.project.home)
+            if found:
+                index = open_turns(found.path, found.profile, self._state.derived)
+                self._known[id] = found, index.turns(1, index.total)
+        return self._known[id]
+
+
+def _place(file: SessionFile, record: Record) -> int | None:
+    """Where the transcript ended when the checkpoint was made. Claude Code makes the file after the first
+    prompt: without one it is the beginning."""
+    told = record.data.get("transcript")
+    cursor = told.get("cursor") if isinstance(told, dict) else None
+    if not isinstance(cursor, dict):
+        return None if record.data.get("hasTranscript") else 0
+    with open_transcript(file.path) as opened:
+        return place_in(opened, cursor)
+
+
+def _row_of(rows: Iterable[Row], place: int | None, began: Record) -> Row | None:
+    if place is None:
+        return None
+    before = [row for row in rows if row.offset < place]
+    if began.trigger.get("event") != "UserPromptSubmit":
+        return before[-1] if before else None
+    # A client may have written a prompt before its hook ran, or write it afterwards.
+    following = [row for row in rows if row.offset >= place][:1]
+    text = _short(began.trigger.get("promptText"))
+    return next((row for row in (*before[-1:], *following) if _short(row.prompt) == text), None)
+
+
+def _short(text: object) -> str:
+    return " ".join(text.split())[:_SAME] if isinstance(text, str) else ""

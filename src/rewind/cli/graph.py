@@ -1,0 +1,58 @@
+"""Branches as a small graph beside a list, newest first: `●` is the row, `│` a branch that passes by."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+NODE, PASS, NONE = "●", "│", " "
+_WIDEST = 6
+
+
+def lanes(rows: Sequence[tuple[Hashable, Hashable | None] | None]) -> list[str]:
+    """For each row (itself, what it came from) its piece of the graph; None is a row beside the graph.
+    Empty texts where nothing branches."""
+    waiting: list[Hashable | None] = []  # what each lane leads to
+    pieces = []
+    for row in rows:
+        if row is None:
+            pieces.append([PASS if lane is not None else NONE for lane in waiting])
+            continue
+        own, parent = row
+        ends = [at for at, lane in enumerate(waiting) if lane == own]
+        at = ends[0] if ends else _free(waiting)
+        pieces.append(_drawn(waiting, at, ends[1:]))
+        for end in ends:
+            waiting[end] = None
+        waiting[at] = parent
+        while waiting and waiting[-1] is None:
+            waiting.pop()
+    widest = max((len(piece) for piece in pieces), default=0)
+    return ["" if widest < 2 else _text(piece, min(widest, _WIDEST)) for piece in pieces]
+
+
+def _free(waiting: list[Hashable | None]) -> int:
+    if None in waiting:
+        return waiting.index(None)
+    waiting.append(None)
+    return len(waiting) - 1
+
+
+def _drawn(waiting: list[Hashable | None], at: int, joining: list[int]) -> list[str]:
+    """A row to which other lanes come back draws them in: `●─╯`."""
+    piece = [PASS if lane is not None else NONE for lane in waiting]
+    piece[at] = NODE
+    last = max(joining, default=at)
+    for place in range(at + 1, last + 1):
+        piece[place] = "╯" if place == last else "┴" if place in joining else (
+            "┼" if piece[place] == PASS else "─")
+    return piece
+
+
+def _text(piece: list[str], width: int) -> str:
+    text = ""
+    for at, mark in enumerate(piece[:width]):
+        joined = at and mark in "╯┴┼─"
+        text += (("─" if joined else " ") if at else "") + mark
+    return (text[:-1] + "…" if len(piece) > width else text).ljust(2 * width - 1)

@@ -1,0 +1,118 @@
+"""`known-stores.json`, read: which stores this user made or trusted, and which paths they belong to.
+
+A hook reads it for every event, so this file only reads. `checkpoint/known_stores.py` writes.
+"""
+
+from __future__ import annotations
+
+import os
+
+from rewind import quickjson
+from rewind.errors import HomeUnreadable, RewindError, StoreDamaged
+from rewind.files import read_bounded
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FILE = "known-stores.json"
+MAIN = "main"  # the place of a project that has no other
+STORAGE = "storage"
+_MAX_BYTES = 16 << 20
+
+
+class Index:
+    """Entries by store id: `root`, `also` (where it was before, or is as well), `aliases` (other paths of the
+    same directory), `places` (path -> name), `dir` (its directory in `storage/`), `marked`."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = data
+        self._paths: dict[str, tuple[str, str]] | None = None
+
+    @property
+    def stores(self) -> dict[str, Any]:
+        stores: dict[str, Any] = self.data["stores"]
+        return stores
+
+    def entry(self, store_id: str) -> dict[str, Any]:
+        found = self.stores.get(store_id)
+        return found if isinstance(found, dict) else {}
+
+    def root(self, store_id: str) -> str:
+        return _path(self.entry(store_id).get("root"))
+
+    def roots(self, store_id: str) -> list[str]:
+        """Where the store is said to be, or was once: the latest first."""
+        entry = self.entry(store_id)
+        return [root for root in (_path(entry.get("root")), *texts(entry.get("also"))) if root]
+
+    def at(self, path: str) -> tuple[str, str] | None:
+        """(store id, place) of a path that is the top of a project or of a place."""
+        if self._paths is None:
+            self._paths = self._by_path()
+        return self._paths.get(path)
+
+    def _by_path(self) -> dict[str, tuple[str, str]]:
+        found: dict[str, tuple[str, str]] = {}
+        for store_id in self.stores:  # of two for one path, the later one
+            entry = self.entry(store_id)
+            for path in (*texts(entry.get("aliases")), _path(entry.get("root"))):
+                found[path] = store_id, MAIN
+            places = entry.get("places")
+            for path, name in places.items() if isinstance(places, dict) else ():
+                if isinstance(name, str):
+                    found[path] = store_id, name
+        found.pop("", None)
+        return found
+
+    def storage(self, home: str, store_id: str) -> str:
+        """Its directory in global storage, whether or not it is there."""
+        return os.path.join(home, STORAGE, _name(self.entry(store_id).get("dir")) or store_id)
+
+
+_last: tuple[object, Index] | None = None  # what was read last, and of which version of the file
+
+
+def load_index(home: str, *, fresh: bool = False) -> Index:
+    """`fresh`: for whoever is going to change it."""
+    global _last
+    path = os.path.join(home, FILE)
+    version = _version(path)
+    if fresh or _last is None or _last[0] != version or version is None:
+        _last = version, _read(path)
+    return _last[1]
+
+
+def _version(path: str) -> object:
+    try:
+        info = os.stat(path)
+    except OSError:
+        return None
+    return path, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
+
+
+def _read(path: str) -> Index:
+    try:
+        data = quickjson.loads(read_bounded(path, _MAX_BYTES))
+    except (FileNotFoundError, NotADirectoryError):
+        return Index({"format": 1, "stores": {}})
+    except OSError as error:
+        raise HomeUnreadable(reason=error.strerror, path=path)
+    except (ValueError, RecursionError, RewindError):
+        data = None
+    if not isinstance(data, dict) or not isinstance(data.get("stores"), dict):
+        raise StoreDamaged(what=f"{path} is not readable",
+                           hint="Move it away, then run `rewind init --trust` in each project.")
+    return Index(data)
+
+
+def texts(value: Any) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def _path(value: Any) -> str:
+    return value if isinstance(value, str) and os.path.isabs(value) and "\0" not in value else ""
+
+
+def _name(value: Any) -> str:
+    return value if isinstance(value, str) and value.isalnum() else ""

@@ -1,0 +1,72 @@
+"""The marker: a small file in a project that names its store, so that a project that was moved is found again
+and a copy is told from its original. It lies in the project's git directory, else in `.agent/`."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from rewind.errors import RewindError
+from rewind.files import read_bounded, write_atomic
+
+NAME = "rewind-store"
+IN_AGENT = os.path.join(".agent", NAME)
+_HEX = frozenset("0123456789abcdef")
+
+
+def marker_path(root: str) -> str:
+    """Where the marker of this directory belongs."""
+    git = os.path.join(root, ".git")
+    try:
+        if stat.S_ISDIR(os.lstat(git).st_mode) and os.path.lexists(os.path.join(git, "HEAD")):
+            return os.path.join(git, NAME)
+    except OSError:
+        pass
+    if root.endswith(".git") and os.path.lexists(os.path.join(root, "HEAD")):
+        return os.path.join(root, NAME)  # a bare repository, whose work trees are all linked ones
+    return os.path.join(root, IN_AGENT)
+
+
+def read_marker(root: str) -> str:
+    """The id of the store that this directory says it belongs to, or nothing."""
+    try:
+        text = read_bounded(marker_path(root), 200).decode("ascii", "replace").strip()
+    except (OSError, RewindError):
+        return ""
+    return text if len(text) == 32 and _HEX.issuperset(text) else ""
+
+
+def has_marker(root: str) -> bool:
+    return os.path.lexists(marker_path(root))
+
+
+def write_marker(root: str, store_id: str) -> None:
+    path = marker_path(root)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    write_atomic(path, store_id.encode() + b"\n", mode=0o644, sync=False)
+
+
+def is_tracked(root: str) -> bool:
+    """Whether git tracks the marker, so that whoever made the repository chose what it says. Asked of one
+    outside the git directory, and only where it would decide something."""
+    if marker_path(root) != os.path.join(root, IN_AGENT) or not _is_in_repository(root):
+        return False
+    import subprocess
+
+    try:
+        asked = subprocess.run(["git", "ls-files", "--error-unmatch", "--", IN_AGENT], cwd=root,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, timeout=5, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return True  # not known: then it is not trusted
+    return asked.returncode != 1
+
+
+def _is_in_repository(root: str) -> bool:
+    while True:
+        if os.path.lexists(os.path.join(root, ".git")):
+            return True
+        parent = os.path.dirname(root)
+        if parent == root:
+            return False
+        root = parent

@@ -1,0 +1,74 @@
+"""Linked git work trees: which repository a directory with a `.git` file belongs to, and by what name."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from rewind.errors import RewindError
+from rewind.files import read_bounded
+from rewind.index import MAIN
+from rewind.sha256 import sha256
+
+_LINK = b"gitdir: "
+_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
+_LONGEST = 60
+
+
+class Linked:
+    """A linked work tree: its top, the main work tree of its repository (of a bare one, the repository
+    itself), and the name of the place that it is."""
+
+    __slots__ = ("main", "name", "top")
+
+    def __init__(self, top: str, main: str, name: str) -> None:
+        self.top = top
+        self.main = main
+        self.name = name
+
+
+def linked_at(top: str) -> Linked | None:
+    """None for everything else: a main work tree, a submodule, a directory without git."""
+    folder = _git_dir(top)
+    if not folder:
+        return None
+    common = _line(os.path.join(folder, "commondir"))
+    if not common:
+        return None  # a submodule: a repository of its own, and part of what is around it
+    common = os.path.realpath(os.path.join(folder, common))
+    if not os.path.lexists(os.path.join(common, "HEAD")):
+        return None
+    main = os.path.dirname(common) if os.path.basename(common) == ".git" else common
+    return Linked(top, main, _place_name(top, folder))
+
+
+def _git_dir(top: str) -> str:
+    path = os.path.join(top, ".git")
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            return ""
+    except OSError:
+        return ""
+    link = _line(path, _LINK)
+    return os.path.join(top, link) if link else ""
+
+
+def _line(path: str, prefix: bytes = b"") -> str:
+    try:
+        text = read_bounded(path, 1 << 16)
+    except (OSError, RewindError):
+        return ""
+    return os.fsdecode(text[len(prefix):].rstrip(b"\r\n")) if text.startswith(prefix) else ""
+
+
+def _place_name(top: str, folder: str) -> str:
+    """Git's own name of the work tree, which is unique in its repository and stays when the work tree is
+    moved. A copy of a work tree has the same one, so it gets a name by its path."""
+    name = os.path.basename(folder)
+    belongs = os.path.dirname(_line(os.path.join(folder, "gitdir")))
+    home = os.path.realpath(os.path.join(folder, belongs)) if belongs else top
+    is_copy = home != top and _git_dir(home) and not os.path.samefile(home, top)
+    if is_copy or name == MAIN or not _SAFE.issuperset(name) or len(name) > _LONGEST:
+        kept = "".join(c if c in _SAFE else "-" for c in name)[:_LONGEST - 10]
+        return f"{kept}-{sha256(os.fsencode(top if is_copy else name)).hex()[:8]}"
+    return name
