@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.init import check_root
     from rewind.checkpoint.last_prompt import LastPrompt
     from rewind.checkpoint.missed import Missed
+    from rewind.checkpoint.outside import kept_outside
     from rewind.checkpoint.prompt_search import Found
     from rewind.checkpoint.record import Record, is_name, is_timestamp, iso_time, timestamp
     from rewind.checkpoint.repair import Repaired
@@ -107,9 +108,9 @@ __all__ = [
     "BeforeOperation", "BeforePrompts", "BeforeUndo", "Controller", "Difference", "EarlierOnLine",
     "Reasons", "Reverted", "Side", "all_projects", "as_tree", "brief", "check_root", "compare",
     "comparing", "entry_at", "find_renames", "fold", "hunks", "invalid", "is_binary", "is_name",
-    "is_session_id", "is_timestamp", "iso_time", "load_tier", "load_usable", "pieces_of", "plain_title",
-    "read_index", "read_log", "session_home", "set_value", "split_selector", "timestamp", "torn_paths",
-    "turn_name", "unknown", "unset_value",
+    "is_session_id", "is_timestamp", "iso_time", "kept_outside", "load_tier", "load_usable", "pieces_of",
+    "plain_title", "read_index", "read_log", "session_home", "set_value", "split_selector", "timestamp",
+    "torn_paths", "turn_name", "unknown", "unset_value",
 ]
 
 # What interfaces may use of the rooms below besides a project: functions without side effects, settings, and
@@ -118,6 +119,7 @@ _PASSES = {
     "rewind.agents.registry": ("session_home",),
     "rewind.checkpoint.all_projects": ("all_projects",),
     "rewind.checkpoint.init": ("check_root",),
+    "rewind.checkpoint.outside": ("kept_outside",),
     "rewind.checkpoint.record": ("is_name", "is_timestamp", "iso_time", "timestamp"),
     "rewind.checkpoint.session_tree": ("as_tree",),
     "rewind.checkpoint.story": ("CHECKPOINT", "NOW", "PROMPT", "SESSION"),
@@ -410,15 +412,16 @@ class Controller:
     # going back
 
     def plan(self, target: Target, what: str = "both", *, in_place: bool = False, skip_missing: bool = False,
-             name: str = "", force: bool = False) -> Plan:
+             name: str = "", force: bool = False, outside: bool = False) -> Plan:
         """What going to a target would do; nothing is written. `what` is "code", "conversation" or "both",
-        `name` that of the fork; `force` plans a redo although it would replace unsaved edits."""
+        `name` that of the fork; `force` plans a redo although it would replace unsaved edits; `outside`
+        brings back files outside the project."""
         from rewind.checkpoint.rewind.plan import make_plan
         from rewind.checkpoint.rewind.target import Request
 
         self.state.look_again()
         plan = make_plan(self.state, Request(target, what, in_place=in_place, skip_missing=skip_missing,
-                                             name=name), force=force)
+                                             name=name, outside=outside), force=force)
         if plan.code and plan.record and plan.code.changes:
             plan.code.mine = self.edited_since(plan.record.name)
         return plan
@@ -430,14 +433,15 @@ class Controller:
         return apply(self.state, plan.request, shown=plan, force=force, progress=progress)
 
     def go(self, target: Target, what: str = "both", *, in_place: bool = False, skip_missing: bool = False,
-           name: str = "", digest: str = "", force: bool = False,
+           name: str = "", digest: str = "", force: bool = False, outside: bool = False,
            progress: Progress | None = None) -> Outcome:
         """Go to a target at once. With the `digest` of a plan that was shown elsewhere, refuses as `apply`
         does."""
         from rewind.checkpoint.rewind.apply import apply
         from rewind.checkpoint.rewind.target import Request
 
-        request = Request(target, what, in_place=in_place, skip_missing=skip_missing, name=name)
+        request = Request(target, what, in_place=in_place, skip_missing=skip_missing, name=name,
+                          outside=outside)
         return apply(self.state, request, digest=digest, force=force, progress=progress)
 
     def restore(self, name: str, *, mode: str = "both", paths: list[bytes] | None = None,

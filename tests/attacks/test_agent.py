@@ -16,14 +16,14 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import InProcess, cli, two  # noqa: F401
-from rewind.hooks.guard import Places, guard_command
+from rewind.hooks.guard import Guard
 from rewind_cli import differences, tree_state
 
 EVIL = b"# evil\n"
 
 
-def places(rewind: InProcess) -> Places:
-    return Places(str(rewind.project), str(rewind.state), str(rewind.home / ".rewind"))
+def guard(rewind: InProcess) -> Guard:
+    return Guard(str(rewind.project), str(rewind.state), str(rewind.home / ".rewind"))
 
 
 @pytest.mark.parametrize("command", [
@@ -33,7 +33,7 @@ def places(rewind: InProcess) -> Places:
     "cd .agent && rm -rf rewind",
     "truncate -s 0 .agent/rewind/objects.db", "dd if=/dev/zero of=.agent/rewind/objects.db"])
 def test_the_guard_sees_the_plain_attempts(two: InProcess, command: str) -> None:  # noqa: F811
-    assert guard_command(command, str(two.project), places(two), str(two.home))
+    assert guard(two).command(command, str(two.project))
 
 
 def test_changed_content_is_never_restored(two: InProcess) -> None:  # noqa: F811

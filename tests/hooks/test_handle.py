@@ -339,13 +339,12 @@ def test_a_new_file_needs_no_checkpoint_of_its_own(hooks: Hooks) -> None:
     assert hooks.count() == made
 
 
-@pytest.mark.parametrize("where", ["../outside.txt", "/etc/hostname"])
-def test_a_file_outside_the_project_is_none_of_its_business(hooks: Hooks, where: str) -> None:
+def test_a_file_outside_the_project_is_kept_and_not_pinned(hooks: Hooks) -> None:
     (hooks.project.parent / "outside.txt").write_text("x")
     hooks.prompt()
     made = hooks.count()
-    assert is_silent(hooks.edit(where, new="tiny"))
-    assert hooks.count() == made and not (hooks.state / "pins.json").exists()
+    assert is_silent(hooks.edit("../outside.txt", new="tiny"))
+    assert hooks.count() == made + 1 and not (hooks.state / "pins.json").exists()
 
 
 def test_a_directory_that_leads_out_by_a_link_is_outside(hooks: Hooks) -> None:
@@ -356,7 +355,8 @@ def test_a_directory_that_leads_out_by_a_link_is_outside(hooks: Hooks) -> None:
     hooks.prompt()
     made = hooks.count()
     hooks.edit("link/x.txt", new="tiny")
-    assert hooks.count() == made and not (hooks.state / "pins.json").exists()
+    assert hooks.count() == made + 1 and hooks.last().data["outside"][0]["path"] == str(outside / "x.txt")
+    assert not (hooks.state / "pins.json").exists()
 
 
 def test_a_directory_that_is_a_link_within_the_project_is_seen_through(hooks: Hooks) -> None:

@@ -147,6 +147,7 @@ class _Collection:
                     record = self.chosen.pop()
                     going.remove(record.name)
                     bridge(state, parents, record.name, going)
+                    self._hand_down(record, going)
                     self._delete_record(record)
                     if piece.is_over():
                         break  # after one at least, or a slow disk would never come to an end
@@ -156,6 +157,13 @@ class _Collection:
             sweep_kept_chats(state)
         if os.path.isdir(state.files.folder):
             fsync_dir(state.files.folder)
+
+    def _hand_down(self, record: Record, going: set[str]) -> None:
+        if record.data.get("outside"):
+            from rewind.checkpoint.rewind.outside import hand_down
+
+            heir = hand_down(self.state, record, going)
+            mark(self.state, [heir] if heir else [], self.live)
 
     def _delete_record(self, record: Record) -> None:
         self.state.files.delete(record.name)

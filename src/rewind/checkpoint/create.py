@@ -109,9 +109,11 @@ def _code(snapshot: Snapshot, form: str, rules_id: bytes, new_bytes: int) -> dic
 
 
 def write_record(state: State, draft: Draft, kind: str, description: str,
-                 trigger: dict[str, Any] | None = None, chat: Captured | None = None) -> Record:
-    """Give the draft its name and make it a checkpoint, together with the conversation if there is one."""
-    if draft.archive is None:
+                 trigger: dict[str, Any] | None = None, chat: Captured | None = None,
+                 outside: dict[str, Any] | None = None) -> Record:
+    """Give the draft its name and make it a checkpoint, together with the conversation if there is one, and
+    with what was kept of files outside the project."""
+    if draft.archive is None or outside:
         state.objects.commit()
         state.objects.settle(state.on_shared_disk)
     standing = here(state)
@@ -119,7 +121,7 @@ def write_record(state: State, draft: Draft, kind: str, description: str,
     record = new_record(state, kind, description, draft.code,
                         {"trigger": trigger or {}, "parent": standing.name if standing else None,
                          "git": git_head(work_tree_top(state.root)), "hasTranscript": chat is not None,
-                         "transcript": chat.data if chat else None})
+                         "transcript": chat.data if chat else None, **(outside or {})})
     if draft.archive is not None:
         write_archive(state, record, draft.snapshot.tree, draft.archive)
     if chat:

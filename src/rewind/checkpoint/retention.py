@@ -193,6 +193,9 @@ def mark(state: State, records: Iterable[Record], live: set[bytes],
          progress: Progress | None = None) -> list[bytes]:
     """Add to `live` everything these records reach; returns what was new."""
     added: list[bytes] = []
+    records = list(records)
+    for record in records:
+        _mark_outside(state.objects, record, live, added)
     todo = [r for r in records if r.format == "objects"]
     for number, record in enumerate(todo):
         for oid in (record.rules,):
@@ -204,6 +207,15 @@ def mark(state: State, records: Iterable[Record], live: set[bytes],
         if progress:
             progress("Looking at checkpoints", number + 1, len(todo))
     return added
+
+
+def _mark_outside(store: ObjectStore, record: Record, live: set[bytes], added: list[bytes]) -> None:
+    if record.data.get("outside"):
+        from rewind.checkpoint.outside import object_ids
+
+        fresh = [oid for oid in object_ids(store, record) if oid not in live]
+        live.update(fresh)
+        added.extend(fresh)
 
 
 def _mark_tree(store: ObjectStore, root: bytes, live: set[bytes], added: list[bytes]) -> None:

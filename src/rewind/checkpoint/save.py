@@ -41,14 +41,18 @@ class Saved:
 def save(state: State, description: str = "", *, kind: str = "manual", if_changed: bool = False,
          trigger: dict[str, Any] | None = None, session: SessionFile | None = None,
          find_session: bool = True, wait: float = 10.0, progress: Progress | None = None,
-         first: Callable[[], None] | None = None, moment: Moment | None = None) -> Saved:
+         first: Callable[[], None] | None = None, moment: Moment | None = None,
+         outside: list[str] | None = None) -> Saved:
     """The conversation is that of `session`, else the current one if it is to be looked for. `first` is
-    called as soon as the lock is had; what is made after `moment` is late."""
+    called as soon as the lock is had; what is made after `moment` is late. `outside` are files that the
+    agent is about to edit, and that lie outside the project."""
     from rewind.checkpoint.which_session import capture_current
 
     with state.locked("save", wait):
         if first:
             first()
+        # Before the project is looked at, which may take longer than the agent's tool waits.
+        kept = _keep_outside(state, outside, moment) if outside else {}
         draft = capture(state, state.rules(), progress, moment)
         try:
             standing = here(state) if if_changed else None
@@ -59,13 +63,19 @@ def save(state: State, description: str = "", *, kind: str = "manual", if_change
             chat, note = capture_current(state, session) if session or find_session else (None, "")
             if moment and moment.is_over():
                 trigger = {**(trigger or {}), "late": True}
-            saved = Saved(write_record(state, draft, kind, description, trigger, chat), True, note)
+            saved = Saved(write_record(state, draft, kind, description, trigger, chat, kept), True, note)
         finally:
             draft.close()
         chore = "gc" if retention.is_due(state) else "pack" if state.objects.has_loose() else ""
     if chore == "gc" or (chore and not is_being_packed(state)):
         _later(state, chore)
     return saved
+
+
+def _keep_outside(state: State, paths: list[str], moment: Moment | None) -> dict[str, Any]:
+    from rewind.checkpoint.outside import keep
+
+    return {} if moment and moment.is_over() else keep(state, paths)
 
 
 def _later(state: State, chore: str) -> None:

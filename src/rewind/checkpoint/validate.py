@@ -146,7 +146,7 @@ def examine_records(state: State, records: Iterable[Record], found: Examined, bl
     shared = _Checker(blobs, found.bad, rotten or {}, careful)  # most checkpoints share most objects
     records = list(records)
     for number, record in enumerate(records):
-        files = _check_code(state, record, shared, found)
+        files = _check_code(state, record, shared, found) + shared.outside(record)
         chat = _ChatChecker(state, shared).problem(record) if record.data.get("hasTranscript") else ""
         if state.files.is_reserved(record.name):  # not collected by another process since it was listed
             found.add_checkpoint(record.name, files, chat, record.code.get("lost"))
@@ -238,6 +238,16 @@ class _Checker:
                 if problem:
                     broken.append((name, problem))
         return broken
+
+    def outside(self, record: Record) -> list[tuple[bytes, str]]:
+        """The same for files outside the project."""
+        if not record.data.get("outside"):
+            return []
+        from rewind.checkpoint.outside import kept_outside
+
+        checked = [(one.path, self._file(one.entry.kind, one.entry.ref))
+                   for one in kept_outside(record) if one.entry]
+        return [(path, problem) for path, problem in checked if problem]
 
     def _file(self, kind: bytes, oid: bytes) -> str:
         if kind == FILE:

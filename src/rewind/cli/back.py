@@ -11,11 +11,13 @@ import time
 
 from rewind.cli.progress import ProgressLine
 from rewind.cli.restored import (
+    add_outside_option,
     code_json,
     exit_code,
     outcome_json,
     plan_json,
     print_code,
+    print_outside,
     tell_chat,
     tell_code,
 )
@@ -23,7 +25,7 @@ from rewind.cli.resume import Resume, add_resume_option
 from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.style import path_json, safe, style_for
 from rewind.controller import BeforePrompts
-from rewind.errors import DONE
+from rewind.errors import DONE, UsageError
 from rewind.words import plural, quoted
 
 TYPE_CHECKING = False
@@ -49,6 +51,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--both", action="store_true", help="bring back the code as well")
     parser.add_argument("--in-place", action="store_true",
                         help="cut the session's own transcript instead of making a fork")
+    add_outside_option(parser)
     parser.add_argument("--copy", action="store_true", help="put the prompts on the clipboard")
     parser.add_argument("--session", metavar="ID", help="a session, or the path of a transcript")
     parser.add_argument("--force", action="store_true",
@@ -58,12 +61,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.outside and not args.both:
+        raise UsageError("--outside brings files back together with the code.", hint="Add --both.")
     controller = open_controller(args)
     target, what = BeforePrompts(args.n, args.session), "both" if args.both else "conversation"
     if args.dry_run:
-        return _show_plan(controller.plan(target, what, in_place=args.in_place), args)
+        return _show_plan(controller.plan(target, what, in_place=args.in_place, outside=args.outside), args)
     with ProgressLine() as progress:
-        outcome = controller.go(target, what, in_place=args.in_place, force=args.force, progress=progress)
+        outcome = controller.go(target, what, in_place=args.in_place, force=args.force,
+                                outside=args.outside, progress=progress)
     resume = Resume(controller, args)
     if args.json:
         print_json({**outcome_json(outcome), **_own_keys(outcome)})
@@ -95,6 +101,7 @@ def _show_plan(plan: Plan, args: argparse.Namespace) -> int:
     _tell_prompts(plan, "to take back")
     if plan.code:
         print_code(plan)
+        print_outside(plan)
     if plan.session:
         print(f"{'Would cut' if args.in_place else 'Would fork'} session {plan.session}")
     for text in plan.all_notes():

@@ -11,7 +11,7 @@ import sys
 
 from rewind.cli.arguments import SELECTOR, project_paths
 from rewind.cli.progress import ProgressLine
-from rewind.cli.restored import common_arguments, show_outcome, show_plan
+from rewind.cli.restored import add_outside_option, common_arguments, show_outcome, show_plan
 from rewind.cli.resume import Resume, add_resume_option
 from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.style import path_json, safe, shown, style_for
@@ -44,6 +44,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", metavar="DIR", help="write the files into DIR instead; touch nothing here")
     parser.add_argument("--skip-missing", action="store_true",
                         help="of a damaged checkpoint, restore only the intact files")
+    add_outside_option(parser)
     common_arguments(parser)
     add_resume_option(parser)
 
@@ -60,10 +61,10 @@ def run(args: argparse.Namespace) -> int:
     target = AtCheckpoint(chosen.record.name, paths)
     if args.dry_run:
         return show_plan(controller.plan(target, mode, in_place=args.in_place,
-                                         skip_missing=args.skip_missing), args.json)
+                                         skip_missing=args.skip_missing, outside=args.outside), args.json)
     with ProgressLine() as progress:
         outcome = controller.go(target, mode, in_place=args.in_place, force=args.force,
-                                skip_missing=args.skip_missing, progress=progress)
+                                skip_missing=args.skip_missing, outside=args.outside, progress=progress)
     return show_outcome(outcome, args.json, headline=_headline(args, paths, outcome),
                         resume=Resume(controller, args))
 
@@ -81,6 +82,8 @@ def _mode(args: argparse.Namespace) -> str:
                          hint="Without either, code and chat are restored.")
     if args.context_only and (args.paths or args.to):
         raise UsageError("--context-only restores no files.", hint="Leave out the paths and --to.")
+    if args.outside and args.to:
+        raise UsageError("--to writes nothing outside its directory.", hint="Leave out --outside.")
     if args.in_place and (args.code_only or args.paths or args.to):
         raise UsageError("--in-place is about the chat, and the chat is not restored here.",
                          hint="Leave out --in-place.")

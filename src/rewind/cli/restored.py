@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from rewind.cli.resume import Resume
 
 
+def add_outside_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--outside", action="store_true",
+                        help="bring back files outside the project that the agent edited")
+
+
 def common_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="proceed even if files changed")
     parser.add_argument("--dry-run", action="store_true", help="show what would happen, change nothing")
@@ -34,6 +39,7 @@ def show_plan(plan: Plan, as_json: bool) -> int:
         print_json(plan_json(plan))
         return DONE
     print_code(plan)
+    print_outside(plan)
     for text in [*_fork_text(plan), *plan.all_notes()]:
         print(text)
     return DONE
@@ -46,7 +52,7 @@ def _fork_text(plan: Plan) -> list[str]:
 def plan_json(plan: Plan) -> dict[str, Any]:
     """The one shape of every command that goes back, for a plan."""
     return {"operation": None, "checkpoint": plan.record.name if plan.record else None, "backup": None,
-            **code_json(plan.code),
+            **code_json(plan.code), **outside_json(plan),
             "changedSince": [path_json(p) for p in plan.code.foreign] if plan.code else [],
             "remaining": [], "session": plan.source, "fork": None, "in_place": None,
             "notes": [*_fork_text(plan), *plan.all_notes()], "digest": plan.digest, "dryRun": True}
@@ -76,6 +82,20 @@ def print_code(plan: Plan) -> None:
     for sign, path, remark, count in fold(plan.code.lines()):
         print(painted(sign, folded_text(path, remark, count), paint))
     print(plan.code.summary() if plan.code.empty else f"Plan: {plan.code.summary()}")
+
+
+def outside_json(found: Plan | Outcome) -> dict[str, Any]:
+    words = {"+": "write", "~": "write", "-": "delete"}
+    return {"outside": [path_json(path, action=words[sign]) for sign, path in found.outside]}
+
+
+def print_outside(plan: Plan) -> None:
+    """Files outside the project, as a group of their own."""
+    if plan.outside:
+        paint = style_for(sys.stdout)
+        print("Outside the project:")
+        for sign, path in plan.outside:
+            print(painted(sign, shown(path), paint))
 
 
 # an outcome
@@ -116,6 +136,7 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
     return {"operation": outcome.operation or None,
             "checkpoint": outcome.record.name if outcome.record else None,
             "backup": outcome.backup.name if outcome.backup else None, **code_json(outcome.code),
+            **outside_json(outcome),
             "changedSince": [path_json(p) for p in outcome.plan.foreign],
             "remaining": [path_json(p, reason=reason) for p, reason in outcome.remaining],
             "session": outcome.session, **chat_json(outcome.chat), "notes": outcome.notes, "dryRun": False}

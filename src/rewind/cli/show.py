@@ -11,7 +11,7 @@ from rewind.cli.changed import lines
 from rewind.cli.pager import add_pager_option, paged
 from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.style import age, kind_of, path_json, safe, shown, size, style_for
-from rewind.controller import torn_paths
+from rewind.controller import kept_outside, torn_paths
 from rewind.errors import CheckpointNotFound
 from rewind.words import plural
 
@@ -147,6 +147,7 @@ def _facts(record: Record, changed: _Changed, prompt: LastPrompt | None,
     if _number(code, "uncovered"):
         facts.append(("unprotected", f"{plural(_number(code, 'uncovered'), 'path')} not captured"))
     facts += [("torn", f"written while it was copied: {shown(path)}") for path in torn_paths(record)]
+    facts += [("outside", text) for text in _outside(record)]
     facts += _chat(record) if record.data.get("hasTranscript") else []
     facts += [("last prompt", f"turn {prompt.turn}: {safe(prompt.text)}")] if prompt else []
     facts += [("git", _git(record))] if isinstance(record.data.get("git"), dict) else []
@@ -158,6 +159,12 @@ def _facts(record: Record, changed: _Changed, prompt: LastPrompt | None,
                                  f" {len(difference.deleted):,} deleted"
                                  + (f" ({changed.lines} lines)" if changed.lines else "")))
     return facts
+
+
+def _outside(record: Record) -> list[str]:
+    """Files outside the project, as they were before the agent edited them."""
+    return [f"{shown(one.path)} ({one.skipped or (size(one.entry.size) if one.entry else 'did not exist')})"
+            for one in kept_outside(record)]
 
 
 def _number(code: dict[str, Any], key: str) -> int:

@@ -53,11 +53,13 @@ class Work:
     """One checkpoint, as it is asked for. `made` and `failed` note in `hook-state.json` what became of it."""
 
     def __init__(self, event: HookEvent, project: Project, decision: Decision, fresh: list[str],
-                 made: Callable[[int], None], failed: Callable[[int, NotMade], None]) -> None:
+                 made: Callable[[int], None], failed: Callable[[int, NotMade], None],
+                 outside: list[str] | None = None) -> None:
         self.event = event
         self.project = project
         self.decision = decision
         self.fresh = fresh
+        self.outside = outside or []
         self.made = made
         self.failed = failed
         self.trigger: dict[str, Any] = event.trigger()
@@ -78,7 +80,7 @@ class Work:
             kind = "auto" if state.timeline.newest_here() else "initial"
             save(state, self.decision.description, kind=kind, trigger=self.trigger,
                  session=transcript_of(self.event), find_session=False, wait=_WAIT,
-                 first=lambda: self._claim(state), moment=self.moment)
+                 first=lambda: self._claim(state), moment=self.moment, outside=self.outside)
         except _ToldTwice:
             return
         finally:

@@ -247,13 +247,13 @@ class _Hook:
             return ""
         if event.tool_kind == EDIT and not any(map(self._may_be_ours, event.files())):
             return ""
-        from rewind.hooks.guard import Places, guard_command, guard_file
+        from rewind.hooks.guard import Guard
 
-        places = Places(self.project.root, self.project.state, self.project.home)
         try:
+            guard = Guard(self.project.root, self.project.state, self.project.home)
             if event.tool_kind == SHELL:
-                return guard_command(event.command, event.cwd, places, os.path.expanduser("~"))
-            return next(filter(None, (guard_file(path, event.cwd, places) for path in event.files())), "")
+                return guard.command(event.command, event.cwd)
+            return next(filter(None, (guard.file(path, event.cwd) for path in event.files())), "")
         except Exception as error:
             log_for(self.project, f"guard: {type(error).__name__}: {error}")
             return ""
@@ -271,8 +271,9 @@ class _Hook:
         decision = decide(self.event, self.state, self.settings, tier, time.time(),
                           known_session=self._is_known_session())
         fresh = self._unprotected_files(decision)
-        if decision.checkpoint or fresh:
-            self._checkpoint(decision, fresh)
+        outside = self._files_outside(decision)
+        if decision.checkpoint or fresh or outside:
+            self._checkpoint(decision, fresh, outside)
         elif self._held:
             with self._in_turn():
                 self.state = HookState(self.state.path)
@@ -280,7 +281,7 @@ class _Hook:
                 self.state.save()
         return self._greeting()
 
-    def _checkpoint(self, decision: Decision, fresh: list[str]) -> None:
+    def _checkpoint(self, decision: Decision, fresh: list[str], outside: list[str]) -> None:
         from rewind.hooks.checkpoint import Work, in_time
 
         def made(pid: int) -> None:
@@ -299,7 +300,7 @@ class _Hook:
 
             self._failed(pid, str(error), BUSY if error.kind == "Locked" else error.message)
 
-        in_time(Work(self.event, self.project, decision, fresh, made, failed))
+        in_time(Work(self.event, self.project, decision, fresh, made, failed, outside))
 
     def _in_turn(self) -> InTurn:
         from rewind.hooks.in_turn import InTurn
@@ -377,6 +378,20 @@ class _Hook:
                   and os.lstat(inside + path).st_size > limit]
         self._held = [path for path in unknown if path not in found]  # the others once they are captured
         return found
+
+    def _files_outside(self, decision: Decision) -> list[str]:
+        """Files outside the project that this edit is about, and that the newest checkpoint has not kept."""
+        event = self.event
+        if event.name != "PreToolUse" or event.tool_kind != EDIT or not (decision.checkpoint
+                                                                         or decision.even_so):
+            return []
+        inside = self.project.root.rstrip("/") + "/"
+        named = [path for path in map(os.path.realpath, event.files()) if not path.startswith(inside)]
+        if not named:
+            return []
+        from rewind.hooks.outside import to_be_kept
+
+        return to_be_kept(self.project, named, anyway=decision.checkpoint)
 
     def _greeting(self) -> Outcome:
         """At a session's start: that something is wrong, for the person; and a line for the agent."""

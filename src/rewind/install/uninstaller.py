@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _OURS = ("system", "config.json", "agents", "hook-state.json", "rewind.log", "rewind.log.1", "crash.log",
          "known-stores.lock", "known-stores.lock.claim", "hooks.lock", "hooks.lock.claim")
 _STORES = "known-stores.json"
+_MACHINE = "machine-id"  # says whose the files outside a project are that a checkpoint holds
 _STORAGE = "storage"
 
 
@@ -53,7 +54,7 @@ class Uninstall:
             return []
         drafts = [name for name in there if name.startswith(".") and name.endswith(".tmp")
                   and name[1:].startswith((*_OURS, _STORES))]
-        stores = [] if self.remaining else [_STORES]
+        stores = [] if self.remaining else [_STORES, _MACHINE]
         return [*_OURS, *stores, *sorted(drafts)]
 
     def _places(self) -> list[tuple[Profile, str | None]]:

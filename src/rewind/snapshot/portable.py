@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 MANIFEST = b"manifest.json"
 TOP = b"files"
+_STAYS_HERE = ("outside", "madeBy")  # files outside the project are nobody else's business
 
 
 # from a store to a file
@@ -50,7 +51,8 @@ TOP = b"files"
 def write_snapshot(file: BinaryIO, metadata: dict[str, Any], root: bytes, trees: Trees,
                    blobs: Blobs, rules: bytes, progress: Progress | None = None) -> None:
     """The same snapshot gives the same bytes. `rules` is the blob that the record names."""
-    raw, total = _manifest(metadata, root, trees, rules)
+    shared = {name: value for name, value in metadata.items() if name not in _STAYS_HERE}
+    raw, total = _manifest(shared, root, trees, rules)
     out = ArchiveWriter(file)
     out.add_file(MANIFEST, 0o644, len(raw), [raw])
     out.add_dir(TOP, 0o755)

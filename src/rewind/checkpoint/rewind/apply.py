@@ -8,6 +8,7 @@ import os
 from rewind.checkpoint.create import write_record
 from rewind.checkpoint.plan import RestorePlan
 from rewind.checkpoint.rewind import operations as ops
+from rewind.checkpoint.rewind import outside
 from rewind.checkpoint.rewind.code import get_ready, moved_paths, with_sources
 from rewind.checkpoint.rewind.left_alone import names_to_note
 from rewind.checkpoint.rewind.lineage import here
@@ -66,6 +67,7 @@ class Outcome:
         self.can_redo = False
         self.for_agent = ""  # what to tell the agent, whose conversation says nothing of it
         self.notes = list(found.notes)
+        self.outside = outside.changes(found.effects)  # (sign, path) of files outside the project
         self.remaining: list[tuple[bytes, str]] = []
 
     @property
@@ -230,15 +232,17 @@ class _Act:
         """The checkpoint that holds the code as it is now: the one that the project stands on, or a backup.
         The way back of a killed operation is the state before it first began."""
         standing = self.standing
-        if ready.plan.changes and not (standing and standing.tree == ready.draft.snapshot.root):
-            self.outcome.backup = self._write_backup(ready)
+        kept = outside.keep_present(self.state, self.effects, bool(self.found.resumes))
+        same = standing and standing.tree == ready.draft.snapshot.root
+        if kept or (ready.plan.changes and not same):
+            self.outcome.backup = self._write_backup(ready, kept)
         if self.found.resumes:
             return self.found.resumes.here_before
         if self.outcome.backup:
             return self.outcome.backup.name
         return standing.name if standing else ""
 
-    def _write_backup(self, ready: Ready) -> Record:
+    def _write_backup(self, ready: Ready, kept: dict[str, Any]) -> Record:
         from rewind.checkpoint.which_session import capture_current
 
         name = self.found.record.name if self.found.record else ""
@@ -247,7 +251,7 @@ class _Act:
             about = self.found.about
             doing = f"{self.found.command}ing {about}" if about else f"going back to {name}"
             trigger = {"event": self.found.command, **({} if about else {"checkpoint": name})}
-            return write_record(self.state, ready.draft, "backup", f"Before {doing}", trigger, chat)
+            return write_record(self.state, ready.draft, "backup", f"Before {doing}", trigger, chat, kept)
         except OSError as error:
             raise BackupFailed(reason=error.strerror or str(error))
 

@@ -19,6 +19,7 @@ from rewind.checkpoint.chat import (
 from rewind.checkpoint.rewind import effects
 from rewind.checkpoint.rewind import operations as ops
 from rewind.checkpoint.rewind.effects import was_done
+from rewind.checkpoint.rewind.outside import OUTSIDE
 from rewind.errors import RewindError
 from rewind.transcript.cut import Cut, TranscriptRewritten
 from rewind.transcript.fork import NothingBeforeCut, new_session_id
@@ -72,7 +73,7 @@ def finish_conversation(state: State, found: Destination, op: Operation) -> None
         return
     found.in_place = bool(wanted.get("inPlace"))
     for effect in op.effects:
-        if was_done(effect):
+        if effect.get("kind") != OUTSIDE and was_done(effect):
             # Noted again, so that undoing this takes it back.
             found.effects.append({**effect, **made_of(str(effect["path"]))})
             found.notes.append("The conversation was brought back before the interruption:"

@@ -7,6 +7,7 @@ untrash  it was brought back from there
 rewrite  a transcript was cut in its own file; `backup` is what it held
 swap     `put` took the transcript's place; what was there went to `kept`
 rename   a fork was called `before`, and is called `after`
+outside  files outside the project were written or deleted; see `outside`
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from rewind.checkpoint.chat import (
     make_fork,
     stamp_of,
 )
+from rewind.checkpoint.rewind import outside
 from rewind.checkpoint.trash import (
     bring_from_trash,
     checked_fork,
@@ -98,6 +100,8 @@ def _inverse(state: State, effect: Effect, taken: set[str], lies: dict[str, bool
         return _swap_back(state, effect, taken)
     if kind == RENAME:
         return {**effect, "before": effect.get("after"), "after": effect.get("before")}
+    if kind == outside.OUTSIDE:
+        return outside.inverse(effect)
     return None
 
 
@@ -198,6 +202,8 @@ def _announced(state: State, effect: Effect) -> list[str]:
         found = [f"{_BACKUP_GONE}{put}" if put and not os.path.lexists(put)
                  else f"Would put the backup in the transcript's place: {path}"]
         return found + ([f"Refused without --force: {refused}"] if refused else [])
+    if kind == outside.OUTSIDE:
+        return outside.announce(effect)
     if kind == RENAME:
         return [f"Would rename the fork to \"{effect.get('after') or ''}\": {session}"]
     return []
@@ -293,7 +299,8 @@ def _rename(state: State, effect: Effect, result: Conversations) -> Effect | Non
     return effect
 
 
-_DO = {FORK: _fork_of_backup, TRASH: _trash, UNTRASH: _untrash, SWAP: _swap, RENAME: _rename}
+_DO = {FORK: _fork_of_backup, TRASH: _trash, UNTRASH: _untrash, SWAP: _swap, RENAME: _rename,
+       outside.OUTSIDE: outside.do}
 
 
 # what became of a session since

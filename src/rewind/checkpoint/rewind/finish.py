@@ -5,6 +5,7 @@ from __future__ import annotations
 from rewind.checkpoint.rewind import operations as ops
 from rewind.checkpoint.rewind.code import Wanted, whole
 from rewind.checkpoint.rewind.destination import Destination
+from rewind.checkpoint.rewind.outside import OUTSIDE
 from rewind.errors import CheckpointNotFound, NoRestoreToUndo
 
 TYPE_CHECKING = False
@@ -30,10 +31,12 @@ def finish(state: State, request: Request, op: Operation) -> Destination:
         found.code = Wanted(kept(state, op.checkpoint), op.paths, whole(state, left), request.skip_missing)
     if op.command in (ops.UNDO_RESTORE, ops.REDO):
         found.effects = op.effects
-    elif request.wants_conversation:
+        return found
+    if request.wants_conversation:
         from rewind.checkpoint.rewind.conversation import finish_conversation
 
         finish_conversation(state, found, op)
+    found.effects += [effect for effect in op.effects if effect.get("kind") == OUTSIDE]
     return found
 
 

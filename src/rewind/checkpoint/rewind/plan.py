@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rewind.checkpoint.rewind import outside
 from rewind.checkpoint.rewind.code import plan_code
 from rewind.checkpoint.rewind.resolve import refuse_unsaved, resolve
 from rewind.sha256 import sha256
@@ -44,6 +45,7 @@ class Plan:
         self.redoes = found.redoes.id if found.redoes else ""
         self.notes = [*(code.notes if code else []), *found.notes]
         self.no_conversation = found.no_conversation
+        self.outside = outside.changes(found.effects)  # (sign, path) of files outside the project
         self.digest = digest(found, code)
 
     def all_notes(self) -> list[str]:
@@ -58,7 +60,7 @@ def digest(found: Destination, code: RestorePlan | None) -> str:
     parts = [found.command, found.request.key(), found.record.name if found.record else None,
              found.chat.original if found.chat else None, cut and (cut.offset, cut.leaf), found.in_place,
              [op.id for op in found.undoes], found.redoes and found.redoes.id, len(found.prompts),
-             found.total]
+             found.total, outside.key(found.effects)]
     changes = code.changes if code else []
     lines = [repr((c.action, c.path, _entry(c.target), _entry(c.before))) for c in changes]
     return sha256("\n".join([repr(parts), *sorted(lines)]).encode()).hex()[:32]

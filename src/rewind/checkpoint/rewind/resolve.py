@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 
 from rewind.checkpoint.rewind import operations as ops
+from rewind.checkpoint.rewind import outside
 from rewind.checkpoint.rewind import target as targets
 from rewind.checkpoint.rewind.code import Wanted, first_that_differs, unsaved, whole
 from rewind.checkpoint.rewind.destination import Destination
@@ -40,6 +41,11 @@ def resolve(state: State, request: Request) -> Destination:
 
         resolver = RESOLVERS[type(request.target)]
     found = resolver(state, request, request.target)
+    if found.command in (ops.RESTORE, ops.BACK):
+        outside.add(state, found)
+    for effect in found.effects if found.resumes is None else ():
+        if effect.get("kind") == outside.OUTSIDE:
+            outside.renew(effect)
     found.notes = [note for note in found.notes if note]
     return found
 

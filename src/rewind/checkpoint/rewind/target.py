@@ -117,7 +117,8 @@ class Request:
     """A target, and how to go there. `what` is "code", "conversation" or "both"."""
 
     def __init__(self, target: Target, what: str = BOTH, *, in_place: bool = False,
-                 skip_missing: bool = False, name: str = "") -> None:
+                 skip_missing: bool = False, name: str = "", outside: bool = False) -> None:
+        """`outside`: files outside the project that the agent edited come back as well."""
         what = _OLD_WORDS.get(what, what)
         if what not in (BOTH, CODE, CONVERSATION):
             raise UsageError(f"Unknown mode: {what}", hint="Use `both`, `code` or `conversation`.")
@@ -125,6 +126,10 @@ class Request:
         self.what = CODE if getattr(target, "paths", None) else what  # some paths alone have no conversation
         self.in_place = in_place
         self.skip_missing = skip_missing
+        self.outside = outside
+        if outside and (self.what == CONVERSATION or getattr(target, "paths", None)):
+            raise UsageError("--outside brings files back together with all of the code.",
+                             hint="Leave out --outside, or restore the code without naming paths.")
         self.name = " ".join(name.split())  # of the fork that is made
         if len(self.name) > LONGEST_NAME:
             raise RewindError(f"A name has 1 to {LONGEST_NAME} characters.", hint="Choose another one.")
@@ -138,4 +143,4 @@ class Request:
         return self.what != CODE
 
     def key(self) -> list[Any]:
-        return [*self.target.key(), self.what, self.in_place]
+        return [*self.target.key(), self.what, self.in_place, *(["outside"] if self.outside else [])]

@@ -1,1 +1,0 @@
-"""Reads shell commands without running them, for the guard."""
