@@ -93,7 +93,8 @@ __all__ = [
     "BeforePrompts", "BeforeUndo", "Controller", "Difference", "EarlierOnLine", "Reasons", "Side",
     "all_counted", "all_projects", "as_tree", "check_root", "compare", "comparing", "entry_at", "hunks",
     "invalid", "is_binary", "is_name", "is_session_id", "is_timestamp", "load_tier", "load_usable",
-    "pieces_of", "read_index", "session_home", "set_value", "timestamp", "torn_paths", "unknown", "unset_value",
+    "pieces_of", "read_index", "session_home", "set_value", "timestamp", "torn_paths", "unknown",
+    "unset_value",
 ]
 
 # What interfaces may use of the rooms below besides a project: functions without side effects, settings, and

@@ -24,7 +24,7 @@ INSIDE = ".claude/worktrees/feat"
 class Repository:
     """A protected repository with a linked work tree inside and one beside it."""
 
-    def __init__(self, cli: InProcess) -> None:
+    def __init__(self, cli: InProcess) -> None:  # noqa: F811
         self.cli = cli
         self.main = cli.project
         (self.main / "src").mkdir()
