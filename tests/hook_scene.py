@@ -97,8 +97,8 @@ class Hooks:
     # what there is before
 
     def protect(self, tier: str = "balanced", mode: str = "project", **settings: Any) -> Hooks:
-        """`rewind init`, with its first checkpoint, and a setting or two. In the project, where many tests look
-        for it, and where the guard has most to do."""
+        """`rewind init`, with its first checkpoint, and a setting or two. In the project, where many tests
+        look for it, and where the guard has most to do."""
         self.configure(tier=tier, **settings)
         controller, _ = Controller.init(str(self.project), home=str(self.rewind_home), mode=mode)
         controller.close()

@@ -183,7 +183,7 @@ def _picture(top: bytes, below: bytes) -> Iterator[tuple[bytes, tuple[Any, ...]]
         path = os.path.join(below, name)
         if name == b".git" or path in (os.fsencode(STATE), b".agent/rewind-store"):
             continue
-        if path == b".agent" and os.listdir(os.path.join(top, path)) in ([b"rewind"], [b"rewind-store"]):
+        if path == b".agent" and os.listdir(os.path.join(top, path)) in ([], [b"rewind"], [b"rewind-store"]):
             continue  # made by `init`, not by the user
         full = os.path.join(top, path)
         info = os.lstat(full)

@@ -65,7 +65,7 @@ def keep_owner(path: str, like: str) -> None:
 
 def give_to_owner(folder: str) -> None:
     """The same for all that lies in a directory."""
-    if os.geteuid() or not os.stat(folder).st_uid:
+    if os.geteuid() or not os.path.isdir(folder) or not os.stat(folder).st_uid:
         return
     for at, folders, names in os.walk(folder):
         for name in (*folders, *names):

@@ -29,6 +29,8 @@ def marker_path(root: str) -> str:
 
 def read_marker(root: str) -> str:
     """The id of the store that this directory says it belongs to, or nothing."""
+    if _is_behind_link(root):
+        return ""
     try:
         text = read_bounded(marker_path(root), 200).decode("ascii", "replace").strip()
     except (OSError, RewindError):
@@ -42,8 +44,15 @@ def has_marker(root: str) -> bool:
 
 def write_marker(root: str, store_id: str) -> None:
     path = marker_path(root)
+    if _is_behind_link(root):
+        return
     os.makedirs(os.path.dirname(path), exist_ok=True)
     write_atomic(path, store_id.encode() + b"\n", mode=0o644, sync=False)
+
+
+def _is_behind_link(root: str) -> bool:
+    """A directory that leads elsewhere, perhaps into another project, is none of ours."""
+    return os.path.islink(os.path.dirname(marker_path(root)))
 
 
 def is_tracked(root: str) -> bool:

@@ -176,6 +176,8 @@ def _by_marker(root: str, home: str, index: Index) -> Project | None:
         return None
     store_id = read_marker(root)
     was = index.root(store_id)
+    if not was and store_id and os.path.lexists(os.path.join(global_state(store_id, home), STORE_FILE)):
+        return Project(root, global_state(store_id, home), home)  # the index is lost: not trusted, and said
     if not was or is_copy(root, was, store_id) or is_tracked(root):
         return None
     state = state_of(store_id, was, home, index)

@@ -22,6 +22,13 @@ from rewind_cli import differences, tree_state
 EVIL = b"# evil\n"
 
 
+@pytest.fixture(autouse=True)
+def in_project(home: Path) -> None:
+    """The store in the project: there an agent can get at it most easily."""
+    (home / ".rewind").mkdir()
+    (home / ".rewind" / "config.json").write_text('{"storage": {"mode": "project"}}')
+
+
 def guard(rewind: InProcess) -> Guard:
     return Guard(str(rewind.project), str(rewind.state), str(rewind.home / ".rewind"))
 

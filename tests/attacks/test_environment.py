@@ -79,7 +79,7 @@ def test_a_relative_rewind_home_is_not_one_that_a_repository_brings_along(
     attacker.project.mkdir()
     attacker.home.mkdir()
     (attacker.project / "a").write_text("evil\n")
-    attacker.init()
+    attacker.init("project")
     shutil.copytree(attacker.project, rewind.project, dirs_exist_ok=True)
     shutil.copytree(attacker.home / ".rewind", rewind.project / ".rewind")
     shutil.rmtree(attacker.project)

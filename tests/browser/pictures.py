@@ -220,7 +220,7 @@ def main() -> None:
             shoot(browser, server, project, odd_states())
             server.stop()
         with stage("web-shop") as (home, project):
-            Controller.init(str(project))[0].close()
+            Controller.init(str(project), mode="project")[0].close()
             server = Server(project, home)
             time.sleep(0.2)
             shoot(browser, server, project, {"empty": seen("Rewind shows the conversations")})

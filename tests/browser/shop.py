@@ -105,7 +105,7 @@ class Agent:
 
 def open_shop(home: Path, project: Path) -> Agent:
     """Six turns: a cart, its tests, then a database that nobody wanted."""
-    controller, _ = Controller.init(str(project))
+    controller, _ = Controller.init(str(project), mode="project")
     controller.close()
     (project / "README.md").write_text("# Shop\n\nA small web shop.\n")
     agent = Agent(home, project, CART, "Build the cart of the shop")

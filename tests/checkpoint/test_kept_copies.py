@@ -43,7 +43,7 @@ def controller(project: Path, home: Path) -> Iterator[Controller]:
     (project / "src").mkdir()
     (project / "src" / "a.txt").write_text("first")
     (project / "other.txt").write_text("the same")
-    controller, _ = Controller.init(str(project))
+    controller, _ = Controller.init(str(project), mode="project")
     yield controller
     controller.close()
 

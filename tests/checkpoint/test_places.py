@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ INSIDE = ".claude/worktrees/feat"
 class Repository:
     """A protected repository with a linked work tree inside and one beside it."""
 
-    def __init__(self, cli: InProcess) -> None:
+    def __init__(self, cli: InProcess) -> None:  # noqa: F811
         self.cli = cli
         self.main = cli.project
         (self.main / "src").mkdir()
@@ -291,3 +292,34 @@ def test_the_session_of_a_work_tree_is_not_the_main_ones(repository: Repository)
     for tree, begin in ((repository.main, "1111"), (repository.inside, "2222")):
         shown = repository.run(tree, "sessions", "list")["sessions"]
         assert [s["session_id"][:4] for s in shown] == [begin]
+
+
+def test_many_hooks_at_once_over_all_places_lose_and_mix_nothing(repository: Repository) -> None:
+    """Each event has its checkpoint, in its own place and with its own file; or is noted as missed there, for
+    a machine may be too busy."""
+    for tree in repository.trees:
+        repository.save(tree, "before")
+    started = [_start(repository, number) for number in range(60)]
+    assert [process.wait() for process in started] == [0] * 60
+    for place, tree in enumerate(repository.trees):
+        records = repository.run(tree, "list")["checkpoints"]
+        made = {c["trigger"]["promptId"] for c in records if c["trigger"].get("event") == "UserPromptSubmit"}
+        assert made <= {f"p-{number}" for number in range(place, 60, 3)} and len(made) > 5
+        memory = json.loads(Path(repository.project(tree).own("hook-state.json")).read_text())
+        assert len(made) + len(memory["missed"]) == 20
+        assert {c["place"] for c in records} == {repository.project(tree).place}
+    assert repository.run(repository.main, "validate", "--deep")["ok"] is True
+
+
+def _start(repository: Repository, number: int) -> subprocess.Popen[bytes]:
+    tree = repository.trees[number % 3]
+    (tree / f"file-{number}").write_text(f"of {number}")
+    payload = {"session_id": f"s-{number % 3}", "cwd": str(tree), "hook_event_name": "UserPromptSubmit",
+               "prompt": "Go on", "prompt_id": f"p-{number}",
+               "transcript_path": str(repository.cli.home / f".claude/projects/-p/s-{number % 3}.jsonl")}
+    process = subprocess.Popen([str(part) for part in entry_command("user-prompt-submit")], cwd=tree,
+                               env={**repository.cli.env, "CLAUDECODE": "1"}, stdin=subprocess.PIPE)
+    assert process.stdin
+    process.stdin.write(json.dumps(payload).encode())
+    process.stdin.close()
+    return process

@@ -161,7 +161,7 @@ def controller(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> It
     """A project of which nobody takes care in the background."""
     monkeypatch.setattr("rewind.checkpoint.save._later", lambda state, chore: None)
     (project / "keep.txt").write_text("the same all the time\n")
-    controller, _ = Controller.init(str(project))
+    controller, _ = Controller.init(str(project), mode="project")
     yield controller
     controller.close()
 

@@ -423,7 +423,7 @@ def test_a_read_only_project_is_restored_in_part_or_not_at_all_and_says_so(user:
 
 def test_a_project_in_an_unwritable_directory_cannot_be_initialised(user: Rewind) -> None:
     user.project.chmod(0o555)
-    said = user.fails(1, "init")
+    said = user.fails(1, "init", "--mode", "project")
     assert str(user.project) in said or "ermission" in said
     assert not (user.project / ".agent").exists()
 
@@ -455,7 +455,7 @@ def test_a_full_disk_is_one_sentence_and_loses_nothing(small_disk: Rewind, leave
     root = small_disk.project
     (root / "a.bin").write_bytes(os.urandom(300_000))
     (root / ".rewindignore").write_text(".agent/\n")
-    small_disk.init()
+    small_disk.init("project")
     (first,) = small_disk.names()
     saved = tree_state(root)
     (root / "a.bin").write_bytes(os.urandom(300_000))
@@ -480,7 +480,7 @@ def planted(rewind: Rewind, tmp_path: Path) -> Rewind:
     other_home.mkdir()
     other = Rewind(rewind.project, other_home)
     (rewind.project / "a.txt").write_text("one\n")
-    other.init()
+    other.init("project")
     (rewind.project / "a.txt").write_text("two\n")
     return rewind
 
@@ -504,7 +504,7 @@ def test_a_state_directory_that_is_a_symlink_is_not_followed(rewind: Rewind, tmp
     outside = tmp_path / "outside"
     outside.mkdir()
     (rewind.project / ".agent").symlink_to(outside)
-    result = rewind.run("init")
+    result = rewind.run("init", "--mode", "project")
     assert result.code == 1 and "error: " in result.err, result
     assert list(outside.iterdir()) == []
 

@@ -21,7 +21,7 @@ def test_config_shows_every_setting_and_where_it_comes_from(two: Rewind) -> None
     lines = two.ok("config").out.splitlines()
     rows = {line.split()[0]: line.split(None, 2) for line in lines}
     assert list(rows) == [setting.key for setting in SETTINGS]
-    assert rows["maxFileSizeMb"][1:] == ["250", ".agent/rewind/config.json"]
+    assert rows["maxFileSizeMb"][1:] == ["250", f"~/.rewind/storage/{two.state.name}/config.json"]
     assert rows["ignored"][1:] == ["all", "~/.rewind/config.json"]
     assert rows["tier"][1:] == ["balanced", "default"]
     assert rows["runtime.antiSpam.enabled"][2] == "tier balanced"

@@ -185,7 +185,8 @@ def test_whatever_is_wrong_the_step_is_named(cli: InProcess, temporary: Path, mo
 def test_a_command_that_fails_is_named(cli: InProcess, temporary: Path,
                                        monkeypatch: pytest.MonkeyPatch) -> None:
     sabotage(monkeypatch, "list",
-             lambda world, found: len(found["checkpoints"]) > 1 and world.shell("rm -r .agent"))
+             lambda world, found: len(found["checkpoints"]) > 1
+             and world.shell('rm -r "$REWIND_HOME"/storage'))
     error = cli.fails_with_json(1, "demo")
     assert "Step 4" in error["message"] and "rewind back 1 --both" in error["message"]
 

@@ -91,7 +91,7 @@ def test_a_path_that_the_checkpoint_does_not_hold_makes_no_directory(two: Rewind
 def test_an_empty_directory_called_agent_is_written_elsewhere_but_not_the_place_of_the_state(
         rewind: Rewind, tmp_path: Path) -> None:
     (rewind.project / "src" / ".agent").mkdir(parents=True)
-    rewind.init()
+    rewind.init("project")
     rewind.ok("restore", "last", "--to", str(tmp_path / "there"))
     assert (tmp_path / "there" / "src" / ".agent").is_dir() and not (tmp_path / "there" / ".agent").exists()
 

@@ -15,7 +15,7 @@ def test_status_says_how_the_project_stands(two: Rewind) -> None:
     (two.project / "new.txt").unlink()
     (two.project / "README.md").write_text("# three\n")
     text = two.ok("status").out
-    assert str(two.project) in text and "project, format objects" in text
+    assert str(two.project) in text and "global, format objects" in text
     assert f"0 added, 1 modified, 1 deleted since {two.names()[0]}" in text
     assert "of 2.0 GB" in text
     answer = two.json("status")

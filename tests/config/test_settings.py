@@ -16,7 +16,7 @@ DEFAULTS = {
     "protect": True,
     "hooks.sessionStartContext": False,
     "storage.maxSizeMb": 2048,
-    "storage.mode": "project",
+    "storage.mode": "global",
     "storage.format": "objects",
     "retention.keepAllHours": 24,
     "retention.hourlyDays": 7,

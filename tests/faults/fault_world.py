@@ -76,6 +76,7 @@ class World:
     def make(self, *, protected: bool = True) -> None:
         for folder in (self.project, self.home, self.out):
             folder.mkdir(parents=True)
+        _write(self.home / ".rewind" / "config.json", '{"storage": {"mode": "project"}}')
         (self.home / ".claude").mkdir()
         (self.home / ".claude" / "settings.json").write_text(SETTINGS)
         (self.home / ".claude" / "sessions").mkdir()
@@ -199,8 +200,7 @@ class World:
 
     def _tree(self) -> Tree:
         found = tree_state(self.project)
-        if (self.project / ".agent").is_dir() and not any((self.project / ".agent").iterdir()):
-            del found[b".agent"]  # an `init` that did not get further
+        found.pop(b".agent", None)  # an `init` that did not get further
         return found
 
     def _agent_files(self) -> Iterator[Path]:

@@ -140,7 +140,7 @@ def make_world(top: Path) -> World:
     talk = ClaudeTalk(SESSION)
     path = place(world.home, "claude", world.project, b"", SESSION)
     (world.home / ".claude" / "sessions").mkdir(parents=True, exist_ok=True)
-    rewind.init()
+    rewind.init("project")
     for number in range(4):
         talk.turn(f"Prompt number {number}")
         path.write_bytes(

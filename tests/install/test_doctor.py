@@ -16,7 +16,7 @@ from rewind.controller import Controller
 from rewind.install.doctor import examine
 from rewind.install.finding import OK, PROBLEM, WARNING, Finding
 from rewind.install.installer import Plan, agents_named, install
-from rewind_cli import Rewind, chown_all, git
+from rewind_cli import Rewind, chown_all, git, state_of
 
 SESSION = "0b7c1c52-5d0e-4a63-9b8a-2f1d3a6c9e41"
 
@@ -48,7 +48,7 @@ class Patient:
 
     @property
     def state(self) -> Path:
-        return self.project / ".agent" / "rewind"
+        return state_of(self.project, self.rewind_home.parent)
 
     def findings(self, start: Optional[Path] = None, **env: str) -> list[Finding]:
         return examine(str(self.rewind_home), str(start or self.project), {**self.env, **env})

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple, Optional
 
-from rewind_cli import PROGRAM, clean_env
+from rewind_cli import PROGRAM, clean_env, state_of
 
 ENTRY = PROGRAM.parent.parent / "src" / "rewind" / "hooks" / "entry.py"
 
@@ -44,7 +44,7 @@ class Program:
 
     @property
     def state(self) -> Path:
-        return self.project / ".agent" / "rewind"
+        return state_of(self.project, self.home)
 
     def run(self, *argv: str, ok: bool = True) -> Run:
         done = self._measured([sys.executable, "-I", "-S", str(PROGRAM), *argv], b"")

@@ -8,6 +8,7 @@ import time
 from rewind.checkpoint.record import ARCHIVE, FORMAT, Record
 from rewind.checkpoint.rewind.lineage import here
 from rewind.checkpoint.torn import recorded
+from rewind.checkpoint.vanished import note_vanished
 from rewind.files import PRIVATE_FILE
 from rewind.snapshot.cache import ScanCache
 from rewind.snapshot.git_head import git_head
@@ -116,6 +117,7 @@ def write_record(state: State, draft: Draft, kind: str, description: str,
     if draft.archive is None or outside:
         state.objects.commit()
         state.objects.settle(state.on_shared_disk)
+    note_vanished(state)
     standing = here(state)
     state.timeline.sweep()
     record = new_record(state, kind, description, draft.code,

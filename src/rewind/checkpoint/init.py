@@ -66,6 +66,8 @@ def _main_of(root: str, mode: str) -> tuple[str, str]:
 def _is_copied(project: Project) -> bool:
     """Whether the store in the project is a copy of one that is still where it was made."""
     store_id = known_stores.store_id_in(project.state)
+    if os.path.islink(project.state) or os.path.islink(os.path.dirname(project.state)):
+        return False  # refused when it is opened
     return (project.mode == "project" and known_stores.is_known(project.home, store_id)
             and not known_stores.is_known(project.home, store_id, project))
 

@@ -11,7 +11,7 @@ import time
 from rewind import quickjson
 from rewind.errors import RewindError
 from rewind.files import Lock, make_durable_dir, read_bounded, sweep_drafts, write_atomic
-from rewind.index import FILE, load_index
+from rewind.index import FILE, load_index, texts
 from rewind.paths import STORE_FILE, is_same_dir, project_state
 
 TYPE_CHECKING = False
@@ -52,7 +52,7 @@ def store_id_in(state: str) -> str:
 def remember(home: str, store_id: str, root: str) -> None:
     """The store's project is at `root`; where it was before stays known."""
     def put(entry: dict[str, Any]) -> None:
-        before = [known for known in load_index(home).roots(store_id) if known != root]
+        before = [known for known in texts([entry.get("root"), *texts(entry.get("also"))]) if known != root]
         entry.update(root=root, addedAt=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
         if before:
             entry["also"] = before

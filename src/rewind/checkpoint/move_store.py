@@ -16,7 +16,7 @@ from rewind import quickjson
 from rewind.checkpoint import identity, known_stores
 from rewind.checkpoint.init import PROJECT_FILE
 from rewind.errors import RewindError
-from rewind.files import fsync_dir, make_durable_dir, read_bounded, write_atomic
+from rewind.files import fsync_dir, give_to_owner, make_durable_dir, read_bounded, write_atomic
 from rewind.marker import marker_path, read_marker
 from rewind.paths import STORE_FILE, Project, global_state, project_state
 
@@ -54,6 +54,7 @@ def move_store(state: State, mode: str, progress: Progress | None = None) -> Pro
         if not _rename(old.state, new.state, store_id):
             _copy(old.state, new.state, store_id, progress)
             _drop(old.state)
+    give_to_owner(new.state)
     _note(new, store_id)
     return new
 

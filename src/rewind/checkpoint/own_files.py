@@ -12,6 +12,7 @@ from rewind.checkpoint.rewind.operations import FILE as OPERATIONS
 from rewind.checkpoint.rewind.operations import MAX_BYTES as MOST_OPERATIONS
 from rewind.checkpoint.rewind.operations import is_torn
 from rewind.checkpoint.seal import is_broken
+from rewind.checkpoint.vanished import vanished
 from rewind.errors import FormatTooNew, RewindError
 from rewind.files import read_bounded
 from rewind.paths import STORE_FILE
@@ -43,6 +44,11 @@ def check_own_files(state: State, *, deep: bool) -> list[Problem]:
         # That the log does not parse is told elsewhere, with what to do.
         if problem and not (name == OPERATIONS and problem == UNREADABLE):
             problems.append(Problem(STORE, f"{state.project.path(name)} {_TEXTS[problem]}."))
+    lost = vanished(state)
+    if lost:
+        text = (f"Something else than Rewind removed checkpoints: {lost} is gone. The others can be used;"
+                " `rewind validate --deep --repair` accepts the loss.")
+        problems.append(Problem(STORE, text))
     if not _is_gitignore_right(state):
         path = state.project.path(GITIGNORE)
         problems.append(Problem(STORE, f"{path} is missing or changed, so git may see the state."))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rewind import quickjson
 from rewind.checkpoint.record import Record
+from rewind.checkpoint.vanished import NEWEST
 from rewind.errors import CheckpointNotFound, RewindError
 from rewind.index import MAIN
 
@@ -100,7 +101,9 @@ class Timeline:
 
     def add(self, record: Record) -> None:
         stamp = self.files.stamp(record.name)
-        self._derived.write([(_INSERT, [_row(record, stamp)])] if stamp else [])
+        newest: list[tuple[object, ...]] = [(NEWEST, record.name)]
+        self._derived.write([(_INSERT, [_row(record, stamp)]),
+                             ("INSERT OR REPLACE INTO facts VALUES(?, ?)", newest)] if stamp else [])
         self._loaded = None
 
     def shown(self) -> list[Record]:

@@ -14,6 +14,7 @@ from rewind.checkpoint.missed import Missed
 from rewind.checkpoint.record import timestamp
 from rewind.checkpoint.rewind.words import interrupted_text
 from rewind.checkpoint.state import State
+from rewind.checkpoint.vanished import vanished
 from rewind.errors import RewindError
 from rewind.install.finding import ok, problem, warning
 from rewind.install.system import read_object
@@ -68,7 +69,7 @@ def check_project(project: Project, system: System) -> Iterator[Finding]:
         return
     try:
         yield _writable(project)
-        for check in (_newest, _interrupted, _budget):
+        for check in (_newest, _interrupted, _vanished, _packers, _budget):
             yield from _carefully(check(state, system))
     finally:
         state.close()
@@ -172,6 +173,24 @@ def _interrupted(state: State, system: System) -> Iterator[Finding]:
     op = state.interrupted()
     if op:
         yield problem("restore", f"`rewind {op.command}` was interrupted.", f"{interrupted_text(op)}.")
+
+
+def _vanished(state: State, system: System) -> Iterator[Finding]:
+    name = vanished(state)
+    if name:
+        yield problem("checkpoints", f"Something else than Rewind removed checkpoints: {name} is gone.",
+                      "Keep them out of reach: rewind config --set storage.mode=global")
+
+
+def _packers(state: State, system: System) -> Iterator[Finding]:
+    """Builds that would take the checkpoints along, with the secrets in them."""
+    if state.project.mode != "project":
+        return
+    from rewind.install.packers import leaking
+
+    for what, file in leaking(state.project.main):
+        yield warning("packing", f"{what} takes the checkpoints in .agent/ along, with all that is in them.",
+                      f"Run `rewind config --set storage.mode=global`, or add the line .agent/ to {file}")
 
 
 def _budget(state: State, system: System) -> Iterator[Finding]:

@@ -6,6 +6,8 @@ import filecmp
 import os
 import shutil
 
+from rewind.install.in_use import is_in_use
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,7 +98,7 @@ def _compile(new: str, library: str) -> None:
 
 def _prune(system: System, kept: set[str | None]) -> None:
     for library in system.libraries():
-        if library not in kept:
+        if library not in kept and not is_in_use(library):
             _remove(library)
 
 
