@@ -8,6 +8,7 @@ import shutil
 from rewind.agents.check import ProfileInvalid
 from rewind.agents.registry import profiles
 from rewind.errors import RewindError
+from rewind.install.plugin import is_ours, plugin_folder
 from rewind.install.register import SettingsNoFile, registered, unregister
 from rewind.install.remaining import known_roots, remaining_checkpoints
 from rewind.install.settings_text import SettingsUnreadable
@@ -39,9 +40,13 @@ class Uninstall:
         self._projects = projects
         self.hook_files = sorted({found for where in self._places() for found in self._files(*where)})
         self.link = self.system.link if self.system.has_our_link() and self._leads_here() else None
-        self.paths = [path for name in self._names() for path in [os.path.join(home, name)]
-                      if os.path.lexists(path)]
+        self.paths = [*self._plugins(), *(path for name in self._names() for path in [os.path.join(home, name)]
+                                          if os.path.lexists(path))]
         self._made = self.system.notes().get("madeDirectories")
+
+    def _plugins(self) -> list[str]:
+        folders = [plugin_folder(profile) for profile in self.agents]
+        return [folder for folder in folders if folder and is_ours(folder)]
 
     def _leads_here(self) -> bool:
         return os.path.realpath(self.system.link) == os.path.realpath(self.system.program)
