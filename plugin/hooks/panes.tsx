@@ -52,7 +52,7 @@ async function carryOut($: EngineInterface, agreed: Plan) {
 }
 
 export async function drawPlan($: EngineInterface, e: PaneArgs) {
-  const { Box, Text, Button, Progress } = $.ui.resolve(e)
+  const { Box, Text, Button, Code, Progress } = $.ui.resolve(e)
   if (working) return <Progress label={working} />
   const shown = plan
   if (!shown) return <Text dimColor>Nothing to show.</Text>
@@ -63,6 +63,7 @@ export async function drawPlan($: EngineInterface, e: PaneArgs) {
       {shown.files.map(line => <Text dimColor>  {line}</Text>)}
       <Button key="yes" variant="primary" autoFocus onPress={() => void carryOut($, shown)}>{shown.yes}</Button>
       <Button key="no" onPress={() => void $.ui.close({ id: PLAN })}>Cancel (Esc)</Button>
+      {shown.diff ? <Code source={shown.diff} language="diff" /> : null}
     </Box>
   )
 }

@@ -62,9 +62,9 @@ class Claude:
         return self.heard(prompt)
 
     @contextmanager
-    def open(self, resume: str = "") -> Iterator[ClaudeScreen]:
+    def open(self, resume: str = "", *options: str) -> Iterator[ClaudeScreen]:
         """The interactive client; closed as a person would close it."""
-        command = [str(self.program), *TOOLS, *(["--resume", resume] if resume else [])]
+        command = [str(self.program), *TOOLS, *(["--resume", resume] if resume else []), *options]
         with Screen(command, self.env, self.project) as screen:
             opened = ClaudeScreen(self, screen)
             opened.settle()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rewind.cli.plugin.diff_text import diff_text
 from rewind.cli.plugin.plans import counts, outcome_answer, plan_answer, quoted
 from rewind.controller import BOTH, CODE, CONFIG_FILE, CONVERSATION, AtTurn, BeforePrompts, set_value
 from rewind.errors import UsageError
@@ -39,13 +40,15 @@ def _typed(text: str) -> tuple[int, str]:
 # a turn of /timeline
 
 def turn(controller: Controller, asked: Any) -> dict[str, Any]:
-    return _go(controller, asked, AtTurn(asked.of, uuid=asked.uuid), _typed(asked.typed)[1])
+    answer = _go(controller, asked, AtTurn(asked.of, uuid=asked.uuid), _typed(asked.typed)[1])
+    return answer if asked.digest else {**answer, "diff": diff_text(controller, answer["checkpoint"])}
 
 
 def _go(controller: Controller, asked: Any, target: Target, what: str) -> dict[str, Any]:
     if not asked.digest:
         plan = controller.plan(target, what)
-        return plan_answer(plan, f"Go back to before {quoted(plan.prompts)}?", _about(plan), "Go back")
+        answer = plan_answer(plan, f"Go back to before {quoted(plan.prompts)}?", _about(plan), "Go back")
+        return {**answer, "checkpoint": plan.record.name if plan.record and answer["changes"] else ""}
     outcome = controller.go(target, what, digest=asked.digest)
     return outcome_answer(outcome, f"Went back to before {quoted(outcome.prompts)}. To undo: /goforward")
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 INTERFACE = 1  # of the answers; a plugin that expects another number says what to update
 _ACTIONS = {"goback": back.goback, "turn": back.turn, "follow": back.follow, "goforward": forward.goforward,
-            "timeline": timeline.timeline}
+            "timeline": timeline.timeline, "band": greeting.band}
 
 
 def run(argv: list[str]) -> int:
@@ -51,6 +51,8 @@ def _parse(argv: list[str]) -> Any:
     parser.add_argument("--gone", type=int, default=0, help="prompts that the client itself took back")
     parser.add_argument("--digest", default="", help="of the plan that the person agreed to")
     parser.add_argument("--mod", default="", help="the plugin's version")
+    parser.add_argument("--root", default="", help="where the plugin lies")
+    parser.add_argument("--turns", type=int, default=0, help="prompts in the client's conversation")
     parser.add_argument("--always", action="store_true", help="from now on without asking")
     parser.add_argument("-C", "--project", default=None)
     parser.add_argument("--json", action="store_true")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rewind.cli.plugin.plans import outcome_answer, plan_answer
-from rewind.controller import BeforeOperation
 from rewind.cli.style import safe
+from rewind.controller import BeforeOperation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +23,9 @@ def goforward(controller: Controller, asked: Any) -> dict[str, Any]:
     plan = controller.plan(BeforeOperation())
     op = controller.operation(plan.undoes[0])
     resume = _session_left(op, asked.session)
-    lines = ["You return to the conversation from before."] if resume else []
-    answer = plan_answer(plan, f"Undo this step: {safe(controller.describe(op))}?", lines, "Undo")
+    lines = ["You return to the conversation that you left. This one stays if something was said in it."]
+    answer = plan_answer(plan, f"Undo this step: {safe(controller.describe(op))}?", lines if resume else [],
+                         "Undo", unsaid=asked.session if resume else "")
     return {**answer, "resume": resume}
 
 

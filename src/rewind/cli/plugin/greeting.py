@@ -1,17 +1,25 @@
-"""When a session of the client starts: one line if something is wrong, and the settings of the plugin."""
+"""When a session of the client starts: one line if something is wrong, and whether this copy of the plugin is
+the one that works. And the line above the prompt, for those who want one."""
 
 from __future__ import annotations
+
+import os
 
 from rewind import __version__
 from rewind.controller import load_usable
 from rewind.install.doctor import examine
 from rewind.install.finding import PROBLEM
+from rewind.install.installer import agents_with_hooks
+from rewind.install.plugin import is_ours, plugin_folder
 from rewind.paths import current_dir, find_project, rewind_home
+from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
+
+    from rewind.controller import Controller
 
 BAND = "plugin.band"
 
@@ -21,17 +29,34 @@ def greeting(asked: Any, environ: Mapping[str, str]) -> dict[str, Any]:
     project = find_project(start, home)
     settings, _ = load_usable(home, project.state if project else None)
     return {"line": _other_version(asked.mod) or _first_problem(home, start, environ),
-            "band": bool(settings.get(BAND)), "version": __version__}
+            "wantsBand": bool(settings.get(BAND)), "active": _is_active(home, asked.root),
+            "version": __version__}
+
+
+def _is_active(home: str, root: str) -> bool:
+    """One copy is enough: where `rewind install` has put its own, that one works and others keep still."""
+    own = [folder for profile in agents_with_hooks(home) for folder in [plugin_folder(profile)]
+           if folder and is_ours(folder)]
+    return not own or os.path.realpath(root) in map(os.path.realpath, own)
 
 
 def _other_version(mod: str) -> str:
     if mod == __version__:
         return ""
-    return (f"Rewind's plugin is version {mod or 'unknown'} and Rewind itself {__version__}. Update the older one:"
-            " `rewind install`, or `claude plugin update rewind@rewind`.")
+    return (f"Rewind's plugin is version {mod or 'unknown'} and Rewind itself {__version__}. Update the older"
+            " one: `rewind install`, or `claude plugin update rewind@rewind`.")
 
 
 def _first_problem(home: str, start: str, environ: Mapping[str, str]) -> str | None:
     """Never a warning: all is well enough then."""
     found = next((one for one in examine(home, start, environ) if one.status == PROBLEM), None)
     return f"Rewind: {found.message} {found.fix}".strip() if found else None
+
+
+def band(controller: Controller, asked: Any) -> dict[str, Any]:
+    here = controller.here()
+    changes = controller.changes_with(here) if here else None
+    count = len(changes["files"]) + changes["more"] if changes else 0
+    parts = [f"turn {asked.turns}", here.name if here else "no checkpoint",
+             f"{plural(count, 'file')} changed" if count else "nothing changed"]
+    return {"band": "Rewind: " + " · ".join(parts)}

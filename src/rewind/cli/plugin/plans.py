@@ -19,18 +19,20 @@ MOST_FILES = 8
 _LONGEST = 70
 
 
-def plan_answer(plan: Plan, question: str, lines: list[str], yes: str) -> dict[str, Any]:
+def plan_answer(plan: Plan, question: str, lines: list[str], yes: str, *, unsaid: str = "") -> dict[str, Any]:
+    """Without the notes that end with the id `unsaid`."""
     code = plan.code
-    told = [*lines, *(["Files: " + counts(code)] if code else []), *map(safe, plan.all_notes())]
-    return {"question": question, "lines": told, "files": file_lines(code) if code else [], "yes": yes,
-            "digest": plan.digest, "changes": len(code.changes) if code else 0}
+    notes = [safe(note) for note in plan.all_notes() if not (unsaid and note.endswith(unsaid))]
+    return {"question": question, "lines": [*lines, *(["Files: " + counts(code)] if code else []), *notes],
+            "files": file_lines(code) if code else [], "diff": "", "yes": yes, "digest": plan.digest,
+            "changes": len(code.changes) if code else 0}
 
 
 def counts(code: RestorePlan) -> str:
     if code.empty:
         return "already as they were"
-    return f"{len(code.written):,} written, {len(code.deleted):,} deleted" + (
-        f", {len(code.kept):,} kept" if code.kept else "")
+    parts = ((code.written, "written"), (code.deleted, "deleted"), (code.kept, "kept"))
+    return ", ".join(f"{len(paths):,} {what}" for paths, what in parts if paths)
 
 
 def file_lines(code: RestorePlan) -> list[str]:
