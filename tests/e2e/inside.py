@@ -96,8 +96,7 @@ def inside(client: Claude, *options: str) -> Iterator[Inside]:
     with client.open("", *options) as opened:
         found = Inside(opened)
         yield found
-        found.screen.press("Escape")
-        found.empty_box()
+        found.screen.press("C-u")
 
 
 def appended(path: Path, before: bytes) -> list[dict[str, Any]]:
@@ -112,7 +111,7 @@ def check_no_trace(path: Path, before: bytes) -> None:
     lines = appended(path, before)
     assert {line["type"] for line in lines} <= BOOKKEEPING, lines
     text = path.read_text()
-    assert not any(word in text for word in ("goback", "goforward", "timeline", "rewind-plan"))
+    assert not any(word in text for word in ("/goback", "/goforward", "/timeline", "rewind-plan"))
 
 
 __all__ = ["Inside", "Installed", "appended", "check_no_trace", "inside", "state"]
