@@ -39,11 +39,14 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
     inside = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("rewind/")}
     source = CHECKOUT / "src"
-    wanted = {str(path.relative_to(source)) for path in (source / "rewind").rglob("*")
-              if path.is_file() and "__pycache__" not in path.parts}
+    # The plugin's files come by a link.
+    walked = (Path(at) / name for at, _, names in os.walk(source / "rewind", followlinks=True)
+              for name in names)
+    wanted = {str(path.relative_to(source)) for path in walked if "__pycache__" not in path.parts}
     assert inside == wanted
     for part in ("agents/schemas/claude.json", "config/tiers/balanced.json", "py.typed",
-                 "config/rewind-checkpoint-ignore.json", "cli/topics/safety.txt"):
+                 "config/rewind-checkpoint-ignore.json", "cli/topics/safety.txt",
+                 "install/plugin_hooks/register.tsx"):
         assert f"rewind/{part}" in inside
     assert any(name.startswith("rewind/web/static/") for name in inside)
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from claude_client import Claude, ClaudeScreen
-from installed import Installed, state
+from installed import state
 from screen import wait_until
 from scripted import prompt
 
 # What a client may append to a session that it leaves; nothing of it reaches the model.
-BOOKKEEPING = {"queue-operation", "cost-state", "last-prompt", "custom-title", "agent-name", "ai-title", "mode",
-               "permission-mode", "file-history-snapshot"}
+BOOKKEEPING = {"queue-operation", "cost-state", "last-prompt", "custom-title", "agent-name", "ai-title",
+               "mode", "permission-mode", "file-history-snapshot"}
 
 
 class Inside:
@@ -112,6 +112,3 @@ def check_no_trace(path: Path, before: bytes) -> None:
     assert {line["type"] for line in lines} <= BOOKKEEPING, lines
     text = path.read_text()
     assert not any(word in text for word in ("/goback", "/goforward", "/timeline", "rewind-plan"))
-
-
-__all__ = ["Inside", "Installed", "appended", "check_no_trace", "inside", "state"]

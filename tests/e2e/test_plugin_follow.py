@@ -7,7 +7,8 @@ import time
 
 import pytest
 from claude_client import Claude
-from inside import Inside, Installed, inside, state
+from inside import Inside, inside
+from installed import Installed, state
 from screen import wait_until
 from scripted import prompt
 from stage import Stage

@@ -179,7 +179,8 @@ def _json(plan: Plan, done: Installed | None) -> dict[str, Any]:
     return {"version": plan.version, "upgrade": plan.is_upgrade, "system": plan.system.folder,
             "python": done.python if done else None, "link": done.link if done else None, "tier": plan.tier,
             "hooks": [{"agent": one.profile.name, "files": one.files, "problem": one.problem or None}
-                      for one in hooks], "plugins": done.plugins if done else [], "ui": done.ui if done else plan.ui,
+                      for one in hooks], "plugins": done.plugins if done else [],
+            "ui": done.ui if done else plan.ui,
             "warnings": [*plan.config_problems, *(done.warnings if done else ())], "dryRun": done is None}
 
 

@@ -84,8 +84,9 @@ def _files(program: str, version: str) -> dict[str, str]:
         if name.endswith((".ts", ".tsx")):
             with open(os.path.join(_SOURCE, name), encoding="utf-8") as file:
                 found[f"hooks/{name}"] = file.read()
-    found[f"hooks/{_PROGRAM}"] = (f"{_MADE_BY}export const PROGRAM: readonly string[] = [{json.dumps(program)}]\n"
-                                  f"export const VERSION = {json.dumps(version)}\n")
+    found[f"hooks/{_PROGRAM}"] = "".join((
+        _MADE_BY, f"export const PROGRAM: readonly string[] = [{json.dumps(program)}]\n",
+        f"export const VERSION = {json.dumps(version)}\n"))
     # A client before 2.1.286 refuses a plugin without `hooks`.
     found["hooks/hooks.json"] = _json({"modules": ["./register.tsx"], "hooks": {}})
     found[".claude-plugin/plugin.json"] = _json({"name": NAME, "version": version, "description": DESCRIPTION,
@@ -95,10 +96,3 @@ def _files(program: str, version: str) -> dict[str, str]:
 
 def _json(value: object) -> str:
     return json.dumps(value, indent=2) + "\n"
-
-
-def remove_plugin(folder: str) -> bool:
-    if not is_ours(folder):
-        return False
-    shutil.rmtree(folder)
-    return True

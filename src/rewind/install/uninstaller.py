@@ -40,13 +40,11 @@ class Uninstall:
         self._projects = projects
         self.hook_files = sorted({found for where in self._places() for found in self._files(*where)})
         self.link = self.system.link if self.system.has_our_link() and self._leads_here() else None
-        self.paths = [*self._plugins(), *(path for name in self._names() for path in [os.path.join(home, name)]
-                                          if os.path.lexists(path))]
+        self.plugins = [folder for profile in self.agents for folder in [plugin_folder(profile)]
+                        if folder and is_ours(folder)]
+        self.paths = [path for name in self._names() for path in [os.path.join(home, name)]
+                      if os.path.lexists(path)]
         self._made = self.system.notes().get("madeDirectories")
-
-    def _plugins(self) -> list[str]:
-        folders = [plugin_folder(profile) for profile in self.agents]
-        return [folder for folder in folders if folder and is_ours(folder)]
 
     def _leads_here(self) -> bool:
         return os.path.realpath(self.system.link) == os.path.realpath(self.system.program)
@@ -84,10 +82,14 @@ class Uninstall:
 
     @property
     def is_nothing(self) -> bool:
-        return not (self.paths or self.link or self.hook_files)
+        return not (self.paths or self.link or self.hook_files or self.plugins)
 
     def apply(self) -> Uninstalled:
         done = Uninstalled()
+        for folder in self.plugins:  # before the hooks, whose file may be the last thing in its directory
+            done.remove(folder)
+            if os.path.dirname(folder) in _texts(self._made):
+                _remove_if_empty(os.path.dirname(folder))
         for profile, project in self._places():
             try:
                 done.files += unregister(profile, project=project)

@@ -71,8 +71,9 @@ def follow(controller: Controller, asked: Any) -> dict[str, Any]:
         done = counts(outcome.code) if outcome.code else "already as they were"
         return {**outcome_answer(outcome, ""), "said": f"Files: {done}. To undo: /goforward"}
     plan = controller.plan(target, CODE)
-    question = f"Bring the files along? {counts(plan.code)}{_by_shell(controller, asked, plan)}" if plan.code else ""
-    return {**plan_answer(plan, question, [], "Yes"), "mode": controller.setting(FOLLOW)}
+    about = f"{counts(plan.code)}{_by_shell(controller, asked, plan)}" if plan.code else ""
+    answer = plan_answer(plan, f"Bring the files along? {about}", [], "Yes")
+    return {**answer, "mode": controller.setting(FOLLOW)}
 
 
 def _by_shell(controller: Controller, asked: Any, plan: Plan) -> str:

@@ -1,4 +1,4 @@
-"""A plan and an outcome in words, for the plugin: a question, lines below it, the files, and what comes next."""
+"""A plan and an outcome in words, for the plugin: a question, lines below it, and what comes next."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def counts(code: RestorePlan) -> str:
 
 
 def file_lines(code: RestorePlan) -> list[str]:
-    found = [f"{sign} {shown(path)}" + (f"  ({remark})" if remark else "") for sign, path, remark in code.lines()]
+    found = [f"{sign} {shown(path)}" + (f"  ({remark})" if remark else "")
+             for sign, path, remark in code.lines()]
     more = len(found) - MOST_FILES
     return found if more <= 1 else [*found[:MOST_FILES], f"… and {more} more"]
 
