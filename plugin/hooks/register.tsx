@@ -4,14 +4,13 @@ import type { EngineInterface, Register } from 'claude-code'
 import { count, now } from './conversation'
 import { bringFiles, wasRewound } from './follow'
 import { drawPlan, drawTimeline, openPlan, openTimeline, PLAN, tell, TIMELINE } from './panes'
-import { ask, MAY_BE_SECOND } from './rewind'
+import { ask } from './rewind'
 import type { Greeting } from './rewind'
 
 const SETTLED = 3000 // ms after the start; by then the first hook has initialised the project
 const RESUMED = 1500 // ms after a session's end; by then the other one is there
 
 let isInteractive = true
-let isActive = true
 let wantsBand = false
 let band = ''
 
@@ -35,13 +34,12 @@ async function answer($: EngineInterface, command: string, open: () => Promise<v
 /** One line when something is wrong, none when all is well. */
 async function greet($: EngineInterface) {
   const greeting = await ask<Greeting>($, ['start'])
-  isActive = greeting.active
   wantsBand = greeting.wantsBand
-  if (isActive && greeting.line) $.ui.log(greeting.line)
+  if (greeting.line) $.ui.log(greeting.line)
 }
 
 async function redrawBand($: EngineInterface) {
-  if (!wantsBand || !isActive) return
+  if (!wantsBand) return
   band = (await ask<{ band: string }>($, ['band', `--turns=${now.prompts}`])).band
   $.ui.invalidate('ui.render')
 }
@@ -50,11 +48,9 @@ export const register: Register = on => {
   on('session.start', async ($, e, next) => {
     const started = await next(e)
     isInteractive = e.isInteractive
-    if (MAY_BE_SECOND && isInteractive) await greet($).catch(problem => $.ui.log(`Rewind: ${problem}`))
-    if (!isActive) return started
     for (const command of COMMANDS) await $.command.register(command)
     await count($)
-    if (!MAY_BE_SECOND && isInteractive) {
+    if (isInteractive) {
       $.clock.after(SETTLED, () => greet($).then(() => redrawBand($)).catch(problem => $.ui.log(`${problem}`)))
     }
     return started
@@ -107,7 +103,7 @@ export const register: Register = on => {
 
   // `prompt.change`, which is younger than 2.1.287: a pattern that selects it loads there all the same.
   on('prompt.*', { origin: { kind: 'engine' } }, async ($, e, next) => {
-    if (isActive && isInteractive && (await wasRewound($))) {
+    if (isInteractive && (await wasRewound($))) {
       $.clock.after(1, () => bringFiles($).catch(problem => tell($, problem)))
     }
     return next(e)

@@ -23,10 +23,7 @@ export type Row = {
   figures: string
   here: boolean
 }
-export type Greeting = { line: string | null; wantsBand: boolean; active: boolean }
-
-/** Whether this copy may lie beside another one, which then works in its place. */
-export const MAY_BE_SECOND = PROGRAM.length === 0
+export type Greeting = { line: string | null; wantsBand: boolean }
 
 const INTERFACE = 1
 const LONGEST = 600_000 // ms; a restore of a very large project may take minutes
@@ -39,7 +36,7 @@ function program($: EngineInterface): string[] {
 
 /** The answer as JSON; an error is thrown with the sentence that Rewind has for it. */
 export async function ask<Answer>($: EngineInterface, asked: readonly string[]): Promise<Answer> {
-  const argv = [...program($), '__plugin', ...asked, '--json', `--mod=${VERSION}`, `--root=${$.plugin.root}`]
+  const argv = [...program($), '__plugin', ...asked, '--json', `--mod=${VERSION}`]
   const folder = await $.session.cwd()
   const done = await $.process
     .run([...argv, `--project=${folder}`], { cwd: folder, timeoutMs: LONGEST })

@@ -162,13 +162,16 @@ def test_the_band_names_turn_checkpoint_and_files(scene: Scene) -> None:
 
 def test_an_agent_may_not_call_it(scene: Scene) -> None:
     from rewind.hooks import guard
-    from rewind.hooks.guard import Places, guard_command
+    from rewind.hooks.handle import BLOCK, handle
 
     if not hasattr(guard, "_READS"):
         pytest.skip("this guard lists what it refuses; one that lists what it allows refuses this")
-    places = Places(str(scene.cli.project), str(scene.cli.state), str(scene.cli.home / ".rewind"))
     for command in ("rewind __plugin goback --json", "rewind __plugin follow --gone=1 --json"):
-        assert guard_command(command, str(scene.cli.project), places, str(scene.cli.home))
+        payload = {"session_id": scene.session, "transcript_path": str(scene.path), "tool_name": "Bash",
+                   "cwd": str(scene.cli.project), "hook_event_name": "PreToolUse",
+                   "tool_input": {"command": command}, "tool_use_id": "t1"}
+        environ = {"CLAUDE_PROJECT_DIR": str(scene.cli.project), "CLAUDECODE": "1"}
+        assert handle("pre-tool-use", json.dumps(payload).encode(), environ).code == BLOCK
 
 
 def test_an_unknown_action_is_a_usage_error(scene: Scene) -> None:

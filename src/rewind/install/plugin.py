@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.agents.profile import Profile
 
-NAME = "rewind"
+NAME = "rewind"  # the same as the marketplace's: of two plugins with one name the client loads one
 DESCRIPTION = "Go back in Claude Code: every file and the conversation, without leaving the client."
 _PROGRAM = "program.ts"
 _MADE_BY = "// Made by `rewind install`, which also removes it.\n"

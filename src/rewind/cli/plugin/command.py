@@ -51,7 +51,6 @@ def _parse(argv: list[str]) -> Any:
     parser.add_argument("--gone", type=int, default=0, help="prompts that the client itself took back")
     parser.add_argument("--digest", default="", help="of the plan that the person agreed to")
     parser.add_argument("--mod", default="", help="the plugin's version")
-    parser.add_argument("--root", default="", help="where the plugin lies")
     parser.add_argument("--turns", type=int, default=0, help="prompts in the client's conversation")
     parser.add_argument("--always", action="store_true", help="from now on without asking")
     parser.add_argument("-C", "--project", default=None)

@@ -1,16 +1,12 @@
-"""When a session of the client starts: one line if something is wrong, and whether this copy of the plugin is
-the one that works. And the line above the prompt, for those who want one."""
+"""When a session of the client starts: one line if something is wrong. And the line above the prompt, for
+those who want one."""
 
 from __future__ import annotations
-
-import os
 
 from rewind import __version__
 from rewind.controller import load_usable
 from rewind.install.doctor import examine
 from rewind.install.finding import PROBLEM
-from rewind.install.installer import agents_with_hooks
-from rewind.install.plugin import is_ours, plugin_folder
 from rewind.paths import current_dir, find_project, rewind_home
 from rewind.words import plural
 
@@ -29,15 +25,7 @@ def greeting(asked: Any, environ: Mapping[str, str]) -> dict[str, Any]:
     project = find_project(start, home)
     settings, _ = load_usable(home, project.state if project else None)
     return {"line": _other_version(asked.mod) or _first_problem(home, start, environ),
-            "wantsBand": bool(settings.get(BAND)), "active": _is_active(home, asked.root),
-            "version": __version__}
-
-
-def _is_active(home: str, root: str) -> bool:
-    """One copy is enough: where `rewind install` has put its own, that one works and others keep still."""
-    own = [folder for profile in agents_with_hooks(home) for folder in [plugin_folder(profile)]
-           if folder and is_ours(folder)]
-    return not own or os.path.realpath(root) in map(os.path.realpath, own)
+            "wantsBand": bool(settings.get(BAND)), "version": __version__}
 
 
 def _other_version(mod: str) -> str:
