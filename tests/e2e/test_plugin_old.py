@@ -63,4 +63,4 @@ def check_unknown(old: Claude) -> None:
         screen.wait("accept edits on")
         assert "failed to load" not in screen.text()
         screen.type("/goback")
-        wait_until(lambda: any(text in screen.text() for text in ("Unknown", "No commands match")), screen.text)
+        wait_until(lambda: any(text in screen.text() for text in ("Unknown", "No commands")), screen.text)

@@ -50,7 +50,7 @@ def _go(controller: Controller, asked: Any, target: Target, what: str) -> dict[s
         answer = plan_answer(plan, f"Go back to before {quoted(plan.prompts)}?", _about(plan), "Go back")
         return {**answer, "checkpoint": plan.record.name if plan.record and answer["changes"] else ""}
     outcome = controller.go(target, what, digest=asked.digest)
-    return outcome_answer(outcome, f"Went back to before {quoted(outcome.prompts)}. To undo: /goforward")
+    return outcome_answer(outcome, f"Went back to before {quoted(outcome.prompts)}")
 
 
 def _about(plan: Plan) -> list[str]:
@@ -67,9 +67,7 @@ def follow(controller: Controller, asked: Any) -> dict[str, Any]:
     if asked.always:
         set_value(f"{controller.project.home}/{CONFIG_FILE}", FOLLOW, "always", project=False)
     if asked.digest:
-        outcome = controller.go(target, CODE, digest=asked.digest)
-        done = counts(outcome.code) if outcome.code else "already as they were"
-        return {**outcome_answer(outcome, ""), "said": f"Files: {done}. To undo: /goforward"}
+        return outcome_answer(controller.go(target, CODE, digest=asked.digest), "")
     plan = controller.plan(target, CODE)
     about = f"{counts(plan.code)}{_by_shell(controller, asked, plan)}" if plan.code else ""
     answer = plan_answer(plan, f"Bring the files along? {about}", [], "Yes")

@@ -19,7 +19,7 @@ def goforward(controller: Controller, asked: Any) -> dict[str, Any]:
     and can go to the trash if nothing was said in it."""
     if asked.digest:
         outcome = controller.go(BeforeOperation(), digest=asked.digest)
-        return {**outcome_answer(outcome, "Undone"), "resume": None}
+        return {**outcome_answer(outcome, "Undone", ""), "resume": None}
     plan = controller.plan(BeforeOperation())
     op = controller.operation(plan.undoes[0])
     resume = _session_left(op, asked.session)

@@ -42,7 +42,7 @@ def file_lines(code: RestorePlan) -> list[str]:
     return found if more <= 1 else [*found[:MOST_FILES], f"… and {more} more"]
 
 
-def outcome_answer(outcome: Outcome, said: str) -> dict[str, Any]:
+def outcome_answer(outcome: Outcome, said: str, way_back: str = "To undo: /goforward") -> dict[str, Any]:
     """`resume` names the session to go on with; `clear` asks for an empty one; `draft` goes into the box."""
     fork = outcome.chat.fork if outcome.chat else None
     clear = bool(outcome.start_anew)
@@ -51,7 +51,7 @@ def outcome_answer(outcome: Outcome, said: str) -> dict[str, Any]:
         if outcome.remaining else []
     return {"resume": fork["session_id"] if fork else None, "clear": clear,
             "draft": outcome.prompts[0].text if outcome.prompts and (fork or clear) else None,
-            "said": ". ".join([said, *(f"Files: {text}" for text in code), *left])}
+            "said": ". ".join(filter(None, [said, *(f"Files: {text}" for text in code), *left, way_back]))}
 
 
 def quoted(prompts: Iterable[Prompt]) -> str:
