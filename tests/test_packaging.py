@@ -105,6 +105,12 @@ def test_the_installed_command_works(installed: Path, project: Path, home: Path)
     assert run("sessions", "list") and "balanced" in run("config")
 
 
+def test_no_document_promises_a_package_that_is_not_published() -> None:
+    promise = re.compile(r"(pip|pipx|uv pip|uv tool) install [^`\n]*agentrewind")
+    texts = [CHECKOUT / "README.md", *(CHECKOUT / "docs").glob("*.md"), *(CHECKOUT / "src").rglob("*.py")]
+    assert [str(path) for path in texts if promise.search(path.read_text())] == []
+
+
 # from a checkout, through a source distribution, to hooks that outlive what installed them
 
 SDIST = "import sys; from hatchling.build import build_sdist; print(build_sdist(sys.argv[1]))"
