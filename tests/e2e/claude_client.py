@@ -71,6 +71,10 @@ class Claude:
             yield opened
             opened.close()
 
+    def open_beside(self, resume: str) -> Screen:
+        """Another interactive client with the same session, ended with its screen."""
+        return Screen([str(self.program), *TOOLS, "--resume", resume], self.env, self.project)
+
     def live(self) -> list[dict[str, Any]]:
         """What running clients say of themselves."""
         found = []
