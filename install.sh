@@ -13,6 +13,7 @@ On a terminal it asks; without one, or with --yes, it takes the defaults.
   --tier T           how often checkpoints are taken: minimal, balanced (default) or aggressive
   --agents A,B       register hooks with these agents: claude, droid (default: those found)
   --no-hooks         register hooks with no agent
+  --no-plugin        leave out the commands inside Claude Code (/goback, /goforward, /timeline)
   --with-ui          bring the packages of the terminal and web interfaces, too (needs the network)
   --no-ui            do not ask for those packages
   --dry-run          only say what would be done
@@ -40,7 +41,7 @@ while [ "$count" -gt 0 ]; do
       exit 0
       ;;
     --uninstall) command=uninstall ;;
-    --yes | --no-hooks | --with-ui | --no-ui | --dry-run | --json | --tier=* | --agents=*) set -- "$@" "$option" ;;
+    --yes | --no-hooks | --no-plugin | --with-ui | --no-ui | --dry-run | --json | --tier=* | --agents=*) set -- "$@" "$option" ;;
     --tier | --agents)
       [ "$count" -gt 0 ] || fail "$option needs a value." "Run ./install.sh --help." 2
       set -- "$@" "$option" "$1"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -9,6 +10,7 @@ import select
 import shutil
 import subprocess
 import sys
+import tarfile
 import urllib.request
 import zipfile
 from pathlib import Path
@@ -39,11 +41,14 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
     inside = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("rewind/")}
     source = CHECKOUT / "src"
-    wanted = {str(path.relative_to(source)) for path in (source / "rewind").rglob("*")
-              if path.is_file() and "__pycache__" not in path.parts}
+    # The plugin's files come by a link.
+    walked = (Path(at) / name for at, _, names in os.walk(source / "rewind", followlinks=True)
+              for name in names)
+    wanted = {str(path.relative_to(source)) for path in walked if "__pycache__" not in path.parts}
     assert inside == wanted
     for part in ("agents/schemas/claude.json", "config/tiers/balanced.json", "py.typed",
-                 "config/rewind-checkpoint-ignore.json", "cli/topics/safety.txt"):
+                 "config/rewind-checkpoint-ignore.json", "cli/topics/safety.txt",
+                 "install/plugin_hooks/register.tsx"):
         assert f"rewind/{part}" in inside
     assert any(name.startswith("rewind/web/static/") for name in inside)
 
@@ -63,8 +68,11 @@ def test_the_core_needs_no_other_package(wheel: Path) -> None:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return install_wheel(wheel, tmp_path_factory.mktemp("venv"))
+
+
+def install_wheel(wheel: Path, venv: Path) -> Path:
     """The command, in a virtual environment that has nothing else."""
-    venv = tmp_path_factory.mktemp("venv")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True, timeout=60)
     python = str(venv / "bin" / "python")
     options = ["install", "-q", "--no-deps", "--no-index", str(wheel)]
@@ -95,6 +103,80 @@ def test_the_installed_command_works(installed: Path, project: Path, home: Path)
     run("restore", "prev")
     assert (project / "a.txt").read_text() == "one\n"
     assert run("sessions", "list") and "balanced" in run("config")
+
+
+def test_no_document_promises_a_package_that_is_not_published() -> None:
+    promise = re.compile(r"(pip|pipx|uv pip|uv tool) install [^`\n]*agentrewind")
+    texts = [CHECKOUT / "README.md", *(CHECKOUT / "docs").glob("*.md"), *(CHECKOUT / "src").rglob("*.py")]
+    assert [str(path) for path in texts if promise.search(path.read_text())] == []
+
+
+# from a checkout, through a source distribution, to hooks that outlive what installed them
+
+SDIST = "import sys; from hatchling.build import build_sdist; print(build_sdist(sys.argv[1]))"
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of a checkout with its links, as git brings it."""
+    pytest.importorskip("hatchling", reason="hatchling is not installed: the sdist is NOT tested")
+    folder = tmp_path_factory.mktemp("sdist")
+    skip = shutil.ignore_patterns("__pycache__", ".git", ".venv", ".e2e", ".*_cache", "dist", "build")
+    shutil.copytree(CHECKOUT, folder / "checkout", symlinks=True, ignore=skip)
+    done = subprocess.run([sys.executable, "-c", SDIST, str(folder)], cwd=folder / "checkout",
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return folder / done.stdout.splitlines()[-1]
+
+
+def test_the_sdist_holds_the_plugin_and_all_that_the_tests_need(sdist: Path) -> None:
+    with tarfile.open(sdist) as file:
+        names = {name.partition("/")[2] for name in file.getnames()}
+    for part in ("install.sh", "plugin/hooks/register.tsx", "plugin/hooks/smart-checkpoint",
+                 ".claude-plugin/marketplace.json", "src/rewind/cli/main.py", "tests/conftest.py",
+                 "src/rewind/install/plugin_hooks/register.tsx", "docs/plugin.md"):
+        assert part in names, part
+
+
+@pytest.fixture(scope="module")
+def wheel_of_sdist(sdist: Path, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("from-sdist")
+    subprocess.run(["tar", "-xzf", str(sdist), "-C", str(folder)], check=True, timeout=60)
+    source, = (path for path in folder.iterdir() if path.is_dir())
+    done = subprocess.run([sys.executable, "-c", BUILD, str(folder)], cwd=source, capture_output=True,
+                          text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return folder / done.stdout.splitlines()[-1]
+
+
+def test_the_sdist_gives_the_same_wheel(wheel: Path, wheel_of_sdist: Path) -> None:
+    def files(path: Path) -> dict[str, bytes]:
+        opened = zipfile.ZipFile(path)
+        return {name: opened.read(name) for name in opened.namelist() if name.startswith("rewind/")}
+
+    assert files(wheel_of_sdist) == files(wheel)
+
+
+@pytest.mark.slow
+def test_what_a_tool_installs_outlives_the_tool(wheel_of_sdist: Path, project: Path, home: Path,
+                                                tmp_path: Path) -> None:
+    command = install_wheel(wheel_of_sdist, tmp_path / "venv")
+    env = {**clean_env(home), "REWIND_HOME": str(home / ".rewind")}
+    (home / ".claude").mkdir()
+    subprocess.run([str(command), "install", "--yes"], env=env, check=True, capture_output=True, timeout=120)
+    shutil.rmtree(tmp_path / "venv")
+    assert (home / ".claude" / "skills" / "rewind" / "hooks" / "register.tsx").is_file()
+    (project / "a.txt").write_text("one\n")
+    subprocess.run(["git", "init", "-q"], cwd=project, env=env, check=True)
+    transcript = home / ".claude" / "projects" / "-p" / "0b7c1c52-5d0e-4a63-9b8a-2f1d3a6c9e41.jsonl"
+    payload = {"session_id": transcript.stem, "transcript_path": str(transcript), "cwd": str(project),
+               "hook_event_name": "UserPromptSubmit", "prompt": "do it", "prompt_id": "1"}
+    subprocess.run([str(home / ".rewind" / "system" / "smart-checkpoint"), "user-prompt-submit"], cwd=project,
+                   env={**env, "CLAUDECODE": "1", "CLAUDE_PROJECT_DIR": str(project)}, check=True, timeout=60,
+                   input=json.dumps(payload).encode())
+    done = subprocess.run([str(home / ".local" / "bin" / "rewind"), "list", "--json"], cwd=project, env=env,
+                          check=True, capture_output=True, timeout=60)
+    assert len(json.loads(done.stdout)["checkpoints"]) == 1
 
 
 # with the packages of the extra `ui` of this environment, for an index is not at hand everywhere

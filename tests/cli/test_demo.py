@@ -100,7 +100,7 @@ def test_without_its_packages_the_page_is_explained_in_one_line(cli: InProcess, 
     env = {**cli.env, "TMPDIR": str(temporary)}
     done = subprocess.run([*cli.command, "demo", "--ui"], env=env, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr  # started with -S, so that nothing but Python is there
-    assert len(done.stderr.splitlines()) == 1 and "agentrewind[ui]" in done.stderr
+    assert len(done.stderr.splitlines()) == 1 and "--with-ui" in done.stderr
     assert not os.listdir(temporary)
 
 

@@ -144,7 +144,7 @@ def test_without_a_terminal_that_can_draw_tui_is_the_list_too(start: Any, term: 
 
 def test_without_the_packages_it_says_how_to_get_them(start: Any) -> None:
     terminal = start("tui", term="xterm")  # started with -S, so that nothing but Python is there
-    assert "agentrewind[ui]" in terminal.until(ASKS)
+    assert "'.[ui]'" in terminal.until(ASKS)
     terminal.say("q")
     assert terminal.end()[0] == 0
 

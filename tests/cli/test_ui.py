@@ -16,7 +16,7 @@ with_packages = pytest.mark.skipif(not HAS_PACKAGES, reason="the extra `ui` is N
 
 def test_without_the_extra_one_sentence_says_how_to_get_it(rewind: Rewind) -> None:
     rewind.init()
-    error = rewind.fails(1, "ui", hint="`pipx install 'agentrewind[ui]'` or `rewind install --with-ui`")
+    error = rewind.fails(1, "ui", hint="`rewind install --with-ui`, or in a checkout `pipx install '.[ui]'`")
     assert error == "error: The packages of the web page are not installed."
 
 

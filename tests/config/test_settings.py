@@ -28,6 +28,7 @@ DEFAULTS = {
     "ignoredDirMaxMb": 10,
     "branches.max": 50,
     "branches.archiveAfterDays": 0, "ui.theme": "auto",
+    "plugin.followRewind": "ask", "plugin.band": False,
 }
 NUMERIC = [s.key for s in SETTINGS if s.kind in ("integer", "number")]
 
@@ -85,8 +86,8 @@ def test_a_project_cannot_touch_the_guard_or_where_state_is_made(key: str) -> No
     assert problem == f"{key} cannot be set by a project: {setting.user_only}"
 
 
-def test_only_those_four_are_the_users_alone() -> None:
-    alone = {"protect", "init.auto", "storage.mode", "ui.theme"}
+def test_only_those_six_are_the_users_alone() -> None:
+    alone = {"protect", "init.auto", "storage.mode", "ui.theme", "plugin.followRewind", "plugin.band"}
     assert {s.key for s in SETTINGS if s.user_only} == alone
 
 

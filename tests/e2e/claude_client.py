@@ -62,14 +62,18 @@ class Claude:
         return self.heard(prompt)
 
     @contextmanager
-    def open(self, resume: str = "") -> Iterator[ClaudeScreen]:
+    def open(self, resume: str = "", *options: str) -> Iterator[ClaudeScreen]:
         """The interactive client; closed as a person would close it."""
-        command = [str(self.program), *TOOLS, *(["--resume", resume] if resume else [])]
+        command = [str(self.program), *TOOLS, *(["--resume", resume] if resume else []), *options]
         with Screen(command, self.env, self.project) as screen:
             opened = ClaudeScreen(self, screen)
             opened.settle()
             yield opened
             opened.close()
+
+    def open_beside(self, resume: str) -> Screen:
+        """Another interactive client with the same session, ended with its screen."""
+        return Screen([str(self.program), *TOOLS, "--resume", resume], self.env, self.project)
 
     def live(self) -> list[dict[str, Any]]:
         """What running clients say of themselves."""

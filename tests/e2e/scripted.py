@@ -22,6 +22,7 @@ def claude_script(project: Path) -> Script:
         "PROMPT-EDIT": [_does(call("Edit", file_path=note, old_string="first", new_string="second")),
                         say("Edited.")],
         "PROMPT-HARM": [_does(_bash("cd .agent && rm -rf rewind")), say("Could not.")],
+        "PROMPT-STUCK": [_does(_bash("echo half > half.txt")), say("Never.")._replace(held=True)],
         # Kept back until the test lets it go.
         "PROMPT-HELD": [say("At last.")._replace(held=True)],
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import time
 from pathlib import Path
 from typing import Any, Optional
@@ -189,8 +190,7 @@ def test_hooks_in_the_project_do_as_well(well: Patient) -> None:
 
 
 def test_no_agent_at_all_is_a_warning(well: Patient) -> None:
-    well.settings.unlink()
-    well.settings.parent.rmdir()
+    shutil.rmtree(well.settings.parent)
     assert well.found("hooks").status == WARNING
 
 

@@ -120,7 +120,7 @@ _SHAPE: dict[str, Any] = {
                                "patch", "command"), _is_texts),
     # May be absent: a profile without hooks is one whose sessions can be rewound all the same.
     "*registration?": {"settings": _is_text, "*local?": _is_text, "flat?": _is_text, "project": _is_text,
-                       "disabled?": _is_text},
+                       "disabled?": _is_text, "*plugin?": _is_text},
     "commands": {"resume": _is_command, "start": _is_text},
     "tools": {"edit": _is_texts, "shell": _is_texts},
 }

@@ -39,6 +39,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--agents", metavar="A,B",
                         help="register hooks with these, such as claude,droid (default: those found)")
     parser.add_argument("--no-hooks", action="store_true", help="register hooks with no agent")
+    parser.add_argument("--no-plugin", action="store_true",
+                        help="leave out the commands inside Claude Code (/goback, /goforward, /timeline)")
     parser.add_argument("--with-ui", action="store_true",
                         help="bring the packages of the terminal and web interfaces, too (needs the network)")
     parser.add_argument("--no-ui", action="store_true", help="do not ask for those packages")
@@ -72,6 +74,7 @@ def _plan(args: argparse.Namespace) -> Plan:
         plan.agents, plan.named = agents_named(args.agents, plan.home), True
     elif not args.no_hooks:
         _choose_agents(plan, args, asking)
+    plan.plugin = not args.no_plugin
     plan.ui = args.with_ui or (asking and not args.no_ui and _has_ui() and not os.path.isdir(plan.system.venv)
                                and ask_yes("Bring the packages of the terminal and web interfaces from the"
                                            " network?", default=False))
@@ -130,6 +133,8 @@ def _report(done: Installed) -> None:
     for one in done.hooks:
         where = ", ".join(safe(_short(file)) for file in one.files) or "as they were"
         print(f"  hooks    {one.profile.title}: " + (safe(one.problem) if one.problem else where))
+    for folder in done.plugins:
+        print(f"  plugin   {safe(_short(folder))}: /goback, /goforward, /timeline")
     if done.hooks:
         print(f"  tier     {plan.tier}")
     if done.ui:
@@ -174,7 +179,8 @@ def _json(plan: Plan, done: Installed | None) -> dict[str, Any]:
     return {"version": plan.version, "upgrade": plan.is_upgrade, "system": plan.system.folder,
             "python": done.python if done else None, "link": done.link if done else None, "tier": plan.tier,
             "hooks": [{"agent": one.profile.name, "files": one.files, "problem": one.problem or None}
-                      for one in hooks], "ui": done.ui if done else plan.ui,
+                      for one in hooks], "plugins": done.plugins if done else [],
+            "ui": done.ui if done else plan.ui,
             "warnings": [*plan.config_problems, *(done.warnings if done else ())], "dryRun": done is None}
 
 

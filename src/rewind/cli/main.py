@@ -120,6 +120,10 @@ def _dispatch(argv: list[str]) -> int:
         from rewind.cli.complete import complete
 
         return complete(argv[1:])
+    if argv[0] == "__plugin":
+        from rewind.cli.plugin.command import run as answer_plugin
+
+        return answer_plugin([*argv[1:], *before])
     name, rest = argv[0], [*before, *argv[1:]]
     module = load_command(name)
     from rewind.cli.arguments import parse

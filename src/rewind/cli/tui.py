@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
         return _pick(args.project)
     app = _load_app()
     if app is None:
-        note("The full-screen timeline needs more packages: `pip install 'agentrewind[ui]'`, or"
+        note("The full-screen timeline needs more packages: `pipx install '.[ui]'` in a checkout, or"
              " `rewind install --with-ui`.")
         return _pick(args.project)
     return _start(app, args.project)

@@ -24,7 +24,7 @@ examples = ("rewind ui", "rewind ui --port 8765 --no-open")
 class UiMissing(RewindError):
     """The packages of the web page are not installed."""
 
-    hint = "Get them with `pipx install 'agentrewind[ui]'` or `rewind install --with-ui`."
+    hint = "Get them with `rewind install --with-ui`, or in a checkout `pipx install '.[ui]'`."
 
 
 class PortTaken(RewindError):

@@ -81,7 +81,7 @@ def _show(plan: Uninstall, as_json: bool) -> None:
         print_json(_json(plan, None))
         return
     print("Would remove:")
-    for path in (*([plan.link] if plan.link else []), *plan.paths):
+    for path in (*([plan.link] if plan.link else []), *plan.plugins, *plan.paths):
         print(f"  {safe(path)}")
     if plan.hook_files:
         print("Would take the hooks out of:")
@@ -115,7 +115,7 @@ def _tell_remaining(plan: Uninstall) -> None:
 
 def _json(plan: Uninstall, done: Uninstalled | None, dry_run: bool = True) -> dict[str, Any]:
     gone = [plan.link] if plan.link else []
-    return {"removed": done.removed if done else [*gone, *plan.paths],
+    return {"removed": done.removed if done else [*gone, *plan.plugins, *plan.paths],
             "hooks": done.files if done else plan.hook_files,
             "remaining": [{"root": one.root, "state": one.state} for one in plan.remaining],
             "problems": done.problems if done else [], "dryRun": done is None and dry_run}

@@ -160,6 +160,13 @@ SETTINGS = (
             "The colours of the terminal UI: by the terminal's background, or always light or dark.",
             choices=("auto", "light", "dark"),
             user_only="how your screen looks is your choice"),
+    Setting("plugin.followRewind", "choice", "ask",
+            "Whether files follow Claude Code's own rewind: after a question, always, or never.",
+            choices=("ask", "always", "never"),
+            user_only="whether files are restored without a question is your choice"),
+    Setting("plugin.band", "boolean", False,
+            "Whether the Claude Code plugin shows turn, checkpoint and changed files above the prompt.",
+            user_only="how your screen looks is your choice"),
 )
 
 BY_KEY = {setting.key: setting for setting in SETTINGS}

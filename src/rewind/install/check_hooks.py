@@ -9,6 +9,7 @@ from rewind.config.load import load_tier
 from rewind.errors import RewindError
 from rewind.install.finding import ok, problem, warning
 from rewind.install.installer import agents_found
+from rewind.install.market_plugin import market_plugin
 from rewind.install.merger import PathNotText, entries_for, is_text
 from rewind.install.register import is_disabled, registered, shadowed
 from rewind.install.system import script_in
@@ -36,7 +37,7 @@ def check_hooks(system: System, tier: str, root: str | None) -> Iterator[Finding
         yield warning("hooks", "No agent has been used here yet, so none calls Rewind.",
                       "Start your agent once, then run `rewind config --register-hooks`.")
     looked = [_Agent(profile, root) for profile in agents]
-    served = any(agent.found for agent in looked)
+    served = any(agent.found or agent.plugin for agent in looked)
     for agent in looked:
         yield from agent.findings(system, tier, served)
 
@@ -60,6 +61,7 @@ class _Agent:
         self.found: list[Found] = []
         self.hidden: list[Found] = []
         self.off: str | None = None
+        self.plugin = market_plugin(profile)
         for scope in self.scopes:
             self._look(scope)
 
@@ -78,6 +80,10 @@ class _Agent:
         if self.off:
             yield problem(name, f"{title} runs no hooks at all: they are turned off in {self.off}",
                           f"Remove `{(self.profile.registration or {})['disabled']}` from that file.")
+        if not self.found and self.plugin:
+            if not self.off:
+                yield ok(name, f"{title} calls Rewind through its plugin {self.plugin.name}")
+            return
         if not self.found:
             if not self.errors:
                 # Of several agents a person may want it for one only.

@@ -8,6 +8,7 @@ import shutil
 from rewind import __version__
 from rewind.install.finding import ok, problem, warning
 from rewind.install.interpreter import output_of, version_of
+from rewind.install.market_plugin import serves_as_plugin
 from rewind.install.merger import PathNotText, is_text
 from rewind.install.system import read_baked
 from rewind.install.ui_packages import fits
@@ -28,7 +29,9 @@ _LOAD = ("import sys; sys.path.insert(0, sys.argv[1]); import rewind, rewind.hoo
 
 
 def check_system(system: System, environ: Mapping[str, str]) -> Iterator[Finding]:
-    if not system.is_installed():
+    if not system.is_installed() and serves_as_plugin(system.home):
+        yield ok("installed", "Rewind runs from the plugin of your agent, without a command.")
+    elif not system.is_installed():
         yield problem("installed", "Rewind is not installed, so agents have nothing to call.", _FIRST)
     else:
         yield from _check_shim(system, environ)

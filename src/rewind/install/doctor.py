@@ -6,6 +6,7 @@ import os
 
 from rewind.config.load import load_usable
 from rewind.install.check_hooks import check_hooks
+from rewind.install.check_plugin import check_plugins
 from rewind.install.check_project import check_log, check_place, check_project
 from rewind.install.check_system import check_system
 from rewind.install.finding import ok, problem, warning
@@ -28,7 +29,7 @@ def examine(home: str, start: str, environ: Mapping[str, str] | None = None) -> 
     settings, problems = load_usable(home, project.state if project else None)
     root = project.root if project else os.path.realpath(start)
     found = [*check_system(system, environ), *check_hooks(system, str(settings.get("tier")), root),
-             *_check_settings(settings, problems)]
+             *check_plugins(system, root), *_check_settings(settings, problems)]
     if project:
         return [*found, *check_project(project, system)]
     return [*found, check_place(start, settings), *check_log(system)]

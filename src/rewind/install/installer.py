@@ -12,6 +12,7 @@ from rewind.errors import RewindError, StateUnwritable, UsageError
 from rewind.files import Lock, draft_of, make_private_dir, sweep_drafts, write_atomic
 from rewind.install.interpreter import base_interpreter
 from rewind.install.library import own_package, put_library
+from rewind.install.plugin import plugin_folder, put_plugin
 from rewind.install.program import program_text
 from rewind.install.register import SettingsNoFile, register, registered, unregister
 from rewind.install.shim import shim_text
@@ -47,6 +48,7 @@ class Plan:
         self.agents: list[Profile] = []
         self.named = False  # whether the agents were named: then their directories are made
         self.ui = False
+        self.plugin = True  # for those of the agents whose client takes one
 
 
 def agents_with_hooks(home: str) -> list[Profile]:
@@ -89,6 +91,7 @@ class Installed:
         self.previous: str | None = None  # the version before, if it was another one
         self.link: str | None = None
         self.hooks: list[Registered] = []
+        self.plugins: list[str] = []  # directories of the clients' plugins
         self.ui = False
         self.warnings: list[str] = []
 
@@ -124,6 +127,8 @@ def install(plan: Plan, program: str = "", say: Say = lambda text: None) -> Inst
         raise StateUnwritable(reason=error.strerror or str(error), path=system.folder) from None
     _write_tier(plan, done)
     done.hooks = register_hooks(plan.agents, plan.tier, system.shim, create=plan.named)
+    if plan.plugin:
+        _put_plugins(plan, done, notes)
     if plan.ui:
         _add_ui(plan, done, say)
     elif not fits(system):
@@ -234,6 +239,25 @@ def unregister_hooks(agents: list[Profile], *, project: str | None = None) -> li
         except RewindError as error:
             found.append(Registered(profile, [], f"{error.message} {error.hint}".strip()))
     return found
+
+
+def _put_plugins(plan: Plan, done: Installed, notes: dict[str, Any]) -> None:
+    """Into the clients whose hooks are ours; an upgrade renews those that are there."""
+    system = plan.system
+    for profile in registered_agents(plan.home):
+        folder = plugin_folder(profile)
+        if folder is None:
+            continue
+        try:
+            made = put_plugin(folder, system.program, plan.version)
+        except OSError as error:
+            done.warnings.append(f"The plugin for {profile.title} was not installed:"
+                                 f" {error.strerror or error}. Everything else works without it.")
+            continue
+        done.plugins.append(folder)
+        if made:
+            notes["madeDirectories"] = sorted({*_texts(notes.get("madeDirectories")), *made})
+            system.write_notes(notes)
 
 
 def _add_ui(plan: Plan, done: Installed, say: Say) -> None:

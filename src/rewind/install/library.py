@@ -34,7 +34,7 @@ def is_same(package: str, other: str) -> bool:
 
 def _files(package: str) -> list[str]:
     found = []
-    for at, folders, names in os.walk(package):
+    for at, folders, names in os.walk(package, followlinks=True):  # the plugin's files, in a checkout
         left_out = _LEFT_OUT(at, [*folders, *names])
         folders[:] = [name for name in folders if name not in left_out]
         found += [os.path.relpath(os.path.join(at, name), package) for name in names if name not in left_out]

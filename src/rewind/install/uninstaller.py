@@ -8,6 +8,7 @@ import shutil
 from rewind.agents.check import ProfileInvalid
 from rewind.agents.registry import profiles
 from rewind.errors import RewindError
+from rewind.install.plugin import is_ours, plugin_folder
 from rewind.install.register import SettingsNoFile, registered, unregister
 from rewind.install.remaining import known_roots, remaining_checkpoints
 from rewind.install.settings_text import SettingsUnreadable
@@ -40,6 +41,8 @@ class Uninstall:
         self._projects = projects
         self.hook_files = sorted({found for where in self._places() for found in self._files(*where)})
         self.link = self.system.link if self.system.has_our_link() and self._leads_here() else None
+        self.plugins = [folder for profile in self.agents for folder in [plugin_folder(profile)]
+                        if folder and is_ours(folder)]
         self.paths = [path for name in self._names() for path in [os.path.join(home, name)]
                       if os.path.lexists(path)]
         self._made = self.system.notes().get("madeDirectories")
@@ -80,10 +83,14 @@ class Uninstall:
 
     @property
     def is_nothing(self) -> bool:
-        return not (self.paths or self.link or self.hook_files)
+        return not (self.paths or self.link or self.hook_files or self.plugins)
 
     def apply(self) -> Uninstalled:
         done = Uninstalled()
+        for folder in self.plugins:  # before the hooks, whose file may be the last thing in its directory
+            done.remove(folder)
+            if os.path.dirname(folder) in _texts(self._made):
+                _remove_if_empty(os.path.dirname(folder))
         for profile, project in self._places():
             try:
                 done.files += unregister(profile, project=project)

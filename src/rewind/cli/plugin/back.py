@@ -1,0 +1,84 @@
+"""Going back from inside the client: by a number of prompts, to a turn, or after the client's own rewind."""
+
+from __future__ import annotations
+
+from rewind.cli.plugin.diff_text import diff_text
+from rewind.cli.plugin.plans import counts, outcome_answer, plan_answer, quoted
+from rewind.controller import BOTH, CODE, CONFIG_FILE, CONVERSATION, AtTurn, BeforePrompts, set_value
+from rewind.errors import UsageError
+from rewind.words import plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.rewind.plan import Plan
+    from rewind.checkpoint.rewind.target import Target
+    from rewind.controller import Controller
+
+FOLLOW = "plugin.followRewind"
+
+
+# /goback [n] [--chat]
+
+def goback(controller: Controller, asked: Any) -> dict[str, Any]:
+    n, what = _typed(asked.typed)
+    return _go(controller, asked, BeforePrompts(n + asked.gone, asked.session), what)
+
+
+def _typed(text: str) -> tuple[int, str]:
+    words = text.split()
+    numbers = [word for word in words if word != "--chat"]
+    number = numbers[0] if numbers else "1"
+    if len(numbers) > 1 or len(words) - len(numbers) > 1 or not (number.isascii() and number.isdigit()) \
+            or not 1 <= int(number[:9]) <= 1_000_000:
+        raise UsageError("How many prompts?", hint="/goback, /goback 2, or /goback 2 --chat for the"
+                                                   " conversation alone.")
+    return int(number), CONVERSATION if "--chat" in words else BOTH
+
+
+# a turn of /timeline
+
+def turn(controller: Controller, asked: Any) -> dict[str, Any]:
+    answer = _go(controller, asked, AtTurn(asked.of, uuid=asked.uuid), _typed(asked.typed)[1])
+    return answer if asked.digest else {**answer, "diff": diff_text(controller, answer["checkpoint"])}
+
+
+def _go(controller: Controller, asked: Any, target: Target, what: str) -> dict[str, Any]:
+    if not asked.digest:
+        plan = controller.plan(target, what)
+        answer = plan_answer(plan, f"Go back to before {quoted(plan.prompts)}?", _about(plan), "Go back")
+        return {**answer, "checkpoint": plan.record.name if plan.record and answer["changes"] else ""}
+    outcome = controller.go(target, what, digest=asked.digest)
+    return outcome_answer(outcome, f"Went back to before {quoted(outcome.prompts)}")
+
+
+def _about(plan: Plan) -> list[str]:
+    taken = f"Takes back {plural(len(plan.prompts), 'prompt')}. This conversation stays as it is;"
+    where = "an empty one begins." if plan.start_anew else "you continue in a fork of it."
+    return [f"{taken} {where}", *([] if plan.code else ["The files stay as they are."])]
+
+
+# the client's own rewind
+
+def follow(controller: Controller, asked: Any) -> dict[str, Any]:
+    """The files to where the client has brought its conversation; that itself is the client's own affair."""
+    target = BeforePrompts(asked.gone, asked.session)
+    if asked.always:
+        set_value(f"{controller.project.home}/{CONFIG_FILE}", FOLLOW, "always", project=False)
+    if asked.digest:
+        return outcome_answer(controller.go(target, CODE, digest=asked.digest), "")
+    plan = controller.plan(target, CODE)
+    about = f"{counts(plan.code)}{_by_shell(controller, asked, plan)}" if plan.code else ""
+    answer = plan_answer(plan, f"Bring the files along? {about}", [], "Yes")
+    return {**answer, "mode": controller.setting(FOLLOW)}
+
+
+def _by_shell(controller: Controller, asked: Any, plan: Plan) -> str:
+    """How many of the files no file tool named: the client cannot bring those back itself."""
+    root = controller.project.root.rstrip("/") + "/"
+    page = controller.turns(asked.session, -asked.gone, asked.gone)
+    named = {path for view in page.turns for path in view.text.files}
+    changed = {change.path for change in plan.code.changes} if plan.code else set()
+    count = sum(1 for path in changed if root + path.decode("utf-8", "surrogateescape") not in named)
+    return f" (Bash made {count:,} of them)" if count else ""

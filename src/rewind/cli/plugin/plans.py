@@ -1,0 +1,64 @@
+"""A plan and an outcome in words, for the plugin: a question, lines below it, and what comes next."""
+
+from __future__ import annotations
+
+from rewind.cli.style import safe, shown
+from rewind.words import plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from rewind.checkpoint.plan import RestorePlan
+    from rewind.checkpoint.rewind.apply import Outcome
+    from rewind.checkpoint.rewind.plan import Plan
+    from rewind.transcript.boundary import Prompt
+
+MOST_FILES = 8
+_LONGEST = 70
+
+
+def plan_answer(plan: Plan, question: str, lines: list[str], yes: str, *, unsaid: str = "") -> dict[str, Any]:
+    """Without the notes that end with the id `unsaid`."""
+    code = plan.code
+    notes = [safe(note) for note in plan.all_notes() if not (unsaid and note.endswith(unsaid))]
+    return {"question": question, "lines": [*lines, *(["Files: " + counts(code)] if code else []), *notes],
+            "files": file_lines(code) if code else [], "diff": "", "yes": yes, "digest": plan.digest,
+            "changes": len(code.changes) if code else 0}
+
+
+def counts(code: RestorePlan) -> str:
+    if code.empty:
+        return "already as they were"
+    parts = ((code.written, "written"), (code.deleted, "deleted"), (code.kept, "kept"))
+    return ", ".join(f"{len(paths):,} {what}" for paths, what in parts if paths)
+
+
+def file_lines(code: RestorePlan) -> list[str]:
+    found = [f"{sign} {shown(path)}" + (f"  ({remark})" if remark else "")
+             for sign, path, remark in code.lines()]
+    more = len(found) - MOST_FILES
+    return found if more <= 1 else [*found[:MOST_FILES], f"… and {more} more"]
+
+
+def outcome_answer(outcome: Outcome, said: str, way_back: str = "To undo: /goforward") -> dict[str, Any]:
+    """`resume` names the session to go on with; `clear` asks for an empty one; `draft` goes into the box."""
+    fork = outcome.chat.fork if outcome.chat else None
+    clear = bool(outcome.start_anew)
+    code = [counts(outcome.code)] if outcome.code and not outcome.code.empty else []
+    left = [f"{plural(len(outcome.remaining), 'path')} could not be restored; run `rewind ops`"] \
+        if outcome.remaining else []
+    return {"resume": fork["session_id"] if fork else None, "clear": clear,
+            "draft": outcome.prompts[0].text if outcome.prompts and (fork or clear) else None,
+            "said": ". ".join(filter(None, [said, *(f"Files: {text}" for text in code), *left, way_back]))}
+
+
+def quoted(prompts: Iterable[Prompt]) -> str:
+    """The first of them, in quotes and short."""
+    return title(next(iter(prompts)).text)
+
+
+def title(text: str) -> str:
+    text = safe(" ".join(text.split()))
+    return f"“{text if len(text) <= _LONGEST else text[:_LONGEST - 1] + '…'}”"

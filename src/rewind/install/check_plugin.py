@@ -1,0 +1,115 @@
+"""Does the plugin in the agent's client work? Its version, a second copy, what keeps it from loading."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from rewind import __version__
+from rewind.agents.check import ProfileInvalid
+from rewind.agents.registry import session_home
+from rewind.install.finding import ok, problem, warning
+from rewind.install.installer import agents_found, registered_agents
+from rewind.install.market_plugin import is_switched_off, market_plugin
+from rewind.install.plugin import installed_version, is_ours, plugin_folder
+from rewind.install.system import read_object
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rewind.agents.profile import Profile
+    from rewind.install.finding import Finding
+    from rewind.install.system import System
+
+OLDEST = (2, 1, 287)  # the first Claude Code that loads modules of plugins
+_MAX_BYTES = 32 << 20
+_MANAGED = ("/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code")
+_FORBIDDING = ("disableAllHooks", "allowManagedHooksOnly")
+
+
+def check_plugins(system: System, root: str | None, managed: str = _MANAGED) -> Iterator[Finding]:
+    try:
+        agents = agents_found(system.home)
+    except ProfileInvalid:
+        return  # the hooks' check tells
+    hooked = {profile.name for profile in registered_agents(system.home)}
+    for profile in agents:
+        folder = plugin_folder(profile)
+        if folder is None:
+            continue
+        yield from _managed(profile, managed)
+        found = list(_faults(profile, folder, root, profile.name in hooked))
+        yield from found
+        if is_ours(folder) and not found:
+            yield ok("plugin", f"{profile.title} has /goback, /goforward and /timeline")
+
+
+def _faults(profile: Profile, folder: str, root: str | None, has_hooks: bool) -> Iterator[Finding]:
+    market = market_plugin(profile)
+    if market and has_hooks:
+        yield warning("plugin", f"{profile.title} has Rewind twice: from `rewind install`, and as its plugin"
+                                f" {market.name}. Each event is handled once, by the first.",
+                      f"Run `claude plugin uninstall {market.name}`.")
+    elif market is None and not is_ours(folder):
+        if os.path.lexists(folder):
+            yield warning("plugin", f"The plugin was not installed, because this is not Rewind's: {folder}",
+                          "Rename it, then run `rewind install`.")
+        return
+    if is_ours(folder) and installed_version(folder) != __version__:
+        yield warning("plugin", f"The plugin is version {installed_version(folder)}, and this program is"
+                                f" {__version__}.", "Run `rewind install` with the one that you want.")
+    if is_ours(folder) and is_switched_off(profile):
+        yield warning("plugin", f"The plugin is disabled in {profile.title}.",
+                      "Run `claude plugin enable rewind@skills-dir`.")
+    yield from _cannot_load(profile, root)
+
+
+def _cannot_load(profile: Profile, root: str | None) -> Iterator[Finding]:
+    version = _client_version(profile)
+    if version and version < OLDEST:
+        yield warning("plugin", f"{profile.title} {_dotted(version)} is too old for /goback and /timeline."
+                                " The hooks work all the same.", f"Update it to {_dotted(OLDEST)} or newer.")
+    if root and _is_untrusted(profile, root):
+        yield warning("plugin", f"{profile.title} was told not to trust this directory, so its plugins do not"
+                                " load here.", "If you trust it, accept the question at the next start.")
+
+
+def _managed(profile: Profile, folder: str) -> Iterator[Finding]:
+    file = os.path.join(folder, "managed-settings.json")
+    found = read_object(file, _MAX_BYTES)
+    for key in _FORBIDDING:
+        if found.get(key) is True:
+            yield problem("plugin", f"Your organisation's settings keep {profile.title} from running Rewind's"
+                                    f" hooks and plugin ({key}): {file}",
+                          "Ask whoever manages them to allow Rewind.")
+
+
+def _client_version(profile: Profile) -> tuple[int, ...] | None:
+    """Of the newest client that ran lately: each leaves a note about itself."""
+    folder = os.path.join(session_home(profile) or "", "sessions")
+    try:
+        names = [name for name in os.listdir(folder) if name.endswith(".json")]
+    except OSError:
+        return None
+    found = [_parsed(read_object(os.path.join(folder, name), _MAX_BYTES).get("version")) for name in names]
+    return max((version for version in found if version), default=None)
+
+
+def _parsed(text: object) -> tuple[int, ...] | None:
+    parts = text.split(".") if isinstance(text, str) else []
+    is_version = len(parts) == 3 and all(part.isascii() and part.isdigit() for part in parts)
+    return tuple(map(int, parts)) if is_version else None
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
+
+
+def _is_untrusted(profile: Profile, root: str) -> bool:
+    home = session_home(profile) or ""
+    moved = os.path.join(home, ".claude.json")  # with CLAUDE_CONFIG_DIR
+    file = moved if os.path.exists(moved) else os.path.join(os.path.dirname(home), ".claude.json")
+    projects = read_object(file, _MAX_BYTES).get("projects")
+    project = projects.get(root) if isinstance(projects, dict) else None
+    return isinstance(project, dict) and project.get("hasTrustDialogAccepted") is False

@@ -1,0 +1,64 @@
+"""The plugin as Claude Code's own `claude plugin install` brings it, with its own library and hooks."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from rewind.agents.check import ProfileInvalid
+from rewind.agents.registry import profiles, session_home
+from rewind.install.plugin import NAME
+from rewind.install.system import read_object
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.agents.profile import Profile
+
+_MAX_BYTES = 4 << 20
+_OURS = "skills-dir"  # what the client calls the place where `rewind install` puts its copy
+
+
+class MarketPlugin(NamedTuple):
+    """`name` is what `claude plugin uninstall` takes."""
+
+    name: str
+    folder: str
+
+
+def market_plugin(profile: Profile) -> MarketPlugin | None:
+    """The one that is installed and enabled, if it is Rewind's: others may have the same name."""
+    for name, enabled in _enabled(profile).items():
+        if enabled is True and name.startswith(f"{NAME}@") and name != f"{NAME}@{_OURS}":
+            for folder in _folders(profile, name):
+                if os.path.isfile(os.path.join(folder, "hooks", "smart-checkpoint")):
+                    return MarketPlugin(name, folder)
+    return None
+
+
+def serves_as_plugin(home: str) -> bool:
+    """Whether some agent has it, so that nothing else need be installed."""
+    try:
+        return any(market_plugin(profile) for profile in profiles(home))
+    except ProfileInvalid:
+        return False
+
+
+def is_switched_off(profile: Profile) -> bool:
+    """Whether `claude plugin disable` was used on the copy of `rewind install`."""
+    return _enabled(profile).get(f"{NAME}@{_OURS}") is False
+
+
+def _enabled(profile: Profile) -> dict[str, object]:
+    home = session_home(profile)
+    if home is None or not (profile.registration or {}).get("plugin"):
+        return {}
+    found = read_object(os.path.join(home, "settings.json"), _MAX_BYTES).get("enabledPlugins")
+    return found if isinstance(found, dict) else {}
+
+
+def _folders(profile: Profile, name: str) -> list[str]:
+    file = os.path.join(session_home(profile) or "", "plugins", "installed_plugins.json")
+    plugins = read_object(file, _MAX_BYTES).get("plugins")
+    entries = plugins.get(name) if isinstance(plugins, dict) else None
+    return [entry["installPath"] for entry in entries if isinstance(entry, dict)
+            and isinstance(entry.get("installPath"), str)] if isinstance(entries, list) else []
