@@ -34,13 +34,11 @@ def guard(rewind: InProcess) -> Guard:
 
 
 @pytest.mark.parametrize("command", [
-    "rm -rf .agent", "mv .agent/rewind /tmp/gone", "cp evil.db .agent/rewind/objects.db",
-    "ln -f evil .agent/rewind/objects.db", "ln -s .agent/rewind r && rm -rf r/objects.db",
-    "echo x > .agent/rewind/store.json",
-    "cd .agent && rm -rf rewind",
-    "truncate -s 0 .agent/rewind/objects.db", "dd if=/dev/zero of=.agent/rewind/objects.db"])
+    "rm -rf @", "mv @ /tmp/gone", "cp evil.db @/objects.db", "ln -f evil @/objects.db",
+    "ln -s @ r && rm -rf r/objects.db", "echo x > @/store.json", "cd @/.. && rm -rf ./*",
+    "truncate -s 0 @/objects.db", "dd if=/dev/zero of=@/objects.db"])
 def test_the_guard_sees_the_plain_attempts(two: InProcess, command: str) -> None:  # noqa: F811
-    assert guard(two).command(command, str(two.project))
+    assert guard(two).command(command.replace("@", str(two.state)), str(two.project))
 
 
 def test_changed_content_is_never_restored(two: InProcess) -> None:  # noqa: F811
