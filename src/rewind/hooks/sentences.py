@@ -10,6 +10,8 @@ GOING_BACK = ("Rewind blocks this: going back to a checkpoint, and undoing that,
               " keyboard. Ask them to run it.")
 DELETING = ("Rewind blocks this: deleting checkpoints or branches of the conversation is for the person at"
             " the keyboard. Ask them to run it.")
+COMMITTING = ("Rewind blocks this: making git commits from turns is for the person at the keyboard."
+              " Ask them to run it.")
 SETTINGS = ("Rewind blocks this: changing or removing Rewind is for the person at the keyboard."
             " Ask them to run it; `rewind config` alone shows the settings.")
 REMOVING = ("Rewind blocks this: it would remove, move or change the checkpoints or another part of Rewind."

@@ -18,8 +18,10 @@ def rewind(words: list[str]) -> str:
     if "-h" in options or "--help" in options:
         return ""
     name, *rest = operands(words, _WITH_VALUE) or [""]
-    if name in _GOING_BACK:
+    if name in _GOING_BACK or (name == "bisect" and "--in-place" in options):
         return sentences.GOING_BACK
+    if name == "commit":
+        return sentences.COMMITTING
     if name == "gc" or (name == "forks" and rest[:1] == ["delete"]):
         return sentences.DELETING
     if name == "uninstall" or (name == "config" and _changes(options)):
