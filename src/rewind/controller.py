@@ -844,6 +844,16 @@ class Controller:
         return Bisect(self.state, command, good=good, bad=bad, known=known, below=below, run=run,
                       progress=progress).run(in_place=in_place, force=force)
 
+    def plan_bisect(self, *, good: str | None = None, bad: str | None = None,
+                    in_place: bool = False) -> tuple[list[Record], list[bytes]]:
+        """The checkpoints that `bisect` would search, oldest first, and what it would link in."""
+        from rewind.checkpoint.turns.bisect import Bisect
+        from rewind.checkpoint.turns.scratch import to_link
+
+        self.state.look_again()
+        states = Bisect(self.state, (), good=good, bad=bad).states
+        return states, [] if in_place else to_link(self.state)
+
     def plan_commits(self, turns: Sequence[str] = (), *, per_turn: bool = False,
                      session: str | None = None) -> Commits:
         """Git commits that turns would become; `make` of what is returned makes them."""

@@ -235,6 +235,19 @@ def test_a_workspace_in_node_modules_is_refused(steps: InProcess) -> None:
     assert "node_modules" in steps.fails(1, "bisect", "run", "--", "true")
 
 
+def test_a_dry_run_says_what_would_be_searched(steps: InProcess) -> None:
+    (steps.project / "node_modules").mkdir()
+    (steps.project / "node_modules" / "x.js").write_text("1\n")
+    before = tree_state(steps.project)
+    found = steps.json("bisect", "run", "--dry-run", "--good", name_of(steps, 3), "--", "false")
+    assert found["checkpoints"] == [name_of(steps, n) for n in range(3, 13)] and found["dryRun"]
+    assert [one["path"] for one in found["linked"]] == ["node_modules"]
+    assert "10 checkpoints" in steps.ok("bisect", "run", "--dry-run", "--good", name_of(steps, 3), "--",
+                                        "false").out
+    assert differences(before, tree_state(steps.project)) == {}
+    assert not (steps.state / "bisect.log").exists()
+
+
 # exit codes and logs
 
 @pytest.mark.parametrize("code", [126, 127, 128, 255])

@@ -119,6 +119,8 @@ BLOCKED = {
     "undo-restore": "rewind undo-restore",
     "revert": "rewind revert t2 -- src",
     "apply": "rewind apply --from 3f2a9c11",
+    "bisect --in-place": "rewind bisect run --in-place -- make",
+    "commit": "rewind commit --per-turn",
     "rewrite-chat": "rewind rewrite-chat last",
     "gc": "rewind gc --keep 1",
     "forks delete": "rewind forks delete 3f2a9c11",

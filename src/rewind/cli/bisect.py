@@ -17,7 +17,7 @@ import os
 import sys
 
 from rewind.cli.session import note, open_controller, print_json, voice
-from rewind.cli.style import age, safe, style_for
+from rewind.cli.style import age, path_json, safe, shown, style_for
 from rewind.errors import PARTIAL, UsageError
 from rewind.words import plural, quoted
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rewind.controller import Controller
 
 summary = "find the turn that broke a command"
-examples = ("rewind bisect run -- make test", "rewind bisect run --good t3 -- pytest -x tests/test_login.py",
+examples = ("rewind bisect run -- make test", "rewind bisect run --good t3 -- pytest tests/test_login.py",
             "rewind bisect run --in-place -- npm test", "rewind bisect log > tried.log",
             "rewind bisect replay tried.log")
 takes_paths = True  # the words behind `--`, which are the command
@@ -47,6 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--good", metavar="S", help="a checkpoint where it works; `t4`: before turn 4")
     parser.add_argument("--bad", metavar="S", help="one where it fails; `t4+`: after turn 4")
     parser.add_argument("--in-place", action="store_true", help="try them in the project itself")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be searched")
     parser.add_argument("--force", action="store_true",
                         help="with --in-place: also while an agent is working")
 
@@ -63,6 +64,8 @@ def run(args: argparse.Namespace) -> int:
 
         known = read_log(args.file)
     good, bad = args.good, args.bad
+    if args.dry_run:
+        return _dry_run(args, controller)
     found = controller.bisect(command, good=good, bad=bad, known=known, below=_below(controller),
                               in_place=args.in_place, force=args.force,
                               run=_quiet_run if voice.quiet else None, progress=_tell_run)
@@ -80,11 +83,24 @@ def _check(args: argparse.Namespace, command: Sequence[str]) -> None:
                          hint="Put `--` before the command: rewind bisect run -- make test")
     if args.action == "run" and not command:
         raise UsageError("No command follows `--`.", hint="For example: rewind bisect run -- make test")
-    if args.action == "log" and (command or args.good or args.bad or args.in_place):
+    if args.action == "log" and (command or args.good or args.bad or args.in_place or args.dry_run):
         raise UsageError("`rewind bisect log` takes no options.",
                          hint="For example: rewind bisect log > FILE")
     if args.force and not args.in_place:
         raise UsageError("--force makes a difference with --in-place only.", hint="Leave it out.")
+
+
+def _dry_run(args: argparse.Namespace, controller: Controller) -> int:
+    states, linked = controller.plan_bisect(good=args.good, bad=args.bad, in_place=args.in_place)
+    if args.json:
+        print_json({"checkpoints": [record.name for record in states], "dryRun": True,
+                    "linked": [path_json(path) for path in linked]})
+        return 0
+    print(f"Would search {plural(len(states), 'checkpoint')} with different code, {states[0].name} to"
+          f" {states[-1].name}")
+    for path in linked:
+        print(f"  linked in from the project: {shown(path)}")
+    return 0
 
 
 def _log(args: argparse.Namespace, controller: Controller) -> int:
