@@ -268,6 +268,7 @@ export const register: Register = on => {
 
   // Another conversation, or a shorter one: count anew. Nothing was rewound.
   on('session.end', ($, e, next) => {
+    runningTurn = undefined
     prompts = gone = 0
     $.clock.after(RESUMED, () => count($))
     return next(e)
