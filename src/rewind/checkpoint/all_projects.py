@@ -7,7 +7,8 @@ import os
 from rewind.checkpoint.init import read_root
 from rewind.checkpoint.known_stores import store_id_in
 from rewind.checkpoint.record import is_name
-from rewind.index import STORAGE, load_index
+from rewind.errors import RewindError
+from rewind.index import STORAGE, Index, load_index
 from rewind.paths import PLACES, Project, state_of
 
 TYPE_CHECKING = False
@@ -38,7 +39,10 @@ def all_projects(home: str) -> list[ProjectInfo]:
 def _states(home: str) -> Iterator[tuple[str, str]]:
     """Directories with a store, and the project of each: those that the index knows, then others that lie in
     global storage."""
-    index = load_index(home)
+    try:
+        index = load_index(home)
+    except RewindError:
+        index = Index({"stores": {}})  # damaged: what lies in global storage is found all the same
     seen = set()
     for store_id in index.stores:
         for root in index.roots(store_id):
@@ -48,7 +52,7 @@ def _states(home: str) -> Iterator[tuple[str, str]]:
                 yield state, root
     for name in _names(os.path.join(home, STORAGE)):
         state = os.path.join(home, STORAGE, name)
-        if state not in seen and store_id_in(state):
+        if state not in seen and os.path.isdir(os.path.join(state, "checkpoints")):
             yield state, read_root(state)
 
 

@@ -5,12 +5,8 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
+from rewind.checkpoint.all_projects import all_projects
 from rewind.install.system import read_object
-from rewind.paths import global_state, project_state
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
 
 _MAX_BYTES = 16 << 20
 
@@ -30,23 +26,6 @@ def known_roots(home: str) -> list[str]:
 
 
 def remaining_checkpoints(home: str) -> list[Remaining]:
-    found = {state: root for root in known_roots(home)
-             for state in (project_state(root), global_state(root, home)) if _has_checkpoints(state)}
-    storage = os.path.join(home, "storage")
-    for name in _names(storage):
-        state = os.path.join(storage, name)
-        if state not in found and _has_checkpoints(state):
-            root = read_object(os.path.join(state, "project.json"), _MAX_BYTES).get("root")
-            found[state] = root if isinstance(root, str) else "a project that is not named"
-    return [Remaining(root, state) for state, root in sorted(found.items(), key=lambda one: one[::-1])]
-
-
-def _has_checkpoints(state: str) -> bool:
-    return bool(_names(os.path.join(state, "checkpoints")))
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []
+    found = [Remaining(one.root or "a project that is not named", one.state)
+             for one in all_projects(home) if one.checkpoints]
+    return sorted(found)

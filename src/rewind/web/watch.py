@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rewind.controller import Controller
 
-_PROJECT_FILES = ("session.json", "operations.jsonl", "config.json")
+_PROJECT_FILES = ("operations.jsonl", "config.json")
 _BRANCH_FILES = ("branches.json", "operations.jsonl", "config.json")  # all that a session is shown by
 
 
@@ -31,6 +31,7 @@ class Glance:
         self.branches = [_stamp(controller.project.path(name)) for name in _BRANCH_FILES]
         self.checkpoints = controller.extent()
         self.project = [_stamp(controller.project.path(name)) for name in _PROJECT_FILES]
+        self.project.append(_stamp(controller.project.own("session.json")))
         # A process that is killed changes no file any more, but lets go of the lock.
         self.interrupted = interrupted(controller) is not None
 
