@@ -85,11 +85,20 @@ def never_collected(records: list[Record], in_use: set[str]) -> set[str]:
 
 
 def backups_in_use(state: State) -> set[str]:
-    """Where the project stands, where its line forks, and what the last operations need."""
+    """Where the project stands, where its line forks, what is pinned, and what the last operations need."""
     backups = [r.name for r in state.timeline.all() if r.kind == "backup"]
+    pinned = {r.name for r in state.timeline.all() if r.data.get("pinned")}
     standing = here(state)
-    return (set(backups[-KEPT_STEPS:]) | state.operations().in_use() | lineage(state).fork_points()
+    return (set(backups[-KEPT_STEPS:]) | state.operations().in_use() | lineage(state).fork_points() | pinned
             | ({standing.name} if standing else set()))
+
+
+def needed_because(state: State) -> dict[str, tuple[str, bool]]:
+    """For what a person wants to delete: why it is kept, and whether it is kept in any case."""
+    found = dict.fromkeys(state.operations().in_use(), ("an operation could no longer be undone", False))
+    found.update({r.name: ("it is pinned", True) for r in state.timeline.all() if r.data.get("pinned")})
+    standing = here(state)
+    return {**found, **({standing.name: ("the project stands on it", True)} if standing else {})}
 
 
 def keep_newest(records: list[Record], number: int, in_use: set[str]) -> list[Record]:

@@ -174,11 +174,14 @@ def _text(controller: Controller, row: MapRow) -> str:
         return f"✎ {_edited(row)}"
     text = safe(" ".join(row.text.split()))
     if row.kind == "turn":
-        return (text or "(empty prompt)") + (f"  ★ {safe(row.label)}" if row.label else "")
+        pinned = any(b.pinned for b in row.checkpoints)
+        label = "  ★ " + (safe(row.label) or "pinned") if row.label or pinned else ""
+        return (text or "(empty prompt)") + label
     kind = row.record.kind if row.record else ""
     if row.record and row.record.imported:
         return f"◆ imported: {text}"
-    return f"{'◇' if kind == 'backup' else '◆'} {text or _KINDS.get(kind, kind)}"
+    star = "  ★ pinned" if row.record and row.record.pinned else ""
+    return f"{'◇' if kind == 'backup' else '◆'} {text or _KINDS.get(kind, kind)}{star}"
 
 
 def _edited(row: MapRow) -> str:

@@ -27,15 +27,17 @@ COMMANDS = {
     "ui": "ui", "tui": "tui", "demo": "demo",
     "install": "install", "uninstall": "uninstall", "doctor": "doctor",
     "completion": "completion",
+    "pin": "pin", "unpin": "pin", "describe": "describe", "delete": "delete", "version": "version",
 }
+ALIASES = {"ls": "list", "st": "status"}
 _GROUPS = (
     ("Protect", ("init", "save", "status", "config")),
     ("Look", ("list", "show", "diff", "log", "cat", "sessions", "grep", "watch", "ui", "tui")),
     ("Go back", ("back", "restore", "jump", "undo", "redo", "undo-restore", "ops")),
     ("Branches of the conversation", ("forks", "rewrite-chat")),
-    ("Keep in order", ("gc", "export", "import", "validate")),
+    ("Keep in order", ("pin", "unpin", "describe", "delete", "gc", "export", "import", "validate")),
     ("Try it", ("demo",)),
-    ("Set up", ("install", "uninstall", "doctor", "completion")),
+    ("Set up", ("install", "uninstall", "doctor", "completion", "version")),
 )
 
 
@@ -105,6 +107,7 @@ def _dispatch(argv: list[str]) -> int:
         print(f"rewind {__version__}")
         return DONE
     if argv[0] == "help":
+        argv[1] = ALIASES.get(argv[1], argv[1])
         if argv[1] not in COMMANDS:
             from rewind.cli.topic import print_topic
 
@@ -114,7 +117,7 @@ def _dispatch(argv: list[str]) -> int:
         from rewind.cli.complete import complete
 
         return complete(argv[1:])
-    name, rest = argv[0], [*before, *argv[1:]]
+    name, rest = ALIASES.get(argv[0], argv[0]), [*before, *argv[1:]]
     module = load_command(name)
     from rewind.cli.arguments import parse
 
