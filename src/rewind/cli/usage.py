@@ -21,10 +21,10 @@ def usage_error(message: str, parser: argparse.ArgumentParser, given: list[str] 
         names = message[len(_MISSING):].upper().replace(", ", " and ")
         return UsageError(f"`{parser.prog}` needs {names}.", hint=hint)
     if message.startswith(_UNKNOWN):
-        words = message[len(_UNKNOWN):].split(" ")
-        if takes_paths and not words[0].startswith("-") and given:
-            return _paths(words, parser, given)
-        return _unknown(words[0], parser)
+        text = message[len(_UNKNOWN):]
+        if takes_paths and not text.startswith("-") and given:
+            return _paths(text, parser, given)
+        return _unknown(text.split(" ")[0], parser)
     if message.startswith("argument "):
         return _about_one(message[len("argument "):], hint)
     return UsageError(message[:1].upper() + message[1:] + ".", hint=hint)
@@ -44,12 +44,16 @@ def _about_one(message: str, hint: str) -> UsageError:
     return UsageError(f"{what}: {problem}.", hint=hint)
 
 
-def _paths(words: list[str], parser: argparse.ArgumentParser, given: list[str]) -> UsageError:
-    """`rewind restore 1 src`: the right form, to be copied."""
+def _paths(text: str, parser: argparse.ArgumentParser, given: list[str]) -> UsageError:
+    """`rewind restore 1 src`: the right form, to be copied. `text` has the words that are too many."""
     import shlex
 
-    extra = [word for word in given if word in words]
-    kept = [word for word in given if word not in words]
+    kept = list(given)
+    extra: list[str] = []
+    for at in reversed(range(len(given))):
+        if text == given[at] or text.endswith(f" {given[at]}"):
+            text = text[:-len(given[at])].rstrip(" ")
+            extra.insert(0, kept.pop(at))
     command = " ".join([parser.prog, *map(shlex.quote, kept), "--", *map(shlex.quote, extra)])
     return UsageError(f"Put `--` before paths: {command}", hint=command)
 
