@@ -6,11 +6,11 @@ import shutil
 import sys
 import time
 
-from rewind.cli.changed import amount, is_large_deletion
+from rewind.cli.changed import amount
 from rewind.cli.columns import cells, cut
 from rewind.cli.graph import lanes
 from rewind.cli.style import age, safe, style_for
-from rewind.words import and_more
+from rewind.words import and_more, is_large_deletion
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
