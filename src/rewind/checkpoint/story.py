@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.state import State
     from rewind.transcript.turn_tree import Row
 
+_SAME = 100  # so many characters tell two prompts apart
 _PATIENCE = 0.4  # seconds for counting what is not known yet
 SESSION, PROMPT, CHECKPOINT, NOW = "session", "prompt", "checkpoint", "now"
 
@@ -186,14 +187,25 @@ def _place(record: Record) -> int:
 
 
 def _with_records(prompt: Item | None, records: list[Record], info: SessionInfo, depth: int) -> list[Item]:
-    """The prompt takes its own checkpoint along: two lines for one moment would say it twice."""
+    """The prompt takes its own checkpoint along: two lines for one moment would say it twice. That of a
+    prompt which the agent's own rewind left behind stands at the same place, and says something else."""
     items = []
     for record in records:
-        if prompt and prompt.record is None and record.trigger.get("event") == "UserPromptSubmit":
+        if prompt and prompt.record is None and _is_of(record, prompt):
             prompt.record = record
         else:
             items.append(_of_record(record, depth, info, prompt.turn if prompt else None))
     return items
+
+
+def _is_of(record: Record, prompt: Item) -> bool:
+    told = record.trigger.get("promptText")
+    same = not isinstance(told, str) or _beginning(told) == _beginning(prompt.text)
+    return same and record.trigger.get("event") == "UserPromptSubmit"
+
+
+def _beginning(text: str) -> str:
+    return " ".join(text.split())[:_SAME]
 
 
 def _of_prompt(info: SessionInfo, row: Row, depth: int) -> Item:

@@ -102,7 +102,9 @@ def _session(text: Text, item: Item) -> None:
     assert info is not None
     text.append("▌", "magenta" if item.depth else "cyan")
     archived = "dim " if info.archived else ""
-    text.append(one_line(item.text) or "(no title)", f"{archived}bold")
+    title, _, turn = item.text.partition(" · from turn ")
+    text.append(f"from turn {turn} · " if turn else "", "magenta")  # in front, where it is not cut off
+    text.append(one_line(title) or "(no title)", f"{archived}bold")
     text.append("" if item.depth else f" · {info.file.profile.name}", "dim")
     if info.running:
         text.append(" ● open", "green")
