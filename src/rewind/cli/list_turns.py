@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 
 from rewind.cli.changed import amount
-from rewind.cli.columns import cells, cut
+from rewind.cli.columns import cells, cut, terminal_width
 from rewind.cli.graph import lanes
 from rewind.cli.style import age, safe, style_for
 from rewind.words import and_more, is_large_deletion
@@ -79,7 +78,7 @@ def print_lines(found: list[Cells]) -> None:
 
 
 def print_table(found: list[Cells]) -> None:
-    wide = (shutil.get_terminal_size().columns or 80) - 1
+    wide = terminal_width() - 1
     columns = ["number", "graph", "turn", "age", "text", "changes", "session", "name"]
     columns = [c for c in columns if c == "text" or any(getattr(one, c) for one in found)]
     widths = {c: max(cells(getattr(one, c)) for one in found) for c in columns}
