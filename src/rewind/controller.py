@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from rewind.agents.registry import session_home
     from rewind.checkpoint.all_projects import all_projects
+    from rewind.checkpoint.code_search import CodeFound
     from rewind.checkpoint.collection import Collected
     from rewind.checkpoint.compare_sessions import Compared
     from rewind.checkpoint.damage import Lacks
@@ -567,6 +568,41 @@ class Controller:
         from rewind.transcript.turn_pages import left_processes
 
         return bool(plan.index and plan.cut and left_processes(plan.index, plan.cut.offset))
+
+    def pin(self, name: str, pinned: bool = True) -> Record:
+        """Keep a checkpoint for good, or no longer."""
+        from rewind.checkpoint.change_record import pin
+
+        return pin(self.state, self.find(name).name, pinned)
+
+    def describe_checkpoint(self, name: str, description: str) -> Record:
+        """Give a checkpoint another description."""
+        from rewind.checkpoint.change_record import describe
+
+        return describe(self.state, self.find(name).name, description)
+
+    def check_deletable(self, names: list[str], *, force: bool = False) -> None:
+        """Raises where one of these checkpoints is still needed."""
+        from rewind.checkpoint.change_record import check_deletable
+
+        self.state.look_again()
+        check_deletable(self.state, names, force)
+
+    def delete(self, names: list[str], *, force: bool = False, wait: float = 10.0,
+               progress: Progress | None = None) -> Collected:
+        """Delete checkpoints and what only they held. This cannot be undone."""
+        from rewind.checkpoint.change_record import delete
+
+        found = [self.find(name).name for name in names]
+        return delete(self.state, found, force=force, wait=wait, progress=progress)
+
+    def search_code(self, text: str, *, any_case: bool = False,
+                    damaged: dict[str, RewindError] | None = None) -> Iterator[CodeFound]:
+        """Where a text occurs in the files of checkpoints, each version of a file once, newest first."""
+        from rewind.checkpoint.code_search import search_code
+
+        self.state.look_again()
+        return search_code(self.state, text, any_case=any_case, damaged=damaged)
 
     def newest(self) -> Record | None:
         """The checkpoint that was made last."""

@@ -107,6 +107,12 @@ class PromptAmbiguous(RewindError):
     hint = "Give more of the text; `rewind grep` finds prompts."
 
 
+class CheckpointNeeded(RewindError):
+    """{name} is not deleted: {reason}"""
+
+    hint = "Repeat with --force to delete it anyway."
+
+
 class PathNotFound(RewindError):
     """{checkpoint} does not hold {path}"""
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 # Why a path is not touched, or could not be restored.
 REASONS = {
     "ignored": "newer than the checkpoint and ignored by git",
@@ -58,3 +62,16 @@ def quoted(text: str, longest: int = 60) -> str:
     """A person's words within a sentence of ours, on one line."""
     text = " ".join(text.split())
     return f'"{text if len(text) <= longest else text[:longest - 1] + "…"}"'
+
+
+_MANY_LINES = 100
+_MANY_FILES = 10
+
+
+def is_large_deletion(changes: dict[str, Any]) -> bool:
+    """Much is gone, and not much came in its place: worth a second look."""
+    files = changes["files"]
+    gone = changes.get("deleted", sum(file["status"] == "deleted" for file in files))
+    come = sum(file["status"] == "added" for file in files)
+    lines = changes["removed"] >= _MANY_LINES and changes["removed"] > 3 * changes["added"]
+    return bool(lines or (gone >= _MANY_FILES and gone > 3 * come))

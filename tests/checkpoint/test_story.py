@@ -8,6 +8,7 @@ import pytest
 
 from chat_scene import Scene
 from cli.conftest import InProcess, cli  # noqa: F401
+from map_scene import Story
 from rewind.checkpoint.story import CHECKPOINT, NOW, PROMPT, SESSION, Item, stamp, tell
 from rewind.controller import BOTH, CODE, CONVERSATION
 from rewind.errors import ChangedSincePlan, NothingBeforePrompt, PromptGone
@@ -114,3 +115,15 @@ def test_without_a_checkpoint_before_it_a_prompt_has_no_code(cli: InProcess) -> 
     scene.say("one", "two")
     with pytest.raises(NothingBeforePrompt):
         scene.controller().plan(the(scene, "two").target(), CODE)
+
+
+def test_after_a_native_rewind_a_prompt_has_its_own_checkpoint_and_changes(cli: InProcess) -> None:  # noqa: F811
+    story = Story(cli)
+    story.turn("one", one="1\n")
+    event = story.talk.here
+    story.turn("two, abandoned", two="2\n" * 9)
+    story.rewind_natively(event)
+    before, _ = story.turn("two instead", three="3\n" * 4)
+    found = the(story, "two instead")
+    assert found.record and found.record.name == before
+    assert found.changes and found.changes["added"] == 4

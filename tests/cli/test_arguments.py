@@ -72,7 +72,7 @@ def test_everyday_lines_do_without_argparse_and_mean_the_same(line: str) -> None
 
 
 @pytest.mark.parametrize("line", [
-    "restore", "show", "export last", "restore a b", "gc --keep", "gc --keep x", "gc --keep --json",
+    "restore", "export last", "gc --keep", "gc --keep x", "gc --keep --json",
     "save a b", "init --mode nowhere", "list --nothing", "undo word", "list --js", "show last --files=1",
     "-C"])
 def test_what_is_wrong_is_a_usage_error_with_a_hint(line: str) -> None:
@@ -102,7 +102,7 @@ def test_a_text_that_looks_like_an_option_follows_two_dashes(name: str, words: l
 @pytest.mark.parametrize("name", ["grep", "save"])
 def test_one_text_is_enough(name: str) -> None:
     for words in (["text", "--", "file"], ["--", "text", "file"]):
-        with pytest.raises(UsageError, match="does not take so many words: file"):
+        with pytest.raises(UsageError, match='takes no argument "file"'):
             parse(load_command(name), name, words)
 
 
@@ -111,8 +111,8 @@ def test_one_text_is_enough(name: str) -> None:
                                   and not getattr(load_command(n), "takes_text", False)])
 def test_a_command_that_takes_no_paths_says_so(name: str) -> None:
     words = {"show": ["last"], "export": ["last", "f"], "import": ["f"],
-             "rewrite-chat": ["last"], "log": ["f"], "cat": ["last:f"],
-             "completion": ["bash"]}.get(name, [])
+             "rewrite-chat": ["last"], "log": ["f"], "cat": ["last:f"], "pin": ["1"], "unpin": ["1"],
+             "describe": ["1", "d"], "delete": ["1"], "completion": ["bash"]}.get(name, [])
     with pytest.raises(UsageError, match="takes no paths"):
         parse(load_command(name), name, [*words, "--", "file"])
 
@@ -124,7 +124,7 @@ WITH_A_VALUE = [(name, action.option_strings[-1]) for name in COMMANDS
                 if action.option_strings and action.nargs != 0]
 NEEDED = {"show": ["last"], "export": ["last", "f"], "import": ["f"], "rewrite-chat": ["last"], "log": ["f"],
           "cat": ["last:f"], "grep": ["f"], "completion": ["bash"], "restore": ["last"], "jump": ["last"],
-          "undo-restore": ["op"]}
+          "undo-restore": ["op"], "pin": ["1"], "unpin": ["1"], "describe": ["1", "d"], "delete": ["1"]}
 
 
 @pytest.mark.parametrize("name, option", WITH_A_VALUE)

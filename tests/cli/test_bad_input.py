@@ -155,7 +155,7 @@ def test_there_is_nothing_to_undo_or_redo(shared: Rewind) -> None:
 
 @pytest.mark.parametrize("args", [
     ["frobnicate"], ["restore"], ["save", "a", "b"], ["restore", "last", "--no-such-option"],
-    ["gc", "--keep", "many"], ["gc", "--keep", "-1"], ["gc", "--keep"], ["show"],
+    ["gc", "--keep", "many"], ["gc", "--keep", "-1"], ["gc", "--keep"],
     ["list", "extra"], ["config", "--set", "no-equals-sign"], ["init", "--mode", "sideways"],
     ["restore", "last", "--code-only", "--context-only"], ["export", "last"], ["import"],
     ["--no-such-option"], ["diff", "1", "2", "3"],

@@ -15,6 +15,7 @@ import pytest
 
 from chat_scene import Scene
 from cli.conftest import InProcess
+from map_scene import Story
 from rewind.cli.main import COMMANDS
 from rewind_cli import PROGRAM, Rewind
 
@@ -49,6 +50,33 @@ def test_files_of_a_checkpoint_are_offered_level_by_level(two: Rewind) -> None:
     assert offered(two, "cat", "last:") == ["last:README.md", "last:new.txt", "last:src/"]
     assert offered(two, "cat", "last:src/a") == ["last:src/app.py"]
     assert offered(two, "cat", "last:README.md/") == []
+
+
+def test_paths_come_from_the_checkpoint_that_is_named(two: Rewind) -> None:
+    (two.project / "src/app.py").unlink()
+    (two.project / "src").rmdir()
+    assert offered(two, "restore", "last", "--", "") == ["README.md", "new.txt", "src/"]
+    assert offered(two, "restore", "--code-only", "1", "--", "s") == ["src/"], "though it is gone by now"
+    assert offered(two, "restore", "1", "--", "README.md", "src/") == ["src/app.py"]
+    assert offered(two, "list", "--", "") == [], "left to the shell"
+
+
+def test_settings_and_operations_are_offered(two: Rewind) -> None:
+    assert "storage.maxSizeMb=" in offered(two, "config", "--set", "storage")
+    assert offered(two, "config", "--set", "tier=b") == ["tier=balanced"]
+    assert offered(two, "config", "ti") == ["tier"]
+    two.ok("restore", "1")
+    op = two.json("ops")["operations"][0]["id"]
+    assert offered(two, "undo-restore", "") == [op] and offered(two, "ops", "show", "") == [op]
+    assert offered(two, "delete", "la") == ["last"] and offered(two, "ls", "--a") == ["--all"]
+
+
+def test_turns_are_offered_with_their_prompts(cli: InProcess) -> None:
+    story = Story(cli)
+    story.turn("Add a parser")
+    story.turn("Please clean up")
+    assert offered(cli, "restore", "t") == ["t2", "t1"] and offered(cli, "show", "t1+") == ["t1+"]
+    assert "Please clean up" in cli.ok("__complete", "restore", "t2").out
 
 
 def test_sessions_are_offered_where_one_is_wanted(cli: InProcess) -> None:

@@ -93,7 +93,7 @@ def test_kept_it_says_where_and_holds_what_was_shown(cli: InProcess, temporary: 
     program = " ".join(shlex.quote(part) for part in cli.command)
     seen = subprocess.run(["/bin/sh", "-c", "\n".join([*typed, f"{program} sessions list"])], env=cli.env,
                           capture_output=True, text=True, timeout=60).stdout
-    assert "todo" in seen and "[Fork] todo" in seen, "as typed, the conversation and its fork are seen"
+    assert "todo" in seen and "todo · from turn 2" in seen, "as typed, the conversation and its fork are seen"
 
 
 def test_without_its_packages_the_page_is_explained_in_one_line(cli: InProcess, temporary: Path) -> None:

@@ -54,7 +54,7 @@ def test_grep_in_one_session(scene: Scene) -> None:
 
 def test_nothing_found_is_no_error_and_nothing_wanted_is_one(scene: Scene) -> None:
     result = scene.cli.ok("grep", "no such words")
-    assert result.out == "" and "No prompt says that." in result.err
+    assert result.out == "" and "No prompt contains " in result.err
     scene.cli.fails(2, "grep", " ")
 
 

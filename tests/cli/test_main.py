@@ -49,7 +49,7 @@ def test_every_command_reports_as_json_and_every_change_can_be_tried(command: st
                for o in a.option_strings}
     assert "--json" in options
     if command not in ("list", "show", "diff", "log", "blame", "cat", "grep", "watch", "completion", "status",
-                       "validate", "sessions", "ops", "doctor", "demo", "ui", "tui"):
+                       "validate", "version", "sessions", "ops", "doctor", "demo", "ui", "tui"):
         assert "--dry-run" in options
 
 

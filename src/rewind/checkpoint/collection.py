@@ -15,6 +15,7 @@ from rewind.checkpoint.retention import (
     choose,
     disk_use,
     mark,
+    needed_because,
     never_collected,
     note_collection,
     sweep_kept_chats,
@@ -48,6 +49,13 @@ def collect(state: State, keep: int | None, wait: float, progress: Progress | No
     # Two at once would delete what the other is looking at.
     with Lock(state.project.path(GC_LOCK), "gc", wait):
         return _Collection(state, keep, wait, progress).run()
+
+
+def collect_these(state: State, names: list[str], force: bool, wait: float,
+                  progress: Progress | None = None) -> Collected:
+    """Those that a person named, which was checked already."""
+    with Lock(state.project.path(GC_LOCK), "gc", wait):
+        return _Chosen(state, names, force, wait, progress).run()
 
 
 class _Collection:
@@ -84,10 +92,18 @@ class _Collection:
     def _look(self) -> None:
         self.state.look_again()
         self.log = self._log()
-        self.chosen = choose(self.state, self.keep)
+        self.chosen = self._choose()
         records = self._records()
         gone = {record.name for record in self.chosen}
         self._mark([record for record in records if record.name not in gone])
+
+    def _choose(self) -> list[Record]:
+        return choose(self.state, self.keep)
+
+    def _kept(self, records: list[Record]) -> set[str]:
+        """What may not go, by what is known under the lock."""
+        in_use = backups_in_use(self.state)
+        return in_use if self.keep is not None else never_collected(records, in_use)
 
     def _records(self) -> list[Record]:
         timeline = self.state.timeline
@@ -117,8 +133,7 @@ class _Collection:
             return
         self.log = log  # a restore need not make a checkpoint: where the project stands may be one already
         records = self._records()
-        in_use = backups_in_use(self.state)
-        kept = in_use if self.keep is not None else never_collected(records, in_use)
+        kept = self._kept(records)
         needed = [r for r in records if r.name in fresh] + [r for r in self.chosen if r.name in kept]
         self.chosen = [r for r in self.chosen if r.name not in kept]
         mark(self.state, needed, self.live)
@@ -208,3 +223,19 @@ class _Collection:
                     return True
         self.state.objects.delete(some)
         return False
+
+
+class _Chosen(_Collection):
+    """The checkpoints that a person named, and no others."""
+
+    def __init__(self, state: State, names: list[str], force: bool, wait: float,
+                 progress: Progress | None) -> None:
+        super().__init__(state, None, wait, progress)
+        self._names = set(names)
+        self._force = force
+
+    def _choose(self) -> list[Record]:
+        return [record for record in self.state.timeline.all() if record.name in self._names]
+
+    def _kept(self, records: list[Record]) -> set[str]:
+        return {name for name, (_, always) in needed_because(self.state).items() if always or not self._force}

@@ -85,13 +85,24 @@ def never_collected(records: list[Record], in_use: set[str]) -> set[str]:
 
 
 def backups_in_use(state: State) -> set[str]:
-    """Where each place stands, where its line forks, and what the last operations need."""
+    """Where each place stands, where its line forks, what is pinned, and what the last operations need."""
     records = state.timeline.all()
     backups = [r.name for r in records if r.kind == "backup"]
-    in_use = set(backups[-KEPT_STEPS:]) | here_in_all_places(state) | lineage(state).fork_points()
+    in_use = {r.name for r in records if r.data.get("pinned")}
+    in_use |= set(backups[-KEPT_STEPS:]) | here_in_all_places(state) | lineage(state).fork_points()
     for place in {state.place, *(record.place for record in records)}:
         in_use |= state.operations(place).in_use()
     return in_use
+
+
+def needed_because(state: State) -> dict[str, tuple[str, bool]]:
+    """For what a person wants to delete: why it is kept, and whether it is kept in any case."""
+    records = state.timeline.all()
+    used = {name for place in {state.place, *(r.place for r in records)}
+            for name in state.operations(place).in_use()}
+    return {**dict.fromkeys(used, ("an operation could no longer be undone", False)),
+            **{r.name: ("it is pinned", True) for r in records if r.data.get("pinned")},
+            **dict.fromkeys(here_in_all_places(state), ("the project stands on it", True))}
 
 
 def keep_newest(records: list[Record], number: int, in_use: set[str]) -> list[Record]:

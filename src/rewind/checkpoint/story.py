@@ -5,30 +5,37 @@ from __future__ import annotations
 
 import os
 
+from rewind.checkpoint.map_facts import add_changes
 from rewind.checkpoint.record import is_timestamp, timestamp
 from rewind.checkpoint.rewind.code_at import session_of
 from rewind.checkpoint.rewind.lineage import here
 from rewind.checkpoint.rewind.operations import FILE as OPERATIONS
 from rewind.checkpoint.rewind.target import AtCheckpoint, AtTurn
 from rewind.checkpoint.session_tree import session_infos
+from rewind.checkpoint.turn_map import TURN, turn_map
 from rewind.errors import RewindError
 from rewind.transcript.turn_index import open_turns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.rewind.target import Target
     from rewind.checkpoint.session_tree import SessionInfo
     from rewind.checkpoint.state import State
     from rewind.transcript.turn_tree import Row
 
+_SAME = 100  # so many characters tell two prompts apart
+_PATIENCE = 0.4  # seconds for counting what is not known yet
 SESSION, PROMPT, CHECKPOINT, NOW = "session", "prompt", "checkpoint", "now"
 
 
 class Item:
     """One line of the story. A prompt's `record` is the checkpoint made when it was given, if any."""
 
-    __slots__ = ("depth", "here", "kind", "offset", "record", "session", "text", "time", "turn", "uuid")
+    __slots__ = ("changes", "depth", "here", "kind", "offset", "record", "session", "text", "time", "turn",
+                 "uuid")
 
     def __init__(self, kind: str, text: str, time: float, depth: int = 0, *,
                  session: SessionInfo | None = None, record: Record | None = None) -> None:
@@ -41,6 +48,7 @@ class Item:
         self.turn: int | None = None
         self.offset = 0
         self.uuid = ""
+        self.changes: dict[str, Any] | None = None  # what a turn did to the files, where that is known
         self.here = False  # the code was brought back to this one, and nothing came after
 
     @property
@@ -79,7 +87,18 @@ def tell(state: State) -> Story:
     standing = here(state)
     for item in items:
         item.here = bool(item.record and standing and item.record.name == standing.name)
+    _add_changes(state, items)
     return Story([*items, Item(NOW, "Now", 0.0)], len(records), infos)
+
+
+def _add_changes(state: State, items: list[Item]) -> None:
+    """What each turn did, as `list` has it; what is not counted in time comes with the next look."""
+    rows = {row.before.name: row for row in turn_map(state, everywhere=True)
+            if row.kind == TURN and row.before}
+    add_changes(state, list(rows.values()), _PATIENCE)
+    for item in items:
+        if item.kind == PROMPT and item.record and item.record.name in rows:
+            item.changes = rows[item.record.name].changes
 
 
 def stamp(state: State) -> str:
@@ -168,14 +187,25 @@ def _place(record: Record) -> int:
 
 
 def _with_records(prompt: Item | None, records: list[Record], info: SessionInfo, depth: int) -> list[Item]:
-    """The prompt takes its own checkpoint along: two lines for one moment would say it twice."""
+    """The prompt takes its own checkpoint along: two lines for one moment would say it twice. That of a
+    prompt which the agent's own rewind left behind stands at the same place, and says something else."""
     items = []
     for record in records:
-        if prompt and prompt.record is None and record.trigger.get("event") == "UserPromptSubmit":
+        if prompt and prompt.record is None and _is_of(record, prompt):
             prompt.record = record
         else:
             items.append(_of_record(record, depth, info, prompt.turn if prompt else None))
     return items
+
+
+def _is_of(record: Record, prompt: Item) -> bool:
+    told = record.trigger.get("promptText")
+    same = not isinstance(told, str) or _beginning(told) == _beginning(prompt.text)
+    return same and record.trigger.get("event") == "UserPromptSubmit"
+
+
+def _beginning(text: str) -> str:
+    return " ".join(text.split())[:_SAME]
 
 
 def _of_prompt(info: SessionInfo, row: Row, depth: int) -> Item:

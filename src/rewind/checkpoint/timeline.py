@@ -25,13 +25,14 @@ class Brief:
 
     FIELDS = ("sequence", "name", "created", "kind", "event", "tool", "chat", "new_bytes", "session",
               "description", "version", "parent", "place", "imported", "restored", "tree", "prompt_id",
-              "prompt", "cursor", "pinned")
+              "prompt", "cursor", "pinned", "label")
     __slots__ = FIELDS
 
     def __init__(self, sequence: int, name: str, created: float, kind: str, event: str | None,
                  tool: str | None, chat: bool, new_bytes: int, session: str | None, description: str,
                  version: int, parent: str | None, place: str, imported: bool, restored: str | None,
-                 tree: str, prompt_id: str | None, prompt: str, cursor: int, pinned: bool) -> None:
+                 tree: str, prompt_id: str | None, prompt: str, cursor: int, pinned: bool,
+                 label: str) -> None:
         self.sequence = sequence
         self.name = name
         self.created = created
@@ -52,6 +53,7 @@ class Brief:
         self.prompt = prompt  # the beginning of it
         self.cursor = cursor  # how far the transcript went
         self.pinned = pinned
+        self.label = label  # a person's name for a checkpoint that a hook made
 
 
 def brief(record: Record) -> Brief:
@@ -61,7 +63,13 @@ def brief(record: Record) -> Brief:
                  bool(record.data.get("hasTranscript")), new if isinstance(new, int) else 0,
                  record.session, record.description, record.version, record.parent, record.place,
                  record.imported, record.restored, record.code["tree"], _text(record, "promptId") or None,
-                 _text(record, "promptText"), _cursor(record), bool(record.data.get("pinned")))
+                 _text(record, "promptText"), _cursor(record),
+                 bool(record.data.get("pinned")), _label(record))
+
+
+def _label(record: Record) -> str:
+    named = record.data.get("described") or record.kind == "manual"
+    return record.description if named and record.trigger.get("event") else ""
 
 
 def _text(record: Record, key: str) -> str:

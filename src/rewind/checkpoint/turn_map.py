@@ -112,8 +112,7 @@ class _Builder:
 
     def _belongs(self, b: Brief, turn: MapRow) -> MapRow:
         turn.checkpoints.append(b)
-        if b.kind == "manual":
-            turn.label = b.description
+        turn.label = b.label or turn.label
         return turn
 
     def _prompt(self, b: Brief) -> MapRow | None:

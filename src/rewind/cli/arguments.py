@@ -38,7 +38,7 @@ def parse(module: ModuleType, name: str, argv: list[str]) -> argparse.Namespace:
 
 
 def _parse_fully(module: ModuleType, name: str, head: list[str], words: list[str]) -> argparse.Namespace:
-    parser = make_parser(module, name)
+    parser = make_parser(module, name, head)
     arguments = parser.parse_args([*head, "--", *words] if words else head)
     for action in parser._actions:
         if action.dest not in getattr(module, "may_be_empty", ()):
@@ -55,14 +55,15 @@ def _refuse_empty(action: argparse.Action, value: Any, name: str) -> None:
                               f" Run `rewind {name} --help`.")
 
 
-def make_parser(module: ModuleType, name: str) -> argparse.ArgumentParser:
+def make_parser(module: ModuleType, name: str, given: list[str] | None = None) -> argparse.ArgumentParser:
+    """`given` is what was typed after the command, for hints."""
     import argparse
 
     class Parser(argparse.ArgumentParser):
         def error(self, message: str) -> NoReturn:
             from rewind.cli.usage import usage_error
 
-            raise usage_error(message, self)
+            raise usage_error(message, self, given, getattr(module, "takes_paths", False))
 
     examples = "\n".join(f"  {line}" for line in module.examples)
     parser = Parser(prog=f"rewind {name}", description=_filled(module.__doc__ or ""), allow_abbrev=False,

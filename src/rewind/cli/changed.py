@@ -4,22 +4,6 @@ from __future__ import annotations
 
 from rewind.words import plural
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-_MANY_LINES = 100
-_MANY_FILES = 10
-
-
-def is_large_deletion(changes: dict[str, Any]) -> bool:
-    """Much is gone, and not much came in its place: worth a second look."""
-    files = changes["files"]
-    gone = changes.get("deleted", sum(file["status"] == "deleted" for file in files))
-    come = sum(file["status"] == "added" for file in files)
-    lines = changes["removed"] >= _MANY_LINES and changes["removed"] > 3 * changes["added"]
-    return bool(lines or (gone >= _MANY_FILES and gone > 3 * come))
-
 
 def amount(added: int, removed: int, files: int, all_of_them: bool = True) -> str:
     """Lines where there are any; a binary file or a new mode has none."""

@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 # What we print ourselves, so that a list in plain ASCII need not load the tables of Unicode.
 _NARROW = frozenset("●│─╯┴┼◀✎◆◇↶…−★·“”‘’–—")
+
+
+def terminal_width() -> int:
+    """As `shutil.get_terminal_size` has it, without the compressors that it loads."""
+    told = os.environ.get("COLUMNS", "")
+    if told.isascii() and told.isdigit() and int(told):
+        return int(told)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else 1).columns or 80
+    except (OSError, ValueError):
+        return 80
 
 
 def cells(text: str) -> int:

@@ -5,7 +5,7 @@ Hidden, and quiet whatever happens: a shell that completes must never show an er
 
 from __future__ import annotations
 
-from rewind.cli.main import COMMANDS, load_command, options_before
+from rewind.cli.main import ALIASES, COMMANDS, load_command, options_before
 from rewind.cli.style import age, safe
 from rewind.errors import RewindError
 
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 _MOST = 50
 _PROMPT = 60  # characters
 _TURNS = 15
-_CHECKPOINT = ("checkpoint", "old", "new", "good", "bad")
+_CHECKPOINT = ("checkpoint", "checkpoints", "old", "new", "good", "bad")
 _SESSION = ("session", "names")
+_SETTINGS = ("set", "unset", "key")
 
 
 def complete(words: list[str]) -> int:
@@ -54,9 +55,23 @@ def _candidates(before: list[str], begun: str) -> Iterable[Candidate]:
         from rewind.cli.topic import TOPICS
 
         return [*_commands(), *((topic, "a topic") for topic in TOPICS)] if len(before) == 1 else []
-    if before[0] not in COMMANDS or "--" in before:
+    command = ALIASES.get(before[0], before[0])
+    if command not in COMMANDS:
         return []
-    return _of_command(before[0], [*options, *before[1:]], begun)
+    words = [*options, *before[1:]]
+    return _paths(command, words, begun) if "--" in before else _of_command(command, words, begun)
+
+
+def _paths(command: str, words: list[str], begun: str) -> Iterable[Candidate]:
+    """Paths of the checkpoint that is named, also those that are gone by now; else the shell's own."""
+    from rewind.cli.arguments import make_parser
+
+    actions: list[Any] = make_parser(load_command(command), command)._actions
+    options = {option: action for action in actions for option in action.option_strings}
+    names = _positionals(words[:words.index("--")], options)
+    if not getattr(load_command(command), "takes_paths", False) or not names:
+        return []
+    return _files_in(_controller(words), names[0], begun)
 
 
 def _commands() -> Iterator[Candidate]:
@@ -106,6 +121,10 @@ def _values(action: Any, words: list[str], begun: str) -> Iterable[Candidate]:
         return _checkpoints(_controller(words), begun)
     if action.dest in _SESSION:
         return _sessions(_controller(words), words)
+    if action.dest == "op":
+        return _operations(_controller(words))
+    if action.dest in _SETTINGS:
+        return _settings(action.dest, begun)
     if action.dest == "what":
         return _files_of(_controller(words), begun)
     return []
@@ -179,6 +198,12 @@ def _files_of(controller: Controller, begun: str) -> Iterator[Candidate]:
         for text, meaning in _checkpoints(controller, begun):
             yield f"{text}:", meaning
         return
+    for text, meaning in _files_in(controller, name, path):
+        yield f"{name}:{text}", meaning
+
+
+def _files_in(controller: Controller, name: str, path: str) -> Iterator[Candidate]:
+    """What a checkpoint has there, one level of directories at a time."""
     import os
 
     from rewind.cli.arguments import project_paths
@@ -193,4 +218,23 @@ def _files_of(controller: Controller, begun: str) -> Iterator[Candidate]:
         for child, entry in sorted(source.tree(root).entries.items()):
             if child.startswith(b".") and not path[len(folder):].startswith("."):
                 continue  # hidden, as shells see it
-            yield f"{name}:{folder}{os.fsdecode(child)}{'/' if entry.kind == b'd' else ''}", ""
+            yield f"{folder}{os.fsdecode(child)}{'/' if entry.kind == b'd' else ''}", ""
+
+
+def _operations(controller: Controller) -> Iterator[Candidate]:
+    for op in reversed(controller.operations()):
+        yield op.id, f"{age(op.time)}  {controller.describe(op)}"
+
+
+def _settings(option: str, begun: str) -> Iterator[Candidate]:
+    """Keys, and once a key is there its values."""
+    from rewind.controller import BY_KEY
+
+    key = begun.partition("=")[0]
+    if option == "set" and "=" in begun and key in BY_KEY:
+        setting = BY_KEY[key]
+        for value in setting.choices or (("true", "false") if setting.kind == "boolean" else ()):
+            yield f"{key}={value}", ""
+        return
+    for name, setting in BY_KEY.items():
+        yield (f"{name}=" if option == "set" else name), setting.meaning

@@ -1,6 +1,8 @@
 """Find a text in what you asked the agents, over all conversations of this project.
 
-Each match names the session and the turn, and the command that goes back to before that prompt.
+Each match names the session and the turn, and the command that goes back to before that prompt. With --code,
+the files of the checkpoints are searched instead, also for what was deleted since: each version of a file
+once, in the newest checkpoint that has it.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ import sys
 import time
 
 from rewind.cli.session import note, open_controller, print_json
-from rewind.cli.style import age, safe, style_for
+from rewind.cli.style import age, path_json, safe, shown, style_for
 from rewind.errors import UsageError
 from rewind.words import plural
 
@@ -18,35 +20,80 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
+    from rewind.checkpoint.code_search import CodeFound
     from rewind.checkpoint.prompt_search import Found
     from rewind.cli.style import Paint
+    from rewind.controller import Controller
+    from rewind.errors import RewindError
 
-summary = "find a text in your prompts, and the way back to there"
-examples = ("rewind grep parser", 'rewind grep -i "clean up"', "rewind grep parser --session 3f2a9c11 --json")
+summary = "find a text in your prompts, or in the code of checkpoints"
+examples = ("rewind grep parser", 'rewind grep -i "clean up"', "rewind grep parser --session 3f2a9c11 --json",
+            "rewind grep --code parse_header   # in the files of all checkpoints")
 takes_text = True
 may_be_empty = ("text",)  # told below
 _AROUND = 40
+_MOST = 500  # matches in code
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", metavar="TEXT", help="the text to look for, as it is: no pattern")
     parser.add_argument("-i", "--ignore-case", action="store_true", help="upper and lower case are the same")
     parser.add_argument("--session", metavar="ID", help="only in one session, by its id or its beginning")
+    parser.add_argument("--code", action="store_true", help="search the files of the checkpoints")
 
 
 def run(args: argparse.Namespace) -> int:
     if not args.text.strip():
         raise UsageError("There is nothing to look for.", hint="Run `rewind grep TEXT`.")
+    if args.code and args.session:
+        raise UsageError("--session is about prompts, and --code about files.", hint="Leave out one of them.")
     controller = open_controller(args)
+    if args.code:
+        return _search_code(controller, args)
     found = list(controller.search_prompts(args.text, session=args.session, any_case=args.ignore_case))
     if args.json:
         print_json({"matches": [_json(one, len(args.text)) for one in found]})
     elif found:
         _print(found, len(args.text))
     else:
-        more = "" if args.ignore_case else " With -i, upper and lower case are the same."
-        note(f"No prompt says that.{more}")
+        _tell_nothing("prompt", args)
     return 0
+
+
+def _tell_nothing(what: str, args: argparse.Namespace) -> None:
+    more = "" if args.ignore_case else " Use -i to ignore case."
+    note(f'No {what} contains "{safe(args.text)}".{more}')
+
+
+def _search_code(controller: Controller, args: argparse.Namespace) -> int:
+    from itertools import islice
+
+    damaged: dict[str, RewindError] = {}
+    found = list(islice(controller.search_code(args.text, any_case=args.ignore_case, damaged=damaged),
+                        _MOST + 1))
+    if args.json:
+        print_json({"matches": [_code_json(one) for one in found[:_MOST]], "more": len(found) > _MOST})
+    for one in [] if args.json else found[:_MOST]:
+        _print_code(one)
+    if not found and not args.json:
+        _tell_nothing("file of a checkpoint", args)
+    if len(found) > _MOST:
+        note(f"These are the first {_MOST:,}. Search for more of the text.")
+    for name, error in damaged.items():
+        note(f"warning: {name} is left out: {error.message}")
+    return 0
+
+
+def _print_code(found: CodeFound) -> None:
+    paint = style_for(sys.stdout)
+    where = f"{shown(found.path)}:{found.line}"
+    print(f"{paint(f'{found.record.sequence:>4}', 'cyan')}  {age(found.record.created):>12}"
+          f"  {where}: {safe(found.text)}")
+
+
+def _code_json(found: CodeFound) -> dict[str, Any]:
+    return {"number": found.record.sequence, "checkpoint": found.record.name, **path_json(found.path),
+            "line": found.line, "text": found.text}
 
 
 def command_to(found: Found) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rewind.cli.changed import is_large_deletion
 from rewind.cli.list_ import rows_of
 from rewind.controller import iso_time
+from rewind.words import is_large_deletion
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

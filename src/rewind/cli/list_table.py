@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 
 from rewind.cli.changed import amount
-from rewind.cli.columns import cells, cut
+from rewind.cli.columns import cells, cut, terminal_width
 from rewind.cli.style import age, safe, size, style_for
 
 TYPE_CHECKING = False
@@ -64,7 +63,7 @@ def print_table(controller: Controller, rows: list[Record], why: list[str],
 def _print_operation(controller: Controller, op: Operation, widths: dict[str, int], now: float) -> None:
     paint = style_for(sys.stdout)
     left = " " * widths.get("number", 1) + _GAP
-    wide = (shutil.get_terminal_size().columns or 80) - 1
+    wide = terminal_width() - 1
     text = f"↶ {safe(controller.describe(op))}{', undone' if op.undone else ''}"
     end = f"  {age(op.time, now)}  {op.id}"
     print(left + paint(cut(text, max(_ROOM, wide - cells(left) - cells(end))), "yellow") + paint(end, "dim"))
@@ -74,7 +73,7 @@ def _fit(columns: dict[str, list[str]]) -> int:
     """Leave out what a narrow terminal has no room for; how much is left for the description."""
     for key in [key for key, column in columns.items() if not any(column)]:
         del columns[key]
-    wide = shutil.get_terminal_size().columns or 80
+    wide = terminal_width()
     for key in ("", *_DISPENSABLE):
         columns.pop(key, None)
         room = wide - 1 - sum(max(map(cells, column)) + len(_GAP) for column in columns.values())

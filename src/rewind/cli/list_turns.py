@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 
-from rewind.cli.changed import amount, is_large_deletion
-from rewind.cli.columns import cells, cut
+from rewind.cli.changed import amount
+from rewind.cli.columns import cells, cut, terminal_width
 from rewind.cli.graph import lanes
 from rewind.cli.style import age, safe, style_for
-from rewind.words import and_more
+from rewind.words import and_more, is_large_deletion
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def print_lines(found: list[Cells]) -> None:
 
 
 def print_table(found: list[Cells]) -> None:
-    wide = (shutil.get_terminal_size().columns or 80) - 1
+    wide = terminal_width() - 1
     columns = ["number", "graph", "turn", "age", "text", "changes", "session", "name"]
     columns = [c for c in columns if c == "text" or any(getattr(one, c) for one in found)]
     widths = {c: max(cells(getattr(one, c)) for one in found) for c in columns}
@@ -174,11 +173,14 @@ def _text(controller: Controller, row: MapRow) -> str:
         return f"✎ {_edited(row)}"
     text = safe(" ".join(row.text.split()))
     if row.kind == "turn":
-        return (text or "(empty prompt)") + (f"  ★ {safe(row.label)}" if row.label else "")
+        pinned = any(b.pinned for b in row.checkpoints)
+        label = "  ★ " + (safe(row.label) or "pinned") if row.label or pinned else ""
+        return (text or "(empty prompt)") + label
     kind = row.record.kind if row.record else ""
     if row.record and row.record.imported:
         return f"◆ imported: {text}"
-    return f"{'◇' if kind == 'backup' else '◆'} {text or _KINDS.get(kind, kind)}"
+    star = "  ★ pinned" if row.record and row.record.pinned else ""
+    return f"{'◇' if kind == 'backup' else '◆'} {text or _KINDS.get(kind, kind)}{star}"
 
 
 def _edited(row: MapRow) -> str:

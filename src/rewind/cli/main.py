@@ -30,7 +30,9 @@ COMMANDS = {
     "ui": "ui", "tui": "tui", "demo": "demo",
     "install": "install", "uninstall": "uninstall", "doctor": "doctor",
     "completion": "completion",
+    "pin": "pin", "unpin": "pin", "describe": "describe", "delete": "delete", "version": "version",
 }
+ALIASES = {"ls": "list", "st": "status"}
 _GROUPS = (
     ("Protect", ("init", "save", "status", "projects", "config")),
     ("Look", ("list", "show", "diff", "log", "blame", "bisect", "cat", "sessions", "grep", "watch", "ui",
@@ -39,9 +41,9 @@ _GROUPS = (
     ("Take one turn", ("revert", "apply")),
     ("Branches of the conversation", ("forks", "rewrite-chat")),
     ("Beside git", ("commit",)),
-    ("Keep in order", ("gc", "export", "import", "validate")),
+    ("Keep in order", ("pin", "unpin", "describe", "delete", "gc", "export", "import", "validate")),
     ("Try it", ("demo",)),
-    ("Set up", ("install", "uninstall", "doctor", "completion")),
+    ("Set up", ("install", "uninstall", "doctor", "completion", "version")),
 )
 
 
@@ -111,6 +113,7 @@ def _dispatch(argv: list[str]) -> int:
         print(f"rewind {__version__}")
         return DONE
     if argv[0] == "help":
+        argv[1] = ALIASES.get(argv[1], argv[1])
         if argv[1] not in COMMANDS:
             from rewind.cli.topic import print_topic
 
@@ -124,7 +127,7 @@ def _dispatch(argv: list[str]) -> int:
         from rewind.cli.plugin.command import run as answer_plugin
 
         return answer_plugin([*argv[1:], *before])
-    name, rest = argv[0], [*before, *argv[1:]]
+    name, rest = ALIASES.get(argv[0], argv[0]), [*before, *argv[1:]]
     module = load_command(name)
     from rewind.cli.arguments import parse
 

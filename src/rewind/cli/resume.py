@@ -45,9 +45,14 @@ class Resume:
         from rewind.cli.ask import ask_yes
 
         if ask_yes("Resume now?", default=True):
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os.execv("/bin/sh", ["sh", "-c", self._command])
+            run_client(self._command)
+
+
+def run_client(command: str) -> None:
+    """It takes the place of this process."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv("/bin/sh", ["sh", "-c", command])
 
 
 def _can_run(command: str) -> bool:

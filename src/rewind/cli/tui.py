@@ -59,9 +59,13 @@ def _start(app: Any, project: str | None) -> int:
     from rewind.cli.clipboard import copy
     from rewind.cli.theme import light_wanted, remember_light
 
-    command = app.run(app.Host(project, copy, light_wanted(), remember_light))
+    command, now = app.run(app.Host(project, copy, light_wanted(), remember_light))
+    if command and now:
+        from rewind.cli.resume import run_client
+
+        run_client(command)
     if command:
-        note("Go on with:")
+        note("Continue with:")
         print(f"  {command}")
     return DONE
 

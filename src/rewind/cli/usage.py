@@ -13,13 +13,18 @@ _UNKNOWN = "unrecognized arguments: "
 _CHOICE = "invalid choice: "
 
 
-def usage_error(message: str, parser: argparse.ArgumentParser) -> UsageError:
+def usage_error(message: str, parser: argparse.ArgumentParser, given: list[str] | None = None,
+                takes_paths: bool = False) -> UsageError:
+    """`given` is what was typed after the command."""
     hint = f"Run `{parser.prog} --help`."
     if message.startswith(_MISSING):
         names = message[len(_MISSING):].upper().replace(", ", " and ")
         return UsageError(f"`{parser.prog}` needs {names}.", hint=hint)
     if message.startswith(_UNKNOWN):
-        return _unknown(message[len(_UNKNOWN):].split(" ")[0], parser)
+        text = message[len(_UNKNOWN):]
+        if takes_paths and not text.startswith("-") and given:
+            return _paths(text, parser, given)
+        return _unknown(text.split(" ")[0], parser)
     if message.startswith("argument "):
         return _about_one(message[len("argument "):], hint)
     return UsageError(message[:1].upper() + message[1:] + ".", hint=hint)
@@ -39,11 +44,25 @@ def _about_one(message: str, hint: str) -> UsageError:
     return UsageError(f"{what}: {problem}.", hint=hint)
 
 
+def _paths(text: str, parser: argparse.ArgumentParser, given: list[str]) -> UsageError:
+    """`rewind restore 1 src`: the right form, to be copied. `text` has the words that are too many."""
+    import shlex
+
+    kept = list(given)
+    extra: list[str] = []
+    for at in reversed(range(len(given))):
+        if text == given[at] or text.endswith(f" {given[at]}"):
+            text = text[:-len(given[at])].rstrip(" ")
+            extra.insert(0, kept.pop(at))
+    command = " ".join([parser.prog, *map(shlex.quote, kept), "--", *map(shlex.quote, extra)])
+    return UsageError(f"Put `--` before paths: {command}", hint=command)
+
+
 def _unknown(word: str, parser: argparse.ArgumentParser) -> UsageError:
     import difflib
 
     if not word.startswith("-"):
-        return UsageError(f"`{parser.prog}` does not take so many words: {word}",
+        return UsageError(f"`{parser.prog}` takes no argument \"{word}\".",
                           hint=f"Run `{parser.prog} --help`.")
     known = [option for action in parser._actions for option in action.option_strings]
     near = difflib.get_close_matches(word, known, n=1)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from textual.app import App
 from textual.binding import Binding
 from textual.theme import Theme
 
 from rewind.tui.dialog import BOX
 from rewind.tui.host import Host
+from rewind.tui.keys_in_order import KeysInOrder
 from rewind.tui.timeline_screen import TimelineScreen
 from rewind.tui.working import Failure, Working
 
@@ -19,7 +19,7 @@ _LIGHT = Theme("rewind-light", primary="#2566a8", secondary="#6a4fa0", accent="#
                surface="#f5f6f8", panel="#e6e9ee", dark=False)
 
 
-class RewindApp(App[str]):
+class RewindApp(KeysInOrder):
     """Ends with the command that goes on with the last fork, if one was made."""
 
     TITLE = "Rewind"
@@ -40,6 +40,7 @@ class RewindApp(App[str]):
         super().__init__()
         self.host = host
         self.go_on = ""
+        self.resume = False  # the command is to be run now
         self.crash: Exception | None = None
 
     def on_mount(self) -> None:
@@ -66,6 +67,11 @@ class RewindApp(App[str]):
         else:
             self.exit(self.go_on)
 
+    def leave_for(self, command: str) -> None:
+        """End, and have the client started."""
+        self.go_on, self.resume = command, True
+        self.exit(command)
+
     def copy_to_clipboard(self, text: str) -> None:
         """By the terminal, which works over ssh; and by the machine's own way, if it has one."""
         super().copy_to_clipboard(text)
@@ -81,10 +87,10 @@ class RewindApp(App[str]):
         self.exit(return_code=1)
 
 
-def run(host: Host) -> str:
-    """The command to go on with, or an empty text."""
+def run(host: Host) -> tuple[str, bool]:
+    """The command to go on with, or an empty text; and whether the person wants it run now."""
     app = RewindApp(host)
     command = app.run()
     if app.crash:
         raise app.crash
-    return command or ""
+    return command or "", app.resume

@@ -80,7 +80,8 @@ async def go_back(app: RewindApp, item: Item) -> bool:
     if done is None:
         return False
     app.go_on = done.resume or app.go_on
-    await app.push_screen_wait(Outcome("Done", _done_lines(done, intent), done.resume))
+    if await app.push_screen_wait(Outcome("Done", _done_lines(done, intent), done.resume)):
+        app.leave_for(done.resume)
     return True
 
 
@@ -159,7 +160,7 @@ def _code_lines(plan: Plan) -> list[Text]:
 
 
 async def save(app: RewindApp) -> bool:
-    question = "What is special about this moment? (may be empty)"
+    question = "Description (optional)"
     text = await app.push_screen_wait(Ask("Save a checkpoint", question, empty=True))
     if text is None:
         return False

@@ -91,8 +91,9 @@ class ForksScreen(ModalScreen[bool]):
         if info is None:
             return
         command = await flows.do(self.app, "Looking…", lambda c, p: c.resume_command(info))
-        if command is not None:
-            await self.app.push_screen_wait(Outcome("Go on", [Text(one_line(info.name), "bold")], command))
+        if command is not None and await self.app.push_screen_wait(
+                Outcome("Continue", [Text(one_line(info.name), "bold")], command)):
+            self.app.leave_for(command)
 
     @work(exclusive=True)
     async def action_rename(self) -> None:

@@ -11,7 +11,7 @@ _KEYS = (
     ("d", "the diff on the whole screen"),
     ("s", "save a checkpoint"),
     ("u  r", "undo to the checkpoint before; redo"),
-    ("U", "take back the last step: code and chat"),
+    ("U", "undo the last operation: code and chat"),
     ("f", "sessions and forks: rename, promote, delete"),
     ("Tab", "to the preview and back, to scroll it"),
     ("t", "light or dark"),

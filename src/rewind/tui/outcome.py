@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.apply import Outcome as Done
 
 
-class Outcome(ModalScreen[None]):
+class Outcome(ModalScreen[bool]):
+    """True: the person wants to go on at once."""
+
     DEFAULT_CSS = """
     Outcome .command { margin-top: 1; padding: 0 1; background: $boost; color: $text-accent; }
     """
-    BINDINGS = [Binding("enter,escape,q", "leave", show=False), Binding("c,y", "copy", show=False)]
+    BINDINGS = [Binding("escape,q", "leave", show=False), Binding("c,y", "copy", show=False),
+                Binding("r", "resume", show=False)]
 
     def __init__(self, title: str, body: list[Text], command: str = "") -> None:
         super().__init__(classes="dialog")
@@ -35,18 +38,24 @@ class Outcome(ModalScreen[None]):
             with VerticalScroll(classes="body", can_focus=False):
                 yield Static(Text("\n").join(self.body))
             if self.command:
-                yield Static(Text("\nGo on with:", "dim"))
+                yield Static(Text("\nContinue with:", "dim"))
                 yield Static(Text(self.command, overflow="fold"), classes="command")
             with Horizontal(classes="buttons"):
                 if self.command:
-                    yield Button(Text("Copy (c)"), id="copy", compact=True, variant="primary")
+                    yield Button(Text("Resume (r)"), id="resume", compact=True, variant="primary")
+                    yield Button(Text("Copy (c)"), id="copy", compact=True)
                 yield Button(Text("Close"), id="close", compact=True)
 
     def on_mount(self) -> None:
         self.query_one("#close").focus()
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        self.action_copy() if event.button.id == "copy" else self.action_leave()
+        actions = {"copy": self.action_copy, "resume": self.action_resume}
+        actions.get(event.button.id or "", self.action_leave)()
+
+    def action_resume(self) -> None:
+        if self.command:
+            self.dismiss(True)
 
     def action_copy(self) -> None:
         if self.command:
@@ -54,7 +63,7 @@ class Outcome(ModalScreen[None]):
             self.notify("The command is on the clipboard.")
 
     def action_leave(self) -> None:
-        self.dismiss(None)
+        self.dismiss(False)
 
 
 def about_files(done: Done) -> list[Text]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from rich.text import Text
 
 from rewind.controller import CHECKPOINT, NOW, PROMPT, SESSION
-from rewind.tui.words import age, one_line
+from rewind.tui.words import age, one_line, signed
+from rewind.words import is_large_deletion, plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,12 +70,31 @@ def _searched(item: Item) -> str:
 def drawn(row: Row, width: int, now: float) -> Text:
     """One line, with the age at its right end."""
     item = row.item
-    text = Text(no_wrap=True).append(row.guide, "dim")
+    text = Text(no_wrap=True).append(_number(item), "dim").append(row.guide, "dim")
     _DRAW[item.kind](text, item)
-    tail = Text().append("◀ here " if item.here else "", "bold yellow").append(age(item.time, now), "dim")
+    tail = Text().append("◀ here " if item.here else "", "bold yellow")
+    tail.append(_size(item)).append(f"{age(item.time, now):>3}", "dim")
     room = max(4, width - tail.cell_len - 1)
     text.truncate(room, overflow="ellipsis", pad=True)
     return text.append(" ").append(tail)
+
+
+def _number(item: Item) -> str:
+    """The same as in every list; a prompt has that of the checkpoint before it."""
+    if item.kind in (SESSION, NOW):
+        return ""
+    return f"{item.record.sequence if item.record else '':>3} "
+
+
+def _size(item: Item) -> Text:
+    """`+12 −3 ` behind a turn; `!` where it deleted a lot."""
+    found = item.changes
+    if not found or not (found["files"] or found["more"]):
+        return Text()
+    mark = "! " if is_large_deletion(found) else ""
+    size = signed(found["added"], found["removed"])
+    size = size if size.cell_len else Text(plural(len(found["files"]) + found["more"], "file"), "dim")
+    return Text(mark, "bold red").append(size).append(" ")
 
 
 def _session(text: Text, item: Item) -> None:
@@ -82,7 +102,9 @@ def _session(text: Text, item: Item) -> None:
     assert info is not None
     text.append("▌", "magenta" if item.depth else "cyan")
     archived = "dim " if info.archived else ""
-    text.append(one_line(item.text) or "(no title)", f"{archived}bold")
+    title, _, turn = item.text.partition(" · from turn ")
+    text.append(f"from turn {turn} · " if turn else "", "magenta")  # in front, where it is not cut off
+    text.append(one_line(title) or "(no title)", f"{archived}bold")
     text.append("" if item.depth else f" · {info.file.profile.name}", "dim")
     if info.running:
         text.append(" ● open", "green")
@@ -90,7 +112,7 @@ def _session(text: Text, item: Item) -> None:
 
 def _prompt(text: Text, item: Item) -> None:
     text.append("● " if item.record else "○ ", "cyan")
-    text.append(f"{item.turn} ", "dim")
+    text.append(f"t{item.turn} ", "dim")
     text.append(one_line(item.text) or "(empty)")
 
 

@@ -196,23 +196,30 @@ class TimelineScreen(Screen[None]):
         if info is None:
             return
         command = await flows.do(self.app, "Looking…", lambda c, p: c.resume_command(info))
-        if command:
-            await self.app.push_screen_wait(Outcome("Go on", [Text(one_line(info.name), "bold")], command))
+        if command and await self.app.push_screen_wait(
+                Outcome("Continue", [Text(one_line(info.name), "bold")], command)):
+            self.app.leave_for(command)
 
     def action_flow(self, name: str) -> None:
         self.run_flow(getattr(flows, name))
 
-    @work(exclusive=True, group="flow")
-    async def run_flow(self, flow: Callable[[RewindApp], Awaitable[bool]]) -> None:
-        if await flow(self.app):
-            await self._load()
+    def run_flow(self, flow: Callable[[RewindApp], Awaitable[bool]]) -> None:
+        self.app.starting = True  # what is typed from here on is for the dialog
+        self._run_flow(flow)
 
     @work(exclusive=True, group="flow")
-    async def action_forks(self) -> None:
+    async def _run_flow(self, flow: Callable[[RewindApp], Awaitable[bool]]) -> None:
+        try:
+            changed = await flow(self.app)
+        finally:
+            self.app.starting = False
+        if changed:
+            await self._load()
+
+    def action_forks(self) -> None:
         from rewind.tui.forks_screen import ForksScreen
 
-        if await self.app.push_screen_wait(ForksScreen()):
-            await self._load()
+        self.run_flow(lambda app: app.push_screen_wait(ForksScreen()))
 
     def action_diff(self) -> None:
         from rewind.tui.diff_screen import DiffScreen

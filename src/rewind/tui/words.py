@@ -7,6 +7,8 @@ import time
 
 from rich.text import Text
 
+from rewind.words import plural
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.plan import RestorePlan
@@ -62,12 +64,14 @@ _SIGNS = {"+": ("+", "green"), "~": ("~", "yellow"), "-": ("−", "red"), "=": (
 
 def plan_lines(plan: RestorePlan, most: int = 500) -> list[Text]:
     """The files of a plan, one line each: written, deleted, kept."""
-    lines = [_line(*_SIGNS[sign], name, remark) for sign, name, remark in plan.lines()]
+    from rewind.controller import fold
+
+    lines = [_line(*_SIGNS[sign], name, remark, count) for sign, name, remark, count in fold(plan.lines())]
     if len(lines) > most:
         lines[most:] = [Text(f"… and {len(lines) - most:,} more", "dim")]
     return lines
 
 
-def _line(sign: str, style: str, name: bytes, remark: str) -> Text:
-    text = Text.assemble((sign, style), " ", path(name))
+def _line(sign: str, style: str, name: bytes, remark: str, count: int) -> Text:
+    text = Text.assemble((sign, style), " ", path(name), f" ({plural(count, 'file')})" if count else "")
     return text.append(f"  ({remark})", "dim") if remark else text
