@@ -19,7 +19,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
          *sorted((ROOT / "src").rglob("cli/topics/*"))]
 SOURCES = sorted((ROOT / "src" / "rewind").rglob("*.py"))
 SCRIPTS = sorted((ROOT / "src" / "rewind" / "web" / "static").rglob("*.js"))
-NOT_COMMANDS = {"help", "version", "--version", "--help", "__complete"}
+NOT_COMMANDS = {"help", "--version", "--help", "__complete", "__plugin"}
 IN_TICKS = re.compile(r"`(?:bin/)?(rewind(?: [^`\n]+)?)`")
 AT_A_PROMPT = re.compile(r"^\s*(?:\$ )?(?:bin/)?(rewind [^\n]+)$", re.MULTILINE)
 AFTER_A_COLON = re.compile(r": (rewind [a-z][^\n.;`]*)")
