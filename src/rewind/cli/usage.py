@@ -45,7 +45,7 @@ def _about_one(message: str, hint: str) -> UsageError:
 
 
 def _paths(text: str, parser: argparse.ArgumentParser, given: list[str]) -> UsageError:
-    """`rewind restore 1 src`: the right form, to be copied. `text` has the words that are too many."""
+    """For `restore 1 src`: the right form, to be copied. `text` has the words that are too many."""
     import shlex
 
     kept = list(given)
