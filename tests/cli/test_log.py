@@ -13,7 +13,7 @@ def test_log_shows_only_the_checkpoints_that_changed_the_file(two: Rewind) -> No
     (two.project / "other.txt").write_text("x")
     two.ok("save", "about something else")
     lines = two.ok("log", "README.md").out.splitlines()
-    assert [line.split()[0] for line in lines] == ["2", "3"]
+    assert [line.split()[0] for line in lines] == ["2", "1"]
     assert "+1 −1" in lines[0] and lines[0].endswith("two")
     assert "added +1" in lines[1] and lines[1].endswith("First checkpoint")
 
@@ -50,7 +50,7 @@ def test_log_of_a_path_that_nobody_knows_is_an_error(two: Rewind) -> None:
     assert two.fails_with_json(12, "log", "no-such")["code"] == "path-never-seen"
 
 
-def test_log_shows_backups_without_a_number_and_passes_over_imports(two: Rewind) -> None:
+def test_log_shows_backups_with_their_number_and_passes_over_imports(two: Rewind) -> None:
     two.ok("export", "prev", str(two.home / "f.tgz"))
     (two.project / "README.md").write_text("# by hand\n")
     two.ok("restore", "2")
@@ -58,7 +58,7 @@ def test_log_shows_backups_without_a_number_and_passes_over_imports(two: Rewind)
     kinds = [change["kind"] for change in two.json("log", "README.md")["changes"]]
     assert kinds == ["manual", "backup", "manual", "initial"]
     lines = two.ok("log", "README.md").out.splitlines()
-    assert "restored" in lines[0] and not lines[1].split()[0].isdecimal()
+    assert "restored" in lines[0] and lines[1].split()[0] == "3"
 
 
 def test_log_leaves_out_backups_of_what_checkpoints_have(two: Rewind) -> None:

@@ -22,7 +22,7 @@ def test_verbose_says_what_was_looked_at_and_how_long_it_took(two: Rewind) -> No
     plain, told = two.ok("list"), two.ok("list", "--verbose")
     assert told.out.count("\n") == plain.out.count("\n") and plain.err == ""
     assert f"verbose: project {two.project}" in told.err
-    assert "2 checkpoints" in told.err and "list took" in told.err
+    assert "2 rows" in told.err and "list took" in told.err
 
 
 @pytest.mark.parametrize("flags", [["-q"], ["--verbose"], ["-q", "-C", "."], ["-C", ".", "--quiet"]])
