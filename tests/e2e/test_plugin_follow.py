@@ -100,7 +100,8 @@ def test_always_is_remembered(claude: Claude, rewind: Installed) -> None:
         config = json.loads((claude.home / ".rewind" / "config.json").read_text())
         assert config["plugin"]["followRewind"] == "always"
         found.empty_box()
-        found.ask("SHELL")
+        found.opened.ask("PROMPT-SHELL again")
+        assert state(found.project) == found.states[2]
         rewind_in_client(found, 1)
         wait_until(lambda: state(found.project) == found.states[1], found.screen.text)
         assert QUESTION not in found.screen.text()
