@@ -25,7 +25,7 @@ def here(state: State) -> Record | None:
     name, sequence = _noted(state)
     newest = state.timeline.newest()
     if newest is None or not _is_own(state, newest):
-        newest = state.timeline.newest_here(is_ordinary)
+        newest = state.timeline.newest_here(_can_be_here)
     if newest and newest.sequence > sequence:
         return newest  # nearly always
     if name:
@@ -41,7 +41,7 @@ def here_in_all_places(state: State) -> set[str]:
     records, found = state.timeline.all(), set()
     for place in {record.place for record in records}:
         name, sequence = _noted(state, place)
-        own = [r.name for r in records if r.place == place and is_ordinary(r) and r.sequence > sequence]
+        own = [r.name for r in records if r.place == place and _can_be_here(r) and r.sequence > sequence]
         found |= {own[-1] if own else name}
     return found
 
@@ -75,8 +75,12 @@ def is_ordinary(record: Record | Brief) -> bool:
     return record.kind != "backup" and not record.imported
 
 
+def _can_be_here(record: Record) -> bool:
+    return is_ordinary(record) and not is_result(record)
+
+
 def _is_own(state: State, record: Record) -> bool:
-    return is_ordinary(record) and not is_result(record) and record.place == state.place
+    return _can_be_here(record) and record.place == state.place
 
 
 def is_result(record: Record) -> bool:
