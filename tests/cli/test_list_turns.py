@@ -167,6 +167,7 @@ def test_a_list_of_a_path_has_what_changed_it_with_the_same_numbers(story: Story
 
 
 def test_json_has_checkpoints_turns_edits_and_here(story: Story) -> None:
+    columns_of(story)  # counted once, it is remembered
     found: dict[str, Any] = story.cli.json("list")
     newest = found["checkpoints"][0]
     assert (newest["number"], newest["parent"], newest["place"]) == (13, None, "main")
