@@ -70,6 +70,8 @@ def test_the_client_can_be_started_from_the_done_dialog(scene: Scene) -> None:
 
 
 def test_rows_have_the_numbers_of_the_list_and_what_turns_changed(scene: Scene) -> None:
+    controller = scene.controller()
+    controller.add_map_facts(controller.turn_map(), 60)  # counted once, it is remembered
     numbers = {str(one["number"]): one["prompt"] for one in scene.cli.json("list")["turns"]}
 
     async def look(person: Person) -> None:
