@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from itertools import compress
 
+from rewind.snapshot.diff_indent import best_end
+from rewind.snapshot.diff_search import LEAST_COST, Search
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,18 +20,13 @@ if TYPE_CHECKING:
     Block = tuple[int, int, int, int]  # old start and end, new start and end
 
 # The numbers are git's; with others the results differ in long files.
-_LEAST_COST = 256  # a search may cost so much, or the square root of the lines
-_LONG_SNAKE = 20  # so many equal lines in a row are worth stopping for
-_WORTH = 4  # how much further than its cost a path must have come
 MANY = 1024  # a line that occurs so often, or as often as the root of the lines, says little
 _WINDOW = 100  # around such a line, so many are looked at
 _RARE = 4  # it is left out where fewer than one in so many of its neighbours have a partner
-_FAR = 1 << 62
 
 NO_PARTNER, HAS_PARTNER, SAYS_LITTLE = 0, 1, 2
 _OPPOSITE = bytes((1, 0)) + bytes(254)
 _IS_CHANGED = bytes((1, 0, 0)) + bytes(253)
-_STRIDE = 64  # lines that are compared at once where many are the same
 
 
 def split_lines(data: bytes) -> list[bytes]:
@@ -51,7 +49,7 @@ def changed_blocks(old: Sequence[bytes], new: Sequence[bytes], *, by_indent: boo
 
 def compared(a: File, kept_a: list[int], b: File, kept_b: list[int], by_indent: bool) -> list[Block]:
     """The blocks, once it is known which lines have to be compared: the others are marked if they changed."""
-    _Search(a, kept_a, b, kept_b).run()
+    _mark(a, kept_a, b, kept_b)
     _slide(a, b, by_indent)
     _slide(b, a, by_indent)
     return _blocks(a, b)
@@ -92,6 +90,16 @@ def _to_compare(a: File, b: File, kinds: int) -> tuple[list[int], list[int]]:
     kept_a = _worth_comparing(a, first, end_a, _counts(b.ids, kinds))
     kept_b = _worth_comparing(b, first, end_b, _counts(a.ids, kinds))
     return kept_a, kept_b
+
+
+def _mark(a: File, kept_a: list[int], b: File, kept_b: list[int]) -> None:
+    one, two = [a.ids[at] for at in kept_a], [b.ids[at] for at in kept_b]
+    most = max(LEAST_COST, rough_root(len(one) + len(two) + 3))
+    changed_a, changed_b = Search(one, two, most).changed()
+    for at in changed_a:
+        a.changed[kept_a[at]] = 1
+    for at in changed_b:
+        b.changed[kept_b[at]] = 1
 
 
 def _common_ends(one: Sequence[int], two: Sequence[int]) -> tuple[int, int]:
@@ -150,169 +158,6 @@ def is_noise(kinds: bytes, at: int) -> bool:
     return little * _RARE < little + alone
 
 
-class _Search:
-    """Myers' search from both ends for the middle of a shortest script, box by box."""
-
-    def __init__(self, a: File, kept_a: list[int], b: File, kept_b: list[int]) -> None:
-        self.a, self.kept_a = a, kept_a
-        self.b, self.kept_b = b, kept_b
-        self.one = [a.ids[at] for at in kept_a]
-        self.two = [b.ids[at] for at in kept_b]
-        diagonals = len(kept_a) + len(kept_b) + 3
-        self.most = max(rough_root(diagonals), _LEAST_COST)
-        self.zero = len(kept_b) + 1  # where diagonal 0 is in the two lists
-        self.ahead = [0] * (diagonals + 1)  # furthest line of `one` on each diagonal, from the beginning
-        self.back = [0] * (diagonals + 1)  # and from the end
-
-    def run(self) -> None:
-        one, two = self.one, self.two
-        boxes = [(0, len(one), 0, len(two), False)]
-        while boxes:
-            low1, high1, low2, high2, exact = boxes.pop()
-            low1, low2 = self._skip_same(low1, high1, low2, high2)
-            while low1 < high1 and low2 < high2 and one[low1] == two[low2]:
-                low1, low2 = low1 + 1, low2 + 1
-            while low1 < high1 and low2 < high2 and one[high1 - 1] == two[high2 - 1]:
-                high1, high2 = high1 - 1, high2 - 1
-            if low1 == high1:
-                for at in self.kept_b[low2:high2]:
-                    self.b.changed[at] = 1
-            elif low2 == high2:
-                for at in self.kept_a[low1:high1]:
-                    self.a.changed[at] = 1
-            else:
-                mid1, mid2, exact1, exact2 = self._split(low1, high1, low2, high2, exact)
-                boxes.append((mid1, high1, mid2, high2, exact2))
-                boxes.append((low1, mid1, low2, mid2, exact1))
-
-    def _skip_same(self, low1: int, high1: int, low2: int, high2: int) -> tuple[int, int]:
-        most = min(high1 - low1, high2 - low2) - _STRIDE
-        done = 0
-        while done <= most and self.one[low1 + done:low1 + done + _STRIDE] == (
-                self.two[low2 + done:low2 + done + _STRIDE]):
-            done += _STRIDE
-        return low1 + done, low2 + done
-
-    def _split(self, low1: int, high1: int, low2: int, high2: int,
-               exact: bool) -> tuple[int, int, bool, bool]:
-        """Where to cut the box in two, and whether each part is to be searched to the end whatever it
-        costs."""
-        one, two, ahead, back, zero = self.one, self.two, self.ahead, self.back, self.zero
-        least, most = low1 - high2 + zero, high1 - low2 + zero
-        start, end = low1 - low2 + zero, high1 - high2 + zero
-        odd = (start - end) & 1
-        ahead_low = ahead_high = start
-        back_low = back_high = end
-        ahead[start], back[end] = low1, high1
-        cost = 0
-        while True:
-            cost += 1
-            snake = False
-            ahead_low, ahead_high = _widen(ahead, ahead_low, ahead_high, least, most, -1)
-            for d in range(ahead_high, ahead_low - 1, -2):
-                below, above = ahead[d - 1], ahead[d + 1]
-                i = begun = below + 1 if below >= above else above
-                j = i - d + zero
-                while i < high1 and j < high2 and one[i] == two[j]:
-                    i += 1
-                    j += 1
-                if i - begun > _LONG_SNAKE:
-                    snake = True
-                ahead[d] = i
-                if odd and back_low <= d <= back_high and back[d] <= i:
-                    return i, j, True, True
-            back_low, back_high = _widen(back, back_low, back_high, least, most, _FAR)
-            for d in range(back_high, back_low - 1, -2):
-                below, above = back[d - 1], back[d + 1]
-                i = begun = below if below < above else above - 1
-                j = i - d + zero
-                while i > low1 and j > low2 and one[i - 1] == two[j - 1]:
-                    i -= 1
-                    j -= 1
-                if begun - i > _LONG_SNAKE:
-                    snake = True
-                back[d] = i
-                if not odd and ahead_low <= d <= ahead_high and i <= ahead[d]:
-                    return i, j, True, True
-            if exact:
-                continue
-            box = (low1, high1, low2, high2)
-            if snake and cost > _LEAST_COST:
-                cut = (self._good_ahead(box, range(ahead_high, ahead_low - 1, -2), start, cost)
-                       or self._good_back(box, range(back_high, back_low - 1, -2), end, cost))
-                if cut:
-                    return cut
-            if cost >= self.most:
-                return self._furthest(box, range(ahead_high, ahead_low - 1, -2),
-                                      range(back_high, back_low - 1, -2))
-
-    def _good_ahead(self, box: tuple[int, int, int, int], diagonals: range, middle: int,
-                    cost: int) -> tuple[int, int, bool, bool] | None:
-        """A path from the beginning that came far for its cost and ends in a long run of equal lines."""
-        low1, high1, low2, high2 = box
-        best, found = 0, None
-        for d in diagonals:
-            i = self.ahead[d]
-            j = i - d + self.zero
-            gain = (i - low1) + (j - low2) - abs(d - middle)
-            if (gain > _WORTH * cost and gain > best and low1 + _LONG_SNAKE <= i < high1
-                    and low2 + _LONG_SNAKE <= j < high2
-                    and self.one[i - _LONG_SNAKE:i] == self.two[j - _LONG_SNAKE:j]):
-                best, found = gain, (i, j, True, False)
-        return found
-
-    def _good_back(self, box: tuple[int, int, int, int], diagonals: range, middle: int,
-                   cost: int) -> tuple[int, int, bool, bool] | None:
-        low1, high1, low2, high2 = box
-        best, found = 0, None
-        for d in diagonals:
-            i = self.back[d]
-            j = i - d + self.zero
-            gain = (high1 - i) + (high2 - j) - abs(d - middle)
-            if (gain > _WORTH * cost and gain > best and low1 < i <= high1 - _LONG_SNAKE
-                    and low2 < j <= high2 - _LONG_SNAKE
-                    and self.one[i:i + _LONG_SNAKE] == self.two[j:j + _LONG_SNAKE]):
-                best, found = gain, (i, j, False, True)
-        return found
-
-    def _furthest(self, box: tuple[int, int, int, int], ahead: range,
-                  back: range) -> tuple[int, int, bool, bool]:
-        """It has cost enough: cut where one of the two searches has come furthest."""
-        low1, high1, low2, high2 = box
-        best = best1 = -1
-        for d in ahead:
-            i = min(self.ahead[d], high1)
-            if high2 < i - d + self.zero:
-                i = high2 + d - self.zero
-            if best < 2 * i - d + self.zero:
-                best, best1 = 2 * i - d + self.zero, i
-        least = least1 = _FAR
-        for d in back:
-            i = max(low1, self.back[d])
-            if i - d + self.zero < low2:
-                i = low2 + d - self.zero
-            if 2 * i - d + self.zero < least:
-                least, least1 = 2 * i - d + self.zero, i
-        if high1 + high2 - least < best - (low1 + low2):
-            return best1, best - best1, True, False
-        return least1, least - least1, False, True
-
-
-def _widen(reached: list[int], low: int, high: int, least: int, most: int, unreached: int) -> tuple[int, int]:
-    """One more diagonal on either side, or one less where the box ends."""
-    if low > least:
-        low -= 1
-        reached[low - 1] = unreached
-    else:
-        low += 1
-    if high < most:
-        high += 1
-        reached[high + 1] = unreached
-    else:
-        high -= 1
-    return low, high
-
-
 # sliding
 
 def _slide(file: File, other: File, by_indent: bool) -> None:
@@ -350,76 +195,7 @@ def _slide(file: File, other: File, by_indent: bool) -> None:
                 break
         if end == highest:
             continue
-        wanted = beside if beside >= 0 else _best_end(file.lines, highest, end, size) if by_indent else end
+        wanted = beside if beside >= 0 else best_end(file.lines, highest, end, size) if by_indent else end
         for _ in range(end - wanted):
             start, end, gap = start - 1, end - 1, gap - 1
             changed[start], changed[end] = 1, 0
-
-
-# where code would be split; the weights are git's
-
-_MOST_INDENT, _MOST_BLANKS, _MOST_SLIDING = 200, 20, 100
-
-
-def _best_end(lines: Sequence[bytes], highest: int, lowest: int, size: int) -> int:
-    """Of the places where a run of changed lines could end, the one that cuts the text best at both ends."""
-    first = max(highest, lowest - size - 1, lowest - _MOST_SLIDING)
-    best, found = (0, 0), -1
-    for end in range(first, lowest + 1):
-        one, other = _badness(lines, end), _badness(lines, end - size)
-        score = (one[0] + other[0], one[1] + other[1])
-        if found < 0 or _compare(score, best) <= 0:
-            best, found = score, end
-    return found
-
-
-def _compare(one: tuple[int, int], other: tuple[int, int]) -> int:
-    return 60 * ((one[0] > other[0]) - (one[0] < other[0])) + one[1] - other[1]
-
-
-def _badness(lines: Sequence[bytes], at: int) -> tuple[int, int]:
-    """(indent, penalty) of a cut above line `at`."""
-    indent = _indent(lines[at]) if at < len(lines) else -1
-    before, blanks_before = _next_text(lines, range(at - 1, -1, -1))
-    after, blanks_after = _next_text(lines, range(at + 1, len(lines)))
-    penalty = 1 if before == -1 and not blanks_before else 0
-    penalty += 21 if at >= len(lines) else 0
-    following = 1 + blanks_after if indent == -1 else 0
-    blanks = blanks_before + following
-    penalty += 6 * following - 30 * blanks
-    indent = after if indent == -1 else indent
-    if indent != -1 and before != -1:
-        if indent > before:
-            penalty += 10 if blanks else -4
-        elif indent < before:
-            opens = after > indent
-            penalty += 17 if blanks else 24 if opens else 23
-    return indent, penalty
-
-
-def _next_text(lines: Sequence[bytes], order: range) -> tuple[int, int]:
-    """The indent of the next line that is not blank, -1 if there is none, and how many blank ones precede."""
-    blanks = 0
-    for at in order:
-        indent = _indent(lines[at])
-        if indent != -1:
-            return indent, blanks
-        blanks += 1
-        if blanks == _MOST_BLANKS:
-            return 0, blanks
-    return -1, blanks
-
-
-def _indent(line: bytes) -> int:
-    """Columns of white space, -1 for a line that has nothing else."""
-    found = 0
-    for byte in line:
-        if byte == 0x20:
-            found += 1
-        elif byte == 0x09:
-            found += 8 - found % 8
-        elif byte not in b"\n\r":
-            return found
-        if found >= _MOST_INDENT:
-            return _MOST_INDENT
-    return -1
