@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 # The numbers are git's; with others the results differ in long files.
 LEAST_COST = 256  # whatever the size, a search may cost so much
 _LONG_SNAKE = 20  # so many equal lines in a row are worth stopping for
@@ -17,8 +13,8 @@ _STRIDE = 64  # lines that are compared at once where many are the same
 class Search:
     """Myers' search from both ends for the middle of a shortest script, box by box."""
 
-    def __init__(self, one: list[Any], two: list[Any], most: int) -> None:
-        """The lines of both sides, or numbers for them; `most` is what looking for one cut may cost."""
+    def __init__(self, one: list[int], two: list[int], most: int) -> None:
+        """The lines of both sides as numbers; `most` is what looking for one cut may cost."""
         self.one = one
         self.two = two
         self.most = most
@@ -51,8 +47,8 @@ class Search:
         return changed1, changed2
 
     def _skip_same(self, low1: int, high1: int, low2: int, high2: int) -> tuple[int, int]:
-        most = min(high1 - low1, high2 - low2) - _STRIDE
-        done = 0
+        """Past lines that are the same, many at once."""
+        most, done = min(high1 - low1, high2 - low2) - _STRIDE, 0
         while done <= most and self.one[low1 + done:low1 + done + _STRIDE] == (
                 self.two[low2 + done:low2 + done + _STRIDE]):
             done += _STRIDE

@@ -49,13 +49,7 @@ def changed_blocks(old: Sequence[bytes], new: Sequence[bytes], *, by_indent: boo
 
 def compared(a: File, kept_a: list[int], b: File, kept_b: list[int], by_indent: bool) -> list[Block]:
     """The blocks, once it is known which lines have to be compared: the others are marked if they changed."""
-    one, two = [a.ids[at] for at in kept_a], [b.ids[at] for at in kept_b]
-    most = max(LEAST_COST, rough_root(len(one) + len(two) + 3))
-    changed_a, changed_b = Search(one, two, most).changed()
-    for at in changed_a:
-        a.changed[kept_a[at]] = 1
-    for at in changed_b:
-        b.changed[kept_b[at]] = 1
+    _mark(a, kept_a, b, kept_b)
     _slide(a, b, by_indent)
     _slide(b, a, by_indent)
     return _blocks(a, b)
@@ -96,6 +90,16 @@ def _to_compare(a: File, b: File, kinds: int) -> tuple[list[int], list[int]]:
     kept_a = _worth_comparing(a, first, end_a, _counts(b.ids, kinds))
     kept_b = _worth_comparing(b, first, end_b, _counts(a.ids, kinds))
     return kept_a, kept_b
+
+
+def _mark(a: File, kept_a: list[int], b: File, kept_b: list[int]) -> None:
+    one, two = [a.ids[at] for at in kept_a], [b.ids[at] for at in kept_b]
+    most = max(LEAST_COST, rough_root(len(one) + len(two) + 3))
+    changed_a, changed_b = Search(one, two, most).changed()
+    for at in changed_a:
+        a.changed[kept_a[at]] = 1
+    for at in changed_b:
+        b.changed[kept_b[at]] = 1
 
 
 def _common_ends(one: Sequence[int], two: Sequence[int]) -> tuple[int, int]:
@@ -195,8 +199,3 @@ def _slide(file: File, other: File, by_indent: bool) -> None:
         for _ in range(end - wanted):
             start, end, gap = start - 1, end - 1, gap - 1
             changed[start], changed[end] = 1, 0
-
-
-# where code would be split; the weights are git's
-
-_MOST_INDENT, _MOST_BLANKS, _MOST_SLIDING = 200, 20, 100
