@@ -1,20 +1,20 @@
 // Puts the page together: the bar, the tree, one view, and what the server pushes.
 
-import {h, fill} from './element.js';
-import {wire} from './wire.js';
-import {state} from './state.js';
-import {current, to} from './route.js';
-import {Tree} from './tree.js';
-import {TopBar} from './topbar.js';
-import {SessionView} from './session.js';
-import {CheckpointsView} from './checkpoints.js';
-import {CompareView} from './compare.js';
-import {HomeView} from './home.js';
-import {closeMenu} from './menu.js';
-import {listen} from './keyboard.js';
-import {notice} from './states.js';
-import {openRestore, openUndo} from './restore.js';
-import {say} from './toast.js';
+import {h, fill} from './core/element.js';
+import {wire} from './core/wire.js';
+import {state} from './core/state.js';
+import {current, to} from './core/route.js';
+import {Tree} from './sessions/tree.js';
+import {TopBar} from './parts/topbar.js';
+import {SessionView} from './turns/session.js';
+import {CheckpointsView} from './code/checkpoints.js';
+import {CompareView} from './sessions/compare.js';
+import {HomeView} from './sessions/home.js';
+import {closeMenu} from './parts/menu.js';
+import {listen} from './core/keyboard.js';
+import {notice} from './parts/states.js';
+import {openRestore, openUndo} from './plans/restore.js';
+import {say} from './parts/toast.js';
 
 const main = document.getElementById('main');
 const panes = document.getElementById('panes');
@@ -66,7 +66,8 @@ const PUSHES = {
   project_changed: () => soon('project', () => state.loadProject()),
   checkpoints_changed: () => soon('checkpoints', checkpointsChanged, 300),
   turns_added: ({sessionId, total}) => {
-    if (view instanceof SessionView && view.id === sessionId) soon(`turns ${sessionId}`, () => view.id === sessionId && view.turnsAdded(total));
+    if (view instanceof SessionView && view.id === sessionId)
+      soon(`turns ${sessionId}`, () => view.id === sessionId && view.turnsAdded(total));
   },
 };
 
@@ -89,8 +90,18 @@ wire.addEventListener('down', () => {
 });
 
 function showOffline() {
-  fill(offline, h('span', {}, h('strong', {}, 'The Rewind server cannot be reached. '), 'What you see may be old. Start it again with ', h('code', {}, 'rewind ui'), ' and open the address it prints.'),
-    h('button.quiet', {type: 'button', onclick: () => wire.connect()}, 'Try now'));
+  fill(
+    offline,
+    h(
+      'span',
+      {},
+      h('strong', {}, 'The Rewind server cannot be reached. '),
+      'What you see may be old. Start it again with ',
+      h('code', {}, 'rewind ui'),
+      ' and open the address it prints.',
+    ),
+    h('button.quiet', {type: 'button', onclick: () => wire.connect()}, 'Try now'),
+  );
   offline.hidden = false;
 }
 
@@ -111,9 +122,23 @@ state.addEventListener('project', () => {
   document.querySelector('.interrupted')?.remove();
   const broken = state.project?.interrupted;
   if (!broken) return;
-  const node = notice('warning', [h('strong', {}, 'A restore was interrupted. '), broken.message],
-    h('div.notice-actions', {}, h('button.quiet', {type: 'button', onclick: () => undoInterrupted()}, 'Undo it'),
-      h('button.quiet', {type: 'button', onclick: () => openRestore({name: broken.checkpoint}, broken.paths, () => state.loadProject())}, 'Finish it…')));
+  const node = notice(
+    'warning',
+    [h('strong', {}, 'A restore was interrupted. '), broken.message],
+    h(
+      'div.notice-actions',
+      {},
+      h('button.quiet', {type: 'button', onclick: () => undoInterrupted()}, 'Undo it'),
+      h(
+        'button.quiet',
+        {
+          type: 'button',
+          onclick: () => openRestore({name: broken.checkpoint}, broken.paths, () => state.loadProject()),
+        },
+        'Finish it…',
+      ),
+    ),
+  );
   node.classList.add('interrupted');
   panes.before(node);
 });
@@ -124,21 +149,35 @@ function undoInterrupted() {
 
 document.addEventListener('rewind:refused', event => say(event.detail, {kind: 'info'}));
 // The event's own address: the place may have been replaced since by the turn that scrolled into view.
-window.addEventListener('hashchange', event => show(true, event.newURL ? new URL(event.newURL).hash : location.hash));
-listen(() => view, {focusTree: () => {
-  panes.dataset.pane = 'tree';
-  (tree.list.querySelector('[aria-current]') || tree.list.querySelector('.row-link') || tree.filter).focus();
-}});
-
+window.addEventListener('hashchange', event =>
+  show(true, event.newURL ? new URL(event.newURL).hash : location.hash),
+);
+listen(() => view, {
+  focusTree: () => {
+    panes.dataset.pane = 'tree';
+    (
+      tree.list.querySelector('[aria-current]') ||
+      tree.list.querySelector('.row-link') ||
+      tree.filter
+    ).focus();
+  },
+});
 
 async function start() {
   state.loadProject();
   const wide = matchMedia('(min-width: 760px)').matches;
   await state.loadSessions();
-  const newest = state.roots().length && [...state.sessions.values()].filter(s => !s.archived).sort((a, b) => String(b.modified).localeCompare(String(a.modified)))[0];
-  if (current().view === 'home' && wide && newest) history.replaceState(null, '', to.session(newest.sessionId));
+  const newest =
+    state.roots().length &&
+    [...state.sessions.values()]
+      .filter(s => !s.archived)
+      .sort((a, b) => String(b.modified).localeCompare(String(a.modified)))[0];
+  if (current().view === 'home' && wide && newest)
+    history.replaceState(null, '', to.session(newest.sessionId));
   show(false);
-  state.addEventListener('sessions', () => { if (current().view === 'home') view.render?.(); });
+  state.addEventListener('sessions', () => {
+    if (current().view === 'home') view.render?.();
+  });
   if (state.error?.code !== 'forbidden') wire.connect();
   else top.setUp(false);
 }

@@ -1,0 +1,34 @@
+// Addresses within the page: they survive a reload, and back and forward work.
+
+const encode = encodeURIComponent;
+
+export const to = {
+  home: () => '#/',
+  session: (id, turn) => `#/session/${encode(id)}${turn ? `/${turn}` : ''}`,
+  checkpoints: name => (name ? `#/checkpoints/${encode(name)}` : '#/checkpoints'),
+  compare: (a, b) => `#/compare/${encode(a)}/${encode(b)}`,
+};
+
+export function current(hash = location.hash) {
+  const [, view, ...rest] = hash.split('/').map(part => {
+    try {
+      return decodeURIComponent(part);
+    } catch (_) {
+      return '';
+    }
+  });
+  if (view === 'session' && rest[0]) return {view, session: rest[0], turn: Number(rest[1]) || null};
+  if (view === 'checkpoints') return {view, name: rest[0] || null};
+  if (view === 'compare' && rest[1]) return {view, a: rest[0], b: rest[1]};
+  return {view: 'home'};
+}
+
+export function go(address) {
+  if (location.hash === address) window.dispatchEvent(new HashChangeEvent('hashchange'));
+  else location.hash = address;
+}
+
+/** A change of place that is not worth a step of the back button. */
+export function replace(address) {
+  history.replaceState(null, '', address);
+}
