@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
     from rewind.checkpoint.save import Saved
+    from rewind.checkpoint.session_shape import SessionShape, seconds_between
     from rewind.checkpoint.session_tree import SessionInfo, as_tree
     from rewind.checkpoint.source import Source
     from rewind.checkpoint.status import Status
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
     from rewind.transcript.index import SessionIndex, read_index
     from rewind.transcript.names import is_session_id
     from rewind.transcript.turn_blocks import TurnText
+    from rewind.transcript.turn_figures import TurnFigures
     from rewind.transcript.turn_index import TurnIndex
     from rewind.transcript.turn_pages import Match
 
@@ -97,8 +99,8 @@ __all__ = [
     "BeforePrompts", "BeforeUndo", "Controller", "Difference", "EarlierOnLine", "Reasons", "Reverted", "Side",
     "all_counted", "as_tree", "check_root", "compare", "comparing", "entry_at", "hunks", "invalid",
     "is_binary", "is_name", "is_session_id", "is_timestamp", "load_tier", "load_usable", "pieces_of",
-    "read_index", "read_log", "session_home", "set_value", "timestamp", "torn_paths", "unknown",
-    "unset_value",
+    "read_index", "read_log", "seconds_between", "session_home", "set_value", "timestamp", "torn_paths",
+    "unknown", "unset_value",
 ]
 
 # What interfaces may use of the rooms below besides a project: functions without side effects, settings, and
@@ -107,6 +109,7 @@ _PASSES = {
     "rewind.agents.registry": ("session_home",),
     "rewind.checkpoint.init": ("check_root",),
     "rewind.checkpoint.record": ("is_name", "is_timestamp", "timestamp"),
+    "rewind.checkpoint.session_shape": ("seconds_between",),
     "rewind.checkpoint.session_tree": ("as_tree",),
     "rewind.checkpoint.story": ("CHECKPOINT", "NOW", "PROMPT", "SESSION"),
     "rewind.checkpoint.torn": ("torn_paths",),
@@ -574,6 +577,14 @@ class Controller:
 
         return read_page(self.state, self.session_file(session_id), start, count,
                          for_one_turn() if whole else None)
+
+    def shape(self, session_id: str, known: dict[int, TurnFigures], patience: float) -> SessionShape:
+        """What every turn of a session changed, and the marks on it. The caller keeps `known` for the next
+        time."""
+        from rewind.checkpoint.session_shape import read_shape
+
+        self.state.look_again()
+        return read_shape(self.state, self.session_file(session_id), known, patience)
 
     def said(self, session_id: str, turn: int, longest: int) -> TurnText | None:
         """What was said in one turn, cut to so many characters a block."""

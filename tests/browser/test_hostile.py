@@ -63,7 +63,7 @@ def test_nothing_of_a_conversation_becomes_markup(page: Rewind, project: Path) -
     page.page.get_by_role("searchbox", name="Search this session").fill("hurt")
     expect(page.page.locator(".result-row").first).to_be_visible()
     page.page.keyboard.press("Escape")
-    page.rewind_button(1).click()
+    page.ask_after(1)
     page.dialog.get_by_role("radio", name="Code + chat").check()
     expect(page.dialog).to_contain_text(NASTY_NAME)
     page.create()

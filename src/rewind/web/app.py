@@ -38,6 +38,7 @@ _READS: dict[str, Read] = {
     "/api/sessions/{session}/turns/{n}": reads.one_turn,
     "/api/sessions/{session}/outline": reads.outline,
     "/api/sessions/{session}/search": reads.search,
+    "/api/sessions/{session}/shape": reads.shape,
     "/api/sessions/{session}/future": reads.future,
     "/api/sessions/{session}/plan": reads.plan,
     "/api/compare": reads.compare,

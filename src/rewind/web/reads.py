@@ -24,10 +24,12 @@ _MOST_TURNS = 100
 _MOST_OUTLINED = 1000
 _MOST_CHECKPOINTS = 500
 _LONGEST_SEARCH = 200
+_AROUND = 10  # checkpoints that are shown behind the one that was asked for
 
 
-def project(controller: Controller, query: Query) -> dict[str, Any]:
+def project(controller: Controller, query: Query | None = None) -> dict[str, Any]:
     records, here = controller.list_checkpoints(backups=True), controller.here()
+    missed = controller.missed()
     return {
         "root": controller.project.root, "name": shapes.project_name(controller.project.root),
         "version": __version__, "branchesMax": controller.setting("branches.max"),
@@ -36,6 +38,7 @@ def project(controller: Controller, query: Query) -> dict[str, Any]:
                     "checkpoints": len(records)},
         "here": here.name if here else None, "canUndo": _operation(controller, controller.to_undo()),
         "canRedo": _operation(controller, controller.to_redo()),
+        "late": missed.late_json(), "missed": missed.json(),
         "interrupted": interrupted(controller), "turnRunning": controller.is_turn_running()}
 
 
@@ -107,13 +110,29 @@ def outline(controller: Controller, query: Query) -> dict[str, Any]:
     return {"total": index.total, "turns": found}
 
 
+_FIGURES: dict[str, dict[int, Any]] = {}  # session -> what was read of its turns
+_MOST_REMEMBERED = 20
+_PATIENCE = 1.5  # seconds in which changes are counted; the page asks again for the rest
+
+
+def shape(controller: Controller, query: Query) -> dict[str, Any]:
+    """Every turn in a few numbers, and the marks on the session."""
+    if query.session not in _FIGURES and len(_FIGURES) >= _MOST_REMEMBERED:
+        _FIGURES.pop(next(iter(_FIGURES)), None)
+    known = _FIGURES.setdefault(query.session, {})
+    found = controller.shape(query.session, known, _PATIENCE)
+    start = max(1, query.number("from", 1))
+    return {"sessionId": query.session, "total": found.total, "complete": found.complete, "here": found.here,
+            "turns": [shapes.turn_figures(one) for one in found.turns[start - 1:]]}
+
+
 def search(controller: Controller, query: Query) -> dict[str, Any]:
     text = query.text("q", _LONGEST_SEARCH).strip()
     if not text:
         raise BadRequest("There is nothing to search for.", hint="Type a word.")
     matches, more = controller.search(query.session, text)
-    return {"matches": [{"turn": m.turn, "where": m.where, "snippet": m.snippet} for m in matches],
-            "more": more}
+    return {"matches": [{"turn": m.turn, "where": m.where, "snippet": m.snippet, "block": m.block}
+                        for m in matches], "more": more}
 
 
 def future(controller: Controller, query: Query) -> dict[str, Any]:
@@ -168,8 +187,15 @@ def checkpoints(controller: Controller, query: Query) -> dict[str, Any]:
     records = controller.list_checkpoints(backups=True)
     before = query.number("before", 0, low=0)
     count = query.number("count", 50, low=1, high=_MOST_CHECKPOINTS)
-    found = [r for r in records if not before or r.sequence < before][:count]
-    return {"total": len(records), "checkpoints": [shapes.checkpoint(r) for r in found]}
+    found = [r for r in records if not before or r.sequence < before]
+    upto = query.text("upto", 100)
+    if upto:  # as many as it takes to show that one
+        at = next((n for n, r in enumerate(found) if r.name == query.a_checkpoint(upto)), 0)
+        count = max(count, at + _AROUND)
+    wanted = query.choice("changes", ("no", "yes")) == "yes"
+    changes = controller.row_changes(found[:count], _PATIENCE) if wanted else {}
+    return {"total": len(records), "checkpoints": [
+        {**shapes.checkpoint(r), **shapes.row_changes(changes, r)} for r in found[:count]]}
 
 
 def diff(controller: Controller, query: Query) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from rewind.controller import seconds_between
 from rewind.words import explain
 
 TYPE_CHECKING = False
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.rewind.apply import Outcome
     from rewind.checkpoint.rewind.code_at import CodeAt
+    from rewind.checkpoint.session_shape import TurnShape
     from rewind.checkpoint.session_tree import SessionInfo
     from rewind.checkpoint.turn_views import TurnView
     from rewind.controller import Controller
@@ -61,7 +63,20 @@ def turn(view: TurnView) -> dict[str, Any]:
         "turn": text.row.turn, "uuid": text.row.uuid, "timestamp": text.row.stamp, "prompt": text.prompt,
         "blocks": text.blocks, "truncated": text.truncated, "compactedBefore": text.compacted_before,
         "checkpoint": code(view.code), "changes": view.changes, "canRewind": not view.reason,
-        "reason": view.reason or None, "missingFiles": view.missing}
+        "reason": view.reason or None, "missingFiles": view.missing,
+        "seconds": seconds_between(text.row.stamp, text.ended),
+        "failures": sum(1 for block in text.blocks if block.get("isError"))}
+
+
+def turn_figures(one: TurnShape) -> dict[str, Any]:
+    """A turn of the shape of a session; numbers are null where they are not known."""
+    changes = one.changes
+    files = None if changes is None else len(changes["files"]) + changes["more"]
+    return {"turn": one.row.turn, "prompt": one.row.prompt[:120], "timestamp": one.row.stamp,
+            "seconds": one.seconds, "failures": one.failures, "compactedBefore": one.compacted_before,
+            "added": changes and changes["added"], "removed": changes and changes["removed"], "files": files,
+            "from": one.before or None, "to": one.after or None, "edited": one.edited,
+            "saved": [record.name for record in one.saved]}
 
 
 def code(found: CodeAt | None) -> dict[str, Any] | None:
@@ -102,3 +117,10 @@ def checkpoint(record: Record) -> dict[str, Any]:
 
 def project_name(root: str) -> str:
     return os.path.basename(root.rstrip("/")) or root
+
+
+def row_changes(changes: dict[str, dict[str, Any]], record: Record) -> dict[str, Any]:
+    """What differs from the checkpoint before it, where that was asked for and is known."""
+    found = changes.get(record.name)
+    return {"changes": {"added": found["added"], "removed": found["removed"],
+                        "files": len(found["files"]) + found["more"]}} if found else {}

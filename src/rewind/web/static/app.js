@@ -63,25 +63,25 @@ const PUSHES = {
   sessions_changed: () => soon('sessions', () => state.loadSessions()),
   branches_deleted: () => soon('sessions', () => state.loadSessions()),
   session_created: () => soon('sessions', () => state.loadSessions()),
-  project_changed: () => soon('project', () => state.loadProject()),
-  checkpoints_changed: () => soon('checkpoints', checkpointsChanged, 300),
+  project_changed: ({project}) =>
+    project ? state.setProject(project) : soon('project', () => state.loadProject()),
+  checkpoints_changed: ({newest}) => {
+    const collected = newest === newestPoint;
+    newestPoint = newest;
+    if (view instanceof CheckpointsView) soon('checkpoints', () => view.reload?.(), 300);
+    if (view instanceof SessionView) view.codeChanged(collected);
+  },
   turns_added: ({sessionId, total}) => {
-    if (view instanceof SessionView && view.id === sessionId)
-      soon(`turns ${sessionId}`, () => view.id === sessionId && view.turnsAdded(total));
+    if (view instanceof SessionView && view.id === sessionId) view.turnsAdded(total);
   },
 };
-
-function checkpointsChanged() {
-  state.loadProject();
-  if (view instanceof CheckpointsView) view.reload();
-  if (view instanceof SessionView) view.list.refresh().catch(() => {});
-}
+let newestPoint = null;
 
 wire.addEventListener('push', event => PUSHES[event.detail.event]?.(event.detail));
 wire.addEventListener('up', event => {
   top.setUp(true);
   offline.hidden = true;
-  catchUp(event.detail.again);
+  if (started) catchUp(event.detail.again);
 });
 wire.addEventListener('down', () => {
   top.setUp(false);
@@ -163,10 +163,28 @@ listen(() => view, {
   },
 });
 
+document.querySelector('.skip').addEventListener('click', event => {
+  event.preventDefault(); // the part of an address behind # is where one is
+  main.focus();
+});
+
+/** Pushes begin with the connection, so everything is read once it stands, or cannot be made. */
+function connected() {
+  return new Promise(resolve => {
+    wire.addEventListener('up', resolve, {once: true});
+    wire.addEventListener('down', resolve, {once: true});
+    setTimeout(resolve, 2000);
+    wire.connect();
+  });
+}
+
+let started = false;
+
 async function start() {
-  state.loadProject();
   const wide = matchMedia('(min-width: 760px)').matches;
-  await state.loadSessions();
+  await connected();
+  started = true;
+  await Promise.all([state.loadProject(), state.loadSessions()]);
   const newest =
     state.roots().length &&
     [...state.sessions.values()]
@@ -178,8 +196,7 @@ async function start() {
   state.addEventListener('sessions', () => {
     if (current().view === 'home') view.render?.();
   });
-  if (state.error?.code !== 'forbidden') wire.connect();
-  else top.setUp(false);
+  if (state.error?.code === 'forbidden') wire.stop();
 }
 
 start();

@@ -82,7 +82,7 @@ export class CheckpointsView {
   async load() {
     fill(this.host, this.head(), loadingState('Reading the checkpoints'));
     try {
-      const page = await api.checkpoints(undefined, PAGE);
+      const page = await api.checkpoints(undefined, PAGE, this.name || undefined);
       if (this.ended) return;
       this.points = page.checkpoints;
       this.total = page.total;

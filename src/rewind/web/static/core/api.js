@@ -66,10 +66,11 @@ export const api = {
   turn: (session, n) => get(`/api/sessions/${id(session)}/turns/${n}`),
   outline: (session, from, count) => get(`/api/sessions/${id(session)}/outline`, {from, count}),
   search: (session, q, signal) => get(`/api/sessions/${id(session)}/search`, {q}, signal),
+  shape: (session, from) => get(`/api/sessions/${id(session)}/shape`, {from}),
   future: (session, from, count) => get(`/api/sessions/${id(session)}/future`, {from, count}),
   plan: (session, turn, mode) => get(`/api/sessions/${id(session)}/plan`, {turn, mode}),
   compare: (a, b) => get('/api/compare', {a, b}),
-  checkpoints: (before, count) => get('/api/checkpoints', {before, count}),
+  checkpoints: (before, count, upto) => get('/api/checkpoints', {before, count, upto, changes: 'yes'}),
   diff: (name, to, path) => get(`/api/checkpoints/${id(name)}/diff`, {to, path}),
   checkpointPlan: (name, path) => get(`/api/checkpoints/${id(name)}/plan`, {path}),
 };
@@ -93,6 +94,12 @@ export class Wire extends EventTarget {
     socket.addEventListener('open', () => this.opened());
     socket.addEventListener('message', event => this.heard(event.data));
     socket.addEventListener('close', () => this.closed(socket));
+  }
+
+  /** Without a key there is nothing to come back to. */
+  stop() {
+    clearTimeout(this.timer);
+    this.stopped = true;
   }
 
   get up() {
@@ -148,6 +155,6 @@ export class Wire extends EventTarget {
     const wait = Math.min(15000, 500 * 2 ** this.tries);
     this.tries += 1;
     this.dispatchEvent(new CustomEvent('down', {detail: wait}));
-    this.timer = setTimeout(() => this.connect(), wait);
+    if (!this.stopped) this.timer = setTimeout(() => this.connect(), wait);
   }
 }

@@ -60,6 +60,16 @@ export function moment(iso) {
   return `${day(iso)}, ${clock(iso)}`;
 }
 
+/** How long something took. */
+export function duration(seconds) {
+  if (!(seconds >= 0)) return '';
+  if (seconds < 1) return '< 1 s';
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
 /** Paths within the project need not say where the project is. */
 export function inProject(text) {
   const root = state.project?.root;

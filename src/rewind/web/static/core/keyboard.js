@@ -3,6 +3,8 @@
 import {isModalOpen} from '../parts/modal.js';
 import {isMenuOpen} from '../parts/menu.js';
 import {openHelp} from '../parts/help.js';
+import {copyResume} from '../plans/panel.js';
+import {openStep} from '../plans/restore.js';
 
 /** `view()` is what is shown; its `key(name)` says whether it used the key. */
 export function listen(view, {focusTree}) {
@@ -18,6 +20,9 @@ export function listen(view, {focusTree}) {
     if (event.ctrlKey || event.metaKey || event.altKey || isField(event.target)) return;
     if (event.key === '?') openHelp();
     else if (event.key === 's') focusTree();
+    else if (event.key === 'y' && copyResume()) event.preventDefault();
+    else if (event.key === 'u') openStep('undo');
+    else if (event.key === 'U') openStep('redo');
     else if (event.key === 'Escape') document.activeElement?.blur?.();
     else if (!view()?.key(event.key)) return;
     event.preventDefault();

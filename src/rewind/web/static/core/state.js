@@ -27,6 +27,11 @@ class State extends EventTarget {
     this.dispatchEvent(new Event('project'));
   }
 
+  setProject(project) {
+    this.project = project;
+    this.dispatchEvent(new Event('project'));
+  }
+
   async readSessions() {
     const meanwhile = (this.meanwhile = []);
     try {
@@ -73,9 +78,16 @@ class State extends EventTarget {
     return newestFirst([...this.sessions.values()].filter(s => s.parentSessionId === sessionId));
   }
 
-  /** Sessions without a parent here; a branch whose parent is gone stands for itself. */
+  /** Sessions without a parent here, by what was done last anywhere below them. */
   roots() {
-    return newestFirst([...this.sessions.values()].filter(s => !this.parentOf(s)));
+    const newest = new Map();
+    for (const session of this.sessions.values()) {
+      const root = this.ancestors(session)[0] || session;
+      const at = order(session);
+      if (!newest.has(root) || newest.get(root) < at) newest.set(root, at);
+    }
+    const roots = [...this.sessions.values()].filter(s => !this.parentOf(s));
+    return roots.sort((a, b) => newest.get(b).localeCompare(newest.get(a)));
   }
 
   parentOf(session) {

@@ -11,7 +11,7 @@ export function copyButton(text, label, spec = 'icon-button') {
   const node = h(`button.${spec}.copy`, {type: 'button', 'aria-label': label, title: label}, shown(false));
   node.addEventListener('click', async event => {
     event.stopPropagation();
-    if (!(await copy(text)))
+    if (!(await copyText(text)))
       return say('The browser did not allow copying. Select the text instead.', {kind: 'error'});
     fill(node, ...shown(true));
     say('Copied.', {quiet: true});
@@ -21,7 +21,7 @@ export function copyButton(text, label, spec = 'icon-button') {
   return node;
 }
 
-async function copy(text) {
+export async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;

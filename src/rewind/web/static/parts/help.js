@@ -5,7 +5,11 @@ import {openModal} from './modal.js';
 
 const KEYS = [
   [['j', 'k'], 'Next and previous turn, or checkpoint'],
-  [['r'], 'Rewind to the selected turn, or restore the selected checkpoint'],
+  [['r'], 'Rewind to the selected turn: to before it. On a checkpoint: restore it'],
+  [['v'], 'Review what the selected turn changed'],
+  [['u'], 'Undo the last step, once its plan was seen'],
+  [['U'], 'Redo it'],
+  [['y'], 'Copy the command with which the agent goes on, after a rewind'],
   [['Ctrl', 'Shift', 'Z'], 'Rewind to the selected turn (Cmd on a Mac)'],
   [['c'], 'Compare this session with another'],
   [['f'], 'View or hide the future turns of a branch'],

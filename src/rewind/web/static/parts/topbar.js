@@ -5,6 +5,7 @@ import {icon} from './icons.js';
 import {state} from '../core/state.js';
 import {to} from '../core/route.js';
 import {openHelp} from './help.js';
+import {openStep} from '../plans/restore.js';
 import {announce} from './toast.js';
 
 const THEMES = {
@@ -43,6 +44,8 @@ export class TopBar {
         tab('checkpoints', 'Checkpoints', to.checkpoints()),
       ),
       h('span.grow'),
+      this.step('undo', 'Undo'),
+      this.step('redo', 'Redo'),
       this.status(),
       h(
         'button.icon-button',
@@ -59,6 +62,24 @@ export class TopBar {
         {type: 'button', 'aria-label': 'Help', title: 'Help (?)', onclick: openHelp},
         icon('help'),
       ),
+    );
+  }
+
+  /** Named after what it would take back; without that, it cannot be pressed. */
+  step(step, label) {
+    const about = state.project?.[step === 'undo' ? 'canUndo' : 'canRedo'];
+    const words = about ? `${label}: ${about.text}` : `There is nothing to ${step}.`;
+    return h(
+      'button.icon-button',
+      {
+        type: 'button',
+        'aria-label': label,
+        title: words,
+        'aria-description': words,
+        disabled: !about,
+        onclick: () => openStep(step),
+      },
+      icon(step),
     );
   }
 

@@ -10,27 +10,38 @@ import {plural} from '../core/format.js';
 import {openModal} from '../parts/modal.js';
 import {codePlan, planNotes} from './plan.js';
 import {loadingState, notice} from '../parts/states.js';
-import {say} from '../parts/toast.js';
+import {showPanel} from './panel.js';
+import {openUndo} from './restore.js';
 
 const NO_CODE = 'No checkpoint was saved at this turn, so only the conversation can go back.';
 
-export function openRewind(session, turn) {
-  return new RewindDialog(session, turn).modal.closed;
+/** To before a turn, or to after it; `mode` is what is brought back unless the person chooses otherwise. */
+export function openRewind(session, turn, {after = false, mode = 'chat'} = {}) {
+  return new RewindDialog(session, turn, after, mode).modal.closed;
 }
 
 class RewindDialog {
-  constructor(session, turn) {
+  constructor(session, turn, after, mode) {
     this.session = session;
     this.turn = turn;
-    this.mode = 'chat';
+    this.after = after;
+    this.keeps = after ? turn.turn : turn.turn - 1;
+    this.where = `${after ? 'after' : 'before'} turn ${turn.turn}`;
+    this.mode = mode === 'both' && this.noCode() ? 'chat' : mode;
     this.plan = null;
-    this.modal = openModal(`Rewind session to turn ${turn.turn}?`, {kind: 'rewind-dialog'});
+    this.modal = openModal(`Rewind to ${this.where}?`, {kind: 'rewind-dialog'});
     this.build();
     this.load();
   }
 
+  /** Why the files cannot go back, or null. */
+  noCode() {
+    const known = this.turn.checkpoint || (!this.after && this.turn.changes?.from);
+    return known ? null : NO_CODE;
+  }
+
   build() {
-    const n = this.turn.turn;
+    const n = this.keeps;
     const id = freshId('name');
     this.name = h('input', {
       id,
@@ -68,7 +79,7 @@ class RewindDialog {
   }
 
   modes() {
-    const none = this.turn.checkpoint ? null : NO_CODE;
+    const none = this.noCode();
     return h(
       'fieldset.modes',
       {},
@@ -77,7 +88,7 @@ class RewindDialog {
       this.choice(
         'both',
         'Code + chat',
-        none || `The files go back too, to how they were after turn ${this.turn.turn}.`,
+        none || `The files go back too, to how they were ${this.where}.`,
         none,
       ),
     );
@@ -117,7 +128,7 @@ class RewindDialog {
     this.ready(false);
     fill(this.what, loadingState('Working out what will happen', 1));
     try {
-      const plan = await api.plan(this.session.sessionId, this.turn.turn, mode);
+      const plan = await api.plan(this.session.sessionId, this.keeps, mode);
       if (mode !== this.mode) return;
       this.plan = plan;
       fill(this.what, ...this.planParts(plan));
@@ -165,9 +176,9 @@ class RewindDialog {
     try {
       const answer = await wire.request('rewind_session', {
         sessionId: this.session.sessionId,
-        rewindToTurn: this.turn.turn,
+        rewindToTurn: this.keeps,
         mode: this.mode,
-        name: this.name.value.trim() || `Branch from turn ${this.turn.turn}`,
+        name: this.name.value.trim() || `Branch from turn ${this.keeps}`,
         stamp: this.plan.stamp,
       });
       this.done(answer);
@@ -181,10 +192,18 @@ class RewindDialog {
     state.loadSessions();
     this.modal.close(session);
     go(to.session(session.sessionId));
-    const files = code
-      ? ` ${plural(code.writtenCount ?? amount(code.written), 'file')} written, ${code.deletedCount ?? amount(code.deleted)} deleted.`
-      : '';
-    say(`Branch created from turn ${this.turn.turn}.${files}`, {hint: (notes || []).join(' ')});
+    state
+      .loadProject()
+      .then(() =>
+        showPanel({
+          title: `Rewound to ${this.where}`,
+          answer: code,
+          resume: session.resume,
+          prompt: this.plan.prompt,
+          notes,
+          undo: () => openUndo(() => state.loadSessions()),
+        }),
+      );
   }
 
   refused(error) {
@@ -205,9 +224,4 @@ class RewindDialog {
     if (changed) this.load();
     else this.ready(true);
   }
-}
-
-/** The server may answer with a list or with its length. */
-function amount(value) {
-  return Array.isArray(value) ? value.length : (value ?? 0);
 }

@@ -9,6 +9,7 @@ import {moment, oneLine, plural} from '../core/format.js';
 import {openModal} from '../parts/modal.js';
 import {codePlan, planNotes} from './plan.js';
 import {loadingState, notice} from '../parts/states.js';
+import {showPanel} from './panel.js';
 import {say} from '../parts/toast.js';
 
 export function openRestore(point, paths, done) {
@@ -24,7 +25,7 @@ export function openRestore(point, paths, done) {
     run: stamp =>
       wire.request('restore_checkpoint', {name: point.name, ...(paths.length ? {paths} : {}), stamp}),
     done: answer => {
-      said(answer, {label: 'Undo', run: () => openUndo(done)});
+      said(`Restored ${what} from a checkpoint`, answer, {undo: () => openUndo(done)});
       done();
     },
   });
@@ -39,7 +40,7 @@ export function openUndo(done) {
     load: () => api.undoPlan(),
     run: stamp => wire.request('undo_restore', {stamp}),
     done: answer => {
-      said(answer, answer.canRedo ? {label: 'Redo', run: () => openRedo(done)} : undefined);
+      said('Undone', answer, {redo: answer.canRedo ? () => openRedo(done) : null});
       done();
     },
   });
@@ -54,27 +55,25 @@ export function openRedo(done) {
     load: () => api.redoPlan(),
     run: stamp => wire.request('redo', {stamp}),
     done: answer => {
-      said(answer, {label: 'Undo', run: () => openUndo(done)});
+      said('Done again', answer, {undo: () => openUndo(done)});
       done();
     },
   });
 }
 
-function said(answer, action) {
-  const remaining = answer.remainingCount ?? 0;
-  const changed = answer.writtenCount || answer.deletedCount;
-  say(
-    changed
-      ? `${plural(answer.writtenCount, 'file')} written, ${answer.deletedCount} deleted.`
-      : 'Done. No file had to change.',
-    {
-      hint: [remaining ? `${plural(remaining, 'file')} could not be restored.` : '', ...(answer.notes || [])]
-        .join(' ')
-        .trim(),
-      action,
-    },
-  );
-  state.loadProject();
+/** By a key or a button of the bar: the newest step, if there is one. */
+export function openStep(step) {
+  const about = step === 'undo' ? state.project?.canUndo : state.project?.canRedo;
+  if (!about)
+    return say(step === 'undo' ? 'There is nothing to undo.' : 'There is nothing to redo.', {kind: 'info'});
+  const read = () => state.loadSessions();
+  return step === 'undo' ? openUndo(read) : openRedo(read);
+}
+
+/** The panel names the step that can be undone, so the project is read before it is shown. */
+async function said(title, answer, steps) {
+  await state.loadProject();
+  showPanel({title, answer, notes: answer.notes || [], ...steps});
 }
 
 function openPlan({title, lead, label, load, run, done}) {
@@ -102,7 +101,7 @@ function openPlan({title, lead, label, load, run, done}) {
     try {
       plan = await load();
       fill(about, lead(plan));
-      fill(place, ...codePlan({...plan, code: null}), ...planNotes(plan));
+      fill(place, ...codePlan({...plan, code: null}, plan.code?.checkpoint), ...planNotes(plan));
       act.disabled = false;
       act.focus();
     } catch (error) {

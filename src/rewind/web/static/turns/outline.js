@@ -2,13 +2,14 @@
 
 import {h, fill} from '../core/element.js';
 import {api} from '../core/api.js';
-import {clock, number, oneLine} from '../core/format.js';
+import {moment, number, oneLine} from '../core/format.js';
+import {changeNodes} from './figures.js';
 import {errorState, loadingState} from '../parts/states.js';
 
 const SHOWN = 100;
 
 /** Opens under a button; calls `jump` with a turn number. */
-export function openOutline(anchor, session, current, total, jump) {
+export function openOutline(anchor, shape, current, total, jump) {
   const list = h('div.outline-list');
   const field = h('input', {
     type: 'text',
@@ -57,7 +58,7 @@ export function openOutline(anchor, session, current, total, jump) {
   async function load(from) {
     fill(list, loadingState('Reading the turns', 3));
     try {
-      const page = await api.outline(session, from, SHOWN);
+      const page = await read(from);
       const last = from + page.turns.length - 1;
       fill(
         list,
@@ -86,13 +87,21 @@ export function openOutline(anchor, session, current, total, jump) {
     }
   }
 
+  /** From the shape, where that is known: it has the figures. */
+  async function read(from) {
+    if (shape.turns.length < total) return api.outline(shape.session, from, SHOWN);
+    return {total, turns: shape.turns.slice(from - 1, from - 1 + SHOWN)};
+  }
+
   function entry(turn) {
     return h(
       'button.outline-turn',
       {type: 'button', 'aria-current': turn.turn === current ? 'true' : null, onclick: () => pick(turn.turn)},
       h('span.no', {}, String(turn.turn)),
       h('span.clip', {}, oneLine(turn.prompt, 100)),
-      h('time', {}, turn.timestamp ? clock(turn.timestamp) : ''),
+      turn.files ? h('span.counts', {}, changeNodes(turn)) : null,
+      turn.failures ? h('span.failures', {title: 'Tools that failed'}, `${turn.failures} failed`) : null,
+      h('time', {}, turn.timestamp ? moment(turn.timestamp) : ''),
     );
   }
 }

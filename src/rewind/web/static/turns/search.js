@@ -8,7 +8,7 @@ import {inProject, oneLine, plural} from '../core/format.js';
 const WAIT = 220;
 const BEFORE = 18; // characters before a match
 
-/** `jump(turn)` shows a match; `leave()` gives the focus back to the turns. */
+/** `jump(match, words)` shows a match; `leave()` gives the focus back to the turns. */
 export class Search {
   constructor(session, jump, leave) {
     this.session = session;
@@ -98,7 +98,7 @@ export class Search {
     this.at = (index + this.matches.length) % this.matches.length;
     this.count.textContent = `${this.at + 1} of ${this.matches.length}`;
     this.results.hidden = true;
-    this.jump(this.matches[this.at].turn);
+    this.jump(this.matches[this.at], this.field.value.trim());
   }
 
   onKey(event) {
@@ -132,9 +132,20 @@ export class Search {
     if (!globalThis.CSS?.highlights) return;
     const words = this.field.value.trim().toLowerCase();
     CSS.highlights.delete('found');
+    if (!words) CSS.highlights.delete('here');
     if (words.length < 2 || !rows) return;
     CSS.highlights.set('found', new Highlight(...rangesOf(rows, words)));
   }
+}
+
+/** Where in a row the words of a match are, once it is unfolded; null where they are not drawn. */
+export function findIn(root, words) {
+  return rangesOf(root, words.toLowerCase())[0] || null;
+}
+
+/** The one match that was gone to. */
+export function markHere(range) {
+  globalThis.CSS?.highlights?.set('here', new Highlight(range));
 }
 
 function rangesOf(root, words) {

@@ -5,23 +5,27 @@ import {renew} from '../core/renew.js';
 import {icon} from '../parts/icons.js';
 import {api} from '../core/api.js';
 import {state} from '../core/state.js';
-import {replace, to} from '../core/route.js';
+import {go, replace, to} from '../core/route.js';
 import {age, bytes, number, plural, sessionTitle} from '../core/format.js';
 import {command, emptyState, errorState, loadingState, notice} from '../parts/states.js';
 import {TurnList} from './turnlist.js';
+import {Shape} from './shape.js';
+import {Scrubber} from './scrubber.js';
 import {renderTurn, renewReason} from './turn.js';
-import {Search} from './search.js';
+import {Search, findIn, markHere} from './search.js';
 import {Future} from './future.js';
 import {openOutline} from './outline.js';
 import {openMenu} from '../parts/menu.js';
 import {openDiff} from '../code/diff.js';
 import {openRewind} from '../plans/dialog.js';
+import {openRestore} from '../plans/restore.js';
 import {chooseOther} from '../sessions/compare.js';
 import {markTurn} from '../code/checkpoints.js';
 import {branchActions, fastForward} from '../sessions/branches.js';
 import {mark} from '../sessions/tree.js';
 import {announce, say, sayError} from '../parts/toast.js';
 
+const NOTHING_BEFORE = 'No checkpoint was saved before the first turn.';
 const RUNNING = 'A turn is running. Rewinding is possible again when it has ended.';
 
 export class SessionView {
@@ -39,9 +43,11 @@ export class SessionView {
       () => this.session,
       () => this.folds,
     );
+    this.shape = new Shape(sessionId);
+    this.scrubber = new Scrubber(this.shape, {jump: n => this.jump(n), open: n => this.rewindBefore(n)});
     this.search = new Search(
       sessionId,
-      n => this.jump(n),
+      (match, words) => this.showMatch(match, words),
       () => this.focusCurrent(),
     );
     this.list.addEventListener('current', () => this.renderCounter());
@@ -82,6 +88,7 @@ export class SessionView {
       this.list.wait(loadingState('Reading the conversation'));
       const start = this.start;
       await this.list.open(this.id, start);
+      this.shape.load(); // not waited for: the turns are what one came for
       if (this.start !== start) await this.jump(this.start); // asked for while it was read
       if (!this.list.total)
         fill(
@@ -104,11 +111,12 @@ export class SessionView {
   context() {
     return {
       folds: this.folds,
-      whyNot: turn => this.whyNot(turn),
+      whyNot: turn => this.whyNotBefore(turn),
       rewind: turn => this.rewind(this.known(turn)),
       menu: (turn, place) => this.turnMenu(this.known(turn), place),
       whole: turn => this.showWhole(turn),
       diff: (turn, file) => this.showDiff(turn, file),
+      review: turn => go(to.review(this.id, turn.turn)),
     };
   }
 
@@ -282,7 +290,7 @@ export class SessionView {
         h('div.outline-home', {}, this.counter),
         this.next,
       ),
-      h('span.grow'),
+      this.scrubber.node,
       this.search.node,
     );
     this.renderCounter();
@@ -296,6 +304,7 @@ export class SessionView {
       total ? `Turn ${number(current || total)} of ${number(total)}` : 'No turns',
       icon('down'),
     );
+    this.scrubber.setCurrent(current);
     this.counter.disabled = !total;
     this.previous.disabled = !total || current <= 1;
     this.next.disabled = !total || current >= total;
@@ -306,11 +315,11 @@ export class SessionView {
 
   outline() {
     if (this.counter.getAttribute('aria-expanded') === 'true') return;
-    openOutline(this.counter, this.id, this.list.current || 1, this.list.total, turn => this.jump(turn));
+    openOutline(this.counter, this.shape, this.list.current || 1, this.list.total, turn => this.jump(turn));
   }
 
   async step(by) {
-    await this.jump((this.list.current || 1) + by);
+    await this.jump((this.list.goal || this.list.current || 1) + by);
   }
 
   async jump(turn) {
@@ -318,6 +327,41 @@ export class SessionView {
       await this.list.moveTo(turn);
     } catch (error) {
       sayError(error);
+    }
+  }
+
+  /** Goes to a match, unfolds what it is in, and brings the words themselves into view. */
+  async showMatch(match, words) {
+    await this.jump(match.turn);
+    const row = this.list.row(match.turn);
+    if (!row) return;
+    const place = await this.unfold(row, match);
+    let range = findIn(place, words) || findIn(row, words);
+    if (!range && this.list.turns.get(match.turn)?.truncated) {
+      await this.showWhole({turn: match.turn});
+      range = findIn(await this.unfold(row, match), words);
+    }
+    if (!range) return;
+    markHere(range);
+    this.list.center(range);
+  }
+
+  async unfold(row, match) {
+    if (match.block === null || match.block === undefined) return row.querySelector('.prompt') || row;
+    const place = row.querySelector(`[data-block="${match.block}"]`);
+    if (!place) return row;
+    for (let at = place; at && at !== row; at = at.parentElement)
+      if (at.tagName === 'DETAILS') at.open = true;
+    await this.drawn(place);
+    return place;
+  }
+
+  /** What is unfolded is made when it is first opened, and perhaps read before. */
+  async drawn(place) {
+    for (let tries = 0; tries < 60; tries += 1) {
+      const body = place.querySelector(':scope > .fold-body');
+      if (!body || (body.firstChild && !body.querySelector('.loading'))) return;
+      await new Promise(resolve => setTimeout(resolve, 50));
     }
   }
 
@@ -342,17 +386,45 @@ export class SessionView {
     return this.list.turns.get(turn.turn) || turn;
   }
 
-  rewind(turn) {
-    const reason = this.whyNot(turn);
+  /** To before a turn, unless `after` says otherwise. Before the first there is only code to go back to. */
+  rewind(turn, options = {}) {
+    const reason = options.after ? this.whyNot(turn) : this.whyNotBefore(turn);
     if (reason) return say(reason, {kind: 'info'});
-    return openRewind(this.session, turn);
+    if (turn.turn > 1 || options.after) return openRewind(this.session, turn, options);
+    const point = {name: turn.changes.from, description: 'Before the first prompt'};
+    return openRestore(point, [], () => {});
+  }
+
+  whyNotBefore(turn) {
+    if (turn.turn === 1 && !turn.changes?.from) return NOTHING_BEFORE;
+    return this.whyNot(turn);
+  }
+
+  /** From the scrubber: the turn may be far from those that were read. */
+  async rewindBefore(number) {
+    try {
+      const turn = this.list.turns.get(number) || (await api.turns(this.id, number, 1)).turns[0];
+      if (turn) this.rewind(turn, {mode: 'both'});
+    } catch (error) {
+      sayError(error);
+    }
   }
 
   turnMenu(turn, place) {
     this.list.setCurrent(turn.turn);
     openMenu(
       [
-        {label: 'Rewind to here', keys: 'r', reason: this.whyNot(turn), run: () => this.rewind(turn)},
+        {
+          label: 'Rewind to before this',
+          keys: 'r',
+          reason: this.whyNotBefore(turn),
+          run: () => this.rewind(turn),
+        },
+        {
+          label: 'Rewind to after this',
+          reason: this.whyNot(turn),
+          run: () => this.rewind(turn, {after: true}),
+        },
         {label: 'Mark as checkpoint…', run: () => markTurn(this.session, turn)},
         null,
         {
@@ -413,8 +485,24 @@ export class SessionView {
     fill(this.more, icon('down'), `${plural(n, 'new turn')} below`);
   }
 
-  async turnsAdded(total) {
+  /** Many pushes in a row are one reading. */
+  turnsAdded(total) {
+    this.wanted = total;
+    if (this.soon) return;
+    this.soon = setTimeout(() => this.readNew(), 300);
+  }
+
+  /** A checkpoint was made, of which the last turns know; or one was collected, which any turn may have had. */
+  codeChanged(collected) {
+    if (collected) this.list.refresh().catch(() => {});
+    else this.turnsAdded(Math.max(this.wanted || 0, this.list.total));
+  }
+
+  async readNew() {
     await this.ready; // what is being read may have been there before this was said
+    this.soon = null;
+    const total = this.wanted;
+    this.shape.changed();
     const had = this.list.total;
     if (!had) return this.reopen();
     try {
@@ -437,7 +525,8 @@ export class SessionView {
     this.renderHead();
     if (this.busy === session.busy) return;
     this.renderAlerts();
-    for (const turn of this.list.turns.values()) renewReason(this.list.row(turn.turn), this.whyNot(turn));
+    for (const turn of this.list.turns.values())
+      renewReason(this.list.row(turn.turn), this.whyNotBefore(turn));
   }
 
   reopen() {
@@ -460,6 +549,7 @@ export class SessionView {
       r: () => turn && this.rewind(turn),
       c: () => this.session && chooseOther(this.session),
       '/': () => this.search.field.focus(),
+      v: () => turn?.changes?.files.length && go(to.review(this.id, turn.turn)),
       f: () => this.session?.rewindFromTurn && this.toggleFuture(),
     };
     if (!(name in actions) || !this.counter) return false;
@@ -479,9 +569,11 @@ export class SessionView {
 
   end() {
     this.list.end();
+    this.shape.end();
+    clearTimeout(this.soon);
     this.future.end();
     state.removeEventListener('sessions', this.onSessions);
-    globalThis.CSS?.highlights?.delete('found');
+    for (const name of ['found', 'here']) globalThis.CSS?.highlights?.delete(name);
   }
 }
 

@@ -1,8 +1,9 @@
 // One turn: what was asked, what was answered and done, and the checkpoint after it.
 
-import {h, button, fill, setReason} from '../core/element.js';
+import {h, button, fill, set, setReason} from '../core/element.js';
 import {icon} from '../parts/icons.js';
-import {clock, inProject, moment, oneLine, plural} from '../core/format.js';
+import {inProject, moment, oneLine, plural} from '../core/format.js';
+import {changeNodes, changesOf, changeWords, durationNode, failureNode} from './figures.js';
 import {markdown, codeBlock} from '../code/markdown.js';
 import {digest} from '../core/renew.js';
 import {counts, pathText, statusLetter} from '../code/diff.js';
@@ -64,10 +65,12 @@ function head(turn, context, greyed) {
     'div.turn-head',
     {},
     h('h3', {}, `Turn ${turn.turn}`),
-    turn.timestamp
-      ? h('time', {datetime: turn.timestamp, title: moment(turn.timestamp)}, clock(turn.timestamp))
-      : null,
+    turn.timestamp ? h('time', {datetime: turn.timestamp}, moment(turn.timestamp)) : null,
+    h('span.turn-first.clip', {'aria-hidden': 'true'}, oneLine(turn.prompt, 160)),
     h('span.grow'),
+    figures(turn, context),
+    failureNode(turn.failures),
+    durationNode(turn.seconds),
     context.link
       ? h('a.quiet', {href: context.link(turn)}, 'Open', h('span.visually-hidden', {}, ` turn ${turn.turn}`))
       : null,
@@ -78,10 +81,10 @@ function head(turn, context, greyed) {
           {
             reason: context.whyNot(turn),
             onclick: () => context.rewind(turn),
-            label: `Rewind to here, turn ${turn.turn}`,
+            label: `Rewind to before this, turn ${turn.turn}`,
           },
           icon('rewind'),
-          'Rewind to here',
+          h('span', {}, 'Rewind to before this'),
         ),
     greyed || context.link
       ? null
@@ -96,6 +99,23 @@ function head(turn, context, greyed) {
           },
           icon('more'),
         ),
+  );
+}
+
+/** Opens the review of all that changed. */
+function figures(turn, context) {
+  const found = changesOf(turn);
+  if (!found.files) return null;
+  const label = `${changeWords(found)}: review turn ${turn.turn}`;
+  return h(
+    'button.figures',
+    {
+      type: 'button',
+      'aria-label': label,
+      title: 'Review what this turn changed (v)',
+      onclick: () => context.review(turn),
+    },
+    changeNodes(found),
   );
 }
 
@@ -130,7 +150,7 @@ function prompt(turn, context) {
 
 function block(item, index, turn, context) {
   const key = `${turn.turn} ${index}`;
-  if (item.kind === 'text') return markdown(item.text);
+  if (item.kind === 'text') return set(markdown(item.text), {'data-block': index});
   if (item.kind === 'thinking')
     return fold(
       'thinking',
@@ -186,7 +206,7 @@ function fold(spec, key, context, item, summary, content) {
   const inside = h('div.fold-body');
   const node = h(
     `details.folded.${spec}`,
-    {open: context.folds.has(key), 'data-of': digest(item)},
+    {open: context.folds.has(key), 'data-of': digest(item), 'data-block': /^\d+ (\d+)$/.exec(key)?.[1]},
     h('summary', {}, icon('chevron'), ...summary),
     inside,
   );

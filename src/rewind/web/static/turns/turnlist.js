@@ -35,6 +35,7 @@ export class TurnList extends EventTarget {
     this.first = 1;
     this.last = 0;
     this.current = null;
+    this.goal = null; // a turn that is on its way
     this.readings = 0; // going on now
     this.asked = 0; // readings so far; an answer may come after that of a later one
     this.drawn = new Map(); // turn -> the reading that its row shows
@@ -50,6 +51,7 @@ export class TurnList extends EventTarget {
       if (this.stuck) this.toEnd();
     });
     this.sizes.observe(this.rows);
+    this.sizes.observe(this.node);
   }
 
   wait(node) {
@@ -146,8 +148,19 @@ export class TurnList extends EventTarget {
       if (this.node.scrollTop < this.top - 2) this.stuck = false;
       this.top = this.node.scrollTop;
       this.follow();
+      this.stick();
       this.fillUp();
     });
+  }
+
+  /** The head of the turn that is read stays at the top, and then says what was asked. */
+  stick() {
+    const top = this.node.getBoundingClientRect().top;
+    const row = [...this.rows.children].find(n => n.getBoundingClientRect().bottom > top + 44);
+    const stuck = row && row.getBoundingClientRect().top < top - 14 ? row : null;
+    if (stuck !== this.held) this.held?.classList.remove('stuck');
+    stuck?.classList.add('stuck');
+    this.held = stuck;
   }
 
   /** Fetches what the reader is about to see; a jump into a spacer starts a new window there. */
@@ -240,6 +253,7 @@ export class TurnList extends EventTarget {
     change();
     const now = turn && this.row(turn);
     if (now) this.node.scrollTop += now.getBoundingClientRect().top - before;
+    this.stick();
   }
 
   space() {
@@ -293,12 +307,29 @@ export class TurnList extends EventTarget {
     if (first) this.setCurrent(Number(first.dataset.turn));
   }
 
+  /** Presses of a key may come faster than pages: the last of them counts. */
   async moveTo(turn, {focus = true} = {}) {
     const wanted = Math.max(1, Math.min(this.total, turn));
-    if (!this.row(wanted)) return this.show(wanted, {focus});
-    this.setCurrent(wanted);
-    this.reveal(wanted, focus);
-    return this.fillUp();
+    const underWay = this.goal !== null;
+    this.goal = wanted;
+    if (this.row(wanted)) {
+      this.goal = underWay ? wanted : null;
+      this.setCurrent(wanted);
+      this.reveal(wanted, focus);
+      return this.fillUp();
+    }
+    return underWay ? undefined : this.fetchGoal(focus);
+  }
+
+  async fetchGoal(focus) {
+    try {
+      for (let done = null; done !== this.goal && !this.ended;) {
+        done = this.goal;
+        await this.show(done, {focus});
+      }
+    } finally {
+      this.goal = null;
+    }
   }
 
   reveal(turn, focus) {
@@ -307,6 +338,18 @@ export class TurnList extends EventTarget {
     this.stuck = false;
     this.node.scrollTop += row.getBoundingClientRect().top - this.node.getBoundingClientRect().top - 8;
     if (focus) row.focus({preventScroll: true});
+  }
+
+  /** Scrolls so that a range of text is in view; what it is in may scroll as well. */
+  center(range) {
+    this.stuck = false;
+    const inner = range.startContainer.parentElement.closest('pre, .thought, .patch');
+    if (inner && inner.scrollHeight > inner.clientHeight)
+      inner.scrollTop += range.getBoundingClientRect().top - inner.getBoundingClientRect().top - 60;
+    const view = this.node.getBoundingClientRect();
+    const box = range.getBoundingClientRect();
+    if (box.top < view.top + 60 || box.bottom > view.bottom - 20)
+      this.node.scrollTop += box.top - view.top - view.height / 3;
   }
 
   toEnd() {
@@ -335,9 +378,12 @@ export class TurnList extends EventTarget {
       this.space();
       return total === had;
     }
-    const page = await this.read(Math.max(1, this.last), Math.min(100, total - this.last + 1));
+    // The last two: what the one before changed is known when the next begins.
+    const from = Math.max(this.first, this.last - 1);
+    const page = await this.read(from, Math.min(100, total - from + 1));
     if (this.ended) return true;
     const stay = this.atEnd;
+    const following = stay && this.current === had;
     this.steady(() => {
       page.turns.forEach(turn => this.patch(turn, page.asked));
       this.append(page);
@@ -345,6 +391,7 @@ export class TurnList extends EventTarget {
     });
     this.changed();
     if (stay) this.toEnd();
+    if (following) this.setCurrent(this.total);
     return stay || total === had;
   }
 
