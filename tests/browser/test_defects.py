@@ -115,7 +115,7 @@ def test_every_press_of_a_key_that_is_held_counts_at_the_edge_of_a_page(
     expect(page.turn(100)).to_be_in_viewport()
 
 
-IN_VIEW = """() => { const range = [...CSS.highlights.get('here')][0], turns = document.querySelector('.turns');
+IN_VIEW = """() => { const [range] = CSS.highlights.get('here'), turns = document.querySelector('.turns');
     const box = range.getBoundingClientRect(), view = turns.getBoundingClientRect();
     return box.height > 0 && box.top >= view.top && box.bottom <= view.bottom && range.toString(); }"""
 

@@ -24,6 +24,7 @@ _MOST_TURNS = 100
 _MOST_OUTLINED = 1000
 _MOST_CHECKPOINTS = 500
 _LONGEST_SEARCH = 200
+_LONGEST_BLOCK = 1 << 20
 _AROUND = 10  # checkpoints that are shown behind the one that was asked for
 
 
@@ -78,7 +79,21 @@ def turns(controller: Controller, query: Query) -> dict[str, Any]:
     page = controller.turns(query.session, start, count)
     return {"sessionId": query.session, "total": page.total, "from": page.first,
             "busy": before or _is_busy(controller, query.session),
-            "turns": [shapes.turn(view) for view in page.turns]}
+            "turns": [shapes.turn(view, _rendered(query)) for view in page.turns]}
+
+
+def _rendered(query: Query) -> bool:
+    """Whether texts are wanted as HTML, and tools without what they were given and said."""
+    return query.choice("render", ("text", "html")) == "html"
+
+
+def block(controller: Controller, query: Query) -> dict[str, Any]:
+    """One block of a turn with all that was said in it."""
+    said = controller.said(query.session, query.place("n"), _LONGEST_BLOCK)
+    at = query.place("block", low=0)
+    if said is None or at >= len(said.blocks):
+        raise TurnNotFound(turn=query.place("n"), total=0)
+    return {"block": shapes.whole_block(said.blocks[at])}
 
 
 def _is_busy(controller: Controller, session_id: str) -> bool:
@@ -91,7 +106,8 @@ def one_turn(controller: Controller, query: Query) -> dict[str, Any]:
     page = controller.turns(query.session, query.place("n"), 1, whole=True)
     if not page.turns:
         raise TurnNotFound(turn=query.place("n"), total=page.total)
-    return {"busy": before or _is_busy(controller, query.session), "turn": shapes.turn(page.turns[0])}
+    return {"busy": before or _is_busy(controller, query.session),
+            "turn": shapes.turn(page.turns[0], _rendered(query))}
 
 
 def outline(controller: Controller, query: Query) -> dict[str, Any]:
@@ -149,7 +165,7 @@ def future(controller: Controller, query: Query) -> dict[str, Any]:
     page = controller.turns(parent.session_id, cut + start,
                             query.number("count", 30, low=1, high=_MOST_TURNS))
     return {"parentSessionId": parent.session_id, "fromTurn": cut, "total": max(0, page.total - cut),
-            "turns": [shapes.turn(view) for view in page.turns]}
+            "turns": [shapes.turn(view, _rendered(query)) for view in page.turns]}
 
 
 def _info(controller: Controller, session_id: str) -> SessionInfo:
@@ -166,7 +182,7 @@ def compare(controller: Controller, query: Query) -> dict[str, Any]:
     ids = [controller.session_file(query.text(key, 200)).session_id for key in ("a", "b")]
     a, b, found = controller.compare_sessions(*ids)
     sides = {key: {"session": shapes.session(controller, info), "total": page.total,
-                   "turns": [shapes.turn(view) for view in page.turns]}
+                   "turns": [shapes.turn(view, _rendered(query)) for view in page.turns]}
              for key, info, page in (("a", a, found.a), ("b", b, found.b))}
     return {"common": found.common, **sides, "code": _code_of_both(found)}
 

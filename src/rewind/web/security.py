@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 CONTENT_POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
                   " connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none';"
-                  " frame-ancestors 'none'")
+                  " frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types rewind")
 _ALWAYS = ((b"content-security-policy", CONTENT_POLICY.encode()),
            (b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"),
            (b"x-frame-options", b"DENY"), (b"cross-origin-opener-policy", b"same-origin"),

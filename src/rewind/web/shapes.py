@@ -6,6 +6,8 @@ import os
 import time
 
 from rewind.controller import seconds_between
+from rewind.web.render.markdown import markdown
+from rewind.web.render.tools import kind_of, tool_view
 from rewind.words import explain
 
 TYPE_CHECKING = False
@@ -57,15 +59,35 @@ def _resume(controller: Controller, info: SessionInfo) -> str:
         return ""  # deleted since
 
 
-def turn(view: TurnView) -> dict[str, Any]:
+def turn(view: TurnView, rendered: bool = False) -> dict[str, Any]:
     text = view.text
     return {
         "turn": text.row.turn, "uuid": text.row.uuid, "timestamp": text.row.stamp, "prompt": text.prompt,
-        "blocks": text.blocks, "truncated": text.truncated, "compactedBefore": text.compacted_before,
+        "blocks": [brief(block) for block in text.blocks] if rendered else text.blocks,
+        "truncated": text.truncated, "compactedBefore": text.compacted_before,
         "checkpoint": code(view.code), "changes": view.changes, "canRewind": not view.reason,
         "reason": view.reason or None, "missingFiles": view.missing,
         "seconds": seconds_between(text.row.stamp, text.ended),
         "failures": sum(1 for block in text.blocks if block.get("isError"))}
+
+
+def brief(block: dict[str, Any]) -> dict[str, Any]:
+    """A block as the page shows it before it is unfolded; the rest is asked for by `block`."""
+    if block["kind"] == "text":
+        return {"kind": "text", "html": markdown(block["text"])}
+    if block["kind"] == "thinking":
+        return {"kind": "thinking", "text": block["text"][:160], "size": len(block["text"])}
+    if block["kind"] == "tool":
+        size = len(block["input"]) + len(block["result"] or "")
+        return {**{key: block[key] for key in ("kind", "id", "name", "summary", "isError")},
+                "about": kind_of(block["name"]), "done": block["result"] is not None, "size": size}
+    return block
+
+
+def whole_block(block: dict[str, Any]) -> dict[str, Any]:
+    if block["kind"] in ("text", "thinking"):
+        return {**block, "html": markdown(block["text"])}
+    return {**block, **tool_view(block)} if block["kind"] == "tool" else block
 
 
 def turn_figures(one: TurnShape) -> dict[str, Any]:

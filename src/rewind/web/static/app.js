@@ -8,6 +8,7 @@ import {Tree} from './sessions/tree.js';
 import {TopBar} from './parts/topbar.js';
 import {SessionView} from './turns/session.js';
 import {CheckpointsView} from './code/checkpoints.js';
+import {ReviewView} from './code/review.js';
 import {CompareView} from './sessions/compare.js';
 import {HomeView} from './sessions/home.js';
 import {closeMenu} from './parts/menu.js';
@@ -45,6 +46,7 @@ function show(byHand, hash = location.hash) {
 function make(route) {
   if (route.view === 'session') return new SessionView(main, route.session, route.turn);
   if (route.view === 'checkpoints') return new CheckpointsView(main, route.name);
+  if (route.view === 'review' || route.view === 'changes') return new ReviewView(main, route);
   if (route.view === 'compare') return new CompareView(main, route.a, route.b);
   return new HomeView(main, panes);
 }

@@ -11,7 +11,7 @@ export function copyButton(text, label, spec = 'icon-button') {
   const node = h(`button.${spec}.copy`, {type: 'button', 'aria-label': label, title: label}, shown(false));
   node.addEventListener('click', async event => {
     event.stopPropagation();
-    if (!(await copyText(text)))
+    if (!(await copyText(typeof text === 'function' ? text() : text)))
       return say('The browser did not allow copying. Select the text instead.', {kind: 'error'});
     fill(node, ...shown(true));
     say('Copied.', {quiet: true});

@@ -3,12 +3,12 @@
 import {h} from '../core/element.js';
 import {icon} from '../parts/icons.js';
 import {moment, number, plural} from '../core/format.js';
-import {pathText} from '../code/diff.js';
+import {openDiff, pathText} from '../code/diff.js';
 import {notice} from '../parts/states.js';
 
 const SHOWN = 200;
 /** The parts of a plan that speak of code. */
-export function codePlan(plan) {
+export function codePlan(plan, point = plan.code?.checkpoint) {
   const written = count(plan, 'written'),
     deleted = count(plan, 'deleted');
   const parts = [];
@@ -34,8 +34,22 @@ export function codePlan(plan) {
       h('p.plan-line', {}, icon('check'), h('span', {}, 'No file changes: the files are as they were.')),
     );
   parts.push(
-    list('written', written, `${plural(written, 'file is', 'files are')} written`, plan.written, 'modified'),
-    list('deleted', deleted, `${plural(deleted, 'file is', 'files are')} deleted`, plan.deleted, 'deleted'),
+    list(
+      'written',
+      written,
+      `${plural(written, 'file is', 'files are')} written`,
+      plan.written,
+      'modified',
+      point,
+    ),
+    list(
+      'deleted',
+      deleted,
+      `${plural(deleted, 'file is', 'files are')} deleted`,
+      plan.deleted,
+      'deleted',
+      point,
+    ),
     list(
       'kept',
       count(plan, 'kept'),
@@ -71,7 +85,17 @@ function changedSince(plan) {
   ]);
 }
 
-function list(kind, n, label, items, spec) {
+/** Every path can be looked at before the plan is confirmed: what is there now, and what would be. */
+function pathItem(path, point) {
+  if (!point) return pathText(path);
+  return h(
+    'button.plan-path',
+    {type: 'button', title: `See what changes in ${path}`, onclick: () => openDiff('now', point, path)},
+    pathText(path),
+  );
+}
+
+function list(kind, n, label, items, spec, point = null) {
   if (!n) return null;
   const paths = (items || []).slice(0, SHOWN);
   return h(
@@ -85,7 +109,7 @@ function list(kind, n, label, items, spec) {
         h(
           'li',
           {},
-          pathText(item.path ?? item),
+          pathItem(item.path ?? item, point),
           item.reason ? h('small', {}, item.text || item.reason) : null,
         ),
       ),

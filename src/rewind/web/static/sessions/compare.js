@@ -208,6 +208,8 @@ export class CompareView {
     return renderTurn(
       {...turn, truncated: false},
       {
+        session: session.sessionId,
+        review: t => go(to.review(session.sessionId, t.turn)),
         folds: this.folds,
         link: t => to.session(session.sessionId, t.turn),
         diff: (t, file) =>

@@ -4,7 +4,7 @@ import {h, fill} from '../core/element.js';
 import {icon} from '../parts/icons.js';
 import {api} from '../core/api.js';
 import {state} from '../core/state.js';
-import {to} from '../core/route.js';
+import {go, to} from '../core/route.js';
 import {plural, sessionTitle} from '../core/format.js';
 import {renderTurn} from './turn.js';
 import {errorState, loadingState} from '../parts/states.js';
@@ -34,7 +34,14 @@ export class Future {
       if (!this.shown) return;
       if (from === 1) fill(this.host, this.head(page, session));
       this.host.querySelector('.more-future')?.remove();
-      const rows = page.turns.map(turn => renderTurn(turn, {folds: this.folds(), greyed: true}));
+      const rows = page.turns.map(turn =>
+        renderTurn(turn, {
+          folds: this.folds(),
+          session: page.parentSessionId,
+          review: t => go(to.review(page.parentSessionId, t.turn)),
+          greyed: true,
+        }),
+      );
       this.host.append(...rows, ...this.rest(page, from, session));
     } catch (error) {
       fill(

@@ -110,6 +110,7 @@ export class SessionView {
 
   context() {
     return {
+      session: this.id,
       folds: this.folds,
       whyNot: turn => this.whyNotBefore(turn),
       rewind: turn => this.rewind(this.known(turn)),
@@ -348,6 +349,11 @@ export class SessionView {
 
   async unfold(row, match) {
     if (match.block === null || match.block === undefined) return row.querySelector('.prompt') || row;
+    const run = row.querySelector(`details.run[data-blocks~="${match.block}"]`);
+    if (run && !run.open) {
+      run.open = true;
+      await new Promise(resolve => run.addEventListener('toggle', resolve, {once: true}));
+    }
     const place = row.querySelector(`[data-block="${match.block}"]`);
     if (!place) return row;
     for (let at = place; at && at !== row; at = at.parentElement)

@@ -4,7 +4,9 @@ import {h, button, fill, set, setReason} from '../core/element.js';
 import {icon} from '../parts/icons.js';
 import {inProject, moment, oneLine, plural} from '../core/format.js';
 import {changeNodes, changesOf, changeWords, durationNode, failureNode} from './figures.js';
-import {markdown, codeBlock} from '../code/markdown.js';
+import {prose} from '../code/text.js';
+import {showBlock} from './tool.js';
+import {ICONS, runFold, runsOf} from './worklog.js';
 import {digest} from '../core/renew.js';
 import {counts, pathText, statusLetter} from '../code/diff.js';
 
@@ -29,11 +31,7 @@ export function renderTurn(turn, context) {
       {'data-part': 'body'},
       head(turn, context, greyed),
       prompt(turn, context),
-      h(
-        'div.answer',
-        {'data-part': 'answer'},
-        turn.blocks.map((b, i) => block(b, i, turn, context)),
-      ),
+      h('div.answer', {'data-part': 'answer'}, answer(turn, context)),
       turn.truncated ? wholeButton(turn, context) : null,
       missing(turn),
       greyed ? null : checkpoint(turn, context),
@@ -148,60 +146,57 @@ function prompt(turn, context) {
   return h('div', {}, node, more);
 }
 
-function block(item, index, turn, context) {
-  const key = `${turn.turn} ${index}`;
-  if (item.kind === 'text') return set(markdown(item.text), {'data-block': index});
-  if (item.kind === 'thinking')
-    return fold(
-      'thinking',
-      key,
-      context,
-      item,
-      [
-        icon('thought'),
-        h('span.fold-name', {}, 'Thinking'),
-        h('span.clip.muted', {}, oneLine(item.text, 100)),
-      ],
-      () => [h('div.thought', {}, markdown(item.text))],
-    );
-  if (item.kind === 'tool') return tool(item, key, context);
-  if (item.kind === 'image') return picture(item);
-  return h('p.note', {}, icon('info'), h('span', {}, item.text));
+function answer(turn, context) {
+  return runsOf(turn.blocks).flatMap(({blocks, run}) => {
+    const make = () => blocks.map(([item, index]) => block(item, index, turn, context));
+    if (!run) return make();
+    const key = `${turn.turn} run ${blocks[0][1]}`;
+    const toggle = open => (open ? context.folds.add(key) : context.folds.delete(key));
+    const node = runFold(blocks, context.folds.has(key), toggle, make);
+    return [
+      set(node, {
+        'data-of': digest(blocks),
+        'data-part': key,
+        'data-blocks': blocks.map(([, n]) => n).join(' '),
+      }),
+    ];
+  });
 }
 
-function tool(item, key, context) {
-  const outcome = item.isError
-    ? h('span.outcome.bad', {}, 'failed')
-    : item.result === null
-      ? h('span.outcome', {}, 'no result yet')
-      : null;
-  const short = inProject(item.summary);
-  const summary = [
-    icon('tool'),
-    h('span.fold-name', {}, item.name),
-    h('code.clip', {title: oneLine(item.summary, 300)}, oneLine(short, 160)),
-    outcome,
-  ];
-  return fold(`tool${item.isError ? '.bad' : ''}`, key, context, item, summary, () =>
-    [
-      item.input ? codeBlock(item.input, looksLikeJson(item.input) ? 'json' : '') : null,
-      item.result !== null && item.result !== undefined
-        ? h(
-            'div.result',
-            {},
-            h('p.label', {}, item.isError ? 'Error' : 'Result'),
-            h('pre', {tabindex: '0', 'aria-label': 'Result'}, item.result || '(nothing)'),
-          )
-        : null,
-    ].filter(Boolean),
+function block(item, index, turn, context) {
+  const key = `${turn.turn} ${index}`;
+  if (item.kind === 'text') return set(prose(item.html), {'data-block': index});
+  if (item.kind === 'image') return picture(item);
+  if (item.kind === 'note') return h('p.note', {'data-block': index}, icon('info'), h('span', {}, item.text));
+  const inside = place => showBlock(place, context.session, turn.turn, index);
+  if (item.kind === 'tool')
+    return fold(`tool${item.isError ? '.bad' : ''}`, key, context, item, toolLine(item), inside);
+  const words = h('span.clip.muted', {}, oneLine(item.text, 100));
+  return fold(
+    'thinking',
+    key,
+    context,
+    item,
+    [icon('thought'), h('span.fold-name', {}, 'Thinking'), words],
+    inside,
   );
 }
 
-function looksLikeJson(text) {
-  return /^\s*[[{]/.test(text);
+function toolLine(item) {
+  const outcome = item.isError
+    ? h('span.outcome.bad', {}, 'failed')
+    : item.done
+      ? null
+      : h('span.outcome', {}, 'no result yet');
+  return [
+    icon(ICONS[item.about] || 'tool'),
+    h('span.fold-name', {}, item.name),
+    h('code.clip', {title: oneLine(item.summary, 300)}, oneLine(inProject(item.summary), 160)),
+    outcome,
+  ];
 }
 
-/** Content is made of `item` when it is first opened: a turn may hold hundreds of tools. */
+/** `content(place)` fills it with what `item` stands for when it is first opened. */
 function fold(spec, key, context, item, summary, content) {
   const inside = h('div.fold-body');
   const node = h(
@@ -211,7 +206,7 @@ function fold(spec, key, context, item, summary, content) {
     inside,
   );
   const show = () => {
-    if (node.open && !inside.firstChild) fill(inside, ...content());
+    if (node.open && !inside.firstChild) content(inside);
   };
   node.addEventListener('toggle', () => {
     if (node.open) context.folds.add(key);
@@ -291,25 +286,28 @@ function checkpoint(turn, context) {
     files.length ? counts(changes.added, changes.removed) : null,
   ];
   if (!files.length) return h('div.checkpoint.bare', {title: point.name}, ...shown);
-  return fold('checkpoint', `${turn.turn} files`, context, [point, changes], shown, () => [
-    h(
-      'ul.files',
-      {},
-      files.map(file =>
-        h(
-          'li',
-          {},
+  return fold('checkpoint', `${turn.turn} files`, context, [point, changes], shown, place =>
+    fill(
+      place,
+      h(
+        'ul.files',
+        {},
+        files.map(file =>
           h(
-            'button.file',
-            {type: 'button', onclick: () => context.diff(turn, file)},
-            statusLetter(file.status),
-            pathText(file.path),
-            file.added || file.removed ? counts(file.added || 0, file.removed || 0) : null,
+            'li',
+            {},
+            h(
+              'button.file',
+              {type: 'button', onclick: () => context.diff(turn, file)},
+              statusLetter(file.status),
+              pathText(file.path),
+              file.added || file.removed ? counts(file.added || 0, file.removed || 0) : null,
+            ),
           ),
         ),
       ),
+      changes.more ? h('p.muted', {}, `and ${plural(changes.more, 'more file', 'more files')}`) : '',
+      point ? h('p.muted.small', {}, 'Checkpoint ', h('code', {}, point.name)) : '',
     ),
-    changes.more ? h('p.muted', {}, `and ${plural(changes.more, 'more file', 'more files')}`) : '',
-    point ? h('p.muted.small', {}, 'Checkpoint ', h('code', {}, point.name)) : '',
-  ]);
+  );
 }
