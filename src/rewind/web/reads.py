@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from rewind import __version__
 from rewind.errors import TurnNotFound
 from rewind.web import shapes
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.operations import Operation
     from rewind.checkpoint.session_tree import SessionInfo
     from rewind.controller import Controller
+    from rewind.transcript.turn_pages import Match
     from rewind.web.query import Query
 
 _MOST_TURNS = 100
@@ -133,13 +136,16 @@ _PATIENCE = 1.5  # seconds in which changes are counted; the page asks again for
 
 def shape(controller: Controller, query: Query) -> dict[str, Any]:
     """Every turn in a few numbers, and the marks on the session."""
-    if query.session not in _FIGURES and len(_FIGURES) >= _MOST_REMEMBERED:
-        _FIGURES.pop(next(iter(_FIGURES)), None)
-    known = _FIGURES.setdefault(query.session, {})
-    found = controller.shape(query.session, known, _PATIENCE)
+    found = controller.shape(query.session, _known(query.session), _PATIENCE)
     start = max(1, query.number("from", 1))
     return {"sessionId": query.session, "total": found.total, "complete": found.complete, "here": found.here,
             "turns": [shapes.turn_figures(one) for one in found.turns[start - 1:]]}
+
+
+def _known(session: str) -> dict[int, Any]:
+    if session not in _FIGURES and len(_FIGURES) >= _MOST_REMEMBERED:
+        _FIGURES.pop(next(iter(_FIGURES)), None)
+    return _FIGURES.setdefault(session, {})
 
 
 def search(controller: Controller, query: Query) -> dict[str, Any]:
@@ -147,8 +153,41 @@ def search(controller: Controller, query: Query) -> dict[str, Any]:
     if not text:
         raise BadRequest("There is nothing to search for.", hint="Type a word.")
     matches, more = controller.search(query.session, text)
-    return {"matches": [{"turn": m.turn, "where": m.where, "snippet": m.snippet, "block": m.block}
-                        for m in matches], "more": more}
+    return {"matches": [_match(match) for match in matches], "more": more}
+
+
+def _match(found: Match) -> dict[str, Any]:
+    return {"turn": found.turn, "where": found.where, "snippet": found.snippet, "block": found.block}
+
+
+_MOST_FOUND = 20  # of one session
+_LOOKING = 4.0  # seconds
+
+
+def find(controller: Controller, query: Query) -> dict[str, Any]:
+    """In all sessions, the latest first: what was said, and which files turns touched."""
+    text = query.text("q", _LONGEST_SEARCH).strip()
+    if not text:
+        raise BadRequest("There is nothing to search for.", hint="Type a word.")
+    until, found, more = time.monotonic() + _LOOKING, [], False
+    for info in controller.sessions():
+        if time.monotonic() > until:
+            more = True
+            break
+        said, rest = controller.search(info.session_id, text)
+        matches = [*_touched(controller, info.session_id, text), *map(_match, said)]
+        more = more or rest or len(matches) > _MOST_FOUND
+        if matches:
+            found.append({"sessionId": info.session_id, "matches": matches[:_MOST_FOUND]})
+    return {"found": found, "more": more}
+
+
+def _touched(controller: Controller, session: str, text: str) -> list[dict[str, Any]]:
+    wanted = text.casefold()
+    shape = controller.shape(session, _known(session), _PATIENCE)
+    return [{"turn": one.row.turn, "where": "file", "snippet": file["path"], "status": file["status"]}
+            for one in reversed(shape.turns) for file in (one.changes or {}).get("files", ())
+            if wanted in file["path"].casefold()][:_MOST_FOUND // 2]
 
 
 def future(controller: Controller, query: Query) -> dict[str, Any]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.session_tree import SessionInfo
     from rewind.checkpoint.turn_views import TurnView
     from rewind.controller import Controller
+    from rewind.transcript.turn_blocks import TurnText
 
 MOST_LISTED = 500
 
@@ -64,11 +65,17 @@ def turn(view: TurnView, rendered: bool = False) -> dict[str, Any]:
     return {
         "turn": text.row.turn, "uuid": text.row.uuid, "timestamp": text.row.stamp, "prompt": text.prompt,
         "blocks": [brief(block) for block in text.blocks] if rendered else text.blocks,
-        "truncated": text.truncated, "compactedBefore": text.compacted_before,
+        "truncated": _is_cut(text) if rendered else text.truncated, "compactedBefore": text.compacted_before,
         "checkpoint": code(view.code), "changes": view.changes, "canRewind": not view.reason,
         "reason": view.reason or None, "missingFiles": view.missing,
         "seconds": seconds_between(text.row.stamp, text.ended),
         "failures": sum(1 for block in text.blocks if block.get("isError"))}
+
+
+def _is_cut(text: TurnText) -> bool:
+    """Whether what is shown at once was shortened; all of a tool is asked for when it is opened."""
+    said = [text.prompt, *(block["text"] for block in text.blocks if block["kind"] in ("text", "note"))]
+    return text.truncated and (len(text.blocks) >= 2000 or any(len(one) in (500, 20_000) for one in said))
 
 
 def brief(block: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import {TopBar} from './parts/topbar.js';
 import {SessionView} from './turns/session.js';
 import {CheckpointsView} from './code/checkpoints.js';
 import {ReviewView} from './code/review.js';
+import {FindView} from './sessions/find.js';
 import {CompareView} from './sessions/compare.js';
 import {HomeView} from './sessions/home.js';
 import {closeMenu} from './parts/menu.js';
@@ -28,8 +29,9 @@ let shown = '';
 function show(byHand, hash = location.hash) {
   if (!state.loaded && !state.error) return undefined; // `start` shows what the address says by then
   const route = current(hash);
-  const key = JSON.stringify({...route, turn: undefined, name: undefined});
-  if (key === shown && view) return route.turn ? view.goTo(route.turn) : undefined;
+  const key = JSON.stringify({...route, turn: undefined, name: undefined, words: undefined});
+  if (key === shown && view)
+    return route.turn || route.words ? view.goTo(route.turn, route.words) : undefined;
   closeMenu(false);
   view?.end();
   shown = key;
@@ -44,9 +46,10 @@ function show(byHand, hash = location.hash) {
 }
 
 function make(route) {
-  if (route.view === 'session') return new SessionView(main, route.session, route.turn);
+  if (route.view === 'session') return new SessionView(main, route.session, route.turn, route.words);
   if (route.view === 'checkpoints') return new CheckpointsView(main, route.name);
   if (route.view === 'review' || route.view === 'changes') return new ReviewView(main, route);
+  if (route.view === 'find') return new FindView(main, route.words);
   if (route.view === 'compare') return new CompareView(main, route.a, route.b);
   return new HomeView(main, panes);
 }

@@ -9,7 +9,7 @@ import {replace, to} from '../core/route.js';
 import {act} from '../sessions/branches.js';
 import {bytes, clock, day, moment, number, oneLine, plural, sessionTitle} from '../core/format.js';
 import {askName} from '../parts/modal.js';
-import {fileList, filesOf} from './diff.js';
+import {counts, fileList, filesOf} from './diff.js';
 import {openRedo, openRestore, openUndo} from '../plans/restore.js';
 import {storageView} from '../parts/storage.js';
 import {emptyState, errorState, loadingState} from '../parts/states.js';
@@ -183,6 +183,7 @@ export class CheckpointsView {
           h('time', {datetime: point.createdAt}, clock(point.createdAt)),
           h('span', {}, KINDS[point.kind] || point.kind),
           h('span', {}, plural(point.fileCount ?? 0, 'file')),
+          point.changes?.files ? h('span', {}, counts(point.changes.added, point.changes.removed)) : null,
           point.newBytes ? h('span', {}, `+${bytes(point.newBytes)}`) : null,
         ),
       ),

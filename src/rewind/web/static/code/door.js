@@ -16,7 +16,7 @@ const policy = globalThis.trustedTypes?.createPolicy('rewind', {createHTML: text
 
 /** A fragment with what may pass. The parser that reads it runs nothing and fetches nothing. */
 export function fromServer(html) {
-  const text = String(html ?? '');
+  const text = `<body>${html ?? ''}`; // without it the parser would drop the blanks at the beginning
   const parsed = new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, 'text/html');
   const found = document.createDocumentFragment();
   for (const node of parsed.body.childNodes) pass(node, found);

@@ -87,7 +87,7 @@ export class ReviewView {
         'div.title-row',
         {},
         h('h1', {tabindex: '-1'}, this.title),
-        found ? h('span.review-ends', {}, found.words.from, icon('forward'), found.words.to) : null,
+        found ? h('span.review-ends', {}, `${found.words.from} → ${found.words.to}`) : null,
         h('span.grow'),
         h('div.actions', {}, this.actions(session)),
       ),

@@ -68,6 +68,7 @@ export const api = {
   review: query => get('/api/review', query),
   reviewFile: (query, path) => get('/api/review/file', {...query, path}),
   outline: (session, from, count) => get(`/api/sessions/${id(session)}/outline`, {from, count}),
+  find: q => get('/api/search', {q}),
   search: (session, q, signal) => get(`/api/sessions/${id(session)}/search`, {q}, signal),
   shape: (session, from) => get(`/api/sessions/${id(session)}/shape`, {from}),
   future: (session, from, count) => get(`/api/sessions/${id(session)}/future`, {from, count, render: 'html'}),

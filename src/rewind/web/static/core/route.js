@@ -4,7 +4,8 @@ const encode = encodeURIComponent;
 
 export const to = {
   home: () => '#/',
-  session: (id, turn) => `#/session/${encode(id)}${turn ? `/${turn}` : ''}`,
+  session: (id, turn, words) =>
+    `#/session/${encode(id)}${turn ? `/${turn}` : ''}${turn && words ? `/${encode(words)}` : ''}`,
   review: (session, turn, last) => `#/review/${encode(session)}/${turn}${last > turn ? `-${last}` : ''}`,
   changes: (from, target) => `#/changes/${encode(from)}/${encode(target)}`,
   files: (name, path) => `#/files/${encode(name || 'now')}${path ? `/${encode(path)}` : ''}`,
@@ -21,7 +22,8 @@ export function current(hash = location.hash) {
       return '';
     }
   });
-  if (view === 'session' && rest[0]) return {view, session: rest[0], turn: Number(rest[1]) || null};
+  if (view === 'session' && rest[0])
+    return {view, session: rest[0], turn: Number(rest[1]) || null, words: rest[2] || ''};
   if (view === 'checkpoints') return {view, name: rest[0] || null};
   if (view === 'review' && rest[1]) {
     const [turn, last] = rest[1].split('-').map(Number);

@@ -16,13 +16,15 @@ export function openMenu(items, {at = null, anchor = null, label = 'Actions'} = 
   anchor?.setAttribute('aria-expanded', 'true');
   menu.addEventListener('keydown', onKey);
   setTimeout(() => document.addEventListener('pointerdown', onOutside), 0);
-  menu.querySelector('[role=menuitem]')?.focus();
+  menu.querySelector('[role^=menuitem]')?.focus();
 }
 
 function menuItem(item) {
   const node = h(
     `button.menu-item${item.danger ? '.danger' : ''}`,
-    {type: 'button', role: 'menuitem', tabindex: '-1'},
+    item.checked === undefined
+      ? {type: 'button', role: 'menuitem', tabindex: '-1'}
+      : {type: 'button', role: 'menuitemcheckbox', 'aria-checked': String(item.checked), tabindex: '-1'},
     h('span', {}, item.label),
     item.keys ? h('kbd', {}, item.keys) : null,
   );
@@ -51,7 +53,7 @@ function place(menu, at, anchor) {
 }
 
 function onKey(event) {
-  const items = [...open.menu.querySelectorAll('[role=menuitem]')];
+  const items = [...open.menu.querySelectorAll('[role^=menuitem]')];
   const at = items.indexOf(document.activeElement);
   const moves = {ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: items.length - 1};
   if (event.key in moves) {

@@ -3,9 +3,9 @@
 import {h, fill, freshId} from '../core/element.js';
 import {renew} from '../core/renew.js';
 import {icon} from '../parts/icons.js';
-import {age, plural, sessionTitle} from '../core/format.js';
+import {age, clock, oneLine, plural, sessionTitle} from '../core/format.js';
 import {state} from '../core/state.js';
-import {to} from '../core/route.js';
+import {go, to} from '../core/route.js';
 import {emptyState, errorState, loadingState, notice} from '../parts/states.js';
 import {deleteBranches, undelete} from './branches.js';
 
@@ -22,7 +22,11 @@ export class Tree {
     this.words = '';
     this.host.append(...this.frame());
     state.addEventListener('sessions', () => this.render());
+    state.addEventListener('project', () => this.render());
     this.list.addEventListener('keydown', event => this.onKey(event));
+    this.filter.addEventListener('keydown', event => {
+      if (event.key === 'Enter' && this.words.length > 1) go(to.find(this.filter.value.trim()));
+    });
     this.render();
     setInterval(() => this.renderAges(), 30000);
   }
@@ -79,6 +83,7 @@ export class Tree {
     renew(this.list, ...this.content());
     renew(
       this.warnings,
+      ...missedNotices(),
       ...state.warnings.map(w => notice('warning', [h('strong', {}, w.message), ' ', w.hint || ''])),
     );
     this.renderBar();
@@ -103,13 +108,31 @@ export class Tree {
     if (!state.sessions.size && !state.trash.length) return [h('p.side-note', {}, 'No sessions yet.')];
     if (!live.length && !old.length && this.words)
       return [
+        this.everywhere(),
         emptyState(
           'No match',
           `No session contains “${this.words}”.`,
           h('button.quiet', {type: 'button', onclick: () => this.clearFilter()}, 'Clear the filter'),
         ),
       ];
-    return [this.branchList(live, 0, 'Sessions of this project'), this.archive(old), this.trash()];
+    return [
+      this.everywhere(),
+      this.branchList(live, 0, 'Sessions of this project'),
+      this.archive(old),
+      this.trash(),
+    ];
+  }
+
+  /** The filter looks at titles; what was said is looked for on a view of its own. */
+  everywhere() {
+    if (this.words.length < 2) return null;
+    return h(
+      'a.everywhere',
+      {href: to.find(this.filter.value.trim()), 'data-part': 'everywhere'},
+      icon('search'),
+      h('span.clip', {}, `Search all sessions for “${oneLine(this.filter.value, 40)}”`),
+      h('kbd', {}, 'Enter'),
+    );
   }
 
   clearFilter() {
@@ -189,6 +212,7 @@ export class Tree {
             {},
             h('span', {}, session.agentTitle || session.agent),
             h('span', {}, plural(session.turns, 'turn')),
+            session.rewindFromTurn ? h('span', {}, `from turn ${session.rewindFromTurn}`) : null,
             h('time', {datetime: session.modified}, age(session.modified)),
           ),
         ),
@@ -347,6 +371,20 @@ export class Tree {
     else return;
     event.preventDefault();
   }
+}
+
+/** What `rewind list` and `rewind status` say of checkpoints that are missing, or not there yet. */
+function missedNotices() {
+  const {late = [], missed} = state.project || {};
+  const found = late.map(one =>
+    notice(
+      'info',
+      `A checkpoint is still being saved, since ${clock(one.at)}: ${oneLine(one.description || one.event, 80)}`,
+    ),
+  );
+  if (missed?.count)
+    found.push(notice('warning', [missed.text, ' ', h('code', {}, 'rewind doctor'), ' says more.']));
+  return found;
 }
 
 function branchesOf(session) {

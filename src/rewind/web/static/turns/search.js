@@ -93,6 +93,14 @@ export class Search {
     );
   }
 
+  /** Coming from a search of all sessions: the match in this turn. */
+  async begin(words, turn) {
+    this.field.value = words;
+    await this.run();
+    const at = this.matches.findIndex(match => match.turn === turn);
+    if (at >= 0) this.goTo(at);
+  }
+
   goTo(index) {
     if (!this.matches.length) return;
     this.at = (index + this.matches.length) % this.matches.length;
@@ -169,7 +177,7 @@ function around(text, words) {
   return at > BEFORE + 8 ? `…${text.slice(at - BEFORE)}` : text;
 }
 
-function marked(text, words) {
+export function marked(text, words) {
   const at = text.toLowerCase().indexOf(words.toLowerCase());
   if (at < 0) return [text];
   return [text.slice(0, at), h('mark', {}, text.slice(at, at + words.length)), text.slice(at + words.length)];

@@ -23,21 +23,25 @@ import {chooseOther} from '../sessions/compare.js';
 import {markTurn} from '../code/checkpoints.js';
 import {branchActions, fastForward} from '../sessions/branches.js';
 import {mark} from '../sessions/tree.js';
+import {copyText} from '../parts/copy.js';
 import {announce, say, sayError} from '../parts/toast.js';
 
 const NOTHING_BEFORE = 'No checkpoint was saved before the first turn.';
 const RUNNING = 'A turn is running. Rewinding is possible again when it has ended.';
 
 export class SessionView {
-  constructor(host, sessionId, turn) {
+  constructor(host, sessionId, turn, words = '') {
     this.host = host;
     this.id = sessionId;
     this.folds = new Set();
     this.start = turn;
+    this.words = words;
+    this.filter = {changed: false, failed: false, quiet: false};
     this.head = h('header.session-head');
     this.bar = h('div.turn-bar');
     this.alerts = h('div.alerts');
-    this.list = new TurnList(t => renderTurn(t, this.context()));
+    this.list = new TurnList(t => this.row(t));
+    this.list.node.addEventListener('scroll', () => this.shrink(), {passive: true});
     this.future = new Future(
       this.list.after,
       () => this.session,
@@ -89,6 +93,7 @@ export class SessionView {
       const start = this.start;
       await this.list.open(this.id, start);
       this.shape.load(); // not waited for: the turns are what one came for
+      if (this.words) this.search.begin(this.words, start);
       if (this.start !== start) await this.jump(this.start); // asked for while it was read
       if (!this.list.total)
         fill(
@@ -106,6 +111,56 @@ export class SessionView {
       );
     }
     return undefined;
+  }
+
+  row(turn) {
+    const node = renderTurn(turn, this.context());
+    node.classList.toggle('skipped', this.skips(turn));
+    return node;
+  }
+
+  /** The header gives room to what is read: it is whole again at the beginning. */
+  shrink() {
+    const {scrollTop, scrollHeight, clientHeight} = this.list.node;
+    if (scrollTop > 140 && scrollHeight - clientHeight > 500) this.head.classList.add('compact');
+    else if (scrollTop < 20) this.head.classList.remove('compact');
+  }
+
+  // which turns are shown whole
+
+  skips(turn) {
+    const files = turn.changes ? turn.changes.files.length : turn.files;
+    return (this.filter.changed && !files) || (this.filter.failed && !turn.failures);
+  }
+
+  filterMenu(anchor) {
+    const item = (key, label) => ({
+      label,
+      checked: this.filter[key],
+      run: () => this.setFilter(key, !this.filter[key]),
+    });
+    const items = [
+      item('changed', 'Only turns that changed files'),
+      item('failed', 'Only turns with failures'),
+      null,
+    ];
+    openMenu([...items, item('quiet', 'Hide thinking')], {anchor, label: 'Filter'});
+  }
+
+  setFilter(key, on) {
+    this.filter[key] = on;
+    this.filterButton.setAttribute('aria-pressed', String(Object.values(this.filter).some(Boolean)));
+    this.list.node.classList.toggle('quiet', this.filter.quiet);
+    this.list.steady(() => {
+      for (const turn of this.list.turns.values())
+        this.list.row(turn.turn)?.classList.toggle('skipped', this.skips(turn));
+    });
+    const words = on ? 'Filter on.' : 'Filter off.';
+    announce(
+      this.shape.turns.length
+        ? `${words} ${plural(this.shape.turns.filter(t => !this.skips(t)).length, 'turn')}.`
+        : words,
+    );
   }
 
   context() {
@@ -276,6 +331,19 @@ export class SessionView {
       {type: 'button', 'aria-label': 'Next turn', title: 'Next turn (j)', onclick: () => this.step(1)},
       icon('down'),
     );
+    this.filterButton = h(
+      'button.quiet.filter',
+      {
+        type: 'button',
+        'aria-label': 'Filter turns',
+        title: 'Filter turns',
+        'aria-haspopup': 'menu',
+        'aria-expanded': 'false',
+        'aria-pressed': 'false',
+        onclick: event => this.filterMenu(event.currentTarget),
+      },
+      icon('filter'),
+    );
     this.counter = h('button.counter', {
       type: 'button',
       'aria-haspopup': 'dialog',
@@ -292,6 +360,7 @@ export class SessionView {
         this.next,
       ),
       this.scrubber.node,
+      this.filterButton,
       this.search.node,
     );
     this.renderCounter();
@@ -320,7 +389,9 @@ export class SessionView {
   }
 
   async step(by) {
-    await this.jump((this.list.goal || this.list.current || 1) + by);
+    let wanted = (this.list.goal || this.list.current || 1) + by;
+    while (this.shape.turn(wanted) && this.skips(this.shape.turn(wanted))) wanted += by;
+    if (wanted >= 1 && wanted <= this.list.total) await this.jump(wanted);
   }
 
   async jump(turn) {
@@ -554,6 +625,7 @@ export class SessionView {
       k: () => this.step(-1),
       r: () => turn && this.rewind(turn),
       c: () => this.session && chooseOther(this.session),
+      y: () => this.copyResume(),
       '/': () => this.search.field.focus(),
       v: () => turn?.changes?.files.length && go(to.review(this.id, turn.turn)),
       f: () => this.session?.rewindFromTurn && this.toggleFuture(),
@@ -563,8 +635,17 @@ export class SessionView {
     return true;
   }
 
+  async copyResume() {
+    const {resume} = this.session || {};
+    if (resume && (await copyText(resume))) say('The command is copied.', {hint: resume});
+  }
+
   /** A link to another turn of the session that is shown already. */
-  goTo(turn) {
+  goTo(turn, words) {
+    if (words) {
+      this.search.begin(words, turn);
+      return;
+    }
     if (!this.list.total) this.start = turn;
     else if (turn && turn !== this.list.current) this.jump(turn);
   }
