@@ -144,8 +144,9 @@ def test_what_changed_between_dialog_and_confirm_is_said_before_anything_is_done
 def test_the_turn_menu_and_the_copy_button_work(page: Rewind) -> None:
     page.turn(5).locator(".prompt").click(button="right")
     page.page.get_by_role("menuitem", name="Rewind to before this").click()
-    expect(page.dialog).to_contain_text("Rewind to after turn 5?")
+    expect(page.dialog).to_contain_text("Rewind to before turn 5?")
     page.dialog.get_by_role("button", name="Cancel").click()
+    page.page.locator(".turns").evaluate("n => n.scrollTop = 0")  # where the header is whole
     page.page.get_by_role("button", name="Copy the command").click()
     copied = page.page.evaluate("navigator.clipboard.readText()")
     assert "claude --resume 0000ca27" in copied

@@ -47,7 +47,7 @@ export function pathText(path) {
   );
 }
 
-/** Files that differ between two states; a press on one unfolds its patch. `before` makes what stands in front of it. */
+/** Files that differ between two states; a press on one unfolds it. `before` makes what stands before it. */
 export function fileList(files, from, target, before = () => null) {
   return h(
     'ul.files',

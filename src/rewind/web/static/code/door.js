@@ -1,5 +1,5 @@
-// The one door through which HTML of the server comes into the page. What passes is made anew, node by node, of
-// the few kinds that our own renderer makes: anything else is text, or nothing.
+// The one door through which HTML of the server comes into the page. What passes is made anew, node by node,
+// of the few kinds that our own renderer makes: anything else is text, or nothing.
 
 const TAGS = new Set(
   'P H4 H5 H6 UL OL LI STRONG EM S DEL CODE PRE SPAN DIV A BLOCKQUOTE TABLE THEAD TBODY TR TH TD HR BR'.split(

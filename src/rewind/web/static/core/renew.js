@@ -1,11 +1,11 @@
 // Shows something anew and leaves alone what looks the same.
 //
-// The page changes by itself while people use it. A node that is made again under the pointer loses the press that
-// has begun on it, and the text that was selected in it.
+// The page changes by itself while people use it. A node that is made again under the pointer loses the press
+// that has begun on it, and the text that was selected in it.
 
 const looks = new WeakMap(); // node -> how it looked when it was made
 
-/** Like `fill`. Nodes with the same `data-part` are the same thing: in them, only the children that differ change. */
+/** Like `fill`. Nodes with the same `data-part` are the same thing: only the children that differ change. */
 export function renew(host, ...children) {
   const old = [...host.childNodes];
   const next = children
@@ -40,7 +40,7 @@ function kept(node, old) {
   return renewNode(found, node);
 }
 
-/** For a node that shows its content only later: as an attribute, this makes what it will show part of its looks. */
+/** For a node that shows its content only later: as an attribute, this makes that part of its looks. */
 export function digest(value) {
   let found = 0;
   for (const character of JSON.stringify(value) ?? '')

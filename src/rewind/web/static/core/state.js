@@ -61,7 +61,7 @@ class State extends EventTarget {
   }
 
   /**
-   * An answer that is on its way may be older than what is heard now, and would undo it. It may be newer, too,
+   * An answer that is on its way may be older than what is heard now, and would undo it. It may be newer,
    * but then the server says so once more: what is heard comes in order, and the last of it is true.
    */
   heard(change) {

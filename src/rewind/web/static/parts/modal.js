@@ -3,8 +3,7 @@
 import {h, freshId} from '../core/element.js';
 import {icon} from './icons.js';
 
-const FOCUSABLE =
-  'a[href], button:not([disabled]), input:not([disabled]), select:not([disabled]), textarea:not([disabled]), summary, [tabindex="0"]';
+const FOCUSABLE = 'a[href], :is(button, input, select, textarea):not([disabled]), summary, [tabindex="0"]';
 
 /** Returns {dialog, body, foot, close, closed}; `closed` resolves with what `close` was given. */
 export function openModal(title, {wide = false, kind = ''} = {}) {
@@ -57,7 +56,7 @@ export function openModal(title, {wide = false, kind = ''} = {}) {
   return {dialog, body, foot, close, closed};
 }
 
-/** What scrolls and holds nothing to focus must be reachable itself, else its end cannot be read by keyboard. */
+/** What scrolls and holds nothing to focus must be reachable itself, else no key leads to its end. */
 function scrollableByKey(body) {
   if (body.scrollHeight > body.clientHeight + 1 && !body.querySelector(FOCUSABLE))
     body.setAttribute('tabindex', '0');

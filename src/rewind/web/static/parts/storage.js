@@ -43,7 +43,7 @@ function gauge(share) {
   return node;
 }
 
-/** One bar for each checkpoint, oldest left. The scale is a root, so that a small one beside a large one is seen. */
+/** One bar for each checkpoint, oldest left. The scale is a root: a small one beside a large one is seen. */
 function added(checkpoints) {
   const shown = checkpoints.slice(0, BARS).reverse();
   if (shown.length < 2) return null;

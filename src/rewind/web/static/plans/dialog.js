@@ -143,11 +143,7 @@ class RewindDialog {
       'p.plan-line',
       {},
       icon('branch'),
-      h(
-        'span',
-        {},
-        `The branch keeps ${plural(plan.keeps, 'turn')}; ${plan.drops ? `${plural(plan.drops, 'later turn stays', 'later turns stay')} in the current session` : 'nothing is left behind'}.`,
-      ),
+      h('span', {}, `The branch keeps ${plural(plan.keeps, 'turn')}; ${leftBehind(plan.drops)}.`),
     );
     return [talk, ...(plan.mode === 'both' ? codePlan(plan) : []), ...planNotes(plan)];
   }
@@ -224,4 +220,9 @@ class RewindDialog {
     if (changed) this.load();
     else this.ready(true);
   }
+}
+
+function leftBehind(turns) {
+  if (!turns) return 'nothing is left behind';
+  return `${plural(turns, 'later turn stays', 'later turns stay')} in the current session`;
 }

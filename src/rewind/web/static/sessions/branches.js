@@ -116,7 +116,8 @@ function askForward(session, parent) {
     h(
       'p',
       {},
-      `You return to “${parent ? sessionTitle(parent) : 'the parent'}” with all its turns. This branch stays.`,
+      `You return to “${parent ? sessionTitle(parent) : 'the parent'}” with all its turns. ` +
+        'This branch stays.',
     ),
   );
   if (session.codeRestored) {
@@ -132,7 +133,8 @@ function askForward(session, parent) {
           h(
             'small',
             {},
-            'The files become what they were before this branch was made. What the files hold now is saved first.',
+            'The files become what they were before this branch was made. ' +
+              'What they hold now is saved first.',
           ),
         ),
       ),

@@ -139,7 +139,8 @@ export class CompareView {
         'p.code-none',
         {},
         icon('info'),
-        `The code cannot be compared: ${without.join(' and ')} ${without.length > 1 ? 'have' : 'has'} no checkpoint yet.`,
+        `The code cannot be compared: ${without.join(' and ')} ` +
+          `${without.length > 1 ? 'have' : 'has'} no checkpoint yet.`,
       );
     const files = filesOf(code);
     const total = code.addedCount + code.modifiedCount + code.deletedCount;

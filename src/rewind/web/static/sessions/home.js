@@ -27,7 +27,8 @@ export class HomeView {
       );
     return emptyState(
       'No sessions yet',
-      'Rewind shows the conversations that your agents have in this project. Start one here, and it appears by itself:',
+      'Rewind shows the conversations that your agents have in this project. ' +
+        'Start one here, and it appears by itself:',
       h('div.first-steps', {}, command('claude'), command('droid')),
       h('p.muted', {}, 'So that each prompt gets a checkpoint of the code, let the agents call Rewind:'),
       h('div.first-steps', {}, command('rewind init --register-hooks')),

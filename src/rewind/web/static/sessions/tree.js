@@ -210,7 +210,7 @@ export class Tree {
           h(
             'span.row-meta',
             {},
-            h('span', {}, session.agentTitle || session.agent),
+            depth ? null : h('span', {}, session.agentTitle || session.agent),
             h('span', {}, plural(session.turns, 'turn')),
             session.rewindFromTurn ? h('span', {}, `from turn ${session.rewindFromTurn}`) : null,
             h('time', {datetime: session.modified}, age(session.modified)),
@@ -379,7 +379,8 @@ function missedNotices() {
   const found = late.map(one =>
     notice(
       'info',
-      `A checkpoint is still being saved, since ${clock(one.at)}: ${oneLine(one.description || one.event, 80)}`,
+      `A checkpoint is still being saved, since ${clock(one.at)}: ` +
+        oneLine(one.description || one.event, 80),
     ),
   );
   if (missed?.count)

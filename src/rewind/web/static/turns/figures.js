@@ -1,4 +1,4 @@
-// A turn in figures: lines, files, time, failures. The same in its head, in the list of turns and on the scrubber.
+// A turn in figures: lines, files, time, failures. The same in its head, in the list and on the scrubber.
 
 import {h} from '../core/element.js';
 import {icon} from '../parts/icons.js';

@@ -569,7 +569,7 @@ export class SessionView {
     this.soon = setTimeout(() => this.readNew(), 300);
   }
 
-  /** A checkpoint was made, of which the last turns know; or one was collected, which any turn may have had. */
+  /** A checkpoint was made, which the last turns know of; or one was collected, which may be any turn's. */
   codeChanged(collected) {
     if (collected) this.list.refresh().catch(() => {});
     else this.turnsAdded(Math.max(this.wanted || 0, this.list.total));

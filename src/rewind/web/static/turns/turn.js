@@ -14,8 +14,9 @@ const LONG_PROMPT = 1400;
 const COUNTED = 40;
 
 /**
- * `context`: {folds: Set of what is open, whyNot(turn): why it cannot be rewound to, rewind(turn), menu(turn, place),
- * whole(turn), diff(turn, file), greyed: a turn of the future, link(turn): where a turn that is only shown here is at home}
+ * `context`: {session: its id, folds: Set of what is open, whyNot(turn): why it cannot be rewound to,
+ * rewind(turn), menu(turn, place), whole(turn), diff(turn, file), review(turn), greyed: a turn of the future,
+ * link(turn): where a turn that is only shown here is at home}
  */
 export function renderTurn(turn, context) {
   const greyed = context.greyed === true;

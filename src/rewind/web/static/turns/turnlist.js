@@ -83,8 +83,8 @@ export class TurnList extends EventTarget {
   }
 
   /**
-   * Not every answer counts: the total changes with a new window, or when `grow` sees to the turns that came. Else
-   * a window that ended with the conversation would be taken for one from its middle.
+   * Not every answer counts: the total changes with a new window, or when `grow` sees to the turns that came.
+   * Else a window that ended with the conversation would be taken for one from its middle.
    */
   count(total, asked) {
     if (asked < this.counted) return;
@@ -448,8 +448,8 @@ export class TurnList extends EventTarget {
 }
 
 /**
- * That a turn is running is for the session to say, which the server tells in order. In turns that were read it
- * would only grow old: what they say is kept for what is true of the turn itself.
+ * That a turn is running is for the session to say, which the server tells in order. In turns that were read
+ * it would only grow old: what they say is kept for what is true of the turn itself.
  */
 function itself(turn, busy) {
   return busy ? {...turn, canRewind: true, reason: null} : turn;
