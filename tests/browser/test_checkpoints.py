@@ -44,6 +44,7 @@ def test_chosen_files_are_restored_and_the_restore_is_undone(page: Rewind, proje
     expect(page.dialog).to_contain_text("1 file is written")
     assert (project / "cart.py").read_text() == FIRST_CART, "a plan touches nothing"
     page.dialog.get_by_role("button", name="Undo", exact=True).click()
+    expect(page.panel).to_contain_text("Undone")
     expect(page.panel).to_contain_text("1 file written")
     assert (project / "cart.py").read_text() == "import sqlite3\n"
 
