@@ -13,7 +13,7 @@ from rewind_cli import CHECKOUT
 NODE = shutil.which("node")
 
 
-@pytest.mark.skipif(not NODE, reason="SKIPPED, the page's modules were not tested by themselves: no node here")
+@pytest.mark.skipif(not NODE, reason="SKIPPED, the page's modules were not tested: there is no node here")
 def test_modules_do_what_they_say(tmp_path: Path) -> None:
     shutil.copytree(CHECKOUT / "src" / "rewind" / "web" / "static", tmp_path / "static")
     shutil.copy(Path(__file__).parent / "units.mjs", tmp_path / "units.mjs")

@@ -15,8 +15,8 @@ from rewind.web.render.markdown import markdown
 from rewind.web.render.rows import blocks_of, rows_of
 from rewind.web.render.tools import kind_of, tool_view
 
-TAGS = set("p h4 h5 h6 ul ol li strong em s del code pre span div a blockquote table thead tbody tr th td hr"
-           " br".split())
+TAGS = {"p", "h4", "h5", "h6", "ul", "ol", "li", "strong", "em", "s", "del", "code", "pre", "span", "div", "a",
+        "blockquote", "table", "thead", "tbody", "tr", "th", "td", "hr", "br"}
 ATTRIBUTES = {"class", "href", "title", "start", "tabindex", "role", "aria-label", "style"}
 NASTY = ["<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "[x](javascript:alert(1))",
          "![x](javascript:alert(1))", "<a href='javascript:alert(1)'>x</a>", "[x](data:text/html,<b>)",
@@ -106,11 +106,12 @@ def test_tools_are_shown_by_what_they_were_given() -> None:
     assert (run["view"], run["status"]) == ("terminal", 2) and "<b>" not in run["html"]
     assert tool_view(block({"todos": [{"content": "a", "status": "completed"}, 3]}))["items"] == [
         {"text": "a", "status": "completed"}]
-    for odd in ([], None, "text", {"command": 3}, {"edits": "x"}, {"todos": 1}, {"file_path": 1, "content": 2}):
+    for odd in ([], None, "text", {"command": 3}, {"edits": "x"}, {"todos": 1}, {"file_path": 1}):
         assert tool_view(block(odd))["view"] is None
     assert tool_view({"input": '{"cut', "result": None, "isError": False})["view"] is None
 
 
 def test_tools_have_a_kind() -> None:
-    assert [kind_of(name) for name in ("Read", "MultiEdit", "Bash", "Grep", "TodoWrite", "Task", "WebFetch", "X")
-            ] == ["read", "edit", "run", "search", "todo", "agent", "web", "other"]
+    kinds = {"Read": "read", "MultiEdit": "edit", "Bash": "run", "Grep": "search", "TodoWrite": "todo",
+             "Task": "agent", "WebFetch": "web", "X": "other"}
+    assert {name: kind_of(name) for name in kinds} == kinds

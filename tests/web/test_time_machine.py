@@ -28,7 +28,8 @@ def test_the_shape_grows_and_marks_what_a_person_did(site: Site, shop: Shop) -> 
     (shop.cli.project / "a.txt").write_text("by hand")
     shop.talk._assistant({"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "false"}})
     shop.work("five", a="5")
-    shop.talk.user([{"type": "tool_result", "tool_use_id": "t", "content": '"is_error":true', "is_error": True}])
+    shop.talk.user([{"type": "tool_result", "tool_use_id": "t", "content": '"is_error":true',
+                     "is_error": True}])
     shop.flush()
     turns = site.of_session("shape")["turns"]
     assert len(turns) == 5 and turns[3]["edited"] and len(turns[3]["saved"]) == 1

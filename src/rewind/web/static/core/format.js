@@ -62,7 +62,7 @@ export function moment(iso) {
 
 /** How long something took. */
 export function duration(seconds) {
-  if (!(seconds >= 0)) return '';
+  if (typeof seconds !== 'number' || !(seconds >= 0)) return '';
   if (seconds < 1) return '< 1 s';
   if (seconds < 60) return `${Math.round(seconds)} s`;
   const minutes = Math.floor(seconds / 60);
