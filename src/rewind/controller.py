@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.target import Target
     from rewind.checkpoint.save import Saved
     from rewind.checkpoint.select import Selected
+    from rewind.checkpoint.session_shape import SessionShape, seconds_between
     from rewind.checkpoint.session_tree import SessionInfo, as_tree
     from rewind.checkpoint.source import Source
     from rewind.checkpoint.status import Status
@@ -97,6 +98,7 @@ if TYPE_CHECKING:
     from rewind.transcript.names import is_session_id
     from rewind.transcript.titles import plain_title
     from rewind.transcript.turn_blocks import TurnText
+    from rewind.transcript.turn_figures import TurnFigures
     from rewind.transcript.turn_index import TurnIndex
     from rewind.transcript.turn_pages import Match
     from rewind.transcript.turn_tools import TurnTools
@@ -110,8 +112,8 @@ __all__ = [
     "Reasons", "Reverted", "Side", "all_projects", "as_tree", "brief", "check_root", "compare",
     "comparing", "entry_at", "find_renames", "fold", "hunks", "invalid", "is_binary", "is_name",
     "is_session_id", "is_timestamp", "iso_time", "kept_outside", "load_tier", "load_usable", "pieces_of",
-    "plain_title", "read_index", "read_log", "session_home", "set_value", "split_selector", "timestamp",
-    "torn_paths", "turn_name", "unknown", "unset_value",
+    "plain_title", "read_index", "read_log", "seconds_between", "session_home", "set_value",
+    "split_selector", "timestamp", "torn_paths", "turn_name", "unknown", "unset_value",
 ]
 
 # What interfaces may use of the rooms below besides a project: functions without side effects, settings, and
@@ -122,6 +124,7 @@ _PASSES = {
     "rewind.checkpoint.init": ("check_root",),
     "rewind.checkpoint.outside": ("kept_outside",),
     "rewind.checkpoint.record": ("is_name", "is_timestamp", "iso_time", "timestamp"),
+    "rewind.checkpoint.session_shape": ("seconds_between",),
     "rewind.checkpoint.session_tree": ("as_tree",),
     "rewind.checkpoint.story": ("CHECKPOINT", "NOW", "PROMPT", "SESSION"),
     "rewind.checkpoint.timeline": ("brief",),
@@ -721,6 +724,14 @@ class Controller:
 
         return read_page(self.state, self.session_file(session_id), start, count,
                          for_one_turn() if whole else None)
+
+    def shape(self, session_id: str, known: dict[int, TurnFigures], patience: float) -> SessionShape:
+        """What every turn of a session changed, and the marks on it. The caller keeps `known` for the next
+        time."""
+        from rewind.checkpoint.session_shape import read_shape
+
+        self.state.look_again()
+        return read_shape(self.state, self.session_file(session_id), known, patience)
 
     def said(self, session_id: str, turn: int, longest: int) -> TurnText | None:
         """What was said in one turn, cut to so many characters a block."""

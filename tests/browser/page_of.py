@@ -88,7 +88,17 @@ class Rewind:
         return self.page.locator(".counter")
 
     def rewind_button(self, number: int) -> Locator:
-        return self.turn(number).get_by_role("button", name="Rewind to here")
+        """It leads to before the turn."""
+        return self.turn(number).get_by_role("button", name="Rewind to before this")
+
+    def ask_after(self, number: int) -> None:
+        """The dialog that leads to after a turn."""
+        self.page.get_by_role("button", name=f"More for turn {number}", exact=True).click()
+        self.page.get_by_role("menuitem", name="Rewind to after this").click()
+
+    @property
+    def panel(self) -> Locator:
+        return self.page.locator("#panel")
 
     @property
     def dialog(self) -> Locator:
@@ -99,7 +109,7 @@ class Rewind:
         return self.page.locator(".toast:not(.quiet)").last
 
     def rewind_to(self, number: int, *, code: bool = False, name: Optional[str] = None) -> None:
-        self.rewind_button(number).click()
+        self.ask_after(number)
         if code:
             self.dialog.get_by_role("radio", name="Code + chat").check()
         if name:

@@ -88,7 +88,7 @@ def states(branch: str) -> dict[str, Step]:
 
     def dialog(page: Rewind) -> None:
         at(f"session/{CART}/3", lambda p: p.turn(3))(page)
-        page.rewind_button(3).click()
+        page.ask_after(3)
         page.dialog.get_by_role("radio", name="Code + chat").check()
         expect(page.dialog.get_by_role("button", name="Create Branch")).to_be_enabled()
 

@@ -37,14 +37,15 @@ def test_chosen_files_are_restored_and_the_restore_is_undone(page: Rewind, proje
     detail.get_by_role("button", name="Restore 1 file…").click()
     expect(page.dialog).to_contain_text("1 file is written")
     page.dialog.get_by_role("button", name="Restore", exact=True).click()
-    expect(page.toast).to_contain_text("1 file written")
+    expect(page.panel).to_contain_text("1 file written")
     assert (project / "cart.py").read_text() == FIRST_CART
     assert (project / "checkout.py").exists() and not (project / "cart.css").exists()
-    page.toast.get_by_role("button", name="Undo").click()
+    page.panel.get_by_role("button", name="Undo").click()
     expect(page.dialog).to_contain_text("1 file is written")
     assert (project / "cart.py").read_text() == FIRST_CART, "a plan touches nothing"
     page.dialog.get_by_role("button", name="Undo", exact=True).click()
-    expect(page.toast).to_contain_text("1 file written")
+    expect(page.panel).to_contain_text("Undone")
+    expect(page.panel).to_contain_text("1 file written")
     assert (project / "cart.py").read_text() == "import sqlite3\n"
 
 
@@ -52,7 +53,7 @@ def test_a_whole_checkpoint_is_restored(page: Rewind, project: Path) -> None:
     detail = open_point(page, "After: Style the cart")
     detail.get_by_role("button", name="Restore…").click()
     page.dialog.get_by_role("button", name="Restore", exact=True).click()
-    expect(page.toast).to_contain_text("written")
+    expect(page.panel).to_contain_text("written")
     assert (project / "cart.py").read_text() == FIRST_CART
     assert not (project / "checkout.py").exists() and (project / "cart.css").exists()
 

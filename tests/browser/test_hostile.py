@@ -52,8 +52,10 @@ ANSWER = f"""{html('answer')} [click](javascript:window.hurt='link')
 def test_nothing_of_a_conversation_becomes_markup(page: Rewind, project: Path) -> None:
     page.go(f"session/{SESSION}")
     expect(page.turn(2)).to_be_visible()
-    for summary in page.page.locator(".turn summary").all():
-        summary.click()
+    for kind in (".run", ".folded", ".raw-part"):
+        for summary in page.page.locator(f".turn {kind} > summary").all():
+            summary.click()
+        page.settled()
     expect(page.turn(1)).to_contain_text("window.hurt='answer'")
     expect(page.turn(1).locator(".thought")).to_contain_text("window.hurt='thinking'")
     page.turn(2).get_by_role("button", name=NASTY_NAME).click()
@@ -63,7 +65,7 @@ def test_nothing_of_a_conversation_becomes_markup(page: Rewind, project: Path) -
     page.page.get_by_role("searchbox", name="Search this session").fill("hurt")
     expect(page.page.locator(".result-row").first).to_be_visible()
     page.page.keyboard.press("Escape")
-    page.rewind_button(1).click()
+    page.ask_after(1)
     page.dialog.get_by_role("radio", name="Code + chat").check()
     expect(page.dialog).to_contain_text(NASTY_NAME)
     page.create()

@@ -98,7 +98,7 @@ def test_a_turn_that_begins_or_ends_leaves_the_button_and_the_focus_where_they_a
     expect(button).not_to_have_attribute("aria-disabled", "true")
     expect(button).to_be_focused()
     page.page.keyboard.press("Enter")
-    expect(page.dialog).to_contain_text("Rewind session to turn 6?")
+    expect(page.dialog).to_contain_text("Rewind to before turn 6?")
 
 
 def test_turns_that_were_read_while_one_ran_can_be_rewound_to_once_it_ended(
@@ -180,7 +180,7 @@ def test_turns_before_a_compaction_are_marked_and_can_be_rewound_to(page: Rewind
     agent.talk.compaction()
     agent.turn("After the summary", hooks=False)
     expect(page.turn(7).locator(".compaction")).to_contain_text("compacted")
-    page.rewind_button(5).click()
+    page.ask_after(5)
     expect(page.dialog.locator(".notice.warning").filter(has_text="compacted")).to_be_visible()
     expect(page.dialog.get_by_role("button", name="Create Branch")).to_be_enabled()
 
@@ -196,7 +196,7 @@ def test_a_server_that_went_away_is_said_with_the_next_step(page: Rewind, server
     server.stop()
     expect(page.page.locator("#offline")).to_contain_text("rewind ui")
     expect(page.page.locator(".status")).to_contain_text("Offline")
-    page.rewind_button(5).click()
+    page.ask_after(5)
     expect(page.dialog).to_contain_text("cannot be reached")
     page.complaints.clear()  # the browser itself says that it cannot connect
     page.page.close()

@@ -70,7 +70,7 @@ def states(page: Rewind) -> Any:
     for summary in page.turn(1).locator("summary").all():
         summary.click()
     yield "session"
-    page.rewind_button(1).click()
+    page.ask_after(1)
     expect(page.dialog.get_by_role("button", name="Create Branch")).to_be_enabled()
     page.dialog.get_by_role("radio", name="Code + chat").check()
     expect(page.dialog.get_by_role("button", name="Create Branch")).to_be_enabled()

@@ -32,7 +32,7 @@ class TestTooManyBranches:
         warning = page.tree.locator(".side-warnings")
         expect(warning).to_contain_text("There are 4 branches, more than 3.")
         expect(warning).to_contain_text("delete them")
-        page.rewind_button(5).click()
+        page.ask_after(5)
         expect(page.dialog.locator(".notice.warning")).to_contain_text("There are 4 branches already")
         page.page.keyboard.press("Escape")
 
@@ -107,8 +107,8 @@ class TestInterruptedRestore:
         self.banner(page, project, home)
         page.page.get_by_role("button", name="Undo it").click()
         page.dialog.get_by_role("button", name="Undo", exact=True).click()
-        expect(page.toast).to_be_visible()
-        expect(page.toast.get_by_role("button", name="Redo")).to_have_count(0)
+        expect(page.panel).to_be_visible()
+        expect(page.panel.get_by_role("button", name="Redo")).to_have_count(0)
         expect(page.page.locator(".interrupted")).to_have_count(0)
         assert {p.read_text() for p in project.glob("page*.txt")} == {"now\n"}
 
@@ -117,7 +117,7 @@ class TestInterruptedRestore:
         page.page.get_by_role("button", name="Finish it").click()
         expect(page.dialog).to_contain_text(name)
         page.dialog.get_by_role("button", name="Restore", exact=True).click()
-        expect(page.toast).to_contain_text("written")
+        expect(page.panel).to_contain_text("written")
         expect(page.page.locator(".interrupted")).to_have_count(0)
         assert {p.read_text() for p in project.glob("page*.txt")} == {"before\n"}
 
@@ -130,7 +130,7 @@ def test_a_restore_is_undone_and_done_again(page: Rewind, project: Path) -> None
     page.page.locator(".point", has_text="After: Style the cart").click()
     page.page.get_by_role("button", name="Restore…").click()
     page.dialog.get_by_role("button", name="Restore", exact=True).click()
-    expect(page.toast).to_contain_text("written")
+    expect(page.panel).to_contain_text("written")
     undo.click()
     expect(page.dialog).to_contain_text("Rewind restored")
     assert (project / "cart.py").read_text() == FIRST_CART, "a plan touches nothing"

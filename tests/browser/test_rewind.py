@@ -41,8 +41,8 @@ def test_a_turn_shows_prompt_answer_thinking_tools_and_checkpoint(page: Rewind) 
 def test_rewinding_the_chat_makes_a_branch_and_leaves_files_and_session_alone(
         page: Rewind, agent: Agent, home: Path, project: Path) -> None:
     before = agent.path.read_bytes()
-    page.rewind_button(4).click()
-    expect(page.dialog).to_contain_text("Rewind session to turn 4?")
+    page.ask_after(4)
+    expect(page.dialog).to_contain_text("Rewind to after turn 4?")
     expect(page.dialog).to_contain_text(
         "This creates a new branch from turn 4. Your current session will remain unchanged.")
     expect(page.dialog.get_by_label("Branch name")).to_have_value("Branch from turn 4")
@@ -62,7 +62,7 @@ def test_rewinding_the_chat_makes_a_branch_and_leaves_files_and_session_alone(
 
 def test_rewinding_code_and_chat_brings_the_files_back_and_fast_forward_undoes_it(
         page: Rewind, home: Path, project: Path) -> None:
-    page.rewind_button(3).click()
+    page.ask_after(3)
     page.dialog.get_by_role("radio", name="Code + chat").check()
     expect(page.dialog).to_contain_text("files are written")
     expect(page.dialog).to_contain_text("checkout.py")
@@ -78,7 +78,7 @@ def test_rewinding_code_and_chat_brings_the_files_back_and_fast_forward_undoes_i
     future = page.page.locator(".turn.future")
     expect(future).to_have_count(3)
     expect(future.first).to_contain_text("Now rewrite it all with a database")
-    expect(future.first.get_by_role("button", name="Rewind to here")).to_have_count(0)
+    expect(future.first.get_by_role("button", name="Rewind to before this")).to_have_count(0)
 
     page.page.reload()  # it is not the page that remembers whether there is code to bring back
     page.page.get_by_role("button", name="Fast-forward").click()
@@ -128,7 +128,7 @@ def test_a_branch_is_continued_and_rewound_again(page: Rewind, home: Path, proje
 
 def test_what_changed_between_dialog_and_confirm_is_said_before_anything_is_done(
         page: Rewind, home: Path, project: Path) -> None:
-    page.rewind_button(3).click()
+    page.ask_after(3)
     page.dialog.get_by_role("radio", name="Code + chat").check()
     expect(page.dialog.get_by_role("button", name="Create Branch")).to_be_enabled()
     (project / "cart.py").write_text("mine\n")
@@ -143,9 +143,10 @@ def test_what_changed_between_dialog_and_confirm_is_said_before_anything_is_done
 
 def test_the_turn_menu_and_the_copy_button_work(page: Rewind) -> None:
     page.turn(5).locator(".prompt").click(button="right")
-    page.page.get_by_role("menuitem", name="Rewind to here").click()
-    expect(page.dialog).to_contain_text("Rewind session to turn 5?")
+    page.page.get_by_role("menuitem", name="Rewind to before this").click()
+    expect(page.dialog).to_contain_text("Rewind to before turn 5?")
     page.dialog.get_by_role("button", name="Cancel").click()
+    page.page.locator(".turns").evaluate("n => n.scrollTop = 0")  # where the header is whole
     page.page.get_by_role("button", name="Copy the command").click()
     copied = page.page.evaluate("navigator.clipboard.readText()")
     assert "claude --resume 0000ca27" in copied

@@ -13,7 +13,7 @@ import pytest
 from cli.conftest import InProcess, cli  # noqa: F401 - the fixture
 from web.scene import Shop
 
-_MISSING = [name for name in ("starlette", "uvicorn", "websockets", "httpx")
+_MISSING = [name for name in ("starlette", "uvicorn", "websockets", "httpx", "markdown_it", "pygments")
             if importlib.util.find_spec(name) is None]
 
 

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from rewind.install.system import System
 
 # The extra `ui` of pyproject.toml; an installed copy has no such file.
-PACKAGES = ("textual>=6", "starlette>=0.37", "uvicorn>=0.29", "websockets>=12")
+PACKAGES = ("textual>=6", "starlette>=0.37", "uvicorn>=0.29", "websockets>=12", "markdown-it-py>=2.2",
+            "pygments>=2.13")
 
 
 def add_packages(system: System, python: str) -> str:

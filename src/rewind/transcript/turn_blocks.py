@@ -62,6 +62,7 @@ class TurnText:
         self.compacted_before = False
         self.join: object = None  # the key by which a checkpoint of the prompt knows it
         self.first_tool: str | None = None
+        self.ended = ""  # the time of the last answer
         self.files: list[str] = []  # that its tools named
         self._limits = limits
         self._tools: dict[str, Block] = {}
@@ -90,6 +91,8 @@ class TurnText:
         elif entry.passing or not entry.is_main:
             return
         elif entry.role == ASSISTANT:
+            stamp = pick(event.data, self.profile.lines.get("timestamp"))
+            self.ended = stamp if isinstance(stamp, str) else self.ended
             self._answer(event)
         elif entry.role == USER:
             self._user(event)

@@ -27,10 +27,13 @@ _SEARCHED = 64 << 20  # so many bytes of later turns are looked at for a warning
 
 
 class Match:
-    __slots__ = ("snippet", "turn", "where")
+    """`block` is which of the turn's blocks says it, None: the prompt."""
 
-    def __init__(self, turn: int, where: str, snippet: str) -> None:
+    __slots__ = ("block", "snippet", "turn", "where")
+
+    def __init__(self, turn: int, where: str, snippet: str, block: int | None) -> None:
         self.turn = turn
+        self.block = block
         self.where = where
         self.snippet = snippet
 
@@ -85,12 +88,12 @@ def search(index: TurnIndex, text: str) -> tuple[list[Match], bool]:
         return found, False
     with open_transcript(index.path) as file:
         for turn in _turns_that_may_say(file, index, rows, text):
-            for where, said in _all_that_is_said(turn):
+            for where, said, block in _all_that_is_said(turn):
                 at = said.casefold().find(wanted)
                 if at >= 0:
                     if len(found) == MOST_MATCHES:
                         return found, True
-                    found.append(Match(turn.row.turn or 0, where, _snippet(said, at, len(wanted))))
+                    found.append(Match(turn.row.turn or 0, where, _snippet(said, at, len(wanted)), block))
     return found, False
 
 
@@ -131,13 +134,13 @@ def _hits(file: BinaryIO, rows: list[Row], end: int, text: str) -> Iterator[int]
         last = max(found, default=last)
 
 
-def _all_that_is_said(turn: TurnText) -> Iterator[tuple[str, str]]:
-    yield "prompt", turn.prompt
-    for block in turn.blocks:
+def _all_that_is_said(turn: TurnText) -> Iterator[tuple[str, str, int | None]]:
+    yield "prompt", turn.prompt, None
+    for number, block in enumerate(turn.blocks):
         if block["kind"] == "tool":
-            yield "tool", f"{block['name']} {block['input']}\n{block['result'] or ''}"
+            yield "tool", f"{block['name']} {block['input']}\n{block['result'] or ''}", number
         elif block["kind"] != "image":
-            yield "answer", block["text"]
+            yield "answer", block["text"], number
 
 
 def _snippet(text: str, at: int, length: int) -> str:

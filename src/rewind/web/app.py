@@ -10,7 +10,7 @@ from starlette.responses import FileResponse, JSONResponse
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 
-from rewind.web import reads
+from rewind.web import reads, review
 from rewind.web.errors import body_of, known, status_of
 from rewind.web.query import Query
 from rewind.web.security import Door
@@ -36,11 +36,16 @@ _READS: dict[str, Read] = {
     "/api/sessions": reads.sessions,
     "/api/sessions/{session}/turns": reads.turns,
     "/api/sessions/{session}/turns/{n}": reads.one_turn,
+    "/api/sessions/{session}/turns/{n}/blocks/{block}": reads.block,
     "/api/sessions/{session}/outline": reads.outline,
     "/api/sessions/{session}/search": reads.search,
+    "/api/sessions/{session}/shape": reads.shape,
     "/api/sessions/{session}/future": reads.future,
     "/api/sessions/{session}/plan": reads.plan,
     "/api/compare": reads.compare,
+    "/api/review": review.review,
+    "/api/review/file": review.file,
+    "/api/search": reads.find,
     "/api/checkpoints": reads.checkpoints,
     "/api/checkpoints/{name}/diff": reads.diff,
     "/api/checkpoints/{name}/plan": reads.plan_of_checkpoint,

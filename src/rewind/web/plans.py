@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 def turn_plan(controller: Controller, session: str, turn: int, both: bool) -> dict[str, Any]:
     plan = controller.plan(turn_target(session, turn), "both" if both else "conversation")
     return {"turn": turn, "mode": "both" if both else "chat", "keeps": turn, "drops": plan.total - turn,
+            "prompt": plan.prompts[0].text if plan.prompts else "",
             **_shape(plan), "warnings": _warnings(controller, session, turn, plan, both)}
 
 

@@ -35,8 +35,8 @@ class Query:
             raise CheckpointNotFound(name=name[:50])
         return name
 
-    def place(self, key: str) -> int:
-        return _number(self._places[key], key, 1, _HIGHEST)
+    def place(self, key: str, *, low: int = 1) -> int:
+        return _number(self._places[key], key, low, _HIGHEST)
 
     def number(self, key: str, default: int, *, low: int = 0, high: int = _HIGHEST) -> int:
         """A number above `high` means as much as there may be."""

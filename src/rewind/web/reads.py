@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from rewind import __version__
 from rewind.errors import TurnNotFound
 from rewind.web import shapes
@@ -18,16 +20,20 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.operations import Operation
     from rewind.checkpoint.session_tree import SessionInfo
     from rewind.controller import Controller
+    from rewind.transcript.turn_pages import Match
     from rewind.web.query import Query
 
 _MOST_TURNS = 100
 _MOST_OUTLINED = 1000
 _MOST_CHECKPOINTS = 500
 _LONGEST_SEARCH = 200
+_LONGEST_BLOCK = 1 << 20
+_AROUND = 10  # checkpoints that are shown behind the one that was asked for
 
 
-def project(controller: Controller, query: Query) -> dict[str, Any]:
+def project(controller: Controller, query: Query | None = None) -> dict[str, Any]:
     records, here = controller.list_checkpoints(backups=True), controller.here()
+    missed = controller.missed()
     return {
         "root": controller.project.root, "name": shapes.project_name(controller.project.root),
         "version": __version__, "branchesMax": controller.setting("branches.max"),
@@ -36,6 +42,7 @@ def project(controller: Controller, query: Query) -> dict[str, Any]:
                     "checkpoints": len(records)},
         "here": here.name if here else None, "canUndo": _operation(controller, controller.to_undo()),
         "canRedo": _operation(controller, controller.to_redo()),
+        "late": missed.late_json(), "missed": missed.json(),
         "interrupted": interrupted(controller), "turnRunning": controller.is_turn_running()}
 
 
@@ -75,7 +82,21 @@ def turns(controller: Controller, query: Query) -> dict[str, Any]:
     page = controller.turns(query.session, start, count)
     return {"sessionId": query.session, "total": page.total, "from": page.first,
             "busy": before or _is_busy(controller, query.session),
-            "turns": [shapes.turn(view) for view in page.turns]}
+            "turns": [shapes.turn(view, _rendered(query)) for view in page.turns]}
+
+
+def _rendered(query: Query) -> bool:
+    """Whether texts are wanted as HTML, and tools without what they were given and said."""
+    return query.choice("render", ("text", "html")) == "html"
+
+
+def block(controller: Controller, query: Query) -> dict[str, Any]:
+    """One block of a turn with all that was said in it."""
+    said = controller.said(query.session, query.place("n"), _LONGEST_BLOCK)
+    at = query.place("block", low=0)
+    if said is None or at >= len(said.blocks):
+        raise TurnNotFound(turn=query.place("n"), total=0)
+    return {"block": shapes.whole_block(said.blocks[at])}
 
 
 def _is_busy(controller: Controller, session_id: str) -> bool:
@@ -88,7 +109,8 @@ def one_turn(controller: Controller, query: Query) -> dict[str, Any]:
     page = controller.turns(query.session, query.place("n"), 1, whole=True)
     if not page.turns:
         raise TurnNotFound(turn=query.place("n"), total=page.total)
-    return {"busy": before or _is_busy(controller, query.session), "turn": shapes.turn(page.turns[0])}
+    return {"busy": before or _is_busy(controller, query.session),
+            "turn": shapes.turn(page.turns[0], _rendered(query))}
 
 
 def outline(controller: Controller, query: Query) -> dict[str, Any]:
@@ -107,13 +129,65 @@ def outline(controller: Controller, query: Query) -> dict[str, Any]:
     return {"total": index.total, "turns": found}
 
 
+_FIGURES: dict[str, dict[int, Any]] = {}  # session -> what was read of its turns
+_MOST_REMEMBERED = 20
+_PATIENCE = 1.5  # seconds in which changes are counted; the page asks again for the rest
+
+
+def shape(controller: Controller, query: Query) -> dict[str, Any]:
+    """Every turn in a few numbers, and the marks on the session."""
+    found = controller.shape(query.session, _known(query.session), _PATIENCE)
+    start = max(1, query.number("from", 1))
+    return {"sessionId": query.session, "total": found.total, "complete": found.complete, "here": found.here,
+            "turns": [shapes.turn_figures(one) for one in found.turns[start - 1:]]}
+
+
+def _known(session: str) -> dict[int, Any]:
+    if session not in _FIGURES and len(_FIGURES) >= _MOST_REMEMBERED:
+        _FIGURES.pop(next(iter(_FIGURES)), None)
+    return _FIGURES.setdefault(session, {})
+
+
 def search(controller: Controller, query: Query) -> dict[str, Any]:
     text = query.text("q", _LONGEST_SEARCH).strip()
     if not text:
         raise BadRequest("There is nothing to search for.", hint="Type a word.")
     matches, more = controller.search(query.session, text)
-    return {"matches": [{"turn": m.turn, "where": m.where, "snippet": m.snippet} for m in matches],
-            "more": more}
+    return {"matches": [_match(match) for match in matches], "more": more}
+
+
+def _match(found: Match) -> dict[str, Any]:
+    return {"turn": found.turn, "where": found.where, "snippet": found.snippet, "block": found.block}
+
+
+_MOST_FOUND = 20  # of one session
+_LOOKING = 4.0  # seconds
+
+
+def find(controller: Controller, query: Query) -> dict[str, Any]:
+    """In all sessions, the latest first: what was said, and which files turns touched."""
+    text = query.text("q", _LONGEST_SEARCH).strip()
+    if not text:
+        raise BadRequest("There is nothing to search for.", hint="Type a word.")
+    until, found, more = time.monotonic() + _LOOKING, [], False
+    for info in controller.sessions():
+        if time.monotonic() > until:
+            more = True
+            break
+        said, rest = controller.search(info.session_id, text)
+        matches = [*_touched(controller, info.session_id, text), *map(_match, said)]
+        more = more or rest or len(matches) > _MOST_FOUND
+        if matches:
+            found.append({"sessionId": info.session_id, "matches": matches[:_MOST_FOUND]})
+    return {"found": found, "more": more}
+
+
+def _touched(controller: Controller, session: str, text: str) -> list[dict[str, Any]]:
+    wanted = text.casefold()
+    shape = controller.shape(session, _known(session), _PATIENCE)
+    return [{"turn": one.row.turn, "where": "file", "snippet": file["path"], "status": file["status"]}
+            for one in reversed(shape.turns) for file in (one.changes or {}).get("files", ())
+            if wanted in file["path"].casefold()][:_MOST_FOUND // 2]
 
 
 def future(controller: Controller, query: Query) -> dict[str, Any]:
@@ -130,7 +204,7 @@ def future(controller: Controller, query: Query) -> dict[str, Any]:
     page = controller.turns(parent.session_id, cut + start,
                             query.number("count", 30, low=1, high=_MOST_TURNS))
     return {"parentSessionId": parent.session_id, "fromTurn": cut, "total": max(0, page.total - cut),
-            "turns": [shapes.turn(view) for view in page.turns]}
+            "turns": [shapes.turn(view, _rendered(query)) for view in page.turns]}
 
 
 def _info(controller: Controller, session_id: str) -> SessionInfo:
@@ -147,7 +221,7 @@ def compare(controller: Controller, query: Query) -> dict[str, Any]:
     ids = [controller.session_file(query.text(key, 200)).session_id for key in ("a", "b")]
     a, b, found = controller.compare_sessions(*ids)
     sides = {key: {"session": shapes.session(controller, info), "total": page.total,
-                   "turns": [shapes.turn(view) for view in page.turns]}
+                   "turns": [shapes.turn(view, _rendered(query)) for view in page.turns]}
              for key, info, page in (("a", a, found.a), ("b", b, found.b))}
     return {"common": found.common, **sides, "code": _code_of_both(found)}
 
@@ -168,8 +242,15 @@ def checkpoints(controller: Controller, query: Query) -> dict[str, Any]:
     records = controller.list_checkpoints(backups=True)
     before = query.number("before", 0, low=0)
     count = query.number("count", 50, low=1, high=_MOST_CHECKPOINTS)
-    found = [r for r in records if not before or r.sequence < before][:count]
-    return {"total": len(records), "checkpoints": [shapes.checkpoint(r) for r in found]}
+    found = [r for r in records if not before or r.sequence < before]
+    upto = query.text("upto", 100)
+    if upto:  # as many as it takes to show that one
+        at = next((n for n, r in enumerate(found) if r.name == query.a_checkpoint(upto)), 0)
+        count = max(count, at + _AROUND)
+    wanted = query.choice("changes", ("no", "yes")) == "yes"
+    changes = controller.row_changes(found[:count], _PATIENCE) if wanted else {}
+    return {"total": len(records), "checkpoints": [
+        {**shapes.checkpoint(r), **shapes.row_changes(changes, r)} for r in found[:count]]}
 
 
 def diff(controller: Controller, query: Query) -> dict[str, Any]:

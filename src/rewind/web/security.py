@@ -7,10 +7,9 @@ A page of another site in the same browser can send requests here: it lacks the 
 from __future__ import annotations
 
 import hmac
-import secrets
 from urllib.parse import parse_qs
 
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,15 +18,11 @@ if TYPE_CHECKING:
 
 CONTENT_POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
                   " connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none';"
-                  " frame-ancestors 'none'")
+                  " frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types rewind")
 _ALWAYS = ((b"content-security-policy", CONTENT_POLICY.encode()),
            (b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"),
            (b"x-frame-options", b"DENY"), (b"cross-origin-opener-policy", b"same-origin"),
            (b"cross-origin-resource-policy", b"same-origin"))
-
-
-def new_token() -> str:
-    return secrets.token_urlsafe(32)
 
 
 class Door:
@@ -58,7 +53,7 @@ class Door:
         elif scope["path"] == "/" and self._brings_token(scope):
             answer = self._welcome()
         elif not self._has_token(scope):
-            answer = _refused("This page has no valid key for the server.")
+            answer = _locked(scope)
         else:
             await self.app(scope, receive, send)
             return
@@ -109,6 +104,25 @@ def _cookie(header: bytes, name: str) -> list[str]:
 def _refused(message: str) -> JSONResponse:
     return JSONResponse({"error": {"code": "forbidden", "message": message,
                                    "hint": "Run `rewind ui` and open the address it prints."}}, 403)
+
+
+_LOCKED = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Rewind: no key</title></head><body>
+<h1>This address has no valid key.</h1>
+<p>The page of Rewind opens with the whole address that the command prints, which ends in a key. Run it again
+in your project, and open what it prints:</p>
+<pre>rewind ui</pre>
+<p>Is it running already? Its terminal shows the address.</p>
+</body></html>
+"""
+
+
+def _locked(scope: Scope) -> Response:
+    """A person gets a page, a program gets JSON."""
+    if scope["path"] == "/" and any(b"text/html" in value for value in _headers(scope, b"accept")):
+        return HTMLResponse(_LOCKED, 403)
+    return _refused("This page has no valid key for the server.")
 
 
 def _with_headers(scope: Scope, send: Send) -> Send:

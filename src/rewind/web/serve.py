@@ -9,7 +9,7 @@ import socket
 import uvicorn
 
 from rewind.web.app import make_app
-from rewind.web.security import new_token
+from rewind.web.key import FILE, remember, remembered
 from rewind.web.socket import MOST_BYTES
 from rewind.web.work import Workshop
 
@@ -23,10 +23,13 @@ ADDRESS = "127.0.0.1"
 def serve(root: str, port: int, ready: Callable[[str], None], home: str | None = None) -> None:
     """Runs until it is interrupted. `ready` is told the address, token included."""
     gc.enable()  # `bin/rewind` has it off, for commands that live for a moment
-    listening, workshop = _listen(port), Workshop(root, home)
+    workshop = Workshop(root, home)
+    kept = workshop.run_here(lambda controller: controller.project.path(FILE))
+    token, last_port = remembered(kept)
+    listening = _listen_again(port, last_port)
     try:
         actual: int = listening.getsockname()[1]
-        token = new_token()
+        remember(kept, token, actual)
         server = uvicorn.Server(make_config(workshop, token, actual))
         ready(f"http://{ADDRESS}:{actual}/?token={token}")
         asyncio.run(server.serve(sockets=[listening]))
@@ -44,6 +47,16 @@ def make_config(workshop: Workshop, token: str, port: int) -> uvicorn.Config:
                           h11_max_incomplete_event_size=32 << 10, timeout_keep_alive=30,
                           limit_concurrency=200, timeout_graceful_shutdown=3, server_header=False,
                           date_header=False, proxy_headers=False, lifespan="off")
+
+
+def _listen_again(port: int, last: int) -> socket.socket:
+    """At the port of the last time, if none is asked for and it is free."""
+    if not port and last:
+        try:
+            return _listen(last)
+        except OSError:
+            pass
+    return _listen(port)
 
 
 def _listen(port: int) -> socket.socket:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import time
 
+from rewind.controller import seconds_between
+from rewind.web.render.markdown import markdown
+from rewind.web.render.tools import kind_of, tool_view
 from rewind.words import explain
 
 TYPE_CHECKING = False
@@ -15,9 +18,11 @@ if TYPE_CHECKING:
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.rewind.apply import Outcome
     from rewind.checkpoint.rewind.code_at import CodeAt
+    from rewind.checkpoint.session_shape import TurnShape
     from rewind.checkpoint.session_tree import SessionInfo
     from rewind.checkpoint.turn_views import TurnView
     from rewind.controller import Controller
+    from rewind.transcript.turn_blocks import TurnText
 
 MOST_LISTED = 500
 
@@ -55,13 +60,52 @@ def _resume(controller: Controller, info: SessionInfo) -> str:
         return ""  # deleted since
 
 
-def turn(view: TurnView) -> dict[str, Any]:
+def turn(view: TurnView, rendered: bool = False) -> dict[str, Any]:
     text = view.text
     return {
         "turn": text.row.turn, "uuid": text.row.uuid, "timestamp": text.row.stamp, "prompt": text.prompt,
-        "blocks": text.blocks, "truncated": text.truncated, "compactedBefore": text.compacted_before,
+        "blocks": [brief(block) for block in text.blocks] if rendered else text.blocks,
+        "truncated": _is_cut(text) if rendered else text.truncated, "compactedBefore": text.compacted_before,
         "checkpoint": code(view.code), "changes": view.changes, "canRewind": not view.reason,
-        "reason": view.reason or None, "missingFiles": view.missing}
+        "reason": view.reason or None, "missingFiles": view.missing,
+        "seconds": seconds_between(text.row.stamp, text.ended),
+        "failures": sum(1 for block in text.blocks if block.get("isError"))}
+
+
+def _is_cut(text: TurnText) -> bool:
+    """Whether what is shown at once was shortened; all of a tool is asked for when it is opened."""
+    said = [text.prompt, *(block["text"] for block in text.blocks if block["kind"] in ("text", "note"))]
+    return text.truncated and (len(text.blocks) >= 2000 or any(len(one) in (500, 20_000) for one in said))
+
+
+def brief(block: dict[str, Any]) -> dict[str, Any]:
+    """A block as the page shows it before it is unfolded; the rest is asked for by `block`."""
+    if block["kind"] == "text":
+        return {"kind": "text", "html": markdown(block["text"])}
+    if block["kind"] == "thinking":
+        return {"kind": "thinking", "text": block["text"][:160], "size": len(block["text"])}
+    if block["kind"] == "tool":
+        size = len(block["input"]) + len(block["result"] or "")
+        return {**{key: block[key] for key in ("kind", "id", "name", "summary", "isError")},
+                "about": kind_of(block["name"]), "done": block["result"] is not None, "size": size}
+    return block
+
+
+def whole_block(block: dict[str, Any]) -> dict[str, Any]:
+    if block["kind"] in ("text", "thinking"):
+        return {**block, "html": markdown(block["text"])}
+    return {**block, **tool_view(block)} if block["kind"] == "tool" else block
+
+
+def turn_figures(one: TurnShape) -> dict[str, Any]:
+    """A turn of the shape of a session; numbers are null where they are not known."""
+    changes = one.changes
+    files = None if changes is None else len(changes["files"]) + changes["more"]
+    return {"turn": one.row.turn, "prompt": one.row.prompt[:120], "timestamp": one.row.stamp,
+            "seconds": one.seconds, "failures": one.failures, "compactedBefore": one.compacted_before,
+            "added": changes and changes["added"], "removed": changes and changes["removed"], "files": files,
+            "from": one.before or None, "to": one.after or None, "edited": one.edited,
+            "saved": [record.name for record in one.saved]}
 
 
 def code(found: CodeAt | None) -> dict[str, Any] | None:
@@ -102,3 +146,10 @@ def checkpoint(record: Record) -> dict[str, Any]:
 
 def project_name(root: str) -> str:
     return os.path.basename(root.rstrip("/")) or root
+
+
+def row_changes(changes: dict[str, dict[str, Any]], record: Record) -> dict[str, Any]:
+    """What differs from the checkpoint before it, where that was asked for and is known."""
+    found = changes.get(record.name)
+    return {"changes": {"added": found["added"], "removed": found["removed"],
+                        "files": len(found["files"]) + found["more"]}} if found else {}

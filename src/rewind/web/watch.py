@@ -7,7 +7,7 @@ import threading
 
 from rewind.errors import RewindError
 from rewind.web import shapes
-from rewind.web.reads import interrupted
+from rewind.web.reads import interrupted, project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +34,14 @@ class Glance:
         self.project.append(_stamp(controller.project.own("session.json")))
         # A process that is killed changes no file any more, but lets go of the lock.
         self.interrupted = interrupted(controller) is not None
+
+
+def _project(controller: Controller) -> dict[str, Any]:
+    """So that a page need not ask; where it cannot be read, the page that asks is told why."""
+    try:
+        return {"project": project(controller)}
+    except RewindError:
+        return {}
 
 
 def _stamp(path: str) -> tuple[int, int, int]:
@@ -72,8 +80,9 @@ class Watch:
         events = self._about_sessions(controller, before, now)
         if now.checkpoints != before.checkpoints:
             events.append({"event": "checkpoints_changed", "newest": now.checkpoints[1]})
-        if (now.project, now.interrupted) != (before.project, before.interrupted):
-            events.append({"event": "project_changed"})
+        if (now.project, now.interrupted, now.checkpoints) != (
+                before.project, before.interrupted, before.checkpoints):
+            events.append({"event": "project_changed", **_project(controller)})
         return events
 
     def _about_sessions(self, controller: Controller, before: Glance, now: Glance) -> list[dict[str, Any]]:

@@ -106,13 +106,18 @@ class SessionCode:
 
     def before(self, prompt: PromptAt) -> CodeAt | None:
         """The prompt's own checkpoint; that before its turn's first tool call; else the last one before."""
-        found = self._by_prompt.get(prompt.join) if isinstance(prompt.join, str) and prompt.join else None
-        found = found or (self._by_tool.get(prompt.first_tool) if prompt.first_tool else None)
+        found = self.recorded(prompt)
         if found:
-            # One that was made late may hold what the turn did already.
-            return CodeAt(found, not found.trigger.get("late"))
+            return found
         near = self._last_before(prompt.offset) or self._made_before(prompt.stamp)
         return CodeAt(near, False) if near else None
+
+    def recorded(self, prompt: PromptAt) -> CodeAt | None:
+        """The checkpoint that was made for this very prompt."""
+        found = self._by_prompt.get(prompt.join) if isinstance(prompt.join, str) and prompt.join else None
+        found = found or (self._by_tool.get(prompt.first_tool) if prompt.first_tool else None)
+        # One that was made late may hold what the turn did already.
+        return CodeAt(found, not found.trigger.get("late")) if found else None
 
     def _last_before(self, boundary: int) -> Record | None:
         """The newest whose place in this very conversation is before the prompt, and on its branch."""

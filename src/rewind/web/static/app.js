@@ -1,20 +1,22 @@
 // Puts the page together: the bar, the tree, one view, and what the server pushes.
 
-import {h, fill} from './element.js';
-import {wire} from './wire.js';
-import {state} from './state.js';
-import {current, to} from './route.js';
-import {Tree} from './tree.js';
-import {TopBar} from './topbar.js';
-import {SessionView} from './session.js';
-import {CheckpointsView} from './checkpoints.js';
-import {CompareView} from './compare.js';
-import {HomeView} from './home.js';
-import {closeMenu} from './menu.js';
-import {listen} from './keyboard.js';
-import {notice} from './states.js';
-import {openRestore, openUndo} from './restore.js';
-import {say} from './toast.js';
+import {h, fill} from './core/element.js';
+import {wire} from './core/wire.js';
+import {state} from './core/state.js';
+import {current, to} from './core/route.js';
+import {Tree} from './sessions/tree.js';
+import {TopBar} from './parts/topbar.js';
+import {SessionView} from './turns/session.js';
+import {CheckpointsView} from './code/checkpoints.js';
+import {ReviewView} from './code/review.js';
+import {FindView} from './sessions/find.js';
+import {CompareView} from './sessions/compare.js';
+import {HomeView} from './sessions/home.js';
+import {closeMenu} from './parts/menu.js';
+import {listen} from './core/keyboard.js';
+import {notice} from './parts/states.js';
+import {openRestore, openUndo} from './plans/restore.js';
+import {say} from './parts/toast.js';
 
 const main = document.getElementById('main');
 const panes = document.getElementById('panes');
@@ -27,8 +29,9 @@ let shown = '';
 function show(byHand, hash = location.hash) {
   if (!state.loaded && !state.error) return undefined; // `start` shows what the address says by then
   const route = current(hash);
-  const key = JSON.stringify({...route, turn: undefined, name: undefined});
-  if (key === shown && view) return route.turn ? view.goTo(route.turn) : undefined;
+  const key = JSON.stringify({...route, turn: undefined, name: undefined, words: undefined});
+  if (key === shown && view)
+    return route.turn || route.words ? view.goTo(route.turn, route.words) : undefined;
   closeMenu(false);
   view?.end();
   shown = key;
@@ -43,8 +46,10 @@ function show(byHand, hash = location.hash) {
 }
 
 function make(route) {
-  if (route.view === 'session') return new SessionView(main, route.session, route.turn);
+  if (route.view === 'session') return new SessionView(main, route.session, route.turn, route.words);
   if (route.view === 'checkpoints') return new CheckpointsView(main, route.name);
+  if (route.view === 'review' || route.view === 'changes') return new ReviewView(main, route);
+  if (route.view === 'find') return new FindView(main, route.words);
   if (route.view === 'compare') return new CompareView(main, route.a, route.b);
   return new HomeView(main, panes);
 }
@@ -63,24 +68,25 @@ const PUSHES = {
   sessions_changed: () => soon('sessions', () => state.loadSessions()),
   branches_deleted: () => soon('sessions', () => state.loadSessions()),
   session_created: () => soon('sessions', () => state.loadSessions()),
-  project_changed: () => soon('project', () => state.loadProject()),
-  checkpoints_changed: () => soon('checkpoints', checkpointsChanged, 300),
+  project_changed: ({project}) =>
+    project ? state.setProject(project) : soon('project', () => state.loadProject()),
+  checkpoints_changed: ({newest}) => {
+    const collected = newest === newestPoint;
+    newestPoint = newest;
+    if (view instanceof CheckpointsView) soon('checkpoints', () => view.reload?.(), 300);
+    if (view instanceof SessionView) view.codeChanged(collected);
+  },
   turns_added: ({sessionId, total}) => {
-    if (view instanceof SessionView && view.id === sessionId) soon(`turns ${sessionId}`, () => view.id === sessionId && view.turnsAdded(total));
+    if (view instanceof SessionView && view.id === sessionId) view.turnsAdded(total);
   },
 };
-
-function checkpointsChanged() {
-  state.loadProject();
-  if (view instanceof CheckpointsView) view.reload();
-  if (view instanceof SessionView) view.list.refresh().catch(() => {});
-}
+let newestPoint = null;
 
 wire.addEventListener('push', event => PUSHES[event.detail.event]?.(event.detail));
 wire.addEventListener('up', event => {
   top.setUp(true);
   offline.hidden = true;
-  catchUp(event.detail.again);
+  if (started) catchUp(event.detail.again);
 });
 wire.addEventListener('down', () => {
   top.setUp(false);
@@ -89,8 +95,18 @@ wire.addEventListener('down', () => {
 });
 
 function showOffline() {
-  fill(offline, h('span', {}, h('strong', {}, 'The Rewind server cannot be reached. '), 'What you see may be old. Start it again with ', h('code', {}, 'rewind ui'), ' and open the address it prints.'),
-    h('button.quiet', {type: 'button', onclick: () => wire.connect()}, 'Try now'));
+  fill(
+    offline,
+    h(
+      'span',
+      {},
+      h('strong', {}, 'The Rewind server cannot be reached. '),
+      'What you see may be old. Start it again with ',
+      h('code', {}, 'rewind ui'),
+      ' and open the address it prints.',
+    ),
+    h('button.quiet', {type: 'button', onclick: () => wire.connect()}, 'Try now'),
+  );
   offline.hidden = false;
 }
 
@@ -111,9 +127,23 @@ state.addEventListener('project', () => {
   document.querySelector('.interrupted')?.remove();
   const broken = state.project?.interrupted;
   if (!broken) return;
-  const node = notice('warning', [h('strong', {}, 'A restore was interrupted. '), broken.message],
-    h('div.notice-actions', {}, h('button.quiet', {type: 'button', onclick: () => undoInterrupted()}, 'Undo it'),
-      h('button.quiet', {type: 'button', onclick: () => openRestore({name: broken.checkpoint}, broken.paths, () => state.loadProject())}, 'Finish it…')));
+  const node = notice(
+    'warning',
+    [h('strong', {}, 'A restore was interrupted. '), broken.message],
+    h(
+      'div.notice-actions',
+      {},
+      h('button.quiet', {type: 'button', onclick: () => undoInterrupted()}, 'Undo it'),
+      h(
+        'button.quiet',
+        {
+          type: 'button',
+          onclick: () => openRestore({name: broken.checkpoint}, broken.paths, () => state.loadProject()),
+        },
+        'Finish it…',
+      ),
+    ),
+  );
   node.classList.add('interrupted');
   panes.before(node);
 });
@@ -124,23 +154,54 @@ function undoInterrupted() {
 
 document.addEventListener('rewind:refused', event => say(event.detail, {kind: 'info'}));
 // The event's own address: the place may have been replaced since by the turn that scrolled into view.
-window.addEventListener('hashchange', event => show(true, event.newURL ? new URL(event.newURL).hash : location.hash));
-listen(() => view, {focusTree: () => {
-  panes.dataset.pane = 'tree';
-  (tree.list.querySelector('[aria-current]') || tree.list.querySelector('.row-link') || tree.filter).focus();
-}});
+window.addEventListener('hashchange', event =>
+  show(true, event.newURL ? new URL(event.newURL).hash : location.hash),
+);
+listen(() => view, {
+  focusTree: () => {
+    panes.dataset.pane = 'tree';
+    (
+      tree.list.querySelector('[aria-current]') ||
+      tree.list.querySelector('.row-link') ||
+      tree.filter
+    ).focus();
+  },
+});
 
+document.querySelector('.skip').addEventListener('click', event => {
+  event.preventDefault(); // the part of an address behind # is where one is
+  main.focus();
+});
+
+/** Pushes begin with the connection, so everything is read once it stands, or cannot be made. */
+function connected() {
+  return new Promise(resolve => {
+    wire.addEventListener('up', resolve, {once: true});
+    wire.addEventListener('down', resolve, {once: true});
+    setTimeout(resolve, 2000);
+    wire.connect();
+  });
+}
+
+let started = false;
 
 async function start() {
-  state.loadProject();
   const wide = matchMedia('(min-width: 760px)').matches;
-  await state.loadSessions();
-  const newest = state.roots().length && [...state.sessions.values()].filter(s => !s.archived).sort((a, b) => String(b.modified).localeCompare(String(a.modified)))[0];
-  if (current().view === 'home' && wide && newest) history.replaceState(null, '', to.session(newest.sessionId));
+  await connected();
+  started = true;
+  await Promise.all([state.loadProject(), state.loadSessions()]);
+  const newest =
+    state.roots().length &&
+    [...state.sessions.values()]
+      .filter(s => !s.archived)
+      .sort((a, b) => String(b.modified).localeCompare(String(a.modified)))[0];
+  if (current().view === 'home' && wide && newest)
+    history.replaceState(null, '', to.session(newest.sessionId));
   show(false);
-  state.addEventListener('sessions', () => { if (current().view === 'home') view.render?.(); });
-  if (state.error?.code !== 'forbidden') wire.connect();
-  else top.setUp(false);
+  state.addEventListener('sessions', () => {
+    if (current().view === 'home') view.render?.();
+  });
+  if (state.error?.code === 'forbidden') wire.stop();
 }
 
 start();

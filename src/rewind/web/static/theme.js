@@ -23,7 +23,11 @@
     get: () => chosen,
     next() {
       chosen = order[(order.indexOf(chosen) + 1) % order.length];
-      try { localStorage.setItem(KEY, chosen); } catch (_) { /* lasts for this page only */ }
+      try {
+        localStorage.setItem(KEY, chosen);
+      } catch (_) {
+        /* lasts for this page only */
+      }
       apply();
       return chosen;
     },

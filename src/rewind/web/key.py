@@ -1,0 +1,41 @@
+"""The key of the page and its port, kept for the next start, so that a page that is open goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import stat
+
+from rewind.errors import RewindError
+from rewind.files import read_bounded, write_atomic
+
+FILE = "ui.json"
+_KEY = re.compile(r"[\w-]{43}")
+
+
+def new_key() -> str:
+    return secrets.token_urlsafe(32)
+
+
+def remembered(path: str) -> tuple[str, int]:
+    """(key, port); a new key and 0 where there is none that only its owner could have read."""
+    try:
+        info = os.lstat(path)
+        private = stat.S_ISREG(info.st_mode) and not info.st_mode & 0o077 and info.st_uid == os.getuid()
+        data = json.loads(read_bounded(path, 4096)) if private else {}
+    except (OSError, ValueError, RewindError):
+        data = {}
+    key, port = (data.get("key"), data.get("port")) if isinstance(data, dict) else (None, None)
+    if not isinstance(key, str) or not _KEY.fullmatch(key):
+        return new_key(), 0
+    return key, port if isinstance(port, int) and 0 < port < 65536 else 0
+
+
+def remember(path: str, key: str, port: int) -> None:
+    """Where it cannot be kept, the next start makes another one."""
+    try:
+        write_atomic(path, json.dumps({"key": key, "port": port}).encode())
+    except OSError:
+        pass

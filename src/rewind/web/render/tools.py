@@ -1,0 +1,100 @@
+"""What a tool was asked to do, as a person would want to see it: a difference, a command, a list.
+
+Known by the fields that agents give, not by the names that they have for their tools.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+
+from rewind.web.render.colours import code_html
+from rewind.web.render.rows import blocks_of, rows_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_EDITS = (("old_string", "new_string"), ("old_str", "new_str"))
+_PATHS = ("file_path", "path", "notebook_path")
+_MOST = 200_000  # characters of a text that is shown as a difference
+_STATUS = re.compile(r"exit(?:ed with)?(?: code| status)?:? (\d{1,3})\b", re.IGNORECASE)
+_KINDS = (("todo", ("todo", "plan")), ("agent", ("task", "agent")), ("web", ("web", "fetch")),
+          ("read", ("read", "view", "cat")), ("search", ("grep", "glob", "search", "find", "ls")),
+          ("edit", ("edit", "write", "create", "patch", "replace")),
+          ("run", ("bash", "execute", "shell", "run")))
+
+
+@lru_cache(maxsize=500)
+def kind_of(name: str) -> str:
+    """read, edit, run, search, todo, agent, web or other."""
+    words = name.lower()
+    return next((kind for kind, parts in _KINDS if any(part in words for part in parts)), "other")
+
+
+def tool_view(block: dict[str, Any]) -> dict[str, Any]:
+    """`{"view": …}` and what that view needs; `view` is null where there is nothing better than the text."""
+    try:
+        given = json.loads(block["input"] or "null")
+    except ValueError:  # cut, or no JSON at all
+        given = None
+    given = given if isinstance(given, dict) else {}
+    return _edit(given) or _patch(given) or _command(given, block) or _todos(given) or {"view": None}
+
+
+def _edit(given: dict[str, Any]) -> dict[str, Any] | None:
+    path = next((given[key] for key in _PATHS if isinstance(given.get(key), str)), "")
+    several = given.get("edits")
+    pairs = [pair for one in (several if isinstance(several, list) else [given]) for pair in _pairs(one)]
+    if not pairs and path and isinstance(given.get("content"), str):
+        pairs = [("", given["content"])]
+    if not pairs or sum(len(old) + len(new) for old, new in pairs) > _MOST:
+        return None
+    return {"view": "diff", "path": path, "parts": [_rows(old, new, path) for old, new in pairs]}
+
+
+def _pairs(one: object) -> list[tuple[str, str]]:
+    if not isinstance(one, dict):
+        return []
+    return [(one[old], one[new]) for old, new in _EDITS
+            if isinstance(one.get(old), str) and isinstance(one.get(new), str)]
+
+
+def _rows(old: str, new: str, path: str) -> list[list[Any]]:
+    blocks = blocks_of(_lines(old), _lines(new))
+    return rows_of(old, new, blocks, path)
+
+
+def _lines(text: str) -> list[str]:
+    lines = text.replace("\r\n", "\n").split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def _patch(given: dict[str, Any]) -> dict[str, Any] | None:
+    text = next((given[key] for key in ("patch", "input") if isinstance(given.get(key), str)), "")
+    if "*** Begin Patch" not in text and not text.startswith(("--- ", "diff ")):
+        return None
+    return {"view": "code", "html": code_html(text[:_MOST], "diff")}
+
+
+def _command(given: dict[str, Any], block: dict[str, Any]) -> dict[str, Any] | None:
+    command = given.get("command")
+    if isinstance(command, list) and all(isinstance(one, str) for one in command):
+        command = " ".join(command)
+    if not isinstance(command, str):
+        return None
+    found = _STATUS.search((block.get("result") or "")[:2000]) if block.get("isError") else None
+    told = given.get("description")
+    return {"view": "terminal", "html": code_html(command[:_MOST], "bash"), "command": command[:_MOST],
+            "about": told if isinstance(told, str) else "",
+            "status": int(found[1]) if found else None if block.get("isError") else 0}
+
+
+def _todos(given: dict[str, Any]) -> dict[str, Any] | None:
+    todos = given.get("todos")
+    if not isinstance(todos, list):
+        return None
+    items = [{"text": str(one.get("content") or one.get("text") or ""),
+              "status": str(one.get("status") or "")} for one in todos[:500] if isinstance(one, dict)]
+    return {"view": "todos", "items": items}

@@ -1,0 +1,121 @@
+// Differences: a list of files, and a patch with line numbers.
+
+import {h, fill} from '../core/element.js';
+import {icon} from '../parts/icons.js';
+import {api} from '../core/api.js';
+import {linesView} from './lines.js';
+import {openModal} from '../parts/modal.js';
+import {loadingState, errorState} from '../parts/states.js';
+import {plural} from '../core/format.js';
+
+const MOST_FILES = 1000;
+const LETTERS = {added: 'A', modified: 'M', deleted: 'D'};
+
+/** {added, modified, deleted} as one list in order of path. */
+export function filesOf(diff) {
+  return ['added', 'modified', 'deleted']
+    .flatMap(status => (diff[status] || []).map(path => ({path, status})))
+    .sort((a, b) => a.path.localeCompare(b.path));
+}
+
+export function statusLetter(status) {
+  return h(
+    `span.letter.${LETTERS[status] ? status : 'modified'}`,
+    {title: status, role: 'img', 'aria-label': status},
+    LETTERS[status] || 'M',
+  );
+}
+
+export function counts(added, removed) {
+  return h(
+    'span.counts',
+    {},
+    h('span.plus', {'aria-label': plural(added, 'line added', 'lines added')}, `+${added}`),
+    ' ',
+    h('span.minus', {'aria-label': plural(removed, 'line removed', 'lines removed')}, `−${removed}`),
+  );
+}
+
+/** A long path keeps its end, which says more than its beginning. */
+export function pathText(path) {
+  const cut = path.lastIndexOf('/') + 1;
+  return h(
+    'span.path',
+    {title: path},
+    h('span.path-dir', {}, path.slice(0, cut)),
+    h('span.path-name', {}, path.slice(cut)),
+  );
+}
+
+/** Files that differ between two states; a press on one unfolds it. `before` makes what stands before it. */
+export function fileList(files, from, target, before = () => null) {
+  return h(
+    'ul.files',
+    {},
+    files.slice(0, MOST_FILES).map(file => {
+      const patch = h('div.file-patch');
+      const open = h(
+        'button.file',
+        {
+          type: 'button',
+          'aria-expanded': 'false',
+          onclick: () => {
+            const now = open.getAttribute('aria-expanded') !== 'true';
+            open.setAttribute('aria-expanded', String(now));
+            if (now) loadPatch(patch, from, target, file.path);
+            else fill(patch);
+          },
+        },
+        icon('chevron'),
+        statusLetter(file.status),
+        pathText(file.path),
+      );
+      return h('li', {}, h('div.file-row', {}, before(file), open), patch);
+    }),
+  );
+}
+
+/** Fills a place with the lines of one file that differ between two states. */
+export async function loadPatch(place, from, target, path) {
+  fill(place, loadingState('Reading the difference', 2));
+  try {
+    const found = await api.reviewFile({from, to: target}, path);
+    fill(place, found.rows.length ? linesView(found.rows) : h('p.muted.pad', {}, whyNoLines(found.verdict)));
+  } catch (error) {
+    if (error.code === 'path-not-found')
+      fill(place, h('p.muted.pad', {}, 'This file is the same in both states.'));
+    else
+      fill(
+        place,
+        errorState(error, () => loadPatch(place, from, target, path)),
+      );
+  }
+}
+
+export function whyNoLines(verdict) {
+  if (verdict === 'binary') return 'This file is binary: it changed, but not in lines.';
+  if (verdict === 'large') return 'This file is too large to show here. Use rewind diff in a terminal.';
+  if (verdict === 'unreadable') return 'This file cannot be read.';
+  return 'Only its mode changed, or it is a directory or a link.';
+}
+
+function pointWords(name) {
+  return name === 'now' ? 'the files now' : name;
+}
+
+export function openDiff(from, target, path) {
+  const {body, foot, close} = openModal(path, {wide: true, kind: 'diff-dialog'});
+  body.append(
+    h(
+      'p.muted.diff-ends',
+      {},
+      h('code', {}, pointWords(from)),
+      icon('chevron'),
+      h('code', {}, pointWords(target)),
+    ),
+  );
+  const place = h('div');
+  body.append(place);
+  foot.append(h('button.plain', {type: 'button', onclick: () => close()}, 'Close'));
+  return loadPatch(place, from, target, path);
+}

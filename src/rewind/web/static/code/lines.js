@@ -1,0 +1,104 @@
+// A difference line by line, of rows that the server made: unified or side by side, what is the same folded.
+
+import {h} from '../core/element.js';
+import {icon} from '../parts/icons.js';
+import {plural} from '../core/format.js';
+import {fromServer} from './door.js';
+
+const CONTEXT = 3;
+const FOLDED = 10; // lines that are the same, from which on they are folded
+
+/** rows: [kind, number before, number after, html] */
+export function linesView(rows, {split = false, label = 'Changes, line by line'} = {}) {
+  const node = h(`div.patch${split ? '.split' : ''}`, {tabindex: '0', role: 'region', 'aria-label': label});
+  for (const part of parts(rows))
+    node.append(...(part.folded ? [fold(part.rows, split)] : draw(part.rows, split)));
+  return node;
+}
+
+/** Runs of what is the same, with a few lines kept at the changes. */
+function parts(rows) {
+  const found = [];
+  let at = 0;
+  while (at < rows.length) {
+    let end = at;
+    while (end < rows.length && rows[end][0] === 'same') end += 1;
+    const head = at ? CONTEXT : 0;
+    const tail = end < rows.length ? CONTEXT : 0;
+    if (end - at >= FOLDED + head + tail) {
+      found.push({rows: rows.slice(at, at + head)}, {rows: rows.slice(at + head, end - tail), folded: true});
+      at = end - tail;
+    }
+    let stop = end;
+    while (stop < rows.length && rows[stop][0] !== 'same') stop += 1;
+    found.push({rows: rows.slice(at, stop)});
+    at = Math.max(stop, at + 1);
+  }
+  return found.filter(part => part.rows.length);
+}
+
+function fold(rows, split) {
+  const button = h(
+    'button.unfold',
+    {type: 'button', onclick: () => button.replaceWith(...draw(rows, split))},
+    icon('fold'),
+    `Show ${plural(rows.length, 'unchanged line')}`,
+  );
+  return button;
+}
+
+function draw(rows, split) {
+  return split ? pairs(rows).map(([before, after]) => pairLine(before, after)) : rows.map(line);
+}
+
+function line([kind, before, after, html]) {
+  if (kind === 'gap') return h('div.line.gap', {}, '…');
+  const sign = {add: '+', del: '-'}[kind] || ' ';
+  return h(
+    `div.line.${kind}`,
+    {},
+    no(before),
+    no(after),
+    h('span.sign', {}, sign),
+    h('span.text', {}, fromServer(html)),
+  );
+}
+
+function no(value) {
+  return h('span.no', {'aria-hidden': 'true'}, value ? String(value) : '');
+}
+
+/** What went stands beside what came. */
+function pairs(rows) {
+  const found = [];
+  for (let at = 0; at < rows.length;) {
+    const run = [[], []];
+    while (at < rows.length && (rows[at][0] === 'del' || rows[at][0] === 'add')) {
+      run[rows[at][0] === 'del' ? 0 : 1].push(rows[at]);
+      at += 1;
+    }
+    for (let n = 0; n < Math.max(run[0].length, run[1].length); n += 1) found.push([run[0][n], run[1][n]]);
+    if (at < rows.length && !['del', 'add'].includes(rows[at][0])) {
+      found.push([rows[at], rows[at]]);
+      at += 1;
+    }
+  }
+  return found;
+}
+
+function pairLine(before, after) {
+  if ((before || after)[0] === 'gap') return h('div.line.gap', {}, '…');
+  return h('div.pair', {}, half(before, 1), half(after, 2));
+}
+
+function half(row, which) {
+  if (!row) return h('div.line.none', {});
+  const sign = {add: '+', del: '-'}[row[0]] || ' ';
+  return h(
+    `div.line.${row[0]}`,
+    {},
+    no(row[which]),
+    h('span.sign', {}, sign),
+    h('span.text', {}, fromServer(row[3])),
+  );
+}

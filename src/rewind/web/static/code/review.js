@@ -1,0 +1,323 @@
+// All that changed between two points: the files as a tree, and each of them line by line.
+
+import {h, fill} from '../core/element.js';
+import {icon} from '../parts/icons.js';
+import {api} from '../core/api.js';
+import {state} from '../core/state.js';
+import {to} from '../core/route.js';
+import {plural, sessionTitle} from '../core/format.js';
+import {emptyState, errorState, loadingState} from '../parts/states.js';
+import {openRewind} from '../plans/dialog.js';
+import {openRestore} from '../plans/restore.js';
+import {say, sayError} from '../parts/toast.js';
+import {counts, pathText, statusLetter, whyNoLines} from './diff.js';
+import {linesView} from './lines.js';
+
+const KEY = 'rewind.split';
+const WIDE = '(min-width: 1000px)';
+
+export class ReviewView {
+  /** `route`: {session, turns: [first, last]} or {from, target} */
+  constructor(host, route) {
+    Object.assign(this, {host, route, sections: new Map()});
+    this.split = remembered() && matchMedia(WIDE).matches;
+    this.query = route.session
+      ? {session: route.session, turn: route.turns[0], last: route.turns[1]}
+      : {from: route.from, to: route.target};
+    this.near = new IntersectionObserver(seen => this.seen(seen), {rootMargin: '600px'});
+    document.title = `${this.title} – Rewind`;
+    this.load();
+  }
+
+  get title() {
+    const {session, turns} = this.route;
+    if (!session) return 'What changed';
+    return turns[1] > turns[0] ? `Turns ${turns[0]} to ${turns[1]}` : `Turn ${turns[0]}`;
+  }
+
+  async load() {
+    fill(this.host, loadingState('Comparing'));
+    try {
+      this.found = await api.review(this.query);
+      if (!this.ended) this.show();
+    } catch (error) {
+      if (!this.ended)
+        fill(
+          this.host,
+          this.head(),
+          errorState(error, () => this.load()),
+        );
+    }
+  }
+
+  show() {
+    const {files} = this.found;
+    this.body = h('div.review-files', {tabindex: '-1'});
+    this.tree = h('nav.review-tree', {'aria-label': 'Changed files'}, this.list(files));
+    fill(this.host, this.head(), h('div.review', {}, this.tree, this.body));
+    if (!files.length)
+      fill(this.body, emptyState('Nothing changed', 'The files are the same at both points.'));
+    for (const file of files) this.body.append(this.section(file));
+    if (this.found.more)
+      this.body.append(h('p.muted.pad', {}, `and ${plural(this.found.more, 'more file')}`));
+    if (this.focusWanted) this.arrive();
+  }
+
+  // the header
+
+  head() {
+    const {found} = this;
+    const session = state.get(this.route.session);
+    return h(
+      'header.session-head',
+      {},
+      h(
+        'nav.crumbs',
+        {'aria-label': 'Breadcrumb'},
+        session
+          ? h(
+              'a',
+              {href: to.session(session.sessionId, this.route.turns[0])},
+              icon('back'),
+              sessionTitle(session),
+            )
+          : h('a', {href: to.checkpoints()}, icon('back'), 'Checkpoints'),
+      ),
+      h(
+        'div.title-row',
+        {},
+        h('h1', {tabindex: '-1'}, this.title),
+        found ? h('span.review-ends', {}, `${found.words.from} → ${found.words.to}`) : null,
+        h('span.grow'),
+        h('div.actions', {}, this.actions(session)),
+      ),
+      found
+        ? h(
+            'p.meta',
+            {},
+            h('span', {}, plural(found.files.length + found.more, 'file')),
+            h('span', {}, counts(found.added, found.removed)),
+          )
+        : null,
+    );
+  }
+
+  actions(session) {
+    if (!this.found) return [];
+    return [
+      h(
+        'button.quiet.split-choice',
+        {type: 'button', 'aria-pressed': String(this.split), onclick: () => this.setSplit(!this.split)},
+        icon('columns'),
+        h('span', {}, 'Side by side'),
+      ),
+      session
+        ? h(
+            'button.primary',
+            {type: 'button', onclick: () => this.rewind()},
+            icon('rewind'),
+            h('span', {}, 'Rewind to before this'),
+          )
+        : null,
+    ];
+  }
+
+  async rewind() {
+    const {session, turns} = this.route;
+    try {
+      const [turn] = (await api.turns(session, turns[0], 1)).turns;
+      if (!turn?.canRewind) return say(turn?.reason || 'This turn cannot be rewound to.', {kind: 'info'});
+      if (turn.turn > 1) return openRewind(state.get(session), turn, {mode: 'both'});
+      return openRestore({name: this.found.from, description: 'Before the first prompt'}, [], () => {});
+    } catch (error) {
+      return sayError(error);
+    }
+  }
+
+  setSplit(on) {
+    this.split = on;
+    remember(on);
+    this.host.querySelector('.split-choice').setAttribute('aria-pressed', String(on));
+    for (const section of this.sections.values()) if (section.rows) this.draw(section);
+  }
+
+  // the files
+
+  list(files) {
+    const folders = new Map();
+    for (const file of files) {
+      const cut = file.path.lastIndexOf('/') + 1;
+      const folder = file.path.slice(0, cut);
+      if (!folders.has(folder)) folders.set(folder, []);
+      folders.get(folder).push(file);
+    }
+    return [...folders.keys()].sort().map(folder =>
+      h(
+        'section',
+        {},
+        folder ? h('h2.folder-name.clip', {title: folder}, folder) : null,
+        h(
+          'ul',
+          {},
+          folders
+            .get(folder)
+            .map(file =>
+              h(
+                'li',
+                {},
+                h(
+                  'button.review-link',
+                  {type: 'button', title: file.path, onclick: () => this.goTo(file.path)},
+                  statusLetter(file.status),
+                  h('span.clip', {}, file.path.slice(folder.length)),
+                  file.added === null ? null : counts(file.added, file.removed),
+                ),
+              ),
+            ),
+        ),
+      ),
+    );
+  }
+
+  section(file) {
+    const place = h('div.review-lines');
+    const node = h(
+      'section.review-file',
+      {'data-path': file.path, 'aria-label': file.path, tabindex: '-1'},
+      h(
+        'header',
+        {},
+        statusLetter(file.status),
+        pathText(file.path),
+        file.added === null ? null : counts(file.added, file.removed),
+        this.back(file),
+      ),
+      place,
+    );
+    this.sections.set(file.path, {file, node, place, rows: null});
+    this.near.observe(node);
+    return node;
+  }
+
+  /** What the file was at the first point, once its plan was seen. */
+  back(file) {
+    if (file.status === 'added' || this.found.from === 'now') return null;
+    return h(
+      'button.quiet',
+      {
+        type: 'button',
+        title: `Restore it as it was ${this.found.words.from}`,
+        onclick: () =>
+          openRestore({name: this.found.from, description: this.found.words.from}, [file.path], () => {}),
+      },
+      'Bring back this file…',
+    );
+  }
+
+  seen(entries) {
+    for (const {isIntersecting, target} of entries) {
+      const section = isIntersecting && this.sections.get(target.dataset.path);
+      if (section && !section.asked) this.read(section);
+    }
+  }
+
+  async read(section) {
+    section.asked = true;
+    fill(section.place, loadingState('Reading the difference', 1));
+    try {
+      const found = await api.reviewFile({from: this.found.from, to: this.found.to}, section.file.path);
+      section.rows = found.rows;
+      section.verdict = found.verdict;
+      this.draw(section);
+    } catch (error) {
+      fill(
+        section.place,
+        errorState(error, () => this.read(section)),
+      );
+    }
+  }
+
+  draw(section) {
+    const {rows, verdict, file} = section;
+    const label = `Changes to ${file.path}`;
+    fill(
+      section.place,
+      rows.length ? linesView(rows, {split: this.split, label}) : h('p.muted.pad', {}, whyNoLines(verdict)),
+    );
+  }
+
+  // moving
+
+  goTo(path) {
+    const section = this.sections?.get(path);
+    if (!section) return;
+    if (!section.asked) this.read(section);
+    section.node.scrollIntoView({block: 'start'});
+    section.node.focus({preventScroll: true});
+    for (const link of this.tree.querySelectorAll('.review-link')) {
+      if (link.title === path) link.setAttribute('aria-current', 'true');
+      else link.removeAttribute('aria-current');
+    }
+  }
+
+  key(name) {
+    if (!this.body) return false;
+    if (name === ']' || name === '[')
+      return this.step([...this.body.querySelectorAll('.review-file')], name === ']', 1);
+    if (name === 'n' || name === 'p') return this.step(this.changes(), name === 'n', 60);
+    if (name === 'r') {
+      this.rewind();
+      return true;
+    }
+    return false;
+  }
+
+  /** The first line of each change. */
+  changes() {
+    const changed = '.line.add, .line.del, .pair:has(.add, .del)';
+    return [...this.body.querySelectorAll('.patch > *')].filter(
+      node => node.matches(changed) && !node.previousElementSibling?.matches(changed),
+    );
+  }
+
+  step(nodes, forward, margin) {
+    const top = this.body.getBoundingClientRect().top + margin;
+    const at = node => node.getBoundingClientRect().top - top;
+    const next = forward ? nodes.find(node => at(node) > 4) : nodes.filter(node => at(node) < -4).at(-1);
+    if (!next) return true;
+    if (next.dataset.path) {
+      this.goTo(next.dataset.path);
+      return true;
+    }
+    this.body.scrollTop += at(next);
+    this.body.querySelector('.at-change')?.classList.remove('at-change');
+    next.classList.add('at-change');
+    return true;
+  }
+
+  arrive() {
+    this.focusWanted = true;
+    this.host.querySelector('h1')?.focus({preventScroll: true});
+  }
+
+  end() {
+    this.ended = true;
+    this.near.disconnect();
+  }
+}
+
+function remembered() {
+  try {
+    return localStorage.getItem(KEY) === 'yes';
+  } catch (_) {
+    return false; // storage may be forbidden
+  }
+}
+
+function remember(on) {
+  try {
+    localStorage.setItem(KEY, on ? 'yes' : 'no');
+  } catch (_) {
+    // it lasts for this page only
+  }
+}

@@ -1,0 +1,74 @@
+// Builds DOM nodes. Strings always become text: nothing here parses HTML.
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+/** h('button.primary', {type: 'button', onclick: f}, 'Text', node, null) */
+export function h(spec, attributes = {}, ...children) {
+  const [tag, ...classes] = spec.split('.');
+  const node = document.createElement(tag || 'div');
+  if (classes.length) node.className = classes.join(' ');
+  set(node, attributes);
+  add(node, children);
+  return node;
+}
+
+export function svg(tag, attributes = {}, ...children) {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  add(node, children);
+  return node;
+}
+
+export function set(node, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) node.removeAttribute(name);
+    else if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
+    else if (name === 'value' || name === 'checked') node[name] = value;
+    else node.setAttribute(name, value === true ? '' : String(value));
+  }
+  return node;
+}
+
+export function add(node, children) {
+  for (const child of children.flat(Infinity)) {
+    if (child !== null && child !== undefined && child !== false) node.append(child);
+  }
+  return node;
+}
+
+export function fill(node, ...children) {
+  node.replaceChildren();
+  return add(node, children);
+}
+
+/** A sentence of ours, in which `this` is code. */
+export function prose(text) {
+  return String(text ?? '')
+    .split('`')
+    .map((part, at) => (at % 2 ? h('code', {}, part) : part));
+}
+
+let count = 0;
+export function freshId(prefix) {
+  count += 1;
+  return `${prefix}-${count}`;
+}
+
+/**
+ * A button that cannot be used now stays reachable, so that the reason can be read:
+ * as its title, as its accessible description, and said aloud when it is pressed.
+ */
+export function button(spec, {label, reason = null, onclick, ...more}, ...children) {
+  const node = h(`button.${spec}`, {type: 'button', 'aria-label': label, ...more}, ...children);
+  node.addEventListener('click', event => {
+    if (node.getAttribute('aria-disabled') !== 'true') return onclick(event);
+    event.stopPropagation();
+    return document.dispatchEvent(new CustomEvent('rewind:refused', {detail: node.title}));
+  });
+  return setReason(node, reason);
+}
+
+/** The same button may be used again later, or no longer: it stays where it is, and keeps the focus. */
+export function setReason(node, reason) {
+  return set(node, {'aria-disabled': reason ? 'true' : null, title: reason, 'aria-description': reason});
+}

@@ -1,0 +1,43 @@
+// Copy to the clipboard, and say that it was done.
+
+import {h, fill} from '../core/element.js';
+import {icon} from './icons.js';
+import {say} from './toast.js';
+
+export function copyButton(text, label, spec = 'icon-button') {
+  const wide = spec !== 'icon-button';
+  const shown = done =>
+    wide ? [icon(done ? 'check' : 'copy'), done ? 'Copied' : 'Copy'] : [icon(done ? 'check' : 'copy')];
+  const node = h(`button.${spec}.copy`, {type: 'button', 'aria-label': label, title: label}, shown(false));
+  node.addEventListener('click', async event => {
+    event.stopPropagation();
+    if (!(await copyText(typeof text === 'function' ? text() : text)))
+      return say('The browser did not allow copying. Select the text instead.', {kind: 'error'});
+    fill(node, ...shown(true));
+    say('Copied.', {quiet: true});
+    setTimeout(() => fill(node, ...shown(false)), 1600);
+    return undefined;
+  });
+  return node;
+}
+
+export async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch (_) {
+    return copyBySelection(text); // no permission, or an old browser
+  }
+}
+
+function copyBySelection(text) {
+  const area = h('textarea', {'aria-hidden': 'true', value: text});
+  area.style.position = 'fixed';
+  area.style.opacity = '0';
+  const home = document.querySelector('dialog[open]') || document.body;
+  home.append(area);
+  area.select();
+  const done = document.execCommand('copy');
+  area.remove();
+  return done;
+}

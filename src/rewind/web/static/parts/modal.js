@@ -1,0 +1,117 @@
+// A dialog: focus stays inside it and goes back to where it was; Escape closes it.
+
+import {h, freshId} from '../core/element.js';
+import {icon} from './icons.js';
+
+const FOCUSABLE = 'a[href], :is(button, input, select, textarea):not([disabled]), summary, [tabindex="0"]';
+
+/** Returns {dialog, body, foot, close, closed}; `closed` resolves with what `close` was given. */
+export function openModal(title, {wide = false, kind = ''} = {}) {
+  const before = document.activeElement;
+  const titleId = freshId('dialog');
+  const body = h('div.dialog-body');
+  const foot = h('div.dialog-foot');
+  const dialog = h(
+    `dialog${wide ? '.wide' : ''}${kind ? `.${kind}` : ''}`,
+    {'aria-labelledby': titleId},
+    h(
+      'div.dialog-head',
+      {},
+      h('h2', {id: titleId}, title),
+      h('button.icon-button', {type: 'button', 'aria-label': 'Close', onclick: () => close()}, icon('close')),
+    ),
+    body,
+    foot,
+  );
+  let finish;
+  const closed = new Promise(resolve => {
+    finish = resolve;
+  });
+  let open = true;
+
+  function close(result = null) {
+    if (!open) return;
+    open = false;
+    dialog.close();
+    dialog.remove();
+    const target = before?.isConnected ? before : document.getElementById('main');
+    target?.focus({preventScroll: true});
+    finish(result);
+  }
+
+  dialog.addEventListener('cancel', event => {
+    event.preventDefault();
+    close();
+  });
+  dialog.addEventListener('keydown', event => keepInside(event, dialog));
+  dialog.addEventListener('pointerdown', event => {
+    if (event.target === dialog) close();
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  queueMicrotask(() => scrollableByKey(body)); // by then it is filled
+  const sizes = new ResizeObserver(() => scrollableByKey(body));
+  sizes.observe(body);
+  closed.then(() => sizes.disconnect());
+  return {dialog, body, foot, close, closed};
+}
+
+/** What scrolls and holds nothing to focus must be reachable itself, else no key leads to its end. */
+function scrollableByKey(body) {
+  if (body.scrollHeight > body.clientHeight + 1 && !body.querySelector(FOCUSABLE))
+    body.setAttribute('tabindex', '0');
+}
+
+function keepInside(event, dialog) {
+  if (event.key === 'Escape') event.stopPropagation();
+  if (event.key !== 'Tab') return;
+  const all = [...dialog.querySelectorAll(FOCUSABLE)].filter(n => n.offsetParent !== null);
+  if (!all.length) return;
+  const first = all[0],
+    last = all[all.length - 1];
+  if (event.shiftKey && document.activeElement === first) {
+    event.preventDefault();
+    last.focus();
+  } else if (!event.shiftKey && document.activeElement === last) {
+    event.preventDefault();
+    first.focus();
+  }
+}
+
+export function isModalOpen() {
+  return document.querySelector('dialog[open]') !== null;
+}
+
+/** A question with one action; resolves with true when it was taken. */
+export function confirm(title, content, label, kind = 'primary') {
+  const {body, foot, close, closed} = openModal(title);
+  body.append(...content);
+  const act = h(`button.${kind}`, {type: 'button', onclick: () => close(true)}, label);
+  foot.append(h('button.plain', {type: 'button', onclick: () => close()}, 'Cancel'), act);
+  act.focus();
+  return closed;
+}
+
+/** A question for a name; resolves with the text, or null. */
+export function askName(title, label, value, action) {
+  const {body, foot, close, closed} = openModal(title);
+  const id = freshId('name');
+  const input = h('input', {id, type: 'text', value, maxlength: 200, autocomplete: 'off'});
+  const done = () => {
+    if (input.value.trim()) close(input.value.trim());
+  };
+  input.addEventListener('keydown', event => {
+    if (event.key === 'Enter') {
+      event.preventDefault();
+      done();
+    }
+  });
+  body.append(h('label.field', {for: id}, label), input);
+  foot.append(
+    h('button.plain', {type: 'button', onclick: () => close()}, 'Cancel'),
+    h('button.primary', {type: 'button', onclick: done}, action),
+  );
+  input.focus();
+  input.select();
+  return closed;
+}

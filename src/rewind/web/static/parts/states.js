@@ -1,0 +1,55 @@
+// Nothing there, not yet there, gone wrong: each with a sentence and the next step.
+
+import {h, prose} from '../core/element.js';
+import {icon} from './icons.js';
+import {copyButton} from './copy.js';
+
+export function emptyState(title, sentence, ...more) {
+  return h(
+    'div.empty',
+    {},
+    h('div.empty-art', {'aria-hidden': 'true'}, icon('rewind')),
+    h('h2', {}, title),
+    h('p', {}, sentence),
+    ...more,
+  );
+}
+
+export function errorState(error, retry) {
+  return h(
+    'div.empty.failed',
+    {role: 'alert'},
+    h('div.empty-art', {'aria-hidden': 'true'}, icon('warning')),
+    h('h2', {}, error.message),
+    error.hint ? h('p', {}, prose(error.hint)) : null,
+    retry ? h('button.primary', {type: 'button', onclick: retry}, 'Try again') : null,
+  );
+}
+
+export function loadingState(label, rows = 4) {
+  const lines = Array.from({length: rows}, (_, i) =>
+    h('div.skeleton', {}, h('i.bone.short'), h('i.bone'), i % 2 ? h('i.bone.medium') : null),
+  );
+  return h('div.loading', {role: 'status', 'aria-label': label}, h('p.loading-label', {}, label), lines);
+}
+
+export function command(text) {
+  // Where to go is not the point, and on a phone there is no room for it. What is copied is all of it.
+  const [, cd, rest] = /^(cd .*? && )?(.*)$/s.exec(text);
+  return h(
+    'div.command',
+    {},
+    h('code', {tabindex: '0', title: text}, cd ? h('span.cd.muted', {}, cd) : null, rest),
+    copyButton(text, 'Copy the command', 'quiet'),
+  );
+}
+
+export function notice(kind, message, ...actions) {
+  return h(
+    `div.notice.${kind}`,
+    {},
+    icon(kind === 'info' || kind === 'running' ? 'info' : 'warning'),
+    h('div.notice-text', {}, message),
+    ...actions,
+  );
+}

@@ -1,0 +1,61 @@
+// What came of an action, in the live region: read aloud, seen for a while, perhaps with a way back.
+
+import {h, prose} from '../core/element.js';
+import {icon} from './icons.js';
+
+const SHORT = 5000,
+  LONG = 15000;
+
+/** `quiet`: only for screen readers. `action`: {label, run}. */
+export function say(message, {kind = 'done', hint = '', action = null, quiet = false} = {}) {
+  const region = document.getElementById('toasts');
+  const node = h(
+    `div.toast.${kind}${quiet ? '.quiet' : ''}`,
+    {},
+    quiet ? null : icon(kind === 'error' ? 'warning' : kind === 'info' ? 'info' : 'check'),
+    h('div.toast-text', {}, h('p', {}, message), hint ? h('p.hint', {}, prose(hint)) : null),
+  );
+  if (action) {
+    node.append(
+      h(
+        'button.link',
+        {
+          type: 'button',
+          onclick: () => {
+            node.remove();
+            action.run();
+          },
+        },
+        action.label,
+      ),
+    );
+  }
+  if (!quiet) {
+    node.append(
+      h(
+        'button.icon-button',
+        {type: 'button', 'aria-label': 'Dismiss', onclick: () => node.remove()},
+        icon('close'),
+      ),
+    );
+  }
+  while (region.children.length > 3) region.firstChild.remove();
+  region.append(node);
+  fade(node, action || kind === 'error' ? LONG : SHORT);
+  return node;
+}
+
+export function sayError(error, fallbackHint = '') {
+  return say(error.message, {kind: 'error', hint: error.hint || fallbackHint});
+}
+
+function fade(node, wait) {
+  setTimeout(() => {
+    if (node.matches(':hover, :focus-within')) fade(node, 2000);
+    else node.remove();
+  }, wait);
+}
+
+export function announce(message) {
+  say(message, {quiet: true});
+}

@@ -1,0 +1,161 @@
+// What can be done to a branch: rename, promote, delete and take that back, fast-forward.
+
+import {h, freshId} from '../core/element.js';
+import {wire} from '../core/wire.js';
+import {state} from '../core/state.js';
+import {go, to} from '../core/route.js';
+import {plural, sessionTitle} from '../core/format.js';
+import {askName, confirm, openModal} from '../parts/modal.js';
+import {say, sayError} from '../parts/toast.js';
+
+const NOT_OURS = 'Rewind did not make this session, so it leaves it alone.';
+
+export function branchActions(session) {
+  const reason = session.madeByRewind ? null : NOT_OURS;
+  return [
+    {label: 'Rename…', reason, run: () => rename(session)},
+    {
+      label: 'Promote',
+      reason: reason || (session.promoted ? 'This branch is promoted already.' : null),
+      run: () => promote(session),
+    },
+    null,
+    {label: 'Delete…', danger: true, reason, run: () => deleteBranches([session.sessionId])},
+  ];
+}
+
+async function rename(session) {
+  const name = await askName('Rename branch', 'Name', sessionTitle(session), 'Rename');
+  if (!name) return;
+  await act('rename_branch', {sessionId: session.sessionId, name}, answer => {
+    state.update(answer.session);
+    say(`Renamed to “${name}”.`);
+  });
+}
+
+async function promote(session) {
+  const sure = await confirm(
+    'Promote this branch?',
+    [
+      h(
+        'p',
+        {},
+        `“${sessionTitle(session)}” becomes the main line of this conversation. Nothing is deleted.`,
+      ),
+    ],
+    'Promote',
+  );
+  if (!sure) return;
+  await act('promote_branch', {sessionId: session.sessionId}, answer => {
+    state.update(answer.session);
+    say(`“${sessionTitle(answer.session)}” is the main line now.`);
+  });
+}
+
+export async function deleteBranches(ids) {
+  const sessions = ids.map(id => state.get(id)).filter(Boolean);
+  if (!sessions.length) return false;
+  const what = sessions.length === 1 ? 'this branch' : plural(sessions.length, 'branch', 'branches');
+  const sure = await confirm(
+    `Delete ${what}?`,
+    [
+      h(
+        'ul.plain-list',
+        {},
+        sessions.slice(0, 12).map(s => h('li', {}, sessionTitle(s))),
+      ),
+      sessions.length > 12 ? h('p', {}, `and ${sessions.length - 12} more`) : '',
+      h('p.muted', {}, "They go to Rewind's trash, and you can undo this. The sessions they came from stay."),
+    ].filter(Boolean),
+    `Delete ${sessions.length === 1 ? 'branch' : plural(sessions.length, 'branch', 'branches')}`,
+    'danger',
+  );
+  if (!sure) return false;
+  return act('delete_branches', {sessionIds: ids}, answer => deleted(answer.sessionIds, sessions));
+}
+
+function deleted(ids, sessions) {
+  const parent = sessions.map(s => s.parentSessionId).find(p => p && !ids.includes(p) && state.get(p));
+  const shown = decodeURIComponent(location.hash);
+  state.forget(ids);
+  state.loadSessions();
+  if (ids.some(id => shown.includes(id))) go(parent ? to.session(parent) : to.home());
+  say(`${plural(ids.length, 'branch', 'branches')} deleted.`, {
+    action: {label: 'Undo', run: () => undelete(ids)},
+  });
+}
+
+export async function undelete(ids) {
+  for (const sessionId of ids) {
+    const done = await act('undelete_branch', {sessionId}, answer => state.update(answer.session));
+    if (!done) return;
+  }
+  state.loadSessions();
+  say(`${plural(ids.length, 'branch is', 'branches are')} back.`);
+}
+
+export async function fastForward(session) {
+  const parent = state.parentOf(session);
+  const withCode = await askForward(session, parent);
+  if (withCode === null) return;
+  await act('fast_forward', {sessionId: session.sessionId, code: withCode}, answer => {
+    if (answer.code) state.loadSessions();
+    go(to.session(answer.sessionId));
+    say(answer.code ? 'Back at the parent, with its code.' : 'Back at the parent.', {
+      hint: (answer.notes || []).join(' '),
+    });
+  });
+}
+
+/** true: with the code, false: the conversation alone, null: not at all. */
+function askForward(session, parent) {
+  const {body, foot, close, closed} = openModal('Fast-forward to the parent?');
+  const id = freshId('code');
+  const box = h('input', {id, type: 'checkbox', checked: true});
+  body.append(
+    h(
+      'p',
+      {},
+      `You return to “${parent ? sessionTitle(parent) : 'the parent'}” with all its turns. ` +
+        'This branch stays.',
+    ),
+  );
+  if (session.codeRestored) {
+    body.append(
+      h(
+        'label.check',
+        {for: id},
+        box,
+        h(
+          'span',
+          {},
+          h('strong', {}, 'Bring the code back too'),
+          h(
+            'small',
+            {},
+            'The files become what they were before this branch was made. ' +
+              'What they hold now is saved first.',
+          ),
+        ),
+      ),
+    );
+  }
+  const act = h(
+    'button.primary',
+    {type: 'button', onclick: () => close(Boolean(session.codeRestored) && box.checked)},
+    'Fast-forward',
+  );
+  foot.append(h('button.plain', {type: 'button', onclick: () => close()}, 'Cancel'), act);
+  act.focus();
+  return closed;
+}
+
+export async function act(event, fields, done) {
+  try {
+    done(await wire.request(event, fields));
+    return true;
+  } catch (error) {
+    sayError(error);
+    return false;
+  }
+}

@@ -1,0 +1,120 @@
+// What was said and which files were touched, in all sessions of the project.
+
+import {h, fill} from '../core/element.js';
+import {icon} from '../parts/icons.js';
+import {api} from '../core/api.js';
+import {state} from '../core/state.js';
+import {to} from '../core/route.js';
+import {age, inProject, oneLine, plural, sessionTitle} from '../core/format.js';
+import {emptyState, errorState, loadingState} from '../parts/states.js';
+import {marked} from '../turns/search.js';
+
+export class FindView {
+  constructor(host, words) {
+    this.host = host;
+    document.title = 'Search – Rewind';
+    this.load(words);
+  }
+
+  get title() {
+    return 'Search';
+  }
+
+  async load(words) {
+    this.words = words;
+    const head = h(
+      'header.session-head',
+      {},
+      h(
+        'nav.crumbs',
+        {'aria-label': 'Breadcrumb'},
+        h('a.to-tree', {href: to.home()}, icon('back'), 'Sessions'),
+      ),
+      h('div.title-row', {}, h('h1', {tabindex: '-1'}, `Search for “${oneLine(words, 60)}”`)),
+    );
+    fill(this.host, head, loadingState('Searching all sessions'));
+    try {
+      const found = await api.find(words);
+      if (this.ended || words !== this.words) return;
+      const total = found.found.reduce((sum, one) => sum + one.matches.length, 0);
+      fill(this.host, head, h('div.finds', {}, total ? this.all(found, total) : this.none()));
+    } catch (error) {
+      if (!this.ended)
+        fill(
+          this.host,
+          head,
+          errorState(error, () => this.load(words)),
+        );
+    }
+  }
+
+  none() {
+    return emptyState(
+      'No match',
+      `Nothing that was said or changed in this project contains “${this.words}”.`,
+    );
+  }
+
+  all(found, total) {
+    return [
+      h(
+        'p.muted',
+        {role: 'status'},
+        `${plural(total, 'match', 'matches')} in ${plural(found.found.length, 'session')}`,
+      ),
+      found.found.map(one => this.session(one)),
+      found.more ? h('p.muted', {}, 'There is more than is shown. Search for something longer.') : null,
+    ];
+  }
+
+  session({sessionId, matches}) {
+    const session = state.get(sessionId);
+    return h(
+      'section.find-session',
+      {},
+      h(
+        'h2',
+        {},
+        session ? sessionTitle(session) : sessionId,
+        session ? h('small.muted', {}, age(session.modified)) : null,
+      ),
+      h(
+        'ul',
+        {},
+        matches.map(match => h('li', {}, this.match(sessionId, match))),
+      ),
+    );
+  }
+
+  match(sessionId, {turn, where, snippet, status}) {
+    const href = where === 'file' ? to.review(sessionId, turn) : to.session(sessionId, turn, this.words);
+    return h(
+      'a.result-row',
+      {href},
+      h('span.no', {}, String(turn)),
+      h('span.where', {}, where),
+      h(
+        'span.clip',
+        {},
+        marked(oneLine(inProject(snippet), 300), this.words),
+        status ? h('em.muted', {}, ` ${status}`) : null,
+      ),
+    );
+  }
+
+  key() {
+    return false;
+  }
+
+  goTo(_, words) {
+    if (words && words !== this.words) this.load(words);
+  }
+
+  arrive() {
+    this.host.querySelector('h1')?.focus({preventScroll: true});
+  }
+
+  end() {
+    this.ended = true;
+  }
+}

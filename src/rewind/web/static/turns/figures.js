@@ -1,0 +1,54 @@
+// A turn in figures: lines, files, time, failures. The same in its head, in the list and on the scrubber.
+
+import {h} from '../core/element.js';
+import {icon} from '../parts/icons.js';
+import {duration, number, plural} from '../core/format.js';
+
+/** `+138 −6 in 2 files`, or nothing. */
+export function changeWords({added, removed, files}) {
+  if (!files) return '';
+  return `+${number(added || 0)} −${number(removed || 0)} in ${plural(files, 'file')}`;
+}
+
+export function changeNodes({added, removed, files}) {
+  return [
+    h('span.plus', {}, `+${number(added || 0)}`),
+    ' ',
+    h('span.minus', {}, `−${number(removed || 0)}`),
+    h('span.in-files', {}, ` in ${plural(files, 'file')}`),
+  ];
+}
+
+export function changesOf(turn) {
+  const {changes} = turn;
+  if (!changes) return {files: 0};
+  return {added: changes.added, removed: changes.removed, files: changes.files.length + (changes.more || 0)};
+}
+
+export function failureNode(count) {
+  if (!count) return null;
+  return h(
+    'span.failures',
+    {title: plural(count, 'tool failed', 'tools failed')},
+    icon('warning'),
+    `${count} failed`,
+  );
+}
+
+export function durationNode(seconds) {
+  const words = seconds > 0 ? duration(seconds) : '';
+  return words ? h('span.took', {title: 'From the prompt to the last answer'}, words) : null;
+}
+
+/** All of it in words, for a tooltip and for who cannot see the bars. */
+export function figureWords(turn) {
+  return [
+    changeWords(turn),
+    turn.failures ? plural(turn.failures, 'failure') : '',
+    turn.seconds > 0 ? duration(turn.seconds) : '',
+    turn.edited ? 'then edited by hand' : '',
+    turn.saved?.length ? plural(turn.saved.length, 'saved checkpoint') : '',
+  ]
+    .filter(Boolean)
+    .join(', ');
+}

@@ -1,0 +1,97 @@
+// What a branch was rewound past: the parent's later turns, greyed, below the branch's own.
+
+import {h, fill} from '../core/element.js';
+import {icon} from '../parts/icons.js';
+import {api} from '../core/api.js';
+import {state} from '../core/state.js';
+import {go, to} from '../core/route.js';
+import {plural, sessionTitle} from '../core/format.js';
+import {renderTurn} from './turn.js';
+import {errorState, loadingState} from '../parts/states.js';
+
+const PAGE = 25;
+const MOST = 75; // with the window of the list this stays under 200 rows
+
+export class Future {
+  constructor(host, session, folds) {
+    this.host = host;
+    this.session = session;
+    this.folds = folds;
+    this.shown = false;
+  }
+
+  async toggle() {
+    this.shown = !this.shown;
+    fill(this.host);
+    if (this.shown) await this.load(1);
+  }
+
+  async load(from) {
+    const session = this.session();
+    if (from === 1) fill(this.host, loadingState('Reading the future turns', 2));
+    try {
+      const page = await api.future(session.sessionId, from, PAGE);
+      if (!this.shown) return;
+      if (from === 1) fill(this.host, this.head(page, session));
+      this.host.querySelector('.more-future')?.remove();
+      const rows = page.turns.map(turn =>
+        renderTurn(turn, {
+          folds: this.folds(),
+          session: page.parentSessionId,
+          review: t => go(to.review(page.parentSessionId, t.turn)),
+          greyed: true,
+        }),
+      );
+      this.host.append(...rows, ...this.rest(page, from, session));
+    } catch (error) {
+      fill(
+        this.host,
+        errorState(error, () => this.load(from)),
+      );
+    }
+  }
+
+  head(page, session) {
+    const parent = state.get(page.parentSessionId) || state.parentOf(session);
+    return h(
+      'div.future-head',
+      {role: 'note'},
+      icon('forward'),
+      h(
+        'p',
+        {},
+        page.total ? `${plural(page.total, 'turn')} of ` : 'Nothing came after this turn in ',
+        parent ? h('a', {href: to.session(parent.sessionId)}, sessionTitle(parent)) : 'the parent',
+        page.total ? ` that this branch was rewound past` : '',
+      ),
+    );
+  }
+
+  rest(page, from, session) {
+    const next = from + page.turns.length;
+    if (next > page.total) return [];
+    if (next > MOST)
+      return [
+        h(
+          'p.more-future',
+          {},
+          h(
+            'a',
+            {href: to.session(session.parentSessionId, session.rewindFromTurn + next)},
+            'Read on in the parent',
+          ),
+        ),
+      ];
+    return [
+      h(
+        'p.more-future',
+        {},
+        h('button.quiet', {type: 'button', onclick: () => this.load(next)}, 'Show more future turns'),
+      ),
+    ];
+  }
+
+  end() {
+    this.shown = false;
+  }
+}

@@ -1,0 +1,118 @@
+// The dropdown of turns: a list around the current one, and a field to jump.
+
+import {h, fill} from '../core/element.js';
+import {api} from '../core/api.js';
+import {moment, number, oneLine} from '../core/format.js';
+import {changeNodes} from './figures.js';
+import {errorState, loadingState} from '../parts/states.js';
+
+const SHOWN = 100;
+
+/** Opens under a button; calls `jump` with a turn number. */
+export function openOutline(anchor, shape, current, total, jump) {
+  const list = h('div.outline-list');
+  const field = h('input', {
+    type: 'text',
+    inputmode: 'numeric',
+    placeholder: `Turn 1 to ${number(total)}`,
+    'aria-label': 'Jump to turn',
+    autocomplete: 'off',
+  });
+  const panel = h(
+    'div.outline',
+    {role: 'dialog', 'aria-label': 'Turns of this session'},
+    h('div.outline-head', {}, field),
+    list,
+  );
+  anchor.parentElement.append(panel);
+  anchor.setAttribute('aria-expanded', 'true');
+
+  function close(back = true) {
+    panel.remove();
+    anchor.setAttribute('aria-expanded', 'false');
+    document.removeEventListener('pointerdown', outside, true);
+    if (back) anchor.focus();
+  }
+  const outside = event => {
+    if (!panel.contains(event.target) && !anchor.contains(event.target)) close(false);
+  };
+  const pick = turn => {
+    close(false);
+    jump(turn);
+  };
+
+  field.addEventListener('keydown', event => {
+    const turn = parseInt(field.value, 10);
+    if (event.key === 'Enter' && turn >= 1 && turn <= total) pick(turn);
+    if (event.key === 'ArrowDown') {
+      event.preventDefault();
+      (list.querySelector('[aria-current]') || list.querySelector('button'))?.focus();
+    }
+  });
+  panel.addEventListener('keydown', event => onKey(event, list, close));
+  document.addEventListener('pointerdown', outside, true);
+  field.focus();
+  load(Math.max(1, current - SHOWN / 2));
+  return close;
+
+  async function load(from) {
+    fill(list, loadingState('Reading the turns', 3));
+    try {
+      const page = await read(from);
+      const last = from + page.turns.length - 1;
+      fill(
+        list,
+        from > 1
+          ? h(
+              'button.quiet',
+              {type: 'button', onclick: () => load(Math.max(1, from - SHOWN))},
+              'Earlier turns',
+            )
+          : null,
+        h(
+          'ol',
+          {},
+          page.turns.map(t => h('li', {}, entry(t))),
+        ),
+        last < page.total
+          ? h('button.quiet', {type: 'button', onclick: () => load(last + 1)}, 'Later turns')
+          : null,
+      );
+      list.querySelector('[aria-current]')?.scrollIntoView({block: 'center'});
+    } catch (error) {
+      fill(
+        list,
+        errorState(error, () => load(from)),
+      );
+    }
+  }
+
+  /** From the shape, where that is known: it has the figures. */
+  async function read(from) {
+    if (shape.turns.length < total) return api.outline(shape.session, from, SHOWN);
+    return {total, turns: shape.turns.slice(from - 1, from - 1 + SHOWN)};
+  }
+
+  function entry(turn) {
+    return h(
+      'button.outline-turn',
+      {type: 'button', 'aria-current': turn.turn === current ? 'true' : null, onclick: () => pick(turn.turn)},
+      h('span.no', {}, String(turn.turn)),
+      h('span.clip', {}, oneLine(turn.prompt, 100)),
+      turn.files ? h('span.counts', {}, changeNodes(turn)) : null,
+      turn.failures ? h('span.failures', {title: 'Tools that failed'}, `${turn.failures} failed`) : null,
+      h('time', {}, turn.timestamp ? moment(turn.timestamp) : ''),
+    );
+  }
+}
+
+function onKey(event, list, close) {
+  const all = [...list.querySelectorAll('button')];
+  const at = all.indexOf(document.activeElement);
+  if (event.key === 'Escape') close();
+  else if (event.key === 'ArrowDown' && at >= 0) all[at + 1]?.focus();
+  else if (event.key === 'ArrowUp' && at >= 0) all[at - 1]?.focus();
+  else return;
+  event.preventDefault();
+  event.stopPropagation();
+}

@@ -1,0 +1,675 @@
+// One session: its header, the turns, and what can be done from them.
+
+import {h, fill} from '../core/element.js';
+import {renew} from '../core/renew.js';
+import {icon} from '../parts/icons.js';
+import {api} from '../core/api.js';
+import {state} from '../core/state.js';
+import {go, replace, to} from '../core/route.js';
+import {age, bytes, number, plural, sessionTitle} from '../core/format.js';
+import {command, emptyState, errorState, loadingState, notice} from '../parts/states.js';
+import {TurnList} from './turnlist.js';
+import {Shape} from './shape.js';
+import {Scrubber} from './scrubber.js';
+import {renderTurn, renewReason} from './turn.js';
+import {Search, findIn, markHere} from './search.js';
+import {Future} from './future.js';
+import {openOutline} from './outline.js';
+import {openMenu} from '../parts/menu.js';
+import {openDiff} from '../code/diff.js';
+import {openRewind} from '../plans/dialog.js';
+import {openRestore} from '../plans/restore.js';
+import {chooseOther} from '../sessions/compare.js';
+import {markTurn} from '../code/checkpoints.js';
+import {branchActions, fastForward} from '../sessions/branches.js';
+import {mark} from '../sessions/tree.js';
+import {copyText} from '../parts/copy.js';
+import {announce, say, sayError} from '../parts/toast.js';
+
+const NOTHING_BEFORE = 'No checkpoint was saved before the first turn.';
+const RUNNING = 'A turn is running. Rewinding is possible again when it has ended.';
+
+export class SessionView {
+  constructor(host, sessionId, turn, words = '') {
+    this.host = host;
+    this.id = sessionId;
+    this.folds = new Set();
+    this.start = turn;
+    this.words = words;
+    this.filter = {changed: false, failed: false, quiet: false};
+    this.head = h('header.session-head');
+    this.bar = h('div.turn-bar');
+    this.alerts = h('div.alerts');
+    this.list = new TurnList(t => this.row(t));
+    this.list.node.addEventListener('scroll', () => this.shrink(), {passive: true});
+    this.future = new Future(
+      this.list.after,
+      () => this.session,
+      () => this.folds,
+    );
+    this.shape = new Shape(sessionId);
+    this.scrubber = new Scrubber(this.shape, {jump: n => this.jump(n), open: n => this.rewindBefore(n)});
+    this.search = new Search(
+      sessionId,
+      (match, words) => this.showMatch(match, words),
+      () => this.focusCurrent(),
+    );
+    this.list.addEventListener('current', () => this.renderCounter());
+    this.list.addEventListener('window', () => {
+      this.renderCounter();
+      this.search.paint(this.list.rows);
+    });
+    this.list.addEventListener('failed', event => sayError(event.detail));
+    this.onSessions = () => this.sessionChanged();
+    state.addEventListener('sessions', this.onSessions);
+    this.ready = this.load();
+  }
+
+  get session() {
+    return state.get(this.id);
+  }
+
+  get title() {
+    return this.session ? sessionTitle(this.session) : 'Session';
+  }
+
+  async load() {
+    if (!this.session)
+      return fill(
+        this.host,
+        emptyState(
+          'This session is not here',
+          'It may have been deleted, or it belongs to another project.',
+          h('a.button', {href: to.home()}, 'Show the sessions'),
+        ),
+      );
+    fill(this.host, this.head, loadingState('Reading the conversation'));
+    this.renderHead();
+    try {
+      this.buildBar();
+      fill(this.host, this.head, this.bar, this.alerts, this.list.node, this.pill());
+      this.renderAlerts();
+      this.list.wait(loadingState('Reading the conversation'));
+      const start = this.start;
+      await this.list.open(this.id, start);
+      this.shape.load(); // not waited for: the turns are what one came for
+      if (this.words) this.search.begin(this.words, start);
+      if (this.start !== start) await this.jump(this.start); // asked for while it was read
+      if (!this.list.total)
+        fill(
+          this.list.after,
+          emptyState(
+            'Nothing said yet',
+            'This session has no prompts. They appear here as soon as the first one is sent.',
+          ),
+        );
+    } catch (error) {
+      fill(
+        this.host,
+        this.head,
+        errorState(error, () => this.reopen()),
+      );
+    }
+    return undefined;
+  }
+
+  row(turn) {
+    const node = renderTurn(turn, this.context());
+    node.classList.toggle('skipped', this.skips(turn));
+    return node;
+  }
+
+  /** The header gives room to what is read: it is whole again at the beginning. */
+  shrink() {
+    const {scrollTop, scrollHeight, clientHeight} = this.list.node;
+    if (scrollTop > 140 && scrollHeight - clientHeight > 500) this.head.classList.add('compact');
+    else if (scrollTop < 20) this.head.classList.remove('compact');
+  }
+
+  // which turns are shown whole
+
+  skips(turn) {
+    const files = turn.changes ? turn.changes.files.length : turn.files;
+    return (this.filter.changed && !files) || (this.filter.failed && !turn.failures);
+  }
+
+  filterMenu(anchor) {
+    const item = (key, label) => ({
+      label,
+      checked: this.filter[key],
+      run: () => this.setFilter(key, !this.filter[key]),
+    });
+    const items = [
+      item('changed', 'Only turns that changed files'),
+      item('failed', 'Only turns with failures'),
+      null,
+    ];
+    openMenu([...items, item('quiet', 'Hide thinking')], {anchor, label: 'Filter'});
+  }
+
+  setFilter(key, on) {
+    this.filter[key] = on;
+    this.filterButton.setAttribute('aria-pressed', String(Object.values(this.filter).some(Boolean)));
+    this.list.node.classList.toggle('quiet', this.filter.quiet);
+    this.list.steady(() => {
+      for (const turn of this.list.turns.values())
+        this.list.row(turn.turn)?.classList.toggle('skipped', this.skips(turn));
+    });
+    const words = on ? 'Filter on.' : 'Filter off.';
+    announce(
+      this.shape.turns.length
+        ? `${words} ${plural(this.shape.turns.filter(t => !this.skips(t)).length, 'turn')}.`
+        : words,
+    );
+  }
+
+  context() {
+    return {
+      session: this.id,
+      folds: this.folds,
+      whyNot: turn => this.whyNotBefore(turn),
+      rewind: turn => this.rewind(this.known(turn)),
+      menu: (turn, place) => this.turnMenu(this.known(turn), place),
+      whole: turn => this.showWhole(turn),
+      diff: (turn, file) => this.showDiff(turn, file),
+      review: turn => go(to.review(this.id, turn.turn)),
+    };
+  }
+
+  // header
+
+  renderHead() {
+    const session = this.session;
+    if (!session) return;
+    const focused = this.head.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+    document.title = `${sessionTitle(session)} – Rewind`;
+    renew(
+      this.head,
+      this.crumbs(session),
+      h(
+        'div.title-row',
+        {'data-part': 'title'},
+        h('h1', {tabindex: '-1', 'data-key': 'title'}, sessionTitle(session)),
+        badge(session),
+        mark(session),
+        h('span.grow'),
+        this.actions(session),
+      ),
+      h(
+        'p.meta',
+        {},
+        h('span', {}, session.agentTitle || session.agent),
+        h('span', {}, plural(session.turns, 'turn')),
+        h('time', {datetime: session.modified, title: session.modified}, age(session.modified)),
+        h('span', {}, bytes(session.bytes)),
+        h('code.id', {title: session.sessionId}, session.sessionId.slice(0, 8)),
+      ),
+      this.origin(session),
+      session.resume
+        ? h('div.continue', {}, h('span.label', {}, 'Continue with'), command(session.resume))
+        : null,
+    );
+    if (focused && !this.head.contains(document.activeElement))
+      this.head.querySelector(`[data-key="${focused}"]`)?.focus({preventScroll: true});
+  }
+
+  crumbs(session) {
+    const above = state.ancestors(session);
+    return h(
+      'nav.crumbs',
+      {'aria-label': 'Breadcrumb'},
+      h('a.to-tree', {href: to.home(), 'aria-label': 'All sessions'}, icon('back'), 'Sessions'),
+      above.length
+        ? h(
+            'ol',
+            {},
+            above.map(a =>
+              h(
+                'li',
+                {},
+                h('a.clip', {href: to.session(a.sessionId), title: sessionTitle(a)}, sessionTitle(a)),
+                icon('chevron'),
+              ),
+            ),
+            h('li', {'aria-current': 'page'}, h('span.clip', {}, sessionTitle(session))),
+          )
+        : null,
+    );
+  }
+
+  actions(session) {
+    return h(
+      'div.actions',
+      {},
+      h(
+        'button.quiet',
+        {
+          type: 'button',
+          'data-key': 'compare',
+          'aria-label': 'Compare',
+          title: 'Compare with another session (c)',
+          onclick: () => chooseOther(this.session),
+        },
+        icon('columns'),
+        h('span', {}, 'Compare'),
+      ),
+      h(
+        'button.quiet',
+        {
+          type: 'button',
+          'data-key': 'more',
+          'aria-haspopup': 'menu',
+          'aria-expanded': 'false',
+          'aria-label': 'Branch actions',
+          onclick: event =>
+            openMenu(branchActions(this.session), {anchor: event.currentTarget, label: 'Branch actions'}),
+        },
+        icon('more'),
+      ),
+    );
+  }
+
+  origin(session) {
+    if (!session.parentSessionId || !session.rewindFromTurn) return null;
+    const parent = state.parentOf(session);
+    const name = parent
+      ? h('a', {href: to.session(parent.sessionId, session.rewindFromTurn)}, sessionTitle(parent))
+      : 'a session that is gone';
+    return h(
+      'div.origin',
+      {},
+      icon('rewind'),
+      h('p', {}, `Rewound from turn ${session.rewindFromTurn} of `, name),
+      h('span.grow'),
+      parent
+        ? h(
+            'button.quiet',
+            {
+              type: 'button',
+              'data-key': 'future',
+              'aria-pressed': String(this.future.shown),
+              onclick: () => this.toggleFuture(),
+            },
+            this.future.shown ? 'Hide future turns' : 'View future turns',
+          )
+        : null,
+      parent
+        ? h(
+            'button.quiet',
+            {type: 'button', 'data-key': 'forward', onclick: () => fastForward(this.session)},
+            icon('forward'),
+            h('span', {}, 'Fast-forward'),
+          )
+        : null,
+    );
+  }
+
+  async toggleFuture() {
+    await this.future.toggle();
+    this.renderHead();
+    if (this.future.shown) {
+      if (this.list.last < this.list.total) await this.list.show(null);
+      this.list.after.scrollIntoView({block: 'start'});
+    }
+  }
+
+  // turn navigation
+
+  buildBar() {
+    this.previous = h(
+      'button.icon-button',
+      {
+        type: 'button',
+        'aria-label': 'Previous turn',
+        title: 'Previous turn (k)',
+        onclick: () => this.step(-1),
+      },
+      icon('up'),
+    );
+    this.next = h(
+      'button.icon-button',
+      {type: 'button', 'aria-label': 'Next turn', title: 'Next turn (j)', onclick: () => this.step(1)},
+      icon('down'),
+    );
+    this.filterButton = h(
+      'button.quiet.filter',
+      {
+        type: 'button',
+        'aria-label': 'Filter turns',
+        title: 'Filter turns',
+        'aria-haspopup': 'menu',
+        'aria-expanded': 'false',
+        'aria-pressed': 'false',
+        onclick: event => this.filterMenu(event.currentTarget),
+      },
+      icon('filter'),
+    );
+    this.counter = h('button.counter', {
+      type: 'button',
+      'aria-haspopup': 'dialog',
+      'aria-expanded': 'false',
+      onclick: () => this.outline(),
+    });
+    fill(
+      this.bar,
+      h(
+        'div.stepper',
+        {role: 'group', 'aria-label': 'Turn navigation'},
+        this.previous,
+        h('div.outline-home', {}, this.counter),
+        this.next,
+      ),
+      this.scrubber.node,
+      this.filterButton,
+      this.search.node,
+    );
+    this.renderCounter();
+  }
+
+  renderCounter() {
+    if (!this.counter) return;
+    const {current, total} = this.list;
+    fill(
+      this.counter,
+      total ? `Turn ${number(current || total)} of ${number(total)}` : 'No turns',
+      icon('down'),
+    );
+    this.scrubber.setCurrent(current);
+    this.counter.disabled = !total;
+    this.previous.disabled = !total || current <= 1;
+    this.next.disabled = !total || current >= total;
+    if (current && location.hash.startsWith(to.session(this.id)))
+      replace(to.session(this.id, current === total ? null : current));
+    if (current >= total) this.newTurns(0);
+  }
+
+  outline() {
+    if (this.counter.getAttribute('aria-expanded') === 'true') return;
+    openOutline(this.counter, this.shape, this.list.current || 1, this.list.total, turn => this.jump(turn));
+  }
+
+  async step(by) {
+    let wanted = (this.list.goal || this.list.current || 1) + by;
+    while (this.shape.turn(wanted) && this.skips(this.shape.turn(wanted))) wanted += by;
+    if (wanted >= 1 && wanted <= this.list.total) await this.jump(wanted);
+  }
+
+  async jump(turn) {
+    try {
+      await this.list.moveTo(turn);
+    } catch (error) {
+      sayError(error);
+    }
+  }
+
+  /** Goes to a match, unfolds what it is in, and brings the words themselves into view. */
+  async showMatch(match, words) {
+    await this.jump(match.turn);
+    const row = this.list.row(match.turn);
+    if (!row) return;
+    const place = await this.unfold(row, match);
+    let range = findIn(place, words) || findIn(row, words);
+    if (!range && this.list.turns.get(match.turn)?.truncated) {
+      await this.showWhole({turn: match.turn});
+      range = findIn(await this.unfold(row, match), words);
+    }
+    if (!range) return;
+    markHere(range);
+    this.list.center(range);
+  }
+
+  async unfold(row, match) {
+    if (match.block === null || match.block === undefined) return row.querySelector('.prompt') || row;
+    const run = row.querySelector(`details.run[data-blocks~="${match.block}"]`);
+    if (run && !run.open) {
+      run.open = true;
+      await new Promise(resolve => run.addEventListener('toggle', resolve, {once: true}));
+    }
+    const place = row.querySelector(`[data-block="${match.block}"]`);
+    if (!place) return row;
+    for (let at = place; at && at !== row; at = at.parentElement)
+      if (at.tagName === 'DETAILS') at.open = true;
+    await this.drawn(place);
+    return place;
+  }
+
+  /** What is unfolded is made when it is first opened, and perhaps read before. */
+  async drawn(place) {
+    for (let tries = 0; tries < 60; tries += 1) {
+      const body = place.querySelector(':scope > .fold-body');
+      if (!body || (body.firstChild && !body.querySelector('.loading'))) return;
+      await new Promise(resolve => setTimeout(resolve, 50));
+    }
+  }
+
+  focusCurrent() {
+    (this.list.row(this.list.current) || this.list.node).focus({preventScroll: true});
+  }
+
+  // actions on a turn
+
+  currentTurn() {
+    return this.list.turns.get(this.list.current);
+  }
+
+  /** The one answer to why a turn cannot be rewound to now, or null. */
+  whyNot(turn) {
+    if (this.session?.busy) return RUNNING;
+    return turn.canRewind ? null : turn.reason || 'This turn cannot be rewound to.';
+  }
+
+  /** The row may be older than what is known of its turn. */
+  known(turn) {
+    return this.list.turns.get(turn.turn) || turn;
+  }
+
+  /** To before a turn, unless `after` says otherwise. Before the first there is only code to go back to. */
+  rewind(turn, options = {}) {
+    const reason = options.after ? this.whyNot(turn) : this.whyNotBefore(turn);
+    if (reason) return say(reason, {kind: 'info'});
+    if (turn.turn > 1 || options.after) return openRewind(this.session, turn, options);
+    const point = {name: turn.changes.from, description: 'Before the first prompt'};
+    return openRestore(point, [], () => {});
+  }
+
+  whyNotBefore(turn) {
+    if (turn.turn === 1 && !turn.changes?.from) return NOTHING_BEFORE;
+    return this.whyNot(turn);
+  }
+
+  /** From the scrubber: the turn may be far from those that were read. */
+  async rewindBefore(number) {
+    try {
+      const turn = this.list.turns.get(number) || (await api.turns(this.id, number, 1)).turns[0];
+      if (turn) this.rewind(turn, {mode: 'both'});
+    } catch (error) {
+      sayError(error);
+    }
+  }
+
+  turnMenu(turn, place) {
+    this.list.setCurrent(turn.turn);
+    openMenu(
+      [
+        {
+          label: 'Rewind to before this',
+          keys: 'r',
+          reason: this.whyNotBefore(turn),
+          run: () => this.rewind(turn),
+        },
+        {
+          label: 'Rewind to after this',
+          reason: this.whyNot(turn),
+          run: () => this.rewind(turn, {after: true}),
+        },
+        {label: 'Mark as checkpoint…', run: () => markTurn(this.session, turn)},
+        null,
+        {
+          label: 'Copy the prompt',
+          run: () =>
+            navigator.clipboard?.writeText(turn.prompt).then(
+              () => say('Copied.'),
+              () => say('The browser did not allow copying.', {kind: 'error'}),
+            ),
+        },
+      ],
+      {...place, label: `Turn ${turn.turn}`},
+    );
+  }
+
+  async showWhole(turn) {
+    try {
+      await this.list.readWhole(turn.turn);
+    } catch (error) {
+      sayError(error);
+    }
+  }
+
+  async showDiff(turn, file) {
+    const before = turn.changes.from || (await this.codeBefore(turn.turn));
+    const after = turn.changes.to || turn.checkpoint?.name || 'now';
+    if (!before) return say('There is no checkpoint from before this turn to compare with.', {kind: 'info'});
+    return openDiff(before, after, file.path);
+  }
+
+  async codeBefore(turn) {
+    if (turn <= 1) return null;
+    try {
+      const before = this.list.turns.get(turn - 1) || (await api.turns(this.id, turn - 1, 1)).turns[0];
+      return before?.checkpoint?.name;
+    } catch (_) {
+      return null;
+    }
+  }
+
+  // changes from elsewhere
+
+  pill() {
+    this.more = h('button.pill', {
+      type: 'button',
+      hidden: true,
+      onclick: () => {
+        this.newTurns(0);
+        this.list.show(null);
+      },
+    });
+    return this.more;
+  }
+
+  newTurns(n) {
+    if (!this.more) return;
+    this.more.hidden = !n;
+    fill(this.more, icon('down'), `${plural(n, 'new turn')} below`);
+  }
+
+  /** Many pushes in a row are one reading. */
+  turnsAdded(total) {
+    this.wanted = total;
+    if (this.soon) return;
+    this.soon = setTimeout(() => this.readNew(), 300);
+  }
+
+  /** A checkpoint was made, which the last turns know of; or one was collected, which may be any turn's. */
+  codeChanged(collected) {
+    if (collected) this.list.refresh().catch(() => {});
+    else this.turnsAdded(Math.max(this.wanted || 0, this.list.total));
+  }
+
+  async readNew() {
+    await this.ready; // what is being read may have been there before this was said
+    this.soon = null;
+    const total = this.wanted;
+    this.shape.changed();
+    const had = this.list.total;
+    if (!had) return this.reopen();
+    try {
+      const seen = await this.list.grow(total);
+      if (total > had) announce(`${plural(total - had, 'new turn')}.`);
+      if (!seen && total > had) this.newTurns(total - had);
+    } catch (error) {
+      sayError(error);
+    }
+    return undefined;
+  }
+
+  async sessionChanged() {
+    const session = this.session;
+    if (!session) return;
+    if (!this.counter) {
+      await this.reopen();
+      return;
+    }
+    this.renderHead();
+    if (this.busy === session.busy) return;
+    this.renderAlerts();
+    for (const turn of this.list.turns.values())
+      renewReason(this.list.row(turn.turn), this.whyNotBefore(turn));
+  }
+
+  reopen() {
+    this.ready = this.load();
+    return this.ready;
+  }
+
+  renderAlerts() {
+    this.busy = this.session?.busy;
+    fill(this.alerts, this.busy ? notice('running', RUNNING) : null);
+  }
+
+  // keyboard
+
+  key(name) {
+    const turn = this.currentTurn();
+    const actions = {
+      j: () => this.step(1),
+      k: () => this.step(-1),
+      r: () => turn && this.rewind(turn),
+      c: () => this.session && chooseOther(this.session),
+      y: () => this.copyResume(),
+      '/': () => this.search.field.focus(),
+      v: () => turn?.changes?.files.length && go(to.review(this.id, turn.turn)),
+      f: () => this.session?.rewindFromTurn && this.toggleFuture(),
+    };
+    if (!(name in actions) || !this.counter) return false;
+    actions[name]();
+    return true;
+  }
+
+  async copyResume() {
+    const {resume} = this.session || {};
+    if (resume && (await copyText(resume))) say('The command is copied.', {hint: resume});
+  }
+
+  /** A link to another turn of the session that is shown already. */
+  goTo(turn, words) {
+    if (words) {
+      this.search.begin(words, turn);
+      return;
+    }
+    if (!this.list.total) this.start = turn;
+    else if (turn && turn !== this.list.current) this.jump(turn);
+  }
+
+  arrive() {
+    this.head.querySelector('h1')?.focus({preventScroll: true});
+  }
+
+  end() {
+    this.list.end();
+    this.shape.end();
+    clearTimeout(this.soon);
+    this.future.end();
+    state.removeEventListener('sessions', this.onSessions);
+    for (const name of ['found', 'here']) globalThis.CSS?.highlights?.delete(name);
+  }
+}
+
+function badge(session) {
+  if (!session.parentSessionId) return null;
+  return h(
+    'span.badge',
+    {},
+    icon('branch'),
+    session.rewindFromTurn ? `Branch · turn ${session.rewindFromTurn}` : 'Branch',
+  );
+}

@@ -1,0 +1,97 @@
+// What a tool did, unfolded: a difference, a terminal, a list; the raw text is one click away.
+
+import {h, fill} from '../core/element.js';
+import {api} from '../core/api.js';
+import {fromServer} from '../code/door.js';
+import {prose} from '../code/text.js';
+import {linesView} from '../code/lines.js';
+import {pathText} from '../code/diff.js';
+import {copyButton} from '../parts/copy.js';
+import {errorState, loadingState} from '../parts/states.js';
+import {inProject} from '../core/format.js';
+
+/** Reads one block of a turn and shows it in a place that was just unfolded. */
+export async function showBlock(place, session, turn, index) {
+  fill(place, loadingState('Reading', 1));
+  try {
+    const {block} = await api.block(session, turn, index);
+    fill(
+      place,
+      ...(block.kind === 'thinking' ? [h('div.thought', {}, prose(block.html))] : toolParts(block)),
+    );
+  } catch (error) {
+    fill(
+      place,
+      errorState(error, () => showBlock(place, session, turn, index)),
+    );
+  }
+}
+
+function toolParts(block) {
+  const view = VIEWS[block.view]?.(block);
+  const raw = () => [
+    block.input ? h('pre.raw', {tabindex: '0', 'aria-label': 'Input'}, block.input) : null,
+    block.view === 'terminal' || block.result === null ? null : result(block),
+  ];
+  if (!view) return raw();
+  return [
+    ...view,
+    block.isError && block.view !== 'terminal' ? result(block) : null,
+    h('details.raw-part', {}, h('summary', {}, 'Raw input and result'), raw()),
+  ];
+}
+
+const VIEWS = {
+  diff: block => [
+    h('p.tool-path', {}, pathText(inProject(block.path))),
+    ...block.parts.map(rows => linesView(rows, {label: `Changes to ${block.path}`})),
+  ],
+  code: block => [h('pre.raw', {tabindex: '0', 'aria-label': 'Patch'}, fromServer(block.html))],
+  terminal: block => [terminal(block)],
+  todos: block => [
+    h(
+      'ul.todos',
+      {},
+      block.items.map(({text, status}) =>
+        h(
+          `li.task`,
+          {},
+          h(`span.task-box${status === 'completed' ? '.done' : ''}`, {
+            role: 'img',
+            'aria-label': status || 'open',
+          }),
+          text,
+        ),
+      ),
+    ),
+  ],
+};
+
+function terminal(block) {
+  const {status} = block;
+  const words = status === 0 ? 'exit 0' : status ? `exit ${status}` : block.isError ? 'failed' : '';
+  return h(
+    'div.terminal',
+    {},
+    h(
+      'div.terminal-line',
+      {},
+      h('span.dollar', {'aria-hidden': 'true'}, '$'),
+      h('code', {}, fromServer(block.html)),
+      h(`span.exit${status === 0 ? '' : '.bad'}`, {}, block.result === null ? 'running' : words),
+      copyButton(block.command, 'Copy the command'),
+    ),
+    block.result === null
+      ? null
+      : h('pre.result', {tabindex: '0', 'aria-label': 'Output'}, block.result || '(no output)'),
+  );
+}
+
+function result(block) {
+  return h(
+    'div.result',
+    {},
+    h('p.label', {}, block.isError ? 'Error' : 'Result'),
+    h('pre', {tabindex: '0', 'aria-label': 'Result'}, block.result || '(nothing)'),
+  );
+}

@@ -1,0 +1,77 @@
+// What the agent did between two things that it said: runs of thinking and tools are one line.
+
+import {h} from '../core/element.js';
+import {icon} from '../parts/icons.js';
+import {plural} from '../core/format.js';
+
+const MANY = 3; // from here on steps fold into one line
+const NAMES = {
+  read: ['read', 'reads'],
+  edit: ['edit', 'edits'],
+  run: ['command', 'commands'],
+  search: ['search', 'searches'],
+  todo: ['plan', 'plans'],
+  agent: ['subagent', 'subagents'],
+  web: ['look-up', 'look-ups'],
+  other: ['other', 'others'],
+};
+export const ICONS = {
+  read: 'read',
+  edit: 'edit',
+  run: 'terminal',
+  search: 'search',
+  todo: 'list',
+  agent: 'agent',
+  web: 'globe',
+  other: 'tool',
+};
+
+/** [{blocks: [[block, index]…], run}] in order; `run` where they are steps that fold. */
+export function runsOf(blocks) {
+  const found = [];
+  blocks.forEach((block, index) => {
+    const step = block.kind === 'tool' || block.kind === 'thinking';
+    if (!step || !found.at(-1)?.steps) found.push({steps: step, blocks: []});
+    found.at(-1).blocks.push([block, index]);
+  });
+  return found.map(run => ({blocks: run.blocks, run: run.steps && run.blocks.length >= MANY}));
+}
+
+/** `12 steps: 4 reads, 3 edits, 1 failed` */
+export function stepWords(blocks) {
+  const count = {};
+  for (const [block] of blocks) if (block.kind === 'tool') count[block.about] = (count[block.about] || 0) + 1;
+  const kinds = Object.entries(NAMES)
+    .filter(([kind]) => count[kind])
+    .map(([kind, [one, many]]) => plural(count[kind], one, many));
+  const failed = blocks.filter(([block]) => block.isError).length;
+  const words = [...kinds, failed ? `${failed} failed` : ''].filter(Boolean).join(', ');
+  return {steps: plural(blocks.length, 'step'), words, failed};
+}
+
+/** The line that stands for a run; `open` and `toggle` keep whether it is unfolded. */
+export function runFold(blocks, open, toggle, make) {
+  const {steps, words, failed} = stepWords(blocks);
+  const body = h('div.run-body');
+  const node = h(
+    `details.run${failed ? '.bad' : ''}`,
+    {open},
+    h(
+      'summary',
+      {},
+      icon('chevron'),
+      h('span.fold-name', {}, steps),
+      h('span.clip.muted', {}, words ? `: ${words}` : ''),
+    ),
+    body,
+  );
+  const show = () => {
+    if (node.open && !body.firstChild) body.append(...make());
+  };
+  node.addEventListener('toggle', () => {
+    toggle(node.open);
+    show();
+  });
+  show();
+  return node;
+}

@@ -1,0 +1,68 @@
+// Unit tests of the page's modules that need no page; run by test_javascript.py under node.
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+const {bytes, duration, oneLine, plural} = await import('./static/core/format.js');
+const {current, to} = await import('./static/core/route.js');
+const {oneAtATime} = await import('./static/core/order.js');
+const {runsOf, stepWords} = await import('./static/turns/worklog.js');
+const {changeWords, figureWords} = await import('./static/turns/figures.js');
+const {state} = await import('./static/core/state.js');
+
+const tool = (about, isError = false) => ({kind: 'tool', about, isError});
+const text = {kind: 'text', html: ''};
+
+test('numbers as people read them', () => {
+  assert.equal(plural(1, 'file'), '1 file');
+  assert.equal(plural(1200, 'file'), '1,200 files');
+  assert.equal(bytes(1536), '1.5 KB');
+  assert.equal(duration(0.2), '< 1 s');
+  assert.equal(duration(369), '6 min 9 s');
+  assert.equal(duration(7260), '2 h 1 min');
+  assert.equal(duration(null), '');
+  assert.equal(oneLine(' a\n b ', 10), 'a b');
+});
+
+test('steps fold only where there are several', () => {
+  const runs = runsOf([tool('read'), tool('edit'), text, tool('run'), {kind: 'thinking'}, tool('run', true)]);
+  assert.deepEqual(runs.map(one => [one.run, one.blocks.map(([, index]) => index)]), [
+    [false, [0, 1]],
+    [false, [2]],
+    [true, [3, 4, 5]],
+  ]);
+});
+
+test('a run says what was done', () => {
+  const blocks = [tool('read'), tool('read'), tool('edit', true), {kind: 'thinking'}].map((one, at) => [one, at]);
+  assert.deepEqual(stepWords(blocks), {steps: '4 steps', words: '2 reads, 1 edit, 1 failed', failed: 1});
+});
+
+test('figures in words', () => {
+  assert.equal(changeWords({files: 0}), '');
+  assert.equal(changeWords({files: 2, added: 138, removed: 6}), '+138 −6 in 2 files');
+  assert.equal(figureWords({files: 1, added: 1, removed: 0, failures: 2, seconds: 5}), '+1 −0 in 1 file, 2 failures, 5 s');
+});
+
+test('addresses lead back to what they were made of', () => {
+  const id = '0b7c/§ %';
+  assert.deepEqual(current(to.session(id, 3, 'a/b c')), {view: 'session', session: id, turn: 3, words: 'a/b c'});
+  assert.deepEqual(current(to.review(id, 2, 4)), {view: 'review', session: id, turns: [2, 4]});
+  assert.deepEqual(current(to.review(id, 2)), {view: 'review', session: id, turns: [2, 2]});
+  assert.deepEqual(current(to.find('x/y')), {view: 'find', words: 'x/y'});
+  assert.deepEqual(current('#/nonsense/%'), {view: 'home'});
+});
+
+test('what is asked for while it is read is read once more', async () => {
+  let reads = 0;
+  const read = oneAtATime(async () => { reads += 1; });
+  await Promise.all([read(), read(), read()]);
+  assert.equal(reads, 2);
+});
+
+test('roots are ordered by what was done last below them', () => {
+  const session = (sessionId, modified, parentSessionId = null) => ({sessionId, modified, parentSessionId, created: ''});
+  const all = [session('old', '2026-01-01'), session('new', '2026-02-01'), session('fork', '2026-03-01', 'old')];
+  state.sessions = new Map(all.map(one => [one.sessionId, one]));
+  assert.deepEqual(state.roots().map(one => one.sessionId), ['old', 'new']);
+});
