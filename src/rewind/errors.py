@@ -203,7 +203,7 @@ class FileNotThere(RewindError):
     """There is no file {file}"""
 
     exit_code = FAILED
-    hint = "Check the name; a path is relative to where you stand."
+    hint = "Check the name. Paths are relative to the current directory."
 
 
 class ArchiveRefused(RewindError):
@@ -225,7 +225,7 @@ class BackupFailed(RewindError):
     """The current state could not be backed up, so nothing was touched: {reason}"""
 
     exit_code = FAILED
-    hint = "Free some space or mend what the message names, then try again."
+    hint = "Free some space or fix the problem above, then try again."
 
 
 class StateUnwritable(RewindError):
@@ -336,7 +336,7 @@ class NoParent(RewindError):
 
 
 class TurnRunning(RewindError):
-    """{agent} is in the middle of a turn here, so nothing was touched."""
+    """{agent} is in the middle of a turn here. Nothing was changed."""
 
     exit_code = CHANGED
     hint = "Wait until it is done or stop it, or repeat with --force."

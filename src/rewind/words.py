@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 REASONS = {
     "ignored": "newer than the checkpoint and ignored by git",
     "ignored-large": "ignored by git and too large to be captured",
-    "skip-list": "a cache or dependency directory that can be made again",
+    "skip-list": "a cache or dependency directory that can be rebuilt",
     "too-large": "larger than maxFileSizeMb",
     "unreadable": "not readable",
     "special": "not a file, link or directory",

@@ -94,7 +94,7 @@ def test_everything_unprotected_is_named_with_its_reason(cli: Rewind) -> None:
         ("huge.bin", "too-large"), ("data", "ignored-large"), ("large.log", "ignored-large"),
         ("pipe", "special"), ("node_modules", "skip-list")}
     assert answer["unprotectedCount"] == 5
-    assert "4 paths, and 1 that can be made again" in cli.ok("status").out
+    assert "4 paths, and 1 caches and dependencies" in cli.ok("status").out
 
 
 def test_what_the_hints_say_helps(cli: Rewind) -> None:

@@ -586,7 +586,7 @@ def test_a_place_in_rewinds_home_is_a_place_to_work_in(tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", sorted(COMMANDS_OF_REWIND))
 def test_an_agent_may_run_what_looks_and_save_and_nothing_else(scene: Scene, command: str) -> None:
     looks = {"save", "list", "show", "diff", "log", "cat", "grep", "blame", "status", "sessions", "ops",
-             "projects", "doctor", "watch", "completion", "config", "validate", "forks"}
+             "projects", "doctor", "watch", "completion", "config", "validate", "forks", "version"}
     assert bool(scene.command(f"rewind {command}")) == (command not in looks)
 
 

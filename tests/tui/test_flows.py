@@ -226,7 +226,7 @@ def test_what_can_be_no_project_is_refused(scene: Scene, size: tuple[int, int]) 
     async def go(person: Person) -> None:
         assert person.screen == "Confirm" and "protect" in person.words()
         await person.press("y")
-        assert person.screen == "Tell" and "too large to be one project" in person.words()
+        assert person.screen == "Tell" and "home directory or a system directory" in person.words()
         await person.press("enter")
 
     shutil.rmtree(scene.cli.state.parent)

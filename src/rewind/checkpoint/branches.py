@@ -33,7 +33,7 @@ class Branches:
             data = None
         if not isinstance(data, dict) or not _are_sound(data.get("branches")):
             raise StoreDamaged(what=f"{self.path} is not readable",
-                               hint="Move this file away to go on; the sessions themselves are fine.")
+                               hint="Move this file away and try again. The sessions themselves are fine.")
         if isinstance(data.get("format"), int) and data["format"] > FORMAT:
             raise FormatTooNew(what=self.path, found=data["format"], known=FORMAT)
         return data

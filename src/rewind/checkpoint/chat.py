@@ -46,7 +46,7 @@ class NoConversation(RewindError):
 
 
 class NotOurs(RewindError):
-    """{path} does not lie where {agent} keeps its sessions, so it is not written."""
+    """Refusing to write {path}: it is outside {agent}'s session directory."""
 
     hint = "Only sessions under {root} are."
 
@@ -105,10 +105,10 @@ def plan_of_record(state: State, record: Record) -> ChatPlan:
         plan.close()
         raise
     if not plan.cut.exact:
-        plan.notes.append("The exact place could not be found any more, so the conversation goes as far as"
+        plan.notes.append("The exact position was not found, so the conversation is restored as far as"
                           " the transcript did when the checkpoint was made.")
     if plan.is_from_store:
-        plan.notes.append("The transcript is gone or was rewritten; the store had it still.")
+        plan.notes.append("The transcript was changed or deleted; using the stored copy.")
     return plan
 
 

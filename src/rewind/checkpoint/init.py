@@ -137,7 +137,7 @@ def check_root(root: str, home: str) -> None:
         raise UsageError(f"{root} belongs to Rewind itself.",
                          hint="Run `rewind init` in the directory of a project.")
     if root in ("/", os.path.realpath(os.path.expanduser("~"))):
-        raise UsageError(f"{root} is too large to be one project.",
+        raise UsageError(f"{root} is your home directory or a system directory.",
                          hint="Run `rewind init` in the directory of one project.")
     if not os.path.isdir(root):
         raise RewindError(f"There is no directory {root}", hint="Check the name, or make it first.")

@@ -53,7 +53,7 @@ def check_own_files(state: State, *, deep: bool) -> list[Problem]:
         path = state.project.path(GITIGNORE)
         problems.append(Problem(STORE, f"{path} is missing or changed, so git may see the state."))
     for name in without_record(state):
-        text = f"{name} has lost its record, so it cannot be restored; the others can."
+        text = f"{name} has lost its record, so it cannot be restored. The other checkpoints are fine."
         problems.append(Problem(CHECKPOINT, text, name))
     if deep:
         problems += [Problem(CHECKPOINT, f"The metadata of {name} {_TEXTS[CHANGED]}.", name)

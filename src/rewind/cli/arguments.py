@@ -89,9 +89,9 @@ def _filled(text: str) -> str:
 def _add_arguments(module: ModuleType, parser: Any) -> None:
     module.arguments(parser)
     parser.add_argument("-C", "--project", metavar="DIR", help="work on the project in DIR")
-    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing on stderr but errors")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print only errors on stderr")
     parser.add_argument("-v", "--verbose", action="store_true",
-                        help="say on stderr what was looked at, and how long it took")
+                        help="print on stderr what was examined and how long it took")
     if getattr(module, "reports", True):
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 

@@ -62,8 +62,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--global", action="store_true", dest="everywhere",
                         help="change your own file instead of the project's")
     parser.add_argument("--register-hooks", action="store_true",
-                        help="make the agents call Rewind, as the tier says")
-    parser.add_argument("--unregister-hooks", action="store_true", help="take those hooks out again")
+                        help="register the hooks of the tier with the agents")
+    parser.add_argument("--unregister-hooks", action="store_true", help="remove those hooks")
     parser.add_argument("--in-project", action="store_true",
                         help="with these two: in the project's own settings of the agents")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be changed")
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     if not wanted and not args.unset and not hooks:
         return _show(args, place)
     if args.key:
-        raise UsageError("KEY shows a setting; it does not go with a change.",
+        raise UsageError("KEY shows a setting and cannot be combined with a change.",
                          hint=f"Write `rewind config --set {args.key}=VALUE` to change it.")
     changes = [_Change(place, key, text) for key, text in wanted.items()]
     changes += [_Change(place, key, None) for key in args.unset]

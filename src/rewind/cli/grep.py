@@ -36,15 +36,15 @@ _MOST = 500  # matches in code
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", metavar="TEXT", help="the text to look for, as it is: no pattern")
-    parser.add_argument("-i", "--ignore-case", action="store_true", help="upper and lower case are the same")
+    parser.add_argument("text", metavar="TEXT", help="the text to search for (not a pattern)")
+    parser.add_argument("-i", "--ignore-case", action="store_true", help="ignore case")
     parser.add_argument("--session", metavar="ID", help="only in one session, by its id or its beginning")
     parser.add_argument("--code", action="store_true", help="search the files of the checkpoints")
 
 
 def run(args: argparse.Namespace) -> int:
     if not args.text.strip():
-        raise UsageError("There is nothing to look for.", hint="Run `rewind grep TEXT`.")
+        raise UsageError("No text to search for.", hint="Run `rewind grep TEXT`.")
     if args.code and args.session:
         raise UsageError("--session is about prompts, and --code about files.", hint="Leave out one of them.")
     controller = open_controller(args)

@@ -99,5 +99,5 @@ def tell_other_tier(home: str, project: Project | None) -> None:
     settings, _ = load_usable(home, project.state if project else None)
     if lacks_hooks(home, str(settings.get("tier")), project.root if project else None):
         where = " --in-project" if project and project.path("") in settings.source("tier") else ""
-        note(f"The agents have not all the hooks of this tier: `rewind config --register-hooks{where}`"
+        note(f"Some hooks of this tier are not registered: `rewind config --register-hooks{where}`"
              " registers them.")

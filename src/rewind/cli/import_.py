@@ -35,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.max_size_mb is not None and args.max_size_mb < 1:
-        raise UsageError("--max-size-mb takes a number from 1 on.",
+        raise UsageError("--max-size-mb must be at least 1.",
                          hint="`--max-size-mb 5000` allows 5 GB.")
     controller = open_controller(args)
     limit = args.max_size_mb << 20 if args.max_size_mb else None

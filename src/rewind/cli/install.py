@@ -42,8 +42,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-plugin", action="store_true",
                         help="leave out the commands inside Claude Code (/goback, /goforward, /timeline)")
     parser.add_argument("--with-ui", action="store_true",
-                        help="bring the packages of the terminal and web interfaces, too (needs the network)")
-    parser.add_argument("--no-ui", action="store_true", help="do not ask for those packages")
+                        help="also install the packages of the terminal and web interfaces (from the network)")
+    parser.add_argument("--no-ui", action="store_true", help="do not install those packages")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
 
 
@@ -138,7 +138,7 @@ def _report(done: Installed) -> None:
     if done.hooks:
         print(f"  tier     {plan.tier}")
     if done.ui:
-        print("  ui       its packages are there")
+        print("  ui       installed")
     for warning in (*plan.config_problems, *done.warnings):
         note(f"{style_for(sys.stderr)('warning:', 'yellow')} {safe(warning)}")
     _next_step(done)
@@ -148,7 +148,7 @@ def _next_step(done: Installed) -> None:
     plan = done.plan
     if not done.is_complete:
         calls = "" if registered_agents(plan.home) else "No agent calls Rewind yet. "
-        print(f"{calls}Mend what is said above, then run `rewind config --register-hooks`.")
+        print(f"{calls}Fix what is said above, then run `rewind config --register-hooks`.")
     elif not registered_agents(plan.home):
         print("No agent calls Rewind yet: `rewind config --register-hooks` changes that."
               " By hand: cd your-project && rewind init")
@@ -170,7 +170,7 @@ def _dry_run(plan: Plan, as_json: bool) -> int:
         print(f"  hooks    {profile.title}: {safe(_short(session_home(profile) or ''))}")
     print(f"  tier     {plan.tier}")
     if plan.ui:
-        print("  ui       its packages, from the network")
+        print("  ui       to be installed from the network")
     return DONE
 
 

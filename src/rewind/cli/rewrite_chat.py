@@ -23,7 +23,7 @@ _WORD = "REWRITE"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("checkpoint", help=SELECTOR)
-    parser.add_argument("--force", action="store_true", help="go ahead although the session is open")
+    parser.add_argument("--force", action="store_true", help="proceed even if the session is open")
     parser.add_argument("--dry-run", action="store_true", help="show what would happen, touch nothing")
 
 
@@ -39,6 +39,6 @@ def run(args: argparse.Namespace) -> int:
         return DONE
     note(f"The transcript will be cut back to {record.name}. Type {_WORD} to go on:")
     if sys.stdin.readline().strip() != _WORD:
-        raise RewindError("Not confirmed, so nothing was changed.", hint=f"Type {_WORD}, in capitals.")
+        raise RewindError("Not confirmed. Nothing was changed.", hint=f"Type {_WORD}, in capitals.")
     outcome = controller.restore(record.name, mode="conversation", in_place=True, force=args.force)
     return show_outcome(outcome, args.json)

@@ -102,7 +102,7 @@ def _show(args: argparse.Namespace) -> int:
         remark = "" if turn.active else paint("  (abandoned by the agent's own rewind)", "dim")
         print(f"{number}  {text}{remark}")
     if not index.turns:
-        print("Nothing was asked in it yet.")
+        print("It has no prompts yet.")
     return 0
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.missed import Missed
     from rewind.checkpoint.status import Status
 
-summary = "show how the project stands, and what is not protected"
+summary = "show the project's state and what is not protected"
 examples = ("rewind status", "rewind status --unprotected   # what the checkpoints do not hold",
             "rewind status --unprotected --all")
 _BAR = 20

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class OutputLost(RewindError):
     """{what} could not be written: {reason}"""
 
-    hint = "Only the output is lost: what the command has changed stays changed."
+    hint = "Only the output is lost; the command did its work."
 
 
 class _Result(io.FileIO):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
-summary = "the timeline on the whole screen: look, and go back"
+summary = "full-screen timeline: look around and go back"
 examples = ("rewind tui", "rewind tui --plain            # a numbered list, for any terminal")
 
 
@@ -27,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.json or not on_terminal():
-        raise UsageError("`rewind tui` needs a terminal, and a person at it.",
+        raise UsageError("`rewind tui` needs an interactive terminal.",
                          hint="`rewind list --json` and `rewind restore` do the same in scripts.")
     if args.plain or os.environ.get("TERM", "dumb") in ("dumb", ""):
         return _pick(args.project)

@@ -60,7 +60,7 @@ def _here(named: str | None) -> list[str]:
 
 def _confirm(plan: Uninstall, as_json: bool) -> None:
     if as_json or not has_terminal():
-        raise UsageError("Nobody can be asked here whether Rewind is to be removed.",
+        raise UsageError("Not a terminal. Pass --yes to confirm.",
                          hint="Repeat with --yes; --dry-run shows what would be removed.")
     _show(plan, False)
     if not ask_yes("Remove Rewind?", default=False):

@@ -40,8 +40,8 @@ def count(uncovered: list[tuple[bytes, bytes]]) -> str:
     again = sum(reason == Reasons.SKIP_LIST for _, reason in uncovered)
     rest = len(uncovered) - again
     if not rest:
-        return f"only what can be made again ({plural(again, 'path')})" if again else "nothing"
-    more = f", and {again:,} that can be made again" if again else ""
+        return f"only caches and dependencies ({plural(again, 'path')})" if again else "nothing"
+    more = f", and {again:,} caches and dependencies" if again else ""
     return f"{plural(rest, 'path')}{more}; `rewind status --unprotected` says why"
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.repair import Repaired
     from rewind.controller import Controller
 
-summary = "check every checkpoint, and mend what is damaged"
+summary = "check every checkpoint, and repair what is damaged"
 examples = ("rewind validate", "rewind validate --deep        # read everything",
             "rewind validate --deep --repair --dry-run", "rewind validate --deep --repair",
             "rewind validate --deep --repair --from old.tar.gz")
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> None:
     if args.repair and not args.deep:
-        raise UsageError("--repair needs --deep: only who has read everything knows what is damaged.",
+        raise UsageError("--repair requires --deep.",
                          hint="rewind validate --deep --repair")
     if (args.dry_run or args.copies) and not args.repair:
         raise UsageError("--dry-run and --from are about --repair.",
@@ -116,7 +116,7 @@ def _print_repaired(done: Repaired, dry_run: bool) -> None:
         print(f"{paint('!', 'red')} {safe(problem.text)}")
     if done.quarantined and not dry_run:
         note(f"{plural(len(done.quarantined), 'damaged part')} put aside in quarantine/ below the state.")
-    verb = "would be mended" if dry_run else "mended"
+    verb = "would be repaired" if dry_run else "mended"
     print(f"{plural(len(done.rescued), 'part')} {verb}; incomplete checkpoints: {len(done.lost):,}")
 
 

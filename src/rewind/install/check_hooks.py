@@ -110,7 +110,7 @@ class _Agent:
                 yield warning(name, f"{title} calls another Rewind than the installed one: {script}",
                               _REGISTER)
         if not self.has(tier):
-            yield warning(name, f"{title} has not all the hooks of tier {tier}.", _REGISTER)
+            yield warning(name, f"{title} lacks some hooks of tier {tier}.", _REGISTER)
 
     def has(self, tier: str) -> bool:
         """By event, tools and action; which script it is, is another question."""

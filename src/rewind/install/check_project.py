@@ -48,7 +48,7 @@ def check_place(start: str, settings: Settings) -> Finding:
     own = os.path.realpath(os.path.expanduser("~"))
     start = os.path.realpath(start)
     if (own + "/").startswith(start.rstrip("/") + "/"):
-        return warning("project", f"This is not the directory of a project: {start}",
+        return warning("project", f"Not a project directory: {start}",
                        "Run `rewind doctor` in one, or with `-C DIR`.")
     wanted = settings.get("init.auto")
     root = root_to_protect(start, wanted)

@@ -115,7 +115,7 @@ def _check_command(system: System, environ: Mapping[str, str]) -> Iterator[Findi
                       " the other one.")
     elif first:
         yield warning("command", f"`rewind` on PATH is not the installed one: {first}",
-                      f"Fine if you mean it so. The installed one is {system.program}")
+                      f"This is fine if intended. The installed one is {system.program}")
     else:
         yield warning("command", f"`rewind` is not on PATH; the installed one is {system.program}",
                       'Add to your shell\'s profile: export PATH="$HOME/.local/bin:$PATH"')

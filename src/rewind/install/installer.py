@@ -261,7 +261,7 @@ def _put_plugins(plan: Plan, done: Installed, notes: dict[str, Any]) -> None:
 
 
 def _add_ui(plan: Plan, done: Installed, say: Say) -> None:
-    say("Bringing the packages of the user interfaces …")
+    say("Installing the packages for the user interfaces …")
     problem = add_packages(plan.system, done.python)
     done.ui = not problem
     if problem:

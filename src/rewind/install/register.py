@@ -35,7 +35,7 @@ class SettingsClosed(SettingsUnreadable):
 class SettingsNoFile(SettingsUnreadable):
     """{file} is left as it is: it is {what}."""
 
-    hint = "Nothing was written. Put it out of the way, then try again."
+    hint = "Nothing was written. Move it away, then try again."
 
 
 class SettingsTooLong(SettingsUnreadable):

@@ -53,7 +53,7 @@ class BoundaryResult:
 def find_boundary_by_user_prompts(transcript: str, n: int, profile: Profile | None = None) -> BoundaryResult:
     """Reads from the end, so the cost is that of the tail, whatever the length of the file."""
     if n <= 0:
-        raise UsageError(f"Cannot go back by {n} prompts.", hint="Give a number from 1 on.")
+        raise UsageError(f"Cannot go back {n} prompts.", hint="Use a number of at least 1.")
     profile = profile or profile_for(transcript)
     with open_transcript(transcript) as file:
         return _find(file, n, profile)

@@ -58,7 +58,7 @@ class Request:
     def number(self, key: str) -> int:
         found = self._data.get(key)
         if not isinstance(found, int) or isinstance(found, bool) or not 1 <= found <= 1_000_000_000:
-            raise BadRequest(f"{key} is not a number that makes sense.")
+            raise BadRequest(f"{key} must be a positive integer.")
         return found
 
     def switch(self, key: str) -> bool:

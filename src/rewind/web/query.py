@@ -63,5 +63,5 @@ class Query:
 def _number(text: str, key: str, low: int, high: int) -> int:
     digits = text[1:] if text.startswith("-") else text
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 12) or not low <= int(text) <= high:
-        raise BadRequest(f"{key} is not a number that makes sense.")
+        raise BadRequest(f"{key} must be a positive integer.")
     return int(text)

@@ -27,7 +27,7 @@ def read_old(path: str) -> dict[str, Any]:
     entries = data.get("entries") if isinstance(data, dict) else None
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise StoreDamaged(what=f"{path} is not readable",
-                           hint="Move this file away to go on; the checkpoints themselves are fine.")
+                           hint="Move this file away and try again. The checkpoints themselves are fine.")
     found: dict[str, Any] = data
     return found
 

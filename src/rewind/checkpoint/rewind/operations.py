@@ -381,7 +381,7 @@ def _read(path: str, old: str) -> list[Operation]:
     return list(found.values())
 
 
-_DAMAGED = "Move this file away to go on; the checkpoints themselves are fine."
+_DAMAGED = "Move this file away and try again. The checkpoints themselves are fine."
 
 
 def is_torn(line: bytes) -> bool:

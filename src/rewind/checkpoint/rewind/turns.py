@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 def _before_prompts(state: State, request: Request, target: targets.BeforePrompts) -> Destination:
     n = target.n
     if n <= 0:
-        raise UsageError(f"Cannot go back by {n} prompts.", hint="Give a number from 1 on.")
+        raise UsageError(f"Cannot go back {n} prompts.", hint="Use a number of at least 1.")
     half_done = state.operations().interrupted()
     if half_done and half_done.command == ops.BACK and half_done.begun.get("request") == request.key():
         return finish(state, request, half_done)
