@@ -73,8 +73,8 @@ def examine(state: State, *, deep: bool, progress: Progress | None = None) -> Ex
         records, damaged = read_records(state)
     else:
         records, damaged = state.timeline.all(), state.timeline.damaged
-    found.problems += [Problem(CHECKPOINT, f"{error.message}. It cannot be restored. The other checkpoints are"
-                                           " fine.", name) for name, error in damaged.items()]
+    found.problems += [Problem(CHECKPOINT, f"{error.message}. It cannot be restored. The other checkpoints"
+                                           " are fine.", name) for name, error in damaged.items()]
     try:
         store = state.objects
         if deep:

@@ -42,7 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-plugin", action="store_true",
                         help="leave out the commands inside Claude Code (/goback, /goforward, /timeline)")
     parser.add_argument("--with-ui", action="store_true",
-                        help="also install the packages of the terminal and web interfaces (from the network)")
+                        help="also install the packages of the two user interfaces (from the network)")
     parser.add_argument("--no-ui", action="store_true", help="do not install those packages")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
 
