@@ -27,7 +27,8 @@ class Rewind:
         return self.project / ".agent" / "rewind"
 
     def init(self) -> None:
-        self._run("init")
+        # In the project, where its size is measured and where it can be removed for the next round.
+        self._run("init", "--mode", "project")
 
     def save(self) -> None:
         self._run("save", "bench")

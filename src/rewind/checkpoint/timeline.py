@@ -173,7 +173,7 @@ class Timeline:
         rows = self._derived.query(f"SELECT name, stamp, summary FROM records {which}", values)
         try:
             if all(self.files.stamp(name) == stamp for name, stamp, _ in rows):
-                return [Record(quickjson.loads(summary)) for _, _, summary in rows]
+                return [_sound(Record(quickjson.loads(summary))) for _, _, summary in rows]
         except _ROTTEN:
             pass  # looking at all of them finds that, too, and mends it
         return None
@@ -237,6 +237,13 @@ class Timeline:
             rows.append(_row(record, stamps[name]))
         self._derived.write([("DELETE FROM records WHERE name=?", stale), (_INSERT, rows)])
         return records
+
+
+def _sound(record: Record) -> Record:
+    """Raises one of `_ROTTEN` where the index holds no record."""
+    if not isinstance(record.sequence + 0, int) or not isinstance(record.kind + record.place, str):
+        raise ValueError
+    return record
 
 
 def _said(place: str) -> str:
