@@ -17,6 +17,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from rewind.web import security
+from rewind.web.key import new_key
 from rewind.web.socket import Pace
 from web.scene import Shop
 from web.server import Server
@@ -27,7 +28,8 @@ READS = ["/", "/static/app.js", "/api/project", "/api/sessions", "/api/checkpoin
 WANTED = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self';"
                                " img-src 'self' data:; connect-src 'self'; font-src 'self';"
-                               " base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+                               " base-uri 'none'; form-action 'none'; frame-ancestors 'none';"
+                               " require-trusted-types-for 'script'; trusted-types rewind",
     "x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
 
 
@@ -71,7 +73,7 @@ def test_the_key_of_another_server_is_none_here(site: Site) -> None:
 
 
 def test_keys_are_long_and_new_each_time() -> None:
-    keys = {security.new_token() for _ in range(100)}
+    keys = {new_key() for _ in range(100)}
     assert len(keys) == 100 and min(map(len, keys)) >= 40
 
 

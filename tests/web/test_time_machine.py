@@ -79,12 +79,12 @@ def test_a_page_is_lighter_and_a_block_has_it_all(site: Site) -> None:
 
 def test_everything_is_searched(site: Site, shop: Shop, tmp_path: Path) -> None:
     other = shop.other_project(tmp_path)
-    found = site.get("/api/search", q="c.txt")["found"]
+    found = site.get("/api/find", q="c.txt")["found"]
     assert [one["sessionId"] for one in found] == [site.session]
     first = found[0]["matches"][0]
     assert (first["turn"], first["where"], first["snippet"], first["status"]) == (3, "file", "c.txt", "added")
-    assert site.get("/api/search", q="a secret of another project")["found"] == [] and other
-    site.fails(400, "/api/search", q=" ")
+    assert site.get("/api/find", q="a secret of another project")["found"] == [] and other
+    site.fails(400, "/api/find", q=" ")
 
 
 def test_missing_and_late_checkpoints_are_told(site: Site) -> None:

@@ -45,7 +45,7 @@ _READS: dict[str, Read] = {
     "/api/compare": reads.compare,
     "/api/review": review.review,
     "/api/review/file": review.file,
-    "/api/search": reads.find,
+    "/api/find": reads.find,
     "/api/checkpoints": reads.checkpoints,
     "/api/checkpoints/{name}/diff": reads.diff,
     "/api/checkpoints/{name}/plan": reads.plan_of_checkpoint,

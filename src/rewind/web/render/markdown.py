@@ -84,6 +84,13 @@ def _table_close(self: Any, tokens: Sequence[Token], at: int, options: Any, env:
     return "</table></div>\n"
 
 
+def _cell_open(self: Any, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+    """A class in place of a style, which the page's policy forbids."""
+    side = _attribute(tokens[at], "style").rpartition(":")[2]
+    tag = tokens[at].tag
+    return f'<{tag} class="{side}">' if side in ("left", "center", "right") else f"<{tag}>"
+
+
 def _item_open(self: Any, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
     """`- [x] done` gets a box, and loses its brackets."""
     inline = next((t for t in tokens[at + 1:at + 3] if t.type == "inline"), None)
@@ -98,4 +105,5 @@ def _item_open(self: Any, tokens: Sequence[Token], at: int, options: Any, env: A
 
 _RULES = {"heading_open": _heading, "heading_close": _heading, "link_open": _link_open,
           "link_close": _link_close, "image": _image, "fence": _fence, "code_block": _fence,
-          "table_open": _table_open, "table_close": _table_close, "list_item_open": _item_open}
+          "table_open": _table_open, "table_close": _table_close, "th_open": _cell_open,
+          "td_open": _cell_open, "list_item_open": _item_open}
