@@ -139,6 +139,7 @@ def test_a_copied_state_directory_is_used_only_when_it_is_trusted(
         rewind: Rewind, tmp_path: Path, how: str) -> None:
     git(rewind.project, "init", "-q", home=rewind.home)
     rewind.init("project")
+    rewind.save("so that it has one more than a new one")  # whose first may be made in the same second
     names = rewind.names()
     shutil.copytree(rewind.project, tmp_path / "copy", symlinks=True)
     copy = at(rewind, tmp_path / "copy")
