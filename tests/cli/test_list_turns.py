@@ -100,10 +100,13 @@ def test_an_edit_by_hand_is_a_row_of_its_own_and_charged_to_nobody(story: Story)
 
 
 def test_an_edit_after_the_last_turn_is_not_the_turns(story: Story) -> None:
+    def told(row: list[str]) -> list[str]:
+        return [*row[:3], *row[4:6]]  # without its age
+
     before = columns_of(story)[1]
     story.write(later="by hand")
     story.cli.save("later")
-    assert columns_of(story)[2][:6] == before[:6]
+    assert told(columns_of(story)[2]) == told(before)
 
 
 def test_a_prompt_that_the_client_rewound_is_marked(story: Story) -> None:

@@ -694,7 +694,10 @@ class Machine(RuleBasedStateMachine):
         for name in gone:
             world.collected.update(world.content[name].items())
         for name in set(gone) & set(line):
-            aside = [c.name for c in model.checkpoints.values() if c.parent == name and c.name not in line]
+            # A backup that nothing came from is no line of its own.
+            parents = {c.parent for c in model.checkpoints.values()}
+            aside = [c.name for c in model.checkpoints.values() if c.parent == name and c.name not in line
+                     and not (c.backup and c.name not in parents)]
             assert not set(aside) & kept, (name, "is where the line forks", aside)
         model.collect(gone)
 
