@@ -180,7 +180,7 @@ def test_the_order_of_checkpoints_does_not_depend_on_clocks(rewind: Rewind, cloc
     assert len({c["name"] for c in found}) == len(found)
     for back, tree in enumerate(reversed(trees), 1):
         target = rewind.project.parent / f"out-{back}"
-        rewind.ok("restore", str(back), "--to", str(target))
+        rewind.ok("restore", str(len(trees) + 2 - back), "--to", str(target))  # its number, from the oldest
         assert tree_state(target) == tree
     at_time(rewind, clock, -2 * DAY, "undo")
     assert tree_state(rewind.project) == trees[-2]
@@ -203,7 +203,7 @@ def test_a_collection_by_a_clock_of_the_future_keeps_what_is_never_collected(rew
 def test_a_copy_of_the_whole_project_is_restored_elsewhere(rewind: Rewind, tmp_path: Path) -> None:
     """Inodes, devices and times are all others then; nothing may rely on them."""
     (rewind.project / "a").write_text("one\n")
-    rewind.init()
+    rewind.init("project")
     (rewind.project / "a").write_text("two\n")
     other = Rewind(tmp_path / "other", rewind.home, program=PROGRAM)
     copy(rewind.project, other.project)
