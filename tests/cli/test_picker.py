@@ -275,7 +275,7 @@ def test_without_a_terminal_rewind_alone_is_the_help(cli: InProcess) -> None:
 
 def test_without_a_terminal_tui_is_refused(cli: InProcess) -> None:
     result = cli.run("tui")
-    assert result.code == 2 and "needs a terminal" in result.err
+    assert result.code == 2 and "needs an interactive terminal" in result.err
 
 
 # left, and interrupted

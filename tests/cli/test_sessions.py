@@ -85,7 +85,7 @@ def test_show_reads_a_transcript_anywhere_and_needs_no_project(cli: InProcess, t
     found = cli.json("sessions", "show", str(path))
     assert (found["session_id"], found["agent"]) == ("x", "claude") and len(found["turns"]) == 1
     (tmp_path / "empty.jsonl").write_bytes(b"")
-    assert "Nothing was asked" in cli.ok("sessions", "show", str(tmp_path / "empty.jsonl")).out
+    assert "It has no prompts yet" in cli.ok("sessions", "show", str(tmp_path / "empty.jsonl")).out
 
 
 def test_show_of_what_is_not_there_is_told(scene: Scene) -> None:

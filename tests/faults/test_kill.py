@@ -27,7 +27,7 @@ def place(tmp_path: Path, home: Path) -> Project:
     _fill(root, "first")
     (root / "gone-later.txt").write_text("only in the first\n")
     (root / "kind").write_text("a file first\n")
-    project.rewind.init()
+    project.rewind.init("project")  # so that a copy of it has all of its past
     (initial,) = project.rewind.names()
     project.trees[initial] = tree_state(root)
     _fill(root, "second")

@@ -49,7 +49,7 @@ summary = "show or change the settings"
 examples = ("rewind config", "rewind config storage.maxSizeMb",
             "rewind config --set maxFileSizeMb=250", "rewind config --tier aggressive --global",
             "rewind config --unset maxFileSizeMb", "rewind config --register-hooks",
-            "rewind config --set storage.mode=global   # move this project's checkpoints out of it")
+            "rewind config --set storage.mode=global   # move the checkpoints out")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,10 +10,9 @@ from rewind.cli.topic import TOPICS
 
 _HEAD = """Rewind is a time machine for AI coding agents: checkpoints of your project,
 and a safe way back."""
-_TAIL = """Name a checkpoint by the number that `rewind list` shows, or as `last`, `@` (here),
-`t4` (before turn 4), `10m` (ten minutes ago) or "text of a prompt".
-`rewind help COMMAND` shows a command's options and examples, `rewind help TOPIC`
-how things work. Topics:
+_TAIL = """Name a checkpoint by its number in `rewind list`, or as `last`, `@` (here), `t4`
+(before turn 4), `10m` (ten minutes ago) or "text of a prompt".
+`rewind help COMMAND` shows options and examples. `rewind help TOPIC` explains:
   {topics}"""
 
 
