@@ -224,7 +224,7 @@ def test_the_fix_for_settings_fits_what_is_wrong_with_them(well: Patient, user: 
     well.settings.unlink()
     well.settings.mkdir()
     found = well.found("hooks of claude")
-    assert "it is a directory" in found.message and "out of the way" in found.fix
+    assert "it is a directory" in found.message and "Move it away" in found.fix
     folder = user.home / ".claude"
     folder.mkdir()
     (folder / "settings.json").write_text("{}")

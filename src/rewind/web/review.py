@@ -86,7 +86,7 @@ def _changes(controller: Controller, session: str, turn: int) -> dict[str, Any]:
     found = controller.turns(session, turn, 1).turns
     if not found or not found[0].changes:
         raise RewindError(f"No checkpoint tells what turn {turn} changed.",
-                          hint="Register the hooks: rewind init --register-hooks")
+                          hint="Register the hooks: rewind config --register-hooks")
     return found[0].changes
 
 
