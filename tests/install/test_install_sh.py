@@ -39,8 +39,9 @@ def test_install_hook_and_uninstall_in_any_home(tmp_path: Path, home: str) -> No
     assert gone.code == 0 and str(project) in gone.out, "it says where the checkpoints are"
     assert settings.read_text() == before[".claude/settings.json"].decode()
     after = everything(machine.home)
-    kept = [".rewind", ".rewind/known-stores.json"]
-    assert {path: after[path] for path in after if path not in kept} == before
+    own = {path for path in after if path.split("/")[0] == ".rewind"}
+    assert {path: after[path] for path in after if path not in own} == before
+    assert {path.split("/")[1] for path in own if "/" in path} == {"known-stores.json", "storage"}
     assert len(machine.checkpoints(project)) == 1, "the checkpoints stay"
 
 

@@ -139,7 +139,7 @@ def test_hooks_never_meet_a_library_that_is_not_there(machine: Machine) -> None:
     project = machine.git_project()
     machine.installed("--yes")
     machine.other_version(__version__)
-    marker = machine.checkout / "src" / "rewind" / "marker.py"
+    marker = machine.checkout / "src" / "rewind" / "only_here.py"
     for number in range(4):
         marker.write_text(f'"""Nothing."""\n\nNUMBER = {number}\n')
         process = subprocess.Popen(["/bin/sh", str(machine.checkout / "install.sh"), "--yes"],
@@ -246,9 +246,9 @@ def test_what_is_said_of_settings_that_are_no_file_is_true(machine: Machine, mak
     make(settings(machine))
     done = machine.install_sh("--yes")
     assert done.code == 3 and f"{settings(machine)} is left as it is" in done.out
-    assert "Put it out of the way" in done.out and "plain JSON" not in done.out
+    assert "Move it away" in done.out and "plain JSON" not in done.out
     assert "changes that" not in done.out and "Nothing more to do" not in done.out
-    assert "No agent calls Rewind yet. Mend what is said above" in done.out
+    assert "No agent calls Rewind yet. Fix what is said above" in done.out
     taken = machine.rewind("config", "--unregister-hooks")
     assert taken.code == 0 and "Claude Code has no hooks of Rewind" in taken.out
     gone = machine.rewind("uninstall", "--yes")
@@ -261,7 +261,7 @@ def test_after_one_agent_failed_it_is_not_said_that_nothing_is_left_to_do(machin
     machine.has_droid()
     done = machine.install_sh("--yes")
     assert "Nothing more to do" not in done.out and "No agent calls" not in done.out
-    assert "Mend what is said above" in done.out
+    assert "Fix what is said above" in done.out
 
 
 def test_an_agent_that_is_named_gets_its_directory(machine: Machine) -> None:
