@@ -10,7 +10,7 @@ from rewind.checkpoint import identity, known_stores
 from rewind.checkpoint.seal import sealed
 from rewind.checkpoint.state import FORMAT, State, read_store_file
 from rewind.errors import RewindError, StoreDamaged, StoreNotTrusted, UsageError
-from rewind.files import make_durable_dir, make_private_dir, read_bounded, write_atomic
+from rewind.files import Lock, make_durable_dir, make_private_dir, read_bounded, write_atomic
 from rewind.index import MAIN, STORAGE, load_index
 from rewind.paths import STORE_FILE, Project, global_state, open_project, project_state
 from rewind.snapshot.gitfiles import work_tree_top
@@ -21,19 +21,35 @@ if TYPE_CHECKING:
     from rewind.config.load import Settings
 
 PROJECT_FILE = "project.json"
+INIT_LOCK = "init.lock"
 
 
 def init_project(root: str, home: str, mode: str, trust: bool) -> tuple[State, bool]:
     """The opened state, and whether it is new."""
     root = os.path.realpath(root)
     check_root(root, home)
+    found = _existing(root, home, trust)
+    if found:
+        return found, False
+    if not os.path.isdir(home):
+        make_durable_dir(home)
+    with Lock(os.path.join(home, INIT_LOCK), "init"):  # or two hooks would make a store each
+        load_index(home, fresh=True)
+        found = _existing(root, home, trust)
+        return (found, False) if found else _make(root, home, mode, trust)
+
+
+def _existing(root: str, home: str, trust: bool) -> State | None:
     existing = open_project(root, home)
-    if existing and (trust or not _is_copied(existing)):
-        return _reopen(existing, trust), False
-    mode = "global" if existing else mode  # beside the copied one, which is left as it is
+    return _reopen(existing, trust) if existing and (trust or not _is_copied(existing)) else None
+
+
+def _make(root: str, home: str, mode: str, trust: bool) -> tuple[State, bool]:
+    is_copied = open_project(root, home) is not None
+    mode = "global" if is_copied else mode  # beside the copied one, which is left as it is
     main, place = _main_of(root, mode)
-    nameless = "" if existing else _without_store_file(main, home, trust)
-    store_id = "" if existing or nameless else _left_behind(main, home)
+    nameless = "" if is_copied else _without_store_file(main, home, trust)
+    store_id = "" if is_copied or nameless else _left_behind(main, home)
     mode = "global" if store_id or nameless else mode
     project = _project(root, home, mode, store_id or nameless or os.urandom(16).hex(), place, main)
     if store_id:
@@ -190,8 +206,12 @@ def _create(project: Project) -> None:
     write_atomic(project.path(".gitignore"), b"*\n")
     if project.mode == "global":
         write_atomic(project.path(PROJECT_FILE), quickjson.dump_file({"root": project.main}))
-    # Known before it exists: after a crash in between, `init` simply makes another one.
-    known_stores.remember(project.home, store_id, project.main)
     data = {"format": FORMAT, "id": store_id, "root": project.main,
             "createdAt": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+    # In the project, known before it exists, or a crash in between would leave what nobody trusts. In global
+    # storage, known once it exists, for others look there at what is known; `_left_behind` finds the rest.
+    if project.mode != "global":
+        known_stores.remember(project.home, store_id, project.main)
     write_atomic(project.path(STORE_FILE), quickjson.dump_file(sealed(data)))
+    if project.mode == "global":
+        known_stores.remember(project.home, store_id, project.main)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 # All that Rewind ever makes in its home, and the user's own profiles for it. A name that is not here is
 # somebody else's: REWIND_HOME may be any directory.
 _OURS = ("system", "config.json", "agents", "hook-state.json", "rewind.log", "rewind.log.1", "crash.log",
-         "known-stores.lock", "known-stores.lock.claim", "hooks.lock", "hooks.lock.claim")
+         "known-stores.lock", "known-stores.lock.claim", "init.lock", "init.lock.claim", "hooks.lock",
+         "hooks.lock.claim")
 _STORES = "known-stores.json"
 _MACHINE = "machine-id"  # says whose the files outside a project are that a checkpoint holds
 _STORAGE = "storage"
