@@ -238,8 +238,9 @@ def test_no_permission_costs_a_checkpoint_and_nothing_else(user: Rewind, locked:
                                   env={**user.env, "CLAUDECODE": "1"}, capture_output=True,
                                   input=json.dumps(payload(user)).encode())
             assert (done.returncode, done.stderr) == (0, b"")
-            if done.stdout:  # the index of all stores lies in the home: then the person is told why
-                assert (locked, action) == ("home", "session-start") and b"Permission denied" in done.stdout
+            if done.stdout:  # the index of all stores lies in the home, as does the state: the person is told
+                assert locked in ("home", "state") and action == "session-start"
+                assert b"Permission denied" in done.stdout
     finally:
         folder.chmod(0o700)
 

@@ -70,8 +70,12 @@ def test_a_turn_has_the_checkpoint_of_what_comes_next_and_what_changed(site: Sit
         assert record.trigger == {"event": "UserPromptSubmit", "session": site.session,
                                   "promptId": f"p{following['turn']}"}
     assert by_name[turns[3]["checkpoint"]["name"]].trigger["event"] == "Stop"
-    between = {"from": turns[0]["checkpoint"]["name"], "to": turns[1]["checkpoint"]["name"]}
-    assert turns[1]["changes"] == {"added": 2, "removed": 1, "more": 0, **between, "files": [
+    # What changed until the turn's own end: edits after that are not its work.
+    following = turns[1]["checkpoint"]["name"]
+    end = max(r.name for r in shop.records() if r.trigger.get("event") == "Stop" and r.name < following)
+    between = {"from": turns[0]["checkpoint"]["name"], "to": end}
+    figures = {"added": 2, "removed": 1, "deleted": 0, "more": 0, "counted": True}
+    assert turns[1]["changes"] == {**figures, **between, "files": [
         {"path": "a.txt", "status": "modified", "added": 1, "removed": 1},
         {"path": "b.txt", "status": "added", "added": 1, "removed": 0}]}
 

@@ -5,6 +5,7 @@ Most events end without a checkpoint, so what only a checkpoint needs is importe
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 
@@ -115,10 +116,16 @@ def _lost_store(start: str, home: str) -> str:
         told = index.at(at)
         state = index.storage(home, told[0]) if told else ""
         if state and os.path.isdir(state):
+            if not os.access(state, os.R_OK | os.X_OK):
+                return _not_ours(state, os.strerror(errno.EACCES))
             return (f"{os.path.join(state, STORE_FILE)} is missing, so nothing here is protected."
                     " Run `rewind init --trust` to make a new one; the checkpoints are kept.")
         at = os.path.dirname(at)
     return ""
+
+
+def _not_ours(state: str, why: str) -> str:
+    return f'Rewind cannot read {state}: {why}. Make it yours again: sudo chown -R "$(id -un)" {state}'
 
 
 def _trusted(project: Project) -> _Found:
@@ -133,8 +140,7 @@ def _trusted(project: Project) -> _Found:
         store = quickjson.loads(read_bounded(project.path(STORE_FILE), 1 << 20))
         store_id = str(store.get("id")) if isinstance(store, dict) else ""
     except OSError as error:
-        return _Found(reason=f"Rewind cannot read {project.state}: {error.strerror}. Make it yours again:"
-                             f' sudo chown -R "$(id -un)" {project.state}')
+        return _Found(reason=_not_ours(project.state, error.strerror or str(error)))
     except (ValueError, RecursionError, RewindError):
         store_id = ""
     if is_known(project.home, store_id, project):
