@@ -53,7 +53,7 @@ def move_store(state: State, mode: str, progress: Progress | None = None) -> Pro
         make_durable_dir(os.path.dirname(new.state))
         if not _rename(old.state, new.state, store_id):
             _copy(old.state, new.state, store_id, progress)
-            _drop(old.state)
+            _drop(old.state, store_id)
     give_to_owner(new.state)
     _note(new, store_id)
     return new
@@ -70,7 +70,8 @@ def _check(new: Project, store_id: str) -> None:
         raise RewindError(f"There is no directory {new.main}", hint="Bring the project back first.")
     if os.path.islink(new.state) or os.path.islink(os.path.dirname(new.state)):
         raise InTheWay(path=new.state)
-    if os.path.lexists(new.state) and os.listdir(new.state) and not _is_ours(new.state, store_id):
+    if os.path.lexists(new.state) and not _is_ours(new.state, store_id) and any(
+            not name.startswith(f".{_MOVING}") for name in os.listdir(new.state)):
         raise InTheWay(path=new.state)
 
 
@@ -92,7 +93,7 @@ def _rename(old: str, new: str, store_id: str) -> bool:
     if os.stat(old).st_dev != os.stat(os.path.dirname(new)).st_dev:
         return False
     if os.path.lexists(new):
-        _drop(new)
+        _drop(new, store_id)
     try:
         os.rename(old, new)
     except OSError:
@@ -198,10 +199,17 @@ def _is_same(old: str, new: str) -> bool:
 
 # afterwards
 
-def _drop(folder: str) -> None:
-    """From its first step on this is no store any more."""
-    _unlink(os.path.join(folder, STORE_FILE))
+def _drop(folder: str, store_id: str) -> None:
+    """Until nothing is left, it says whose it was: the next attempt must know what a killed one left."""
+    write_atomic(os.path.join(folder, _MOVING), quickjson.dump_file({"id": store_id}))
+    _unlink(os.path.join(folder, STORE_FILE))  # from here on this is no store any more
     fsync_dir(folder)
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path, ignore_errors=True)
+        elif name != _MOVING:
+            _unlink(path)
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -219,7 +227,7 @@ def _remove_leftover(project: Project, store_id: str) -> None:
     other = (project_state(project.main) if project.mode == "global"
              else global_state(store_id, project.home))
     if os.path.isdir(other) and not os.path.islink(other) and _is_ours(other, store_id):
-        _drop(other)
+        _drop(other, store_id)
     if project.mode == "global":
         _remove_empty(os.path.join(project.main, ".agent"))
 
