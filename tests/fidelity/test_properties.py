@@ -125,9 +125,9 @@ class Place:
         self.top = Path(tempfile.mkdtemp(prefix="rewind-test-")).resolve()
         (self.top / "home").mkdir()
         (self.top / "project").mkdir()
-        self.before = dict(os.environ)
+        self.before, wanted = dict(os.environ), clean_env(self.top / "home")
         os.environ.clear()
-        os.environ.update(clean_env(self.top / "home"))
+        os.environ.update(wanted)
         self.root = os.fsencode(self.top / "project")
 
     def open(self) -> Controller:
@@ -138,9 +138,9 @@ class Place:
         return tree_state(self.root)
 
     def close(self) -> None:
-        self.controller.close()
         os.environ.clear()
         os.environ.update(self.before)
+        self.controller.close()
         open_up(os.fsencode(self.top))
         shutil.rmtree(self.top)
 
