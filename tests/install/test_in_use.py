@@ -20,8 +20,10 @@ def test_a_library_is_pruned_once_no_process_runs_from_it(tmp_path: Path) -> Non
         put_library(system, package, version, before, lambda library: None)
         before = system.library(version)
     server = Path(system.library("1"), "rewind", "server.py")
-    server.write_text("import sys\nsys.stdin.read()\n")
-    with subprocess.Popen([sys.executable, str(server)], stdin=subprocess.PIPE) as process:
+    server.write_text("import sys\nprint('here', flush=True)\nsys.stdin.read()\n")
+    with subprocess.Popen([sys.executable, str(server)], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as process:
+        assert process.stdout and process.stdout.readline() == b"here\n"
         assert is_in_use(system.library("1")) and not is_in_use(system.library("2"))
         put_library(system, package, "3", before, lambda library: None)
         assert server.exists()
