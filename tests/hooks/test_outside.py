@@ -16,6 +16,7 @@ import pytest
 from hook_scene import LONG, Hooks
 from rewind.checkpoint import outside
 from rewind.checkpoint.record import Record
+from rewind.checkpoint.state import State
 from rewind.cli.main import main
 from rewind.controller import AtCheckpoint, BeforePrompts, Controller
 from rewind.errors import ChangedSincePlan, UsageError
@@ -386,9 +387,20 @@ def test_show_lists_them_and_restore_takes_the_option(hooks: Hooks, shell_rc: Pa
     edit(hooks, shell_rc, "broken\n")
     edit(hooks, hooks.home / "new.txt", "new\n")
 
+    init = State.__init__
+    states: list[State] = []  # a process ends with its command; here somebody has to close them
+
+    def noted(state: State, *arguments: Any, **more: Any) -> None:
+        states.append(state)
+        init(state, *arguments, **more)
+
+    monkeypatch.setattr(State, "__init__", noted)
+
     def run(*words: str) -> str:
         capsys.readouterr()
         assert main(list(words)) == 0
+        while states:
+            states.pop().close()
         return capsys.readouterr().out
 
     assert f"{shell_rc} (17 B)" in run("show", "prev")
