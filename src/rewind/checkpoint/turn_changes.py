@@ -99,7 +99,7 @@ def _compare(before: Source, after: Source) -> dict[str, Any]:
 
     old, new = before.record.tree, after.record.tree
     for path, then, now in differences(old, before.tree, new, after.tree, Paths()):
-        if _is_directory(then, now):
+        if is_directory(then, now):
             continue
         deleted += now is None
         if len(files) >= _NAMED:
@@ -116,5 +116,5 @@ def _compare(before: Source, after: Source) -> dict[str, Any]:
             "counted": len(files) <= _COUNTED}
 
 
-def _is_directory(then: Entry | None, now: Entry | None) -> bool:
+def is_directory(then: Entry | None, now: Entry | None) -> bool:
     return all(entry is None or entry.kind == DIR for entry in (then, now))

@@ -7,10 +7,10 @@ import os
 from rewind.agents.registry import profile_for
 from rewind.checkpoint.map_facts import add_turns, transcript_of
 from rewind.checkpoint.source import Source
+from rewind.checkpoint.turn_changes import is_directory
 from rewind.checkpoint.turn_map import EDIT, TURN, rows_between
 from rewind.errors import RewindError
 from rewind.snapshot.change import Paths, differences
-from rewind.snapshot.tree import DIR
 from rewind.transcript.turn_tools import TurnTools, tools_of_turn
 
 TYPE_CHECKING = False
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.state import State
     from rewind.checkpoint.turn_map import MapRow
-    from rewind.snapshot.tree import Entry
 
 SHELL, YOU, OTHERS = "shell commands", "you", "others"
 
@@ -76,11 +75,7 @@ def _changed(state: State, row: MapRow) -> list[bytes]:
     old, new = state.files.read(row.before.name), state.files.read(row.after.name)
     with Source(state, old) as before, Source(state, new) as after:
         return [path for path, then, now in differences(old.tree, before.tree, new.tree, after.tree, Paths())
-                if not _is_directory(then, now)]
-
-
-def _is_directory(then: Entry | None, now: Entry | None) -> bool:
-    return all(entry is None or entry.kind == DIR for entry in (then, now))
+                if not is_directory(then, now)]
 
 
 def edited_since(state: State, name: str) -> set[bytes]:

@@ -8,7 +8,7 @@ import {state} from '../core/state.js';
 import {go, to} from '../core/route.js';
 import {plural} from '../core/format.js';
 import {openModal} from '../parts/modal.js';
-import {codePlan, planNotes} from './plan.js';
+import {codePlan, planNotes, whyRefused} from './plan.js';
 import {loadingState, notice} from '../parts/states.js';
 import {showPanel} from './panel.js';
 import {openUndo} from './restore.js';
@@ -204,18 +204,7 @@ class RewindDialog {
 
   refused(error) {
     const changed = error.code === 'changed-since-plan';
-    fill(
-      this.problem,
-      notice(
-        'warning',
-        changed
-          ? [
-              h('strong', {}, 'Something changed since this plan was made.'),
-              ' Nothing was done. Here is the new plan: look at it again, then confirm.',
-            ]
-          : [h('strong', {}, error.message), ' ', error.hint],
-      ),
-    );
+    fill(this.problem, whyRefused(error, changed));
     this.create.classList.remove('working');
     if (changed) this.load();
     else this.ready(true);

@@ -117,3 +117,16 @@ function list(kind, n, label, items, spec, point = null) {
     ),
   );
 }
+
+/** What to say when a plan was not carried out; `changed`: because it would be another one now. */
+export function whyRefused(error, changed) {
+  return notice(
+    'warning',
+    changed
+      ? [
+          h('strong', {}, 'Something changed since this plan was made.'),
+          ' Nothing was done. Here is the new plan: look at it again, then confirm.',
+        ]
+      : [h('strong', {}, error.message), ' ', error.hint],
+  );
+}

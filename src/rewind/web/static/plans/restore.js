@@ -7,7 +7,7 @@ import {wire} from '../core/wire.js';
 import {state} from '../core/state.js';
 import {moment, oneLine, plural} from '../core/format.js';
 import {openModal} from '../parts/modal.js';
-import {codePlan, planNotes} from './plan.js';
+import {codePlan, planNotes, whyRefused} from './plan.js';
 import {loadingState, notice} from '../parts/states.js';
 import {showPanel} from './panel.js';
 import {say} from '../parts/toast.js';
@@ -124,18 +124,7 @@ function openPlan({title, lead, label, load, run, done}) {
       done(answer);
     } catch (error) {
       const changed = error.code === 'changed-since-plan';
-      fill(
-        problem,
-        notice(
-          'warning',
-          changed
-            ? [
-                h('strong', {}, 'Something changed since this plan was made.'),
-                ' Nothing was done. Here is the new plan: look at it again, then confirm.',
-              ]
-            : [h('strong', {}, error.message), ' ', error.hint],
-        ),
-      );
+      fill(problem, whyRefused(error, changed));
       if (changed) show();
       else act.disabled = false;
     }
