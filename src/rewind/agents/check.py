@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.agents.profile import Profile
+from rewind.agents.profile import TREE, Profile
 from rewind.errors import RewindError
 
 TYPE_CHECKING = False
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 FORMAT = 1
+KINDS = (TREE,)
 LINKS = ("parent-uuid", "file-order")
 FORKS = ("prefix-copy",)
 FOLDERS = ("alphanumeric", "slashes")
@@ -92,6 +93,7 @@ _SHAPE: dict[str, Any] = {
     "sessions?": {"home": _is_text, "homeVariable?": _is_text, "homeBelow": _is_text, "root": _is_text,
                   "folders": _one_of(FOLDERS), "flat": _is_bool},
     "recognise?": {"within": _is_count, "*keys": _is_texts, "*equals": _is_where},
+    "*kind": _one_of(KINDS),
     "links": _one_of(LINKS),
     "lines": {"id": _is_text, "parent?": _is_text, "logicalParent?": _is_text, "timestamp?": _is_text,
               "cwd?": _is_text, "version?": _is_text, "entry": _is_where, "sideline": _is_where,

@@ -13,17 +13,21 @@ if TYPE_CHECKING:
     Where = Union[dict[str, list[Any]], list[dict[str, list[Any]]]]
 
 
+TREE = "jsonl-tree"  # the kind of transcript that a profile has unless it says otherwise
+
+
 class Profile:
     """One agent, as data. Sections stay dictionaries: whoever needs one knows its fields."""
 
-    __slots__ = ("commands", "compaction", "data", "environment", "fork", "leaf", "lines",
-                 "links", "liveness", "name", "native", "payload", "prompt", "recognise",
+    __slots__ = ("commands", "compaction", "data", "environment", "fork", "kind", "leaf",
+                 "lines", "links", "liveness", "name", "native", "payload", "prompt", "recognise",
                  "registration", "sessions", "title", "titles", "tools")
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
         self.name: str = data["name"]
         self.title: str = data["title"]
+        self.kind: str = data.get("kind", TREE)
         self.links: str = data["links"]
         self.environment: dict[str, Any] = data["environment"]
         self.sessions: dict[str, Any] | None = data["sessions"]

@@ -15,14 +15,21 @@ from rewind.checkpoint.which_session import recorded_session
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE, draft_of, make_private_dir
 from rewind.transcript.cursor import header_length, place_in
-from rewind.transcript.cut import Cut, resolve_cut
+from rewind.transcript.cut import Cut
 from rewind.transcript.find import SessionFile, began_in, session_anywhere
-from rewind.transcript.fork import check_resumable, temp_of, write_fork
+from rewind.transcript.fork import temp_of, write_fork
 from rewind.transcript.in_place import rewrite
 from rewind.transcript.index import read_index
-from rewind.transcript.lines import TranscriptNotFound, identity_of, open_transcript, size_of
+from rewind.transcript.kinds import kind_of
+from rewind.transcript.lines import (
+    TranscriptNotFound,
+    identity_of,
+    open_conversation,
+    open_transcript,
+    size_of,
+)
 from rewind.transcript.liveness import SessionInUse, why_open
-from rewind.transcript.names import SUFFIX, is_session_id, session_id_of
+from rewind.transcript.names import is_session_id, path_beside, session_id_of
 from rewind.transcript.sidecars import INDEX, add_to_index, sidecar_paths, update_index
 
 TYPE_CHECKING = False
@@ -65,12 +72,12 @@ class ChatPlan:
 
     @property
     def session_id(self) -> str:
-        return session_id_of(self.original)
+        return session_id_of(self.original, self.profile)
 
     def check(self) -> None:
         """Whether the agent could go on from there; better said before anything is restored."""
-        with open_transcript(self.source, self.identity) as file:
-            check_resumable(file, self.profile, self.cut.placed(file))
+        with open_conversation(self.source, self.profile, self.identity) as file:
+            kind_of(self.profile).check_resumable(file, self.profile, self.cut.placed(file))
 
     @property
     def is_from_store(self) -> bool:
@@ -99,8 +106,8 @@ def plan_of_record(state: State, record: Record) -> ChatPlan:
     plan = ChatPlan(profile, original, source, Cut(0))
     plan.identity = identity
     try:
-        with open_transcript(source, identity) as file:
-            plan.cut = resolve_cut(file, profile, offset, record.trigger).marked(file)
+        with open_conversation(source, profile, identity) as file:
+            plan.cut = kind_of(profile).resolve_cut(file, profile, offset, record.trigger).marked(file)
     except BaseException:
         plan.close()
         raise
@@ -116,7 +123,7 @@ def checked_path(profile: Profile, data: dict[str, Any]) -> str:
     """A path out of a record is used only where the agent itself would write."""
     path, session_id = data.get("original_path"), data.get("sessionId")
     if (not isinstance(path, str) or not isinstance(session_id, str) or not is_session_id(session_id)
-            or session_id_of(path) != session_id):
+            or session_id_of(path, profile) != session_id):
         raise RewindError("The checkpoint does not say which session it belongs to.",
                           hint="Restore its code alone with --code-only.")
     check_ours(profile, path)
@@ -125,7 +132,9 @@ def checked_path(profile: Profile, data: dict[str, Any]) -> str:
 
 def _where_now(profile: Profile, path: str) -> str:
     """The agent may have moved the transcript since, to the folder of another directory."""
-    moved = None if os.path.lexists(path) else session_anywhere(profile, session_id_of(path), near=path)
+    if os.path.lexists(path):
+        return path
+    moved = session_anywhere(profile, session_id_of(path, profile), near=path)
     return moved.path if moved else path
 
 
@@ -142,7 +151,7 @@ def _source(state: State, record: Record, data: dict[str, Any], original: str,
     cursor = data.get("cursor")
     if isinstance(cursor, dict):
         try:
-            with open_transcript(original) as file:
+            with open_conversation(original, profile) as file:
                 identity = identity_of(file)
                 # Once more, now that it is open: a link to elsewhere may have taken its place meanwhile.
                 ours = is_under_root(profile, original) and _is_still(original, identity)
@@ -240,7 +249,7 @@ def make_fork(state: State, plan: ChatPlan, session_id: str, name: str = "") -> 
         branch = new_branch(fork, plan.session_id, plan.profile.name, turns, plan.cut.offset)
         Branches(state).add({**branch, "name": name or None})
 
-    path = os.path.join(folder, session_id + SUFFIX)
+    path = path_beside(plan.original, session_id, plan.profile)
     beside = [draft_of(sidecar) for sidecar in sidecar_paths(path, plan.profile)]
     with Unfinished(state.project, temp_of(path), *beside):
         fork = write_fork(plan.source, plan.profile, plan.cut, original=plan.original, session_id=session_id,

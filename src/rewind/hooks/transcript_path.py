@@ -24,5 +24,5 @@ def transcript_path(event: HookEvent, environ: Mapping[str, str] | None = None) 
 
     if not is_under_root(event.profile, path, environ):
         return path
-    found = session_anywhere(event.profile, session_id_of(path), environ, near=path)
+    found = session_anywhere(event.profile, session_id_of(path, event.profile), environ, near=path)
     return found.path if found else path

@@ -38,7 +38,7 @@ class SessionFile:
     def __init__(self, path: str, profile: Profile, info: os.stat_result) -> None:
         self.path = path
         self.profile = profile
-        self.session_id = session_id_of(path)
+        self.session_id = session_id_of(path, profile)
         self.modified = info.st_mtime
         self.size = info.st_size
 

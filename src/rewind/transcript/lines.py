@@ -9,12 +9,15 @@ import os
 import stat
 
 from rewind import quickjson
+from rewind.agents.profile import TREE
 from rewind.errors import NOT_FOUND, RewindError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, BinaryIO
+
+    from rewind.agents.profile import Profile
 
 CHUNK = 256 << 10
 _BOM = b"\xef\xbb\xbf"
@@ -43,6 +46,20 @@ class Event:
         self.offset = offset
         self.end = end
         self.data = data
+
+
+def open_conversation(path: str, profile: Profile, identity: tuple[int, int] | None = None) -> BinaryIO:
+    """The conversation that ends in this file, also where it began in others."""
+    file = open_transcript(path, identity)
+    if profile.kind == TREE:
+        return file
+    from rewind.transcript.kinds import kind_of
+
+    try:
+        return kind_of(profile).whole(file, path)
+    except BaseException:
+        file.close()
+        raise
 
 
 def open_transcript(path: str, identity: tuple[int, int] | None = None) -> BinaryIO:

@@ -13,7 +13,7 @@ from rewind.checkpoint.record import is_timestamp, timestamp
 from rewind.transcript.chain import Tail
 from rewind.transcript.cursor import place_in
 from rewind.transcript.entries import entry_of
-from rewind.transcript.lines import events_forward, open_transcript
+from rewind.transcript.lines import events_forward, open_conversation
 from rewind.transcript.prompts import content_of
 from rewind.transcript.turn_index import open_turns
 
@@ -58,7 +58,7 @@ def prompt_of(turn: TurnText) -> PromptAt:
 def read_prompt_at(session: SessionFile, offset: int) -> PromptAt:
     profile = session.profile
     key, stamp = profile.prompt["joinKey"], profile.lines.get("timestamp")
-    with open_transcript(session.path) as file:
+    with open_conversation(session.path, profile) as file:
         event = next(events_forward(file, offset), None)
         return PromptAt(offset, pick(event.data, key) if event and key else None,
                         _first_tool(file, profile, offset),
@@ -118,7 +118,7 @@ class SessionCode:
         """The newest whose place in this very conversation is before the prompt, and on its branch."""
         if not any(self._near):
             return None
-        with open_transcript(self.session.path) as file:
+        with open_conversation(self.session.path, self.session.profile) as file:
             for records in self._near:
                 for record in reversed(records):
                     if _noted_place(record) > boundary + _SLACK:
@@ -146,7 +146,7 @@ class SessionCode:
     def after_last(self, prompt: PromptAt) -> CodeAt | None:
         """The code as the last turn left it: the newest checkpoint that was made once it was over."""
         own = self._near[0] if self._near else []
-        with open_transcript(self.session.path) as file:
+        with open_conversation(self.session.path, self.session.profile) as file:
             for record in list(reversed(own))[:_LATEST]:
                 if str(record.trigger.get("event") or "") not in _AFTER_A_TURN:
                     continue
