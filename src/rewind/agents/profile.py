@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     Where = Union[dict[str, list[Any]], list[dict[str, list[Any]]]]
 
 
-TREE = "jsonl-tree"  # the kind of transcript that a profile has unless it says otherwise
+TREE, ROLLOUT = "jsonl-tree", "jsonl-rollout"  # kinds of transcripts; the first, unless a profile says so
 
 
 class Profile:
     """One agent, as data. Sections stay dictionaries: whoever needs one knows its fields."""
 
     __slots__ = ("commands", "compaction", "data", "environment", "fork", "kind", "leaf",
-                 "lines", "links", "liveness", "name", "native", "payload", "prompt", "recognise",
+                 "lines", "links", "liveness", "locks", "name", "native", "payload", "prompt", "recognise",
                  "registration", "sessions", "title", "titles", "tools")
 
     def __init__(self, data: dict[str, Any]) -> None:
@@ -40,6 +40,7 @@ class Profile:
         self.fork: dict[str, Any] = data["fork"]
         self.native: dict[str, Any] | None = data["native"]
         self.liveness: dict[str, Any] | None = data["liveness"]
+        self.locks: dict[str, str] | None = data.get("locks")
         self.payload: dict[str, list[str]] | None = data["payload"]
         self.registration: dict[str, Any] | None = data.get("registration")
         self.commands: dict[str, str] = data["commands"]

@@ -28,7 +28,7 @@ from rewind.transcript.lines import (
     open_transcript,
     size_of,
 )
-from rewind.transcript.liveness import SessionInUse, why_open
+from rewind.transcript.liveness import SessionInUse, check_in_place, why_open
 from rewind.transcript.names import is_session_id, path_beside, session_id_of
 from rewind.transcript.sidecars import INDEX, add_to_index, sidecar_paths, update_index
 
@@ -298,6 +298,7 @@ def resume_command(state: State, profile: Profile, session_id: str, path: str) -
 
 
 def refuse_if_open(state: State, plan: ChatPlan, force: bool) -> None:
+    check_in_place(plan.profile)
     reason = why_open(plan.profile, plan.session_id, plan.original,
                       recorded_session(state, plan.session_id))
     if reason and not force:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from rewind.agents.profile import pick
+from rewind.agents.profile import holds, pick
 from rewind.agents.registry import is_under_root, profiles, session_root
 from rewind.errors import NOT_FOUND, RewindError, SessionNotFound, UsageError
 from rewind.transcript.lines import events_forward, open_transcript, size_of
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from rewind.agents.profile import Profile
 
+DATES = "dates"
 _LONGEST_FOLDER = 200  # of Claude Code; a longer name is cut there and gets a hash
 _FIRST = 8 << 10
 _HEAD = 256 << 10
@@ -59,8 +60,7 @@ def latest_sessions(root: str, environ: Mapping[str, str] | None = None, home: s
 def candidates(root: str, environ: Mapping[str, str] | None = None,
                home: str | None = None) -> list[tuple[SessionFile, bool]]:
     """(session, whether its directory's name is just the project's), latest first; none is opened yet."""
-    found = [(s, sure) for profile in profiles(home)
-             for folder, sure in _folders(profile, root, environ) for s in _in_folder(profile, folder)]
+    found = [(s, sure) for profile in profiles(home) for s, sure in _in_folders(profile, root, environ)]
     found.sort(key=lambda one: (one[0].modified, one[0].session_id), reverse=True)
     return found
 
@@ -83,6 +83,9 @@ def session_anywhere(profile: Profile, session_id: str, environ: Mapping[str, st
     top = session_root(profile, environ)
     if top is None or profile.sessions is None or not is_session_id(session_id):
         return None
+    if profile.sessions["folders"] == DATES:
+        return next((s for s, _ in _in_folders(profile, "", environ) if s.session_id == session_id
+                     and is_under_root(profile, s.path, environ)), None)
     try:
         folders = [os.path.join(top, name) for name in os.listdir(top)]
     except OSError:
@@ -110,10 +113,28 @@ def belonging(found: list[tuple[SessionFile, bool]], root: str, since: float = 0
             and _belongs(session, root, sure))
 
 
+def _in_folders(profile: Profile, root: str,
+                environ: Mapping[str, str] | None) -> Iterator[tuple[SessionFile, bool]]:
+    found = ((s, sure) for folder, sure in _folders(profile, root, environ)
+             for s in _in_folder(profile, folder))
+    if profile.sessions is None or profile.sessions["folders"] != DATES:
+        return found
+    # By date, a session may have several files: Codex's own rewind goes on in a new one.
+    latest: dict[str, tuple[SessionFile, bool]] = {}
+    for session, sure in found:
+        known = latest.get(session.session_id)
+        if known is None or os.path.basename(known[0].path) < os.path.basename(session.path):
+            latest[session.session_id] = session, sure
+    return iter(latest.values())
+
+
 def _folders(profile: Profile, root: str, environ: Mapping[str, str] | None) -> Iterator[tuple[str, bool]]:
     """(directory, whether its name is just the project's): names are not reversible and may collide."""
     top = session_root(profile, environ)
     if top is None or profile.sessions is None:
+        return
+    if profile.sessions["folders"] == DATES:
+        yield from ((folder, False) for folder in by_date(top))
         return
     wanted = folder_name(profile, root)
     try:
@@ -128,6 +149,21 @@ def _folders(profile: Profile, root: str, environ: Mapping[str, str] | None) -> 
             yield os.path.join(top, name), False
     if profile.sessions["flat"]:
         yield top, False
+
+
+def by_date(top: str) -> Iterator[str]:
+    """`YYYY/MM/DD` below a directory, the latest first."""
+    for year in _numbered(top):
+        for month in _numbered(year):
+            yield from _numbered(month)
+
+
+def _numbered(folder: str) -> list[str]:
+    try:
+        names = sorted(os.listdir(folder), reverse=True)
+    except OSError:
+        return []
+    return [os.path.join(folder, name) for name in names if name.isascii() and name.isdigit()]
 
 
 def folder_name(profile: Profile, root: str) -> str:
@@ -156,7 +192,9 @@ def _in_folder(profile: Profile, folder: str) -> Iterator[SessionFile]:
 
 def _belongs(session: SessionFile, root: str, sure: bool) -> bool:
     """By the directory that the session itself says it began in."""
-    cwd = began_in(session)
+    cwd, is_side = _origin(session)
+    if is_side:
+        return False
     if cwd is None:
         return sure
     real = os.path.realpath(root)
@@ -164,7 +202,13 @@ def _belongs(session: SessionFile, root: str, sure: bool) -> bool:
 
 
 def began_in(session: SessionFile) -> str | None:
+    return _origin(session)[0]
+
+
+def _origin(session: SessionFile) -> tuple[str | None, bool]:
+    """The directory that it began in, and whether it is a subagent's, which is no session of its own."""
     field = session.profile.lines["cwd"]
+    side = (session.profile.sessions or {}).get("side")
     try:
         with open_transcript(session.path) as file:
             # Nearly always one of the first lines tells; hundreds of sessions are looked at in a row.
@@ -172,10 +216,11 @@ def began_in(session: SessionFile) -> str | None:
                 for event in events_forward(file, 0, min(end, size_of(file))):
                     cwd = pick(event.data, field)
                     if isinstance(cwd, str):
-                        return os.path.realpath(cwd) if os.path.isabs(cwd) else None
+                        is_side = side is not None and holds(side, event.data)
+                        return os.path.realpath(cwd) if os.path.isabs(cwd) else None, is_side
     except (RewindError, ValueError):
         pass  # a null byte or half a character is in no path
-    return None
+    return None, False
 
 
 def find_session(sessions: list[SessionFile], text: str) -> SessionFile:

@@ -14,7 +14,7 @@ from rewind.errors import NOT_FOUND, RewindError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any, BinaryIO
 
     from rewind.agents.profile import Profile
@@ -88,11 +88,15 @@ def identity_of(file: BinaryIO) -> tuple[int, int]:
 
 
 def size_of(file: BinaryIO) -> int:
-    return os.fstat(file.fileno()).st_size
+    joined: int | None = getattr(file, "joined_size", None)  # several files, read as one (`joined.py`)
+    return os.fstat(file.fileno()).st_size if joined is None else joined
 
 
 def read_at(file: BinaryIO, offset: int, count: int) -> bytes:
     """Exactly these bytes, fewer only where the file ends."""
+    joined: Callable[[int, int], bytes] | None = getattr(file, "read_joined", None)
+    if joined is not None:
+        return joined(offset, count)
     pieces = []
     while count > 0:
         piece = os.pread(file.fileno(), min(count, 8 << 20), offset)

@@ -32,7 +32,7 @@ from rewind.transcript.find import session_with_id
 from rewind.transcript.fork import NothingBeforeCut
 from rewind.transcript.kinds import kind_of
 from rewind.transcript.lines import end_of_lines, events_forward, open_conversation
-from rewind.transcript.liveness import is_busy, why_open
+from rewind.transcript.liveness import check_in_place, is_busy, why_open
 from rewind.transcript.names import SUFFIX
 from rewind.transcript.turn_index import open_turns
 
@@ -83,6 +83,7 @@ def _add_boundary(state: State, found: Destination, session: SessionFile, bounda
         if not found.code:
             raise found.start_anew
     if request.in_place:
+        check_in_place(profile)
         reason = why_open(profile, session.session_id, session.path,
                           recorded_session(state, session.session_id))
         found.notes.append(f"Refused without --force: {reason}" if reason else "")

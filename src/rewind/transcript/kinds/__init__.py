@@ -38,6 +38,9 @@ if TYPE_CHECKING:
         def resolve_cut(self, file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any]) -> Cut:
             """The cut that a checkpoint stands for, `offset` being where the file ended at the time."""
 
+        def turn_runs(self, file: BinaryIO) -> bool | None:
+            """Whether the last turn has not ended, by the transcript; None where it does not tell."""
+
         def check_resumable(self, file: BinaryIO, profile: Profile, cut: Cut) -> None:
             """Refuse a fork that the agent could not go on from; reads no more than it must."""
 
@@ -53,4 +56,6 @@ def kind_of(profile: Profile) -> Kind:
         from rewind.transcript.kinds import jsonl_tree
 
         return jsonl_tree
-    raise ValueError(profile.kind)
+    from rewind.transcript.kinds import jsonl_rollout
+
+    return jsonl_rollout

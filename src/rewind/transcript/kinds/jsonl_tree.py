@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rewind.agents.profile import Profile
 
 __all__ = ["check_resumable", "content_of", "new_session_id", "path_beside", "plan_content", "resolve_cut",
-           "session_id_of", "start_of_prompt", "whole", "write_content"]
+           "session_id_of", "start_of_prompt", "turn_runs", "whole", "write_content"]
 
 
 def new_session_id() -> str:
@@ -35,3 +35,7 @@ def whole(file: BinaryIO, path: str) -> BinaryIO:
 
 def start_of_prompt(file: BinaryIO, profile: Profile, offset: int) -> int:
     return offset
+
+
+def turn_runs(file: BinaryIO) -> bool | None:
+    return None
