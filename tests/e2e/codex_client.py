@@ -127,6 +127,14 @@ class Server:
                 assert "error" not in message, (method, message)
                 return dict(message["result"])
 
+    def wait_for(self, method: str) -> None:
+        """Until it tells of this."""
+        while True:
+            message = self._incoming.get(timeout=PATIENCE)
+            assert message is not None, "the server has ended"
+            if message.get("method") == method:
+                return
+
     def revert(self, session: str, turn: str) -> None:
         """Codex's own rewind: the thread goes on in a second file."""
         self.call("thread/resume", threadId=session)

@@ -43,7 +43,7 @@ class Profile:
         self.locks: dict[str, str] | None = data.get("locks")
         self.payload: dict[str, list[str]] | None = data["payload"]
         self.registration: dict[str, Any] | None = data.get("registration")
-        self.commands: dict[str, str] = data["commands"]
+        self.commands: dict[str, Any] = data["commands"]
         self.tools: dict[str, list[str]] = data["tools"]
 
     def __repr__(self) -> str:

@@ -255,12 +255,25 @@ def make_fork(state: State, plan: ChatPlan, session_id: str, name: str = "") -> 
         fork = write_fork(plan.source, plan.profile, plan.cut, original=plan.original, session_id=session_id,
                           appears=appears, identity=plan.identity)
     note_in_index(plan.profile, Branches(state).find(fork.session_id) or {})
+    _name_in_client(state, plan.profile, fork)
     done.fork = {"session_id": fork.session_id, "path": fork.path, "title": fork.title,
                  "resume": resume_command(state, plan.profile, fork.session_id, fork.path)}
     done.effect = {"kind": "fork", "sessionId": fork.session_id, "path": fork.path,
                    "agent": plan.profile.name, "size": fork.size, "header": fork.header}
     done.notes = plan.notes + fork.notes
     return done
+
+
+def _name_in_client(state: State, profile: Profile, fork: Fork) -> None:
+    """An agent that keeps titles in a database of its own is asked to write it down, if it is there."""
+    if not profile.commands.get("server"):
+        return
+    from rewind.agents.app_server import NoAnswer, name_session
+
+    try:
+        name_session(profile, fork.session_id, fork.title, state.project.root)
+    except NoAnswer:
+        pass  # the fork can be resumed by its id all the same
 
 
 def turns_before(plan: ChatPlan) -> int | None:

@@ -105,6 +105,12 @@ class Registered:
         self.files = files
         self.problem = problem
 
+    @property
+    def consent(self) -> str:
+        """What the person must do before the agent runs hooks that are new to it."""
+        told = (self.profile.registration or {}).get("consent") if self.files and not self.problem else None
+        return str(told or "")
+
 
 def install(plan: Plan, program: str = "", say: Say = lambda text: None) -> Installed:
     """`program` is what the person started; `say` is told about what takes its time."""
@@ -124,6 +130,7 @@ def install(plan: Plan, program: str = "", say: Say = lambda text: None) -> Inst
         raise StateUnwritable(reason=error.strerror or str(error), path=system.folder) from None
     _write_tier(plan, done)
     done.hooks = register_hooks(plan.agents, plan.tier, system.shim, create=plan.named)
+    done.warnings += [one.consent for one in done.hooks if one.consent]
     if plan.ui:
         _add_ui(plan, done, say)
     elif not fits(system):
