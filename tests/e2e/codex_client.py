@@ -62,8 +62,8 @@ class Codex:
 
     def _exec(self, verb: list[str], prompt: str, session: str, *more: str) -> str:
         command = [str(self.program), "exec", *verb, *self.provider, "--skip-git-repo-check", "--json",
-                   "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust", *more, "--",
-                   *([session] if session else []), prompt]
+                   "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust", *more,
+                   "--", *([session] if session else []), prompt]
         done = subprocess.run(command, cwd=self.project, env=self.env, text=True, stdin=subprocess.DEVNULL,
                               capture_output=True, timeout=PATIENCE)
         assert done.returncode == 0, done
@@ -82,9 +82,9 @@ class Codex:
     @contextmanager
     def server(self) -> Iterator[Server]:
         """Codex's own protocol for other programs."""
-        with subprocess.Popen([str(self.program), "app-server", *self.provider], cwd=self.project, env=self.env,
-                              text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL) as process:
+        command = [str(self.program), "app-server", *self.provider]
+        with subprocess.Popen(command, cwd=self.project, env=self.env, text=True, stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
             try:
                 yield Server(process)
             finally:

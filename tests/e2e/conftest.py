@@ -13,7 +13,8 @@ from typing import Callable, NamedTuple
 
 import pytest
 
-pytest.register_assert_rewrite("claude_client", "conversation", "codex_client", "droid_client", "installed", "page", "screen")
+pytest.register_assert_rewrite("claude_client", "codex_client", "conversation", "droid_client", "installed",
+                               "page", "screen")
 
 from claude_client import Claude  # noqa: E402
 from codex_client import Codex  # noqa: E402

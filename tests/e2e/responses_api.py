@@ -52,7 +52,8 @@ def _said(item: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     text = _text(item.get("content"))
     role = str(item.get("role"))
     injected = role == "user" and text.lstrip().startswith(_INJECTED)
-    return ("system" if injected or role not in ("user", "assistant") else role), {"type": "text", "text": text}
+    said = "system" if injected or role not in ("user", "assistant") else role
+    return said, {"type": "text", "text": text}
 
 
 def _text(content: Any) -> str:

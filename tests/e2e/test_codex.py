@@ -112,7 +112,8 @@ def test_codex_lists_the_fork_under_its_title(plain_codex: Recording, play_codex
     found = chat.back_json(1)
     with chat.client.server() as server:
         assert server.listed()[found["fork"]["session_id"]] == f"[Fork] {prompt('WRITE')}"
-    assert found["fork"]["resume"] == f"cd {chat.client.project} && codex resume {found['fork']['session_id']}"
+    resume = f"codex resume {found['fork']['session_id']}"
+    assert found["fork"]["resume"] == f"cd {chat.client.project} && {resume}"
     chat.rewind.ok("undo-restore")
     with chat.client.server() as server:
         assert found["fork"]["session_id"] not in server.listed()
@@ -143,7 +144,6 @@ def test_codex_is_protected_from_the_first_prompt_on(codex: Codex, stage: Stage)
 
     made = rewind.made_for()
     assert made.count("UserPromptSubmit") == made.count("Stop") == 3 and made[0] == "SessionStart"
-    assert {"PreToolUse", "PostToolUse"} <= set(made)
     assert (stage.home / "foreign.log").read_text() == "stopped\n" * 3, "foreign hooks still run"
     check_turns(rewind, codex, session, states, told)
     back = rewind.json("back", "3", "--both", "--session", session)

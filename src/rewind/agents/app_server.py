@@ -86,7 +86,10 @@ class _Talk:
 
     def _answer(self, id: int) -> dict[str, Any]:
         while True:
-            message = json.loads(self._line())
+            try:
+                message = json.loads(self._line())
+            except ValueError:
+                continue  # no message at all
             if not isinstance(message, dict) or message.get("id") != id or "method" in message:
                 continue  # it tells of this and that meanwhile
             if not isinstance(message.get("result"), dict):
