@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from rewind.agents.profile import TREE
 from rewind.agents.registry import is_under_root, profile_named
 from rewind.checkpoint.backup_sums import sum_of
 from rewind.checkpoint.branches import Branches, new_branch
@@ -78,6 +79,12 @@ class ChatPlan:
         """Whether the agent could go on from there; better said before anything is restored."""
         with open_conversation(self.source, self.profile, self.identity) as file:
             kind_of(self.profile).check_resumable(file, self.profile, self.cut.placed(file))
+
+    def check_format(self) -> None:
+        """Refuse a format that may mean something else, before anything is restored. A tree is checked by
+        whoever cuts it."""
+        if self.profile.kind != TREE:
+            self.check()
 
     @property
     def is_from_store(self) -> bool:

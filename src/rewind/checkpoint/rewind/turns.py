@@ -78,6 +78,7 @@ def _add_boundary(state: State, found: Destination, session: SessionFile, bounda
     if not request.wants_conversation:
         return
     found.chat = ChatPlan(profile, session.path, session.path, boundary.cut)
+    found.chat.check_format()
     if not boundary.resumable and not profile.fork["emptyResumes"]:
         found.start_anew = NothingBeforeCut(agent=profile.title, start=profile.commands["start"])
         if not found.code:
@@ -179,6 +180,7 @@ def _after_the_last(state: State, found: Destination, session: SessionFile, row:
     found.boundary = cut.offset
     if found.request.wants_conversation:
         found.chat = ChatPlan(session.profile, session.path, session.path, cut)
+        found.chat.check_format()
     if found.request.wants_code:
         code = SessionCode(state, session).after_last(read_prompt_at(session, row.offset))
         if code:

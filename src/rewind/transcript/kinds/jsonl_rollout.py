@@ -52,7 +52,7 @@ _ENDS = ("task_complete", "turn_aborted")
 class CannotFork(RewindError):
     """This conversation cannot be forked: {reason}."""
 
-    hint = "The code can still be restored: rewind back --code-only"
+    hint = "The code can be restored: run `rewind list`, then `rewind restore NAME --code-only`."
 
 
 # what a line is
@@ -198,15 +198,16 @@ def turn_runs(file: BinaryIO) -> bool | None:
 # forks
 
 def check_resumable(file: BinaryIO, profile: Profile, cut: Cut) -> None:
+    lacks = getattr(file, "lacks", "")
+    if lacks:
+        raise CannotFork(reason=f"its beginning is in another file, which is missing or damaged ({lacks})",
+                         hint="Checkpoints have copies of their own: `rewind list`, then `rewind restore NAME`.")
     reason = _why_not(file, cut)
     if reason:
         raise CannotFork(reason=reason)
 
 
 def _why_not(file: BinaryIO, cut: Cut) -> str:
-    lacks = getattr(file, "lacks", "")
-    if lacks:
-        return f"its beginning is in another file, which is missing or damaged ({lacks})"
     payload = meta_of(file).get("payload")
     if payload is None or cut.offset < header_length(file):
         return "its first line is missing"
