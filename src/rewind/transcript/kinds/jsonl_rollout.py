@@ -201,7 +201,7 @@ def check_resumable(file: BinaryIO, profile: Profile, cut: Cut) -> None:
     lacks = getattr(file, "lacks", "")
     if lacks:
         raise CannotFork(reason=f"its beginning is in another file, which is missing or damaged ({lacks})",
-                         hint="Checkpoints have copies of their own: `rewind list`, then `rewind restore NAME`.")
+                         hint="Checkpoints have their own copies: `rewind list`, then `rewind restore NAME`.")
     reason = _why_not(file, cut)
     if reason:
         raise CannotFork(reason=reason)
