@@ -168,3 +168,20 @@ def test_what_was_said_is_shown_turn_by_turn(thread: Thread, cli: InProcess) -> 
     kinds = [(block["kind"], block.get("name"), block.get("result")) for block in turn.blocks]
     assert kinds == [("tool", "exec_command", "did echo 2"), ("text", None, None)]
     assert turn.prompt == "prompt 2" and turn.blocks[1]["text"] == "To prompt 2"
+
+
+def test_a_prompt_typed_while_a_turn_ran_is_taken_back_alone(cli: InProcess) -> None:
+    thread = Thread(cli)
+    (cli.project / "a.txt").write_text("0")
+    turn = thread.talk.start()
+    for number, text in enumerate(("do this", "and that"), 1):
+        thread.save("UserPromptSubmit", promptId=turn, promptText=text)
+        thread.talk.prompt(text, turn)
+        (cli.project / "a.txt").write_text(str(number))
+        thread.talk.message("assistant", f"To {text}")
+    thread.talk.event("task_complete", turn_id=turn)
+    assert thread.path
+    found = cli.json("back", "1", "--both")
+    assert prompts(found["fork"]["path"]) == ["do this"] and thread.read() == "1" and found["code"]["exact"]
+    cli.ok("undo-restore")
+    assert prompts(cli.json("back", "2", "--both")["fork"]["path"]) == [] and thread.read() == "0"
