@@ -159,7 +159,7 @@ def write_fork(source: str, profile: Profile, cut: Cut, *, original: str, sessio
         temp = temp_of(path)
         fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), PRIVATE_FILE)
         try:
-            kind.write_content(fd, file, profile, content, Names(session_id, parent, title))
+            kind.write_session(fd, file, profile, content, Names(session_id, parent, title))
             with open_transcript(temp) as made:
                 fork = Fork(session_id, path, os.fstat(fd).st_size, header_length(made), title)
             if appears:
@@ -180,7 +180,7 @@ def sweep(folder: str) -> None:
             _remove(path)
 
 
-def write_content(fd: int, file: BinaryIO, profile: Profile, content: Content, names: Names) -> None:
+def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, names: Names) -> None:
     values = {"session": names.session, "parent": names.parent, "title": names.title,
               "leaf": content.leaf or ""}
     ranges = content.ranges
@@ -188,13 +188,13 @@ def write_content(fd: int, file: BinaryIO, profile: Profile, content: Content, n
         ranges = _write_header(fd, file, profile, ranges, values)
     elif profile.fork["titleField"]:
         ranges = _write_titled_head(fd, file, profile, ranges, names.title)
-    write_ranges(fd, file, ranges)
+    write_content(fd, file, ranges)
     write_leaf(fd, profile, content.leaf, names.session)
     for line in profile.fork["append"]:
         write_all(fd, _line(_filled(line, values)))
 
 
-def write_ranges(fd: int, file: BinaryIO, ranges: list[tuple[int, int]]) -> None:
+def write_content(fd: int, file: BinaryIO, ranges: list[tuple[int, int]]) -> None:
     """The source's own bytes, ending in a newline: the agent appends to what it finds."""
     for start, end in ranges:
         copy_range(file, start, end, fd)

@@ -7,7 +7,7 @@ import os
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE, fsync_dir, make_durable_dir, make_private_dir, write_all
 from rewind.transcript.copying import copy_range
-from rewind.transcript.fork import plan_content, sweep, temp_of, write_leaf, write_ranges
+from rewind.transcript.fork import plan_content, sweep, temp_of, write_content, write_leaf
 from rewind.transcript.lines import open_transcript, read_at, size_of
 from rewind.transcript.liveness import SessionInUse
 from rewind.transcript.names import session_id_of
@@ -38,7 +38,7 @@ def rewrite(path: str, source: str, profile: Profile, cut: Cut, backup: str | No
         content = plan_content(file, profile, cut)
 
         def fill(fd: int) -> None:
-            write_ranges(fd, file, content.ranges)
+            write_content(fd, file, content.ranges)
             write_leaf(fd, profile, content.leaf, session_id_of(path))
 
         exchange(path, fill, backup, note)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         def plan_content(self, file: BinaryIO, profile: Profile, cut: Cut) -> Content:
             """What a fork at this cut holds; refuses what `check_resumable` does."""
 
-        def write_content(self, fd: int, file: BinaryIO, profile: Profile, content: Content,
+        def write_session(self, fd: int, file: BinaryIO, profile: Profile, content: Content,
                           names: Names) -> None: ...
 
 

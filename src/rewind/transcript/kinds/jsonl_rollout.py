@@ -12,7 +12,7 @@ from rewind.agents.profile import pick
 from rewind.errors import RewindError
 from rewind.transcript.cursor import header_length
 from rewind.transcript.cut import Cut, after_tool, around, before_tool
-from rewind.transcript.fork import Content, write_ranges
+from rewind.transcript.fork import Content, write_content
 from rewind.transcript.kinds.rollout_files import (
     line_of,
     meta_of,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from rewind.transcript.fork import Names
 
 __all__ = ["check_resumable", "content_of", "new_session_id", "path_beside", "plan_content", "resolve_cut",
-           "session_id_of", "start_of_prompt", "turn_runs", "whole", "write_content"]
+           "session_id_of", "start_of_prompt", "turn_runs", "whole", "write_session"]
 
 _MODES = (None, "legacy", "paginated")
 _RECORDS = {b"session_meta", b"event_msg", b"response_item", b"turn_context", b"world_state", b"compacted",
@@ -253,7 +253,7 @@ def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
     return Content([(0, cut.offset)], None)
 
 
-def write_content(fd: int, file: BinaryIO, profile: Profile, content: Content, names: Names) -> None:
+def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, names: Names) -> None:
     """With the old id in line 1, Codex 0.166 would go on with the old thread."""
     from rewind.files import write_all
 
@@ -262,4 +262,4 @@ def write_content(fd: int, file: BinaryIO, profile: Profile, content: Content, n
                "forked_from_id": names.parent}
     payload.pop("forked_from_ordinal_exclusive", None)
     write_all(fd, line_of({**meta, "payload": payload}))
-    write_ranges(fd, file, [(max(start, header), end) for start, end in content.ranges if end > header])
+    write_content(fd, file, [(max(start, header), end) for start, end in content.ranges if end > header])

@@ -7,7 +7,7 @@ import os
 
 from rewind.transcript import fork
 from rewind.transcript.cut import resolve_cut
-from rewind.transcript.fork import check_resumable, plan_content, write_content
+from rewind.transcript.fork import check_resumable, write_session
 from rewind.transcript.names import SUFFIX, session_id_of
 from rewind.transcript.prompts import content_of
 
@@ -16,13 +16,19 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rewind.agents.profile import Profile
+    from rewind.transcript.cut import Cut
+    from rewind.transcript.fork import Content
 
 __all__ = ["check_resumable", "content_of", "new_session_id", "path_beside", "plan_content", "resolve_cut",
-           "session_id_of", "start_of_prompt", "turn_runs", "whole", "write_content"]
+           "session_id_of", "start_of_prompt", "turn_runs", "whole", "write_session"]
 
 
 def new_session_id() -> str:
     return fork.new_session_id()
+
+
+def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
+    return fork.plan_content(file, profile, cut)
 
 
 def path_beside(original: str, session_id: str) -> str:
