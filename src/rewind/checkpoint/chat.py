@@ -36,7 +36,7 @@ from rewind.transcript.sidecars import INDEX, add_to_index, sidecar_paths, updat
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Any
+    from typing import Any, BinaryIO
 
     from rewind.agents.profile import Profile
     from rewind.checkpoint.record import Record
@@ -114,7 +114,7 @@ def plan_of_record(state: State, record: Record) -> ChatPlan:
     plan.identity = identity
     try:
         with open_conversation(source, profile, identity) as file:
-            plan.cut = kind_of(profile).resolve_cut(file, profile, offset, record.trigger).marked(file)
+            plan.cut = resolve_cut(file, profile, offset, record.trigger).marked(file)
     except BaseException:
         plan.close()
         raise
@@ -124,6 +124,11 @@ def plan_of_record(state: State, record: Record) -> ChatPlan:
     if plan.is_from_store:
         plan.notes.append("The transcript is gone or was rewritten; the store had it still.")
     return plan
+
+
+def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any]) -> Cut:
+    """The cut that a checkpoint stands for, as the agent's kind of transcript has it."""
+    return kind_of(profile).resolve_cut(file, profile, offset, trigger)
 
 
 def checked_path(profile: Profile, data: dict[str, Any]) -> str:
