@@ -44,6 +44,26 @@ def droid_script(project: Path) -> Script:
     }
 
 
+def codex_script() -> Script:
+    return {
+        "PROMPT-WRITE": [_does(_patch("Add File: note.txt", "+first")), say("Written.")],
+        "PROMPT-SHELL": [_does(_exec("echo by-shell > made.txt; echo made-by-shell")), say("Made.")],
+        "PROMPT-PAIR": [_does(_exec("echo left-result"), _exec("echo right-result")), say("Both done.")],
+        "PROMPT-EDIT": [_does(_patch("Update File: note.txt", "@@", "-first", "+second")), say("Edited.")],
+        "PROMPT-HARM": [_does(_exec("rewind back 1 --both")), say("Could not.")],
+        "CONTEXT CHECKPOINT COMPACTION": [say("SUMMARY of what was said")],
+    }
+
+
+def _patch(*lines: str) -> dict[str, object]:
+    text = "\n".join(["*** Begin Patch", f"*** {lines[0]}", *lines[1:], "*** End Patch"])
+    return {"type": "tool_use", "name": "apply_patch", "input": text}
+
+
+def _exec(command: str) -> dict[str, object]:
+    return call("exec_command", cmd=command)
+
+
 def _does(*calls: dict[str, object]) -> Reply:
     return Reply(list(calls))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.agents.profile import Profile
+from rewind.agents.profile import ROLLOUT, TREE, Profile
 from rewind.errors import RewindError
 
 TYPE_CHECKING = False
@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 FORMAT = 1
+KINDS = (TREE, ROLLOUT)
 LINKS = ("parent-uuid", "file-order")
 FORKS = ("prefix-copy",)
-FOLDERS = ("alphanumeric", "slashes")
+FOLDERS = ("alphanumeric", "slashes", "dates")
 
 
 class ProfileInvalid(RewindError):
@@ -90,8 +91,9 @@ _SHAPE: dict[str, Any] = {
     "environment": {"marks": _is_texts, "session?": _is_text, "pid?": _is_text, "project?": _is_text,
                     "envFile?": _is_text},
     "sessions?": {"home": _is_text, "homeVariable?": _is_text, "homeBelow": _is_text, "root": _is_text,
-                  "folders": _one_of(FOLDERS), "flat": _is_bool},
+                  "folders": _one_of(FOLDERS), "flat": _is_bool, "*side": _is_where},
     "recognise?": {"within": _is_count, "*keys": _is_texts, "*equals": _is_where},
+    "*kind": _one_of(KINDS),
     "links": _one_of(LINKS),
     "lines": {"id": _is_text, "parent?": _is_text, "logicalParent?": _is_text, "timestamp?": _is_text,
               "cwd?": _is_text, "version?": _is_text, "entry": _is_where, "sideline": _is_where,
@@ -107,7 +109,8 @@ _SHAPE: dict[str, Any] = {
               "since?": _is_text},
     "compaction?": {"line": _is_where, "summary?": _is_where, "*kept?": _is_text, "resumable": _is_bool},
     "titles": [_TITLE],
-    "fork": {"strategy": _one_of(FORKS), "emptyResumes": _is_bool, "append": [_is_object],
+    "fork": {"strategy": _one_of(FORKS), "emptyResumes": _is_bool, "*inPlace": _is_bool,
+             "append": [_is_object],
              "header?": {"set": _is_object, "setIfPresent": _is_object, "drop": _is_texts,
                          "lastMessage": {"refuse": _is_where}},
              "titleField?": {"field": _is_text, "within": _is_count},
@@ -115,13 +118,14 @@ _SHAPE: dict[str, Any] = {
     "native?": {"within": _is_count, "session": _is_text, "event": _is_text},
     "liveness?": {"folder": _is_text, "session": _is_text, "start?": _is_text, "*domain": _is_text,
                   "busy?": _is_where},
+    "*locks?": {"folder": _is_text, "suffix": _is_text},
     "payload?": dict.fromkeys(("event", "session", "transcript", "cwd", "tool", "input", "prompt", "promptId",
                                "messageId", "toolUseId", "source", "subagent", "envFile", "files",
                                "patch", "command"), _is_texts),
     # May be absent: a profile without hooks is one whose sessions can be rewound all the same.
     "*registration?": {"settings": _is_text, "*local?": _is_text, "flat?": _is_text, "project": _is_text,
-                       "disabled?": _is_text, "*plugin?": _is_text},
-    "commands": {"resume": _is_command, "start": _is_text},
+                       "disabled?": _is_text, "*plugin?": _is_text, "*named": _is_bool, "*consent": _is_text},
+    "commands": {"resume": _is_command, "start": _is_text, "*server": _is_texts},
     "tools": {"edit": _is_texts, "shell": _is_texts},
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from rewind.agents.profile import TREE
 from rewind.agents.registry import is_under_root, profile_named
 from rewind.checkpoint.backup_sums import sum_of
 from rewind.checkpoint.branches import Branches, new_branch
@@ -15,20 +16,27 @@ from rewind.checkpoint.which_session import recorded_session
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE, draft_of, make_private_dir
 from rewind.transcript.cursor import header_length, place_in
-from rewind.transcript.cut import Cut, resolve_cut
+from rewind.transcript.cut import Cut
 from rewind.transcript.find import SessionFile, began_in, session_anywhere
-from rewind.transcript.fork import check_resumable, temp_of, write_fork
+from rewind.transcript.fork import temp_of, write_fork
 from rewind.transcript.in_place import rewrite
 from rewind.transcript.index import read_index
-from rewind.transcript.lines import TranscriptNotFound, identity_of, open_transcript, size_of
-from rewind.transcript.liveness import SessionInUse, why_open
-from rewind.transcript.names import SUFFIX, is_session_id, session_id_of
+from rewind.transcript.kinds import kind_of
+from rewind.transcript.lines import (
+    TranscriptNotFound,
+    identity_of,
+    open_conversation,
+    open_transcript,
+    size_of,
+)
+from rewind.transcript.liveness import SessionInUse, check_in_place, why_open
+from rewind.transcript.names import is_session_id, path_beside, session_id_of
 from rewind.transcript.sidecars import INDEX, add_to_index, sidecar_paths, update_index
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Any
+    from typing import Any, BinaryIO
 
     from rewind.agents.profile import Profile
     from rewind.checkpoint.record import Record
@@ -65,12 +73,18 @@ class ChatPlan:
 
     @property
     def session_id(self) -> str:
-        return session_id_of(self.original)
+        return session_id_of(self.original, self.profile)
 
     def check(self) -> None:
         """Whether the agent could go on from there; better said before anything is restored."""
-        with open_transcript(self.source, self.identity) as file:
-            check_resumable(file, self.profile, self.cut.placed(file))
+        with open_conversation(self.source, self.profile, self.identity) as file:
+            kind_of(self.profile).check_resumable(file, self.profile, self.cut.placed(file))
+
+    def check_format(self) -> None:
+        """Refuse a format that may mean something else, before anything is restored. A tree is checked by
+        whoever cuts it."""
+        if self.profile.kind != TREE:
+            self.check()
 
     @property
     def is_from_store(self) -> bool:
@@ -99,7 +113,7 @@ def plan_of_record(state: State, record: Record) -> ChatPlan:
     plan = ChatPlan(profile, original, source, Cut(0))
     plan.identity = identity
     try:
-        with open_transcript(source, identity) as file:
+        with open_conversation(source, profile, identity) as file:
             plan.cut = resolve_cut(file, profile, offset, record.trigger).marked(file)
     except BaseException:
         plan.close()
@@ -112,11 +126,16 @@ def plan_of_record(state: State, record: Record) -> ChatPlan:
     return plan
 
 
+def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any]) -> Cut:
+    """The cut that a checkpoint stands for, as the agent's kind of transcript has it."""
+    return kind_of(profile).resolve_cut(file, profile, offset, trigger)
+
+
 def checked_path(profile: Profile, data: dict[str, Any]) -> str:
     """A path out of a record is used only where the agent itself would write."""
     path, session_id = data.get("original_path"), data.get("sessionId")
     if (not isinstance(path, str) or not isinstance(session_id, str) or not is_session_id(session_id)
-            or session_id_of(path) != session_id):
+            or session_id_of(path, profile) != session_id):
         raise RewindError("The checkpoint does not say which session it belongs to.",
                           hint="Restore its code alone with --code-only.")
     check_ours(profile, path)
@@ -125,7 +144,9 @@ def checked_path(profile: Profile, data: dict[str, Any]) -> str:
 
 def _where_now(profile: Profile, path: str) -> str:
     """The agent may have moved the transcript since, to the folder of another directory."""
-    moved = None if os.path.lexists(path) else session_anywhere(profile, session_id_of(path), near=path)
+    if os.path.lexists(path):
+        return path
+    moved = session_anywhere(profile, session_id_of(path, profile), near=path)
     return moved.path if moved else path
 
 
@@ -142,7 +163,7 @@ def _source(state: State, record: Record, data: dict[str, Any], original: str,
     cursor = data.get("cursor")
     if isinstance(cursor, dict):
         try:
-            with open_transcript(original) as file:
+            with open_conversation(original, profile) as file:
                 identity = identity_of(file)
                 # Once more, now that it is open: a link to elsewhere may have taken its place meanwhile.
                 ours = is_under_root(profile, original) and _is_still(original, identity)
@@ -240,18 +261,31 @@ def make_fork(state: State, plan: ChatPlan, session_id: str, name: str = "") -> 
         branch = new_branch(fork, plan.session_id, plan.profile.name, turns, plan.cut.offset)
         Branches(state).add({**branch, "name": name or None})
 
-    path = os.path.join(folder, session_id + SUFFIX)
+    path = path_beside(plan.original, session_id, plan.profile)
     beside = [draft_of(sidecar) for sidecar in sidecar_paths(path, plan.profile)]
     with Unfinished(state.project, temp_of(path), *beside):
         fork = write_fork(plan.source, plan.profile, plan.cut, original=plan.original, session_id=session_id,
                           appears=appears, identity=plan.identity)
     note_in_index(plan.profile, Branches(state).find(fork.session_id) or {})
+    _name_in_client(state, plan.profile, fork)
     done.fork = {"session_id": fork.session_id, "path": fork.path, "title": fork.title,
                  "resume": resume_command(state, plan.profile, fork.session_id, fork.path)}
     done.effect = {"kind": "fork", "sessionId": fork.session_id, "path": fork.path,
                    "agent": plan.profile.name, "size": fork.size, "header": fork.header}
     done.notes = plan.notes + fork.notes
     return done
+
+
+def _name_in_client(state: State, profile: Profile, fork: Fork) -> None:
+    """An agent that keeps titles in a database of its own is asked to write it down, if it is there."""
+    if not profile.commands.get("server"):
+        return
+    from rewind.agents.app_server import NoAnswer, name_session
+
+    try:
+        name_session(profile, fork.session_id, fork.title, state.project.root)
+    except NoAnswer:
+        pass  # the fork can be resumed by its id all the same
 
 
 def turns_before(plan: ChatPlan) -> int | None:
@@ -289,6 +323,7 @@ def resume_command(state: State, profile: Profile, session_id: str, path: str) -
 
 
 def refuse_if_open(state: State, plan: ChatPlan, force: bool) -> None:
+    check_in_place(plan.profile)
     reason = why_open(plan.profile, plan.session_id, plan.original,
                       recorded_session(state, plan.session_id))
     if reason and not force:

@@ -7,12 +7,18 @@ from rewind.checkpoint.branches import Branches
 from rewind.checkpoint.rewind import effects
 from rewind.checkpoint.rewind import operations as ops
 from rewind.checkpoint.rewind.lineage import here
-from rewind.checkpoint.trash import TRASH, bring_from_trash, check_free, free_name, move_to_trash, trashed
+from rewind.checkpoint.trash import (
+    bring_from_trash,
+    check_free,
+    file_in_trash,
+    free_name,
+    move_to_trash,
+    trashed,
+)
 from rewind.checkpoint.which_session import recorded_session
 from rewind.errors import RewindError, SessionNotFound
 from rewind.transcript.lines import open_transcript
 from rewind.transcript.liveness import SessionInUse, is_open
-from rewind.transcript.names import SUFFIX
 from rewind.transcript.titles import read_title
 
 TYPE_CHECKING = False
@@ -111,7 +117,7 @@ def deleted(state: State) -> list[dict[str, Any]]:
 
 
 def _title(state: State, one: dict[str, Any]) -> str:
-    path = state.project.path(TRASH, str(one["trash"]), str(one["sessionId"]) + SUFFIX)
+    path = file_in_trash(state, str(one["trash"]), one)
     try:
         with open_transcript(path) as file:
             return read_title(file, profile_named(str(one.get("agent")), state.project.home))

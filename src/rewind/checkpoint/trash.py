@@ -13,7 +13,7 @@ from rewind.checkpoint.unfinished import Unfinished
 from rewind.errors import NotAFork, PlaceTaken, RewindError
 from rewind.files import draft_of, make_private_dir, read_bounded, write_atomic
 from rewind.transcript.in_place import copy_whole
-from rewind.transcript.names import SUFFIX, is_session_id
+from rewind.transcript.names import SUFFIX, is_session_id, session_id_of
 from rewind.transcript.sidecars import remove_from_index, sidecar_paths
 
 TYPE_CHECKING = False
@@ -33,7 +33,8 @@ def checked_fork(state: State, fork: dict[str, Any]) -> tuple[Profile, str, str]
     path, session = fork.get("path"), fork.get("sessionId")
     profile = profile_named(str(fork.get("agent")), state.project.home)
     if (not isinstance(path, str) or not isinstance(session, str) or not is_session_id(session)
-            or os.path.basename(path) != session + SUFFIX or not is_under_root(profile, path)):
+            or not path.endswith(SUFFIX) or session_id_of(path, profile) != session
+            or not is_under_root(profile, path)):
         raise NotAFork(path=path)
     return profile, path, session
 
@@ -73,10 +74,16 @@ def trashed(state: State) -> list[dict[str, Any]]:
     found = []
     for name in sorted(os.listdir(top), key=_by_age, reverse=True) if os.path.isdir(top) else ():
         about = _about(os.path.join(top, name))
-        if about and is_session_id(name) and os.path.lexists(
-                os.path.join(top, name, str(about.get("sessionId")) + SUFFIX)):
+        if about and is_session_id(name) and os.path.lexists(file_in_trash(state, name, about)):
             found.append({**about, "trash": name})
     return found
+
+
+def file_in_trash(state: State, name: str, about: dict[str, Any]) -> str:
+    """The transcript in a directory of the trash: it keeps its name there."""
+    path = str(about.get("path"))
+    kept = os.path.basename(path) if path.endswith(SUFFIX) else str(about.get("sessionId")) + SUFFIX
+    return state.project.path(TRASH, name, kept)
 
 
 def _about(folder: str) -> dict[str, Any] | None:

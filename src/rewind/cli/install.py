@@ -37,7 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="ask nothing, take the defaults")
     parser.add_argument("--tier", choices=TIERS, help="how often checkpoints are taken (default: balanced)")
     parser.add_argument("--agents", metavar="A,B",
-                        help="register hooks with these, such as claude,droid (default: those found)")
+                        help="register hooks with these, such as claude,codex (default: those found)")
     parser.add_argument("--no-hooks", action="store_true", help="register hooks with no agent")
     parser.add_argument("--no-plugin", action="store_true",
                         help="leave out the commands inside Claude Code (/goback, /goforward, /timeline)")

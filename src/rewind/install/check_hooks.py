@@ -10,7 +10,7 @@ from rewind.errors import RewindError
 from rewind.install.finding import ok, problem, warning
 from rewind.install.installer import agents_found
 from rewind.install.market_plugin import market_plugin
-from rewind.install.merger import PathNotText, entries_for, is_text
+from rewind.install.merger import MARK, PathNotText, entries_for, is_text
 from rewind.install.register import is_disabled, registered, shadowed
 from rewind.install.system import script_in
 
@@ -111,6 +111,28 @@ class _Agent:
                               _REGISTER)
         if not self.has(tier):
             yield warning(name, f"{title} lacks some hooks of tier {tier}.", _REGISTER)
+        if (self.profile.registration or {}).get("consent"):
+            yield from self._trust(name)
+
+    def _trust(self, name: str) -> Iterator[Finding]:
+        """Codex runs a hook once the person trusts it. That is theirs to say: it is only looked at here."""
+        from rewind.agents.app_server import NoAnswer, hooks_of
+
+        title, consent = self.profile.title, str((self.profile.registration or {})["consent"])
+        try:
+            hooks = hooks_of(self.profile, self.scopes[-1] or os.path.expanduser("~"))
+        except NoAnswer as error:
+            yield warning(name, f"{title} could not be asked whether you trust Rewind's hooks ({error}).",
+                          consent)
+            return
+        ours = [hook for hook in hooks if MARK in str(hook.get("command"))]
+        untrusted = [hook for hook in ours if hook.get("trustStatus") not in ("trusted", "managed")]
+        if not ours:
+            yield problem(name, f"{title} does not read Rewind's hooks. Its hooks.json may have an error.",
+                          "Start `codex` in this directory: it says what is wrong.")
+        elif untrusted:
+            yield problem(name, f"{title} runs {len(ours) - len(untrusted)} of {len(ours)} hooks of Rewind:"
+                                " you have not trusted the others.", consent)
 
     def has(self, tier: str) -> bool:
         """By event, tools and action; which script it is, is another question."""

@@ -108,6 +108,12 @@ class Registered:
         self.files = files
         self.problem = problem
 
+    @property
+    def consent(self) -> str:
+        """What the person must do before the agent runs hooks that are new to it."""
+        told = (self.profile.registration or {}).get("consent") if self.files and not self.problem else None
+        return str(told or "")
+
 
 def install(plan: Plan, program: str = "", say: Say = lambda text: None) -> Installed:
     """`program` is what the person started; `say` is told about what takes its time."""
@@ -129,6 +135,7 @@ def install(plan: Plan, program: str = "", say: Say = lambda text: None) -> Inst
     done.hooks = register_hooks(plan.agents, plan.tier, system.shim, create=plan.named)
     if plan.plugin:
         _put_plugins(plan, done, notes)
+    done.warnings += [one.consent for one in done.hooks if one.consent]
     if plan.ui:
         _add_ui(plan, done, say)
     elif not fits(system):

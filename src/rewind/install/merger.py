@@ -64,7 +64,9 @@ def entries_for(tier: dict[str, Any], profile: Profile, shim: str) -> Hooks:
 
 
 def _group(entry: dict[str, Any], profile: Profile, shim: str) -> dict[str, Any]:
-    hook = {"type": "command", "command": f"{shlex.quote(shim)} {entry['action']}",
+    # An agent that says in no variable who it is, is named: not every payload has a path that tells.
+    named = f"env REWIND_AGENT={profile.name} " if (profile.registration or {}).get("named") else ""
+    hook = {"type": "command", "command": f"{named}{shlex.quote(shim)} {entry['action']}",
             "timeout": entry["timeout"]}
     if "tools" not in entry:
         return {"hooks": [hook]}

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rewind.agents.profile import Profile
 
 SAMPLE = 64 << 10
+_LOOKED_AT = 1 << 20  # so far back the last id is looked for
 _LONGEST_HEADER = 1 << 20  # a longer first line counts as part of the body
 
 
@@ -60,6 +61,8 @@ def last_event_id(file: BinaryIO, profile: Profile, end: int) -> str | None:
         id = pick(event.data, profile.lines["id"])
         if isinstance(id, str):
             return id
+        if end - event.offset > _LOOKED_AT:
+            break  # of an agent that gives its lines no ids
     return None
 
 

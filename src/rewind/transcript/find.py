@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from rewind.agents.profile import pick
+from rewind.agents.profile import holds, pick
 from rewind.agents.registry import is_under_root, profiles, session_root
 from rewind.errors import NOT_FOUND, RewindError, SessionNotFound, UsageError
 from rewind.transcript.lines import events_forward, open_transcript, size_of
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from rewind.agents.profile import Profile
 
+DATES = "dates"
 _LONGEST_FOLDER = 200  # of Claude Code; a longer name is cut there and gets a hash
 _FIRST = 8 << 10
 _HEAD = 256 << 10
@@ -38,7 +39,7 @@ class SessionFile:
     def __init__(self, path: str, profile: Profile, info: os.stat_result) -> None:
         self.path = path
         self.profile = profile
-        self.session_id = session_id_of(path)
+        self.session_id = session_id_of(path, profile)
         self.modified = info.st_mtime
         self.size = info.st_size
 
@@ -83,9 +84,7 @@ def latest_sessions(root: str | Area, environ: Mapping[str, str] | None = None, 
 def candidates(root: str | Area, environ: Mapping[str, str] | None = None,
                home: str | None = None) -> list[tuple[SessionFile, bool]]:
     """(session, whether its directory's name is just the project's), latest first; none is opened yet."""
-    found = [(s, sure) for profile in profiles(home)
-             for folder, sure in _folders(profile, _area(root), environ).items()
-             for s in _in_folder(profile, folder)]
+    found = [one for profile in profiles(home) for one in _in_folders(profile, _area(root), environ)]
     found.sort(key=lambda one: (one[0].modified, one[0].session_id), reverse=True)
     return found
 
@@ -108,6 +107,9 @@ def session_anywhere(profile: Profile, session_id: str, environ: Mapping[str, st
     top = session_root(profile, environ)
     if top is None or profile.sessions is None or not is_session_id(session_id):
         return None
+    if profile.sessions["folders"] == DATES:
+        return next((s for s, _ in _in_folders(profile, Area([]), environ) if s.session_id == session_id
+                     and is_under_root(profile, s.path, environ)), None)
     try:
         folders = [os.path.join(top, name) for name in os.listdir(top)]
     except OSError:
@@ -137,11 +139,28 @@ def belonging(found: list[tuple[SessionFile, bool]], root: str | Area,
             and _belongs(session, area, sure))
 
 
+def _in_folders(profile: Profile, area: Area,
+                environ: Mapping[str, str] | None) -> Iterator[tuple[SessionFile, bool]]:
+    found = ((s, sure) for folder, sure in _folders(profile, area, environ).items()
+             for s in _in_folder(profile, folder))
+    if profile.sessions is None or profile.sessions["folders"] != DATES:
+        return found
+    # By date, a session may have several files: Codex's own rewind goes on in a new one.
+    latest: dict[str, tuple[SessionFile, bool]] = {}
+    for session, sure in found:
+        known = latest.get(session.session_id)
+        if known is None or os.path.basename(known[0].path) < os.path.basename(session.path):
+            latest[session.session_id] = session, sure
+    return iter(latest.values())
+
+
 def _folders(profile: Profile, area: Area, environ: Mapping[str, str] | None) -> dict[str, bool]:
     """Directory -> whether its name is just the project's: names are not reversible and may collide."""
     top = session_root(profile, environ)
     if top is None or profile.sessions is None:
         return {}
+    if profile.sessions["folders"] == DATES:
+        return dict.fromkeys(by_date(top), False)
     try:
         names = os.listdir(top)
     except OSError:
@@ -156,6 +175,21 @@ def _folders(profile: Profile, area: Area, environ: Mapping[str, str] | None) ->
     if profile.sessions["flat"]:
         found[top] = False
     return found
+
+
+def by_date(top: str) -> Iterator[str]:
+    """`YYYY/MM/DD` below a directory, the latest first."""
+    for year in _numbered(top):
+        for month in _numbered(year):
+            yield from _numbered(month)
+
+
+def _numbered(folder: str) -> list[str]:
+    try:
+        names = sorted(os.listdir(folder), reverse=True)
+    except OSError:
+        return []
+    return [os.path.join(folder, name) for name in names if name.isascii() and name.isdigit()]
 
 
 def folder_name(profile: Profile, root: str) -> str:
@@ -184,12 +218,20 @@ def _in_folder(profile: Profile, folder: str) -> Iterator[SessionFile]:
 
 def _belongs(session: SessionFile, area: Area, sure: bool) -> bool:
     """By the directory that the session itself says it began in."""
-    cwd = began_in(session)
+    cwd, is_side = _origin(session)
+    if is_side:
+        return False
     return sure if cwd is None else area.holds(cwd)
 
 
 def began_in(session: SessionFile) -> str | None:
+    return _origin(session)[0]
+
+
+def _origin(session: SessionFile) -> tuple[str | None, bool]:
+    """The directory that it began in, and whether it is a subagent's, which is no session of its own."""
     field = session.profile.lines["cwd"]
+    side = (session.profile.sessions or {}).get("side")
     try:
         with open_transcript(session.path) as file:
             # Nearly always one of the first lines tells; hundreds of sessions are looked at in a row.
@@ -197,10 +239,11 @@ def began_in(session: SessionFile) -> str | None:
                 for event in events_forward(file, 0, min(end, size_of(file))):
                     cwd = pick(event.data, field)
                     if isinstance(cwd, str):
-                        return os.path.realpath(cwd) if os.path.isabs(cwd) else None
+                        is_side = side is not None and holds(side, event.data)
+                        return os.path.realpath(cwd) if os.path.isabs(cwd) else None, is_side
     except (RewindError, ValueError):
         pass  # a null byte or half a character is in no path
-    return None
+    return None, False
 
 
 def find_session(sessions: list[SessionFile], text: str) -> SessionFile:

@@ -11,7 +11,7 @@ import threading
 from rewind import quickjson
 from rewind.transcript.cursor import fingerprint
 from rewind.transcript.index import read_index
-from rewind.transcript.lines import lines_forward, open_transcript, parse, size_of
+from rewind.transcript.lines import lines_forward, open_conversation, parse, size_of
 from rewind.transcript.names import session_id_of
 from rewind.transcript.titles import read_title
 from rewind.transcript.turn_tree import SHORT, STATE, NotResumable, Row, TurnTree
@@ -114,7 +114,7 @@ def _is_sound(state: dict[str, Any]) -> bool:
 
 def _as_remembered(path: str, profile: Profile, memory: Memory) -> TurnIndex | None:
     known = _remembered(path, profile, memory)
-    with open_transcript(path) as file:
+    with open_conversation(path, profile) as file:
         if known and known[0] == stamp_of(os.fstat(file.fileno())):
             return TurnIndex(path, profile, memory, known[4]["facts"], None)
     return None
@@ -122,9 +122,9 @@ def _as_remembered(path: str, profile: Profile, memory: Memory) -> TurnIndex | N
 
 def _bring_up_to_date(path: str, profile: Profile, memory: Memory) -> TurnIndex:
     known = _remembered(path, profile, memory)
-    with open_transcript(path) as file:
+    with open_conversation(path, profile) as file:
         info = os.fstat(file.fileno())
-        work = _Work(path, profile, memory, file, info.st_size)
+        work = _Work(path, profile, memory, file, size_of(file))
         if known and known[4]["tree"] and _is_continued(file, known):
             try:
                 return work.go_on(known, stamp_of(info))
@@ -152,7 +152,7 @@ class _Work:
         self.size = size
 
     def start(self, stamp: str) -> TurnIndex:
-        tree = TurnTree(self.profile, session_id_of(self.path))
+        tree = TurnTree(self.profile, session_id_of(self.path, self.profile))
         end = self._read(tree, 0)
         leaf = tree.finish(self.size)
         if tree.is_odd:
@@ -162,7 +162,7 @@ class _Work:
     def go_on(self, known: Known, stamp: str) -> TurnIndex:
         assert known is not None
         state = known[4]["tree"]
-        tree = TurnTree.load(self.profile, session_id_of(self.path), state, self._find_old)
+        tree = TurnTree.load(self.profile, session_id_of(self.path, self.profile), state, self._find_old)
         end = self._read(tree, known[1])
         leaf = tree.finish(self.size)
         if tree.is_odd:
