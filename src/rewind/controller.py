@@ -18,6 +18,7 @@ from rewind.checkpoint.rewind.target import (
     BOTH,
     CODE,
     CONVERSATION,
+    Adopted,
     Applied,
     AtCheckpoint,
     AtTurn,
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
     from rewind.checkpoint.compare_sessions import Compared
     from rewind.checkpoint.damage import Lacks
     from rewind.checkpoint.file_log import LogEntry
+    from rewind.checkpoint.futures.compare import Ran
+    from rewind.checkpoint.futures.known import Lane
+    from rewind.checkpoint.futures.make import Future
     from rewind.checkpoint.git_since import GitSince
     from rewind.checkpoint.init import check_root
     from rewind.checkpoint.last_prompt import LastPrompt
@@ -107,7 +111,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BOTH", "BY_KEY", "CHECKPOINT", "CODE", "CONFIG_FILE", "CONVERSATION", "DIR", "GROUPS", "LINK", "NOW",
-    "PROMPT", "SESSION", "UNCOVERED", "Applied", "AtCheckpoint", "AtTurn", "BeforeFork",
+    "PROMPT", "SESSION", "UNCOVERED", "Adopted", "Applied", "AtCheckpoint", "AtTurn", "BeforeFork",
     "BeforeOperation", "BeforePrompts", "BeforeUndo", "Controller", "Difference", "EarlierOnLine",
     "Reasons", "Reverted", "Side", "all_projects", "as_tree", "brief", "check_root", "compare",
     "comparing", "entry_at", "find_renames", "fold", "hunks", "invalid", "is_binary", "is_name",
@@ -802,6 +806,70 @@ class Controller:
         from rewind.checkpoint.forks import deleted
 
         return deleted(self.state)
+
+    # several futures
+
+    def fork(self, target: Target, *, name: str = "", to: str = "", count: int = 1, bring: str = "",
+             dry_run: bool = False, progress: Progress | None = None) -> list[Future]:
+        """Directories of their own with the code of a target, each with a fork of its conversation. `bring`
+        is "link" or "copy", for directories that no checkpoint holds."""
+        from rewind.checkpoint.futures.known import lanes, removed_lanes
+        from rewind.checkpoint.futures.make import make_future
+        from rewind.checkpoint.futures.where import folders_for, names_for
+        from rewind.checkpoint.rewind.target import Request
+
+        self.state.look_again()
+        taken = {lane.name for lane in (*lanes(self.state), *removed_lanes(self.state))}
+        names = names_for(name, count, taken)
+        folders = folders_for(self.state, to, names)
+        return [make_future(self.state, Request(target, name=one), one, folder, bring=bring, dry_run=dry_run,
+                            progress=progress) for one, folder in zip(names, folders)]
+
+    def lanes(self) -> list[Lane]:
+        """The forks that have a directory of their own, and how far each has come."""
+        from rewind.checkpoint.futures.known import lanes, look
+
+        return [look(self.state, lane) for lane in lanes(self.state)]
+
+    def lane(self, text: str) -> Lane:
+        """One of them, by its name, its directory or its session."""
+        from rewind.checkpoint.futures.known import find_lane
+
+        return find_lane(self.state, text)
+
+    def removed_lanes(self) -> list[Lane]:
+        """Those that were removed, and can be brought back."""
+        from rewind.checkpoint.futures.known import removed_lanes
+
+        return removed_lanes(self.state)
+
+    def compare_lanes(self, lanes: list[Lane]) -> dict[str, list[dict[str, Any] | None]]:
+        """Path -> what each of them did to it. What was not saved there yet is saved first."""
+        from rewind.checkpoint.futures.compare import compared
+
+        return compared(self.state, lanes)
+
+    def run_in_lane(self, lane: Lane, command: list[str]) -> Ran:
+        from rewind.checkpoint.futures.compare import run_in
+
+        return run_in(self.state, lane, command)
+
+    def save_lane(self, lane: Lane) -> None:
+        """What was done there since its last checkpoint becomes one."""
+        from rewind.checkpoint.futures.compare import bring_up_to_date
+
+        bring_up_to_date(self.state, lane)
+
+    def remove_lane(self, lane: Lane, *, force: bool = False, dry_run: bool = False) -> None:
+        """Its directory goes, its conversation goes to the trash, its checkpoints stay."""
+        from rewind.checkpoint.futures.remove import remove
+
+        remove(self.state, lane, force=force, dry_run=dry_run)
+
+    def bring_back_lane(self, lane: Lane) -> None:
+        from rewind.checkpoint.futures.remove import bring_back
+
+        bring_back(self.state, lane)
 
     def resume_command(self, info: SessionInfo) -> str:
         from rewind.checkpoint.chat import resume_command

@@ -376,6 +376,33 @@ class LinkedInstall(RewindError):
     hint = "Repeat with --in-place, or install the package without a link (not editable)."
 
 
+class FutureNotFound(RewindError):
+    """No fork with a directory of its own is called {name}"""
+
+    exit_code = NOT_FOUND
+    hint = "`rewind forks` shows them, with their names and directories."
+
+
+class FutureLost(RewindError):
+    """The fork {name} cannot be used: {what}."""
+
+    hint = "`rewind forks` shows what is left; `rewind list --all` shows its checkpoints."
+
+
+class FutureBusy(RewindError):
+    """An agent is open in the fork {name}: {dir}"""
+
+    exit_code = CHANGED
+    hint = "Close it there first."
+
+
+class WorkNotSaved(RewindError):
+    """Removing {name} would lose work: {what}."""
+
+    exit_code = CHANGED
+    hint = "Save it elsewhere (`git branch NAME` keeps commits), or add --force."
+
+
 class NotARepository(RewindError):
     """This project is not in a git repository: {path}"""
 

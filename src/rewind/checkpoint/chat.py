@@ -17,7 +17,7 @@ from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE, draft_of, make_private_dir
 from rewind.transcript.cursor import header_length, place_in
 from rewind.transcript.cut import Cut
-from rewind.transcript.find import SessionFile, began_in, session_anywhere
+from rewind.transcript.find import SessionFile, began_in, folder_for, session_anywhere
 from rewind.transcript.fork import temp_of, write_fork
 from rewind.transcript.in_place import rewrite
 from rewind.transcript.index import read_index
@@ -59,6 +59,17 @@ class NotOurs(RewindError):
     hint = "Only sessions under {root} are."
 
 
+class Home:
+    """Where a fork goes on that is not for the directory of its original: in another place of the project."""
+
+    __slots__ = ("place", "point", "root")
+
+    def __init__(self, root: str, place: str, point: str = "") -> None:
+        self.root = root
+        self.place = place
+        self.point = point  # the checkpoint that the place began with
+
+
 class ChatPlan:
     """A session and where to cut it. `source` is its file, or what the store has of it."""
 
@@ -69,7 +80,19 @@ class ChatPlan:
         self.cut = cut
         self.identity: tuple[int, int] | None = None  # of the file that was checked: no other one is read
         self.turns: int | None = None  # how many are kept, where that is known already
+        self.home: Home | None = None
         self.notes: list[str] = []
+
+    @property
+    def beside(self) -> str:
+        """A path in the directory that a fork goes to."""
+        if self.home is None:
+            return self.original
+        folder = folder_for(self.profile, self.home.root, self.original)
+        return os.path.join(folder, os.path.basename(self.original))
+
+    def path_of(self, session_id: str) -> str:
+        return path_beside(self.beside, session_id, self.profile)
 
     @property
     def session_id(self) -> str:
@@ -251,21 +274,24 @@ class Done:
 def make_fork(state: State, plan: ChatPlan, session_id: str, name: str = "") -> Done:
     """The fork gets this id, which the log knows already."""
     done = Done()
-    folder = os.path.dirname(plan.original)
+    home = plan.home
+    folder = os.path.dirname(plan.beside)
     if not os.path.isdir(folder):
-        make_private_dir(folder)  # the agent's own directory of this project, deleted since
+        make_private_dir(folder)  # the agent's own directory of this project, or of a new place
     turns = turns_before(plan)
 
     def appears(fork: Fork) -> None:
         """Known before it is there: a fork that never came does no harm, one that nobody knows does."""
         branch = new_branch(fork, plan.session_id, plan.profile.name, turns, plan.cut.offset)
-        Branches(state).add({**branch, "name": name or None})
+        where = {"dir": home.root, "place": home.place, "point": home.point} if home else {}
+        Branches(state).add({**branch, "name": name or None, **where})
 
-    path = path_beside(plan.original, session_id, plan.profile)
+    path = plan.path_of(session_id)
     beside = [draft_of(sidecar) for sidecar in sidecar_paths(path, plan.profile)]
     with Unfinished(state.project, temp_of(path), *beside):
         fork = write_fork(plan.source, plan.profile, plan.cut, original=plan.original, session_id=session_id,
-                          appears=appears, identity=plan.identity)
+                          appears=appears, identity=plan.identity, beside=plan.beside,
+                          cwd=home.root if home else "")
     note_in_index(plan.profile, Branches(state).find(fork.session_id) or {})
     _name_in_client(state, plan.profile, fork)
     done.fork = {"session_id": fork.session_id, "path": fork.path, "title": fork.title,
@@ -317,7 +343,9 @@ def resume_command(state: State, profile: Profile, session_id: str, path: str) -
     command = profile.commands["resume"].replace("{session}", session_id)
     if not command:
         return ""
-    began = began_in(SessionFile(path, profile, os.stat(path)))
+    began = (Branches(state).find(session_id) or {}).get("dir")
+    if not isinstance(began, str):
+        began = began_in(SessionFile(path, profile, os.stat(path)))
     where = began if began and os.path.isdir(began) else state.project.root
     return f"cd {quote(where)} && {command}"
 

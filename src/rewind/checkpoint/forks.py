@@ -48,12 +48,12 @@ def checked_name(name: str) -> str:
 def rename(state: State, info: SessionInfo, name: str) -> None:
     """Rewind's own name for it; the transcript is not touched."""
     before = (info.branch or {}).get("name")
-    with _Logged(state, ops.RENAME, {"kind": effects.RENAME, "sessionId": info.session_id,
+    with Logged(state, ops.RENAME, {"kind": effects.RENAME, "sessionId": info.session_id,
                                      "before": before, "after": name}):
         Branches(state).change(info.session_id, _about(info, {"name": checked_name(name)}))
 
 
-class _Logged:
+class Logged:
     """An operation about one fork. Of several that are deleted together each is one of its own."""
 
     def __init__(self, state: State, command: str, effect: dict[str, Any]) -> None:
@@ -97,7 +97,7 @@ def delete(state: State, info: SessionInfo) -> None:
     check_deletable(state, info)
     effect = {"kind": effects.TRASH, "sessionId": info.session_id, "agent": info.file.profile.name,
               "path": info.file.path, "trash": free_name(state, info.session_id)}
-    with _Logged(state, ops.DELETE, effect):
+    with Logged(state, ops.DELETE, effect):
         move_to_trash(state, effect)
 
 
@@ -132,6 +132,6 @@ def undelete(state: State, session_id: str) -> str:
     if len({b["sessionId"] for b in found}) != 1:
         raise SessionNotFound(name=session_id, hint="`rewind forks list` shows what is in the trash.")
     check_free(state, found[0])
-    with _Logged(state, ops.UNDELETE, {"kind": effects.UNTRASH, **found[0]}):
+    with Logged(state, ops.UNDELETE, {"kind": effects.UNTRASH, **found[0]}):
         bring_from_trash(state, found[0])
     return str(found[0]["sessionId"])

@@ -330,7 +330,16 @@ class State:
         inside = [os.path.join(root, os.fsdecode(path)) for path in self._inside(work_tree_top(self.root))]
         before = load_index(self.project.home).roots(self.store_info["id"]) if self.place == MAIN else []
         gone = [path for path in before if path != root and not os.path.isdir(path)]
-        return Area([root, *gone], inside, [main])
+        return Area([root, *gone], inside, [main], self._told())
+
+    def _told(self) -> dict[str, bool]:
+        """Forks that Rewind made for a place, whatever their lines say: whether it is this one."""
+        if len(self.places()) == 1:
+            return {}
+        from rewind.checkpoint.branches import Branches
+
+        return {branch["sessionId"]: branch["place"] == self.place for branch in Branches(self).all
+                if branch.get("place")}
 
     def _other_places(self) -> list[str]:
         """Those that are no git work trees: somebody told the index where they are."""

@@ -46,11 +46,14 @@ class SessionFile:
 
 class Area:
     """Where a project's sessions begin: in its root, and in the directories that it was in before; not in its
-    other places. `folders` are directories under whose name an agent may keep them."""
+    other places. `folders` are directories under whose name an agent may keep them. A fork that Rewind made
+    for another place says where it began, not where it goes on: `told` knows better."""
 
-    __slots__ = ("folders", "roots", "without")
+    __slots__ = ("folders", "roots", "told", "without")
 
-    def __init__(self, roots: list[str], without: Iterable[str] = (), folders: Iterable[str] = ()) -> None:
+    def __init__(self, roots: list[str], without: Iterable[str] = (), folders: Iterable[str] = (),
+                 told: Mapping[str, bool] | None = None) -> None:
+        self.told = told or {}
         self.roots = [os.path.realpath(root) for root in roots]
         self.without = [os.path.realpath(path) for path in without]
         self.folders = list(dict.fromkeys((*self.roots, *map(os.path.realpath, folders))))
@@ -192,6 +195,14 @@ def _numbered(folder: str) -> list[str]:
     return [os.path.join(folder, name) for name in names if name.isascii() and name.isdigit()]
 
 
+def folder_for(profile: Profile, root: str, original: str) -> str:
+    """Where a session that goes on in `root` belongs; beside `original` where they are sorted by date."""
+    top = session_root(profile)
+    if top is None or profile.sessions is None or profile.sessions["folders"] == DATES:
+        return os.path.dirname(original)
+    return os.path.join(top, folder_name(profile, root))
+
+
 def folder_name(profile: Profile, root: str) -> str:
     """The directory in which the agent keeps the sessions that begin in `root`."""
     assert profile.sessions is not None
@@ -218,6 +229,9 @@ def _in_folder(profile: Profile, folder: str) -> Iterator[SessionFile]:
 
 def _belongs(session: SessionFile, area: Area, sure: bool) -> bool:
     """By the directory that the session itself says it began in."""
+    told = area.told.get(session.session_id)
+    if told is not None:
+        return told
     cwd, is_side = _origin(session)
     if is_side:
         return False

@@ -52,14 +52,16 @@ class Fork:
 
 
 class Names:
-    """What a new session is called: its id, the id of the one it comes from, its title."""
+    """What a new session is called: its id, the id of the one it comes from, its title; and the directory
+    that it goes on in, where that is another one."""
 
-    __slots__ = ("parent", "session", "title")
+    __slots__ = ("cwd", "parent", "session", "title")
 
-    def __init__(self, session: str, parent: str, title: str) -> None:
+    def __init__(self, session: str, parent: str, title: str, cwd: str = "") -> None:
         self.session = session
         self.parent = parent
         self.title = title
+        self.cwd = cwd
 
 
 class Content:
@@ -145,13 +147,14 @@ def is_temp(name: str) -> bool:
 
 
 def write_fork(source: str, profile: Profile, cut: Cut, *, original: str, session_id: str = "",
-               appears: Callable[[Fork], None] | None = None,
-               identity: tuple[int, int] | None = None) -> Fork:
+               appears: Callable[[Fork], None] | None = None, identity: tuple[int, int] | None = None,
+               beside: str = "", cwd: str = "") -> Fork:
     """Make a fork beside `original`, out of `source`: the same file, or what the store has of it.
-    It appears there complete, or not at all; `appears` is told right before."""
+    It appears there complete, or not at all; `appears` is told right before. A fork for another directory,
+    `cwd`, goes beside `beside`."""
     kind, parent = kind_of(profile), session_id_of(original, profile)
     session_id = session_id or kind.new_session_id()
-    path = kind.path_beside(original, session_id)
+    path = kind.path_beside(beside or original, session_id)
     sweep(os.path.dirname(path))
     with open_conversation(source, profile, identity) as file:
         content = kind.plan_content(file, profile, cut)
@@ -159,7 +162,7 @@ def write_fork(source: str, profile: Profile, cut: Cut, *, original: str, sessio
         temp = temp_of(path)
         fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), PRIVATE_FILE)
         try:
-            kind.write_session(fd, file, profile, content, Names(session_id, parent, title))
+            kind.write_session(fd, file, profile, content, Names(session_id, parent, title, cwd))
             with open_transcript(temp) as made:
                 fork = Fork(session_id, path, os.fstat(fd).st_size, header_length(made), title)
             if appears:
@@ -185,7 +188,7 @@ def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, n
               "leaf": content.leaf or ""}
     ranges = content.ranges
     if profile.fork["header"]:
-        ranges = _write_header(fd, file, profile, ranges, values)
+        ranges = _write_header(fd, file, profile, ranges, values, names.cwd)
     elif profile.fork["titleField"]:
         ranges = _write_titled_head(fd, file, profile, ranges, names.title)
     write_content(fd, file, ranges)
@@ -229,8 +232,8 @@ def _fill(value: Any, values: dict[str, str]) -> Any:
 
 
 def _write_header(fd: int, file: BinaryIO, profile: Profile, ranges: list[tuple[int, int]],
-                  values: dict[str, str]) -> list[tuple[int, int]]:
-    """Line 1 tells who the session is; returns the ranges without it."""
+                  values: dict[str, str], cwd: str) -> list[tuple[int, int]]:
+    """Line 1 tells who the session is and where it works; returns the ranges without it."""
     rule, length = profile.fork["header"], header_length(file)
     events = parse(0, read_at(file, 0, length))
     data = dict(events[0].data)
@@ -241,6 +244,8 @@ def _write_header(fd: int, file: BinaryIO, profile: Profile, ranges: list[tuple[
     data.update(_filled({k: v for k, v in rule["setIfPresent"].items() if k in data}, values))
     if not values["lastMessage"]:
         data = {k: v for k, v in data.items() if rule["set"].get(k) != "{lastMessage}"}
+    if cwd and isinstance(data.get(profile.lines["cwd"]), str):
+        data[profile.lines["cwd"]] = cwd
     write_all(fd, _line(data))
     return [(max(start, length), end) for start, end in ranges if end > length]
 

@@ -9,6 +9,7 @@ from bisect import bisect_left, bisect_right
 
 from rewind.agents.profile import pick
 from rewind.checkpoint.branches import Branches
+from rewind.checkpoint.futures.origin import reaches
 from rewind.checkpoint.record import is_timestamp, timestamp
 from rewind.transcript.chain import Tail
 from rewind.transcript.cursor import place_in
@@ -91,7 +92,9 @@ class SessionCode:
 
     def __init__(self, state: State, session: SessionFile) -> None:
         self.session = session
-        self.records = [r for r in state.timeline.all() if r.kind != "backup" and r.place == state.place]
+        reach = reaches(state)
+        self.records = [r for r in state.timeline.all() if r.kind != "backup"
+                        and r.sequence <= reach.get(r.place, -1)]
         self._sequences = [r.sequence for r in self.records]
         self._by_prompt: dict[object, Record] = {}
         self._meanwhile: dict[object, list[Record]] = {}

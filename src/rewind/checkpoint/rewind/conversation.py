@@ -7,6 +7,7 @@ import os
 from rewind.agents.registry import is_under_root, profile_named
 from rewind.checkpoint.chat import (
     ChatPlan,
+    Home,
     NoConversation,
     check_ours,
     free_backup_name,
@@ -25,7 +26,7 @@ from rewind.transcript.cut import Cut, TranscriptRewritten
 from rewind.transcript.fork import NothingBeforeCut
 from rewind.transcript.kinds import kind_of
 from rewind.transcript.liveness import SessionInUse
-from rewind.transcript.names import path_beside, session_id_of
+from rewind.transcript.names import session_id_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,6 +91,8 @@ def finish_conversation(state: State, found: Destination, op: Operation) -> None
         return
     found.chat = ChatPlan(profile, original, original, Cut(offset, wanted.get("leaf"), True,
                                                            mark if isinstance(mark, dict) else None))
+    if wanted.get("root"):
+        found.chat.home = Home(state.project.root, state.place)
     try:
         found.chat.check()
     except TranscriptRewritten as error:
@@ -138,7 +141,7 @@ class Conversation:
             backup = free_backup_name(self.state, chat.original) if os.path.lexists(chat.original) else None
             return [{"kind": effects.REWRITE, **about, "backup": backup}]
         session = str(before.get("sessionId") or kind_of(chat.profile).new_session_id())
-        path = path_beside(chat.original, session, chat.profile)
+        path = chat.path_of(session)
         return [{"kind": effects.FORK, "sessionId": session, "agent": chat.profile.name, "path": path}]
 
     def check(self) -> None:
@@ -154,7 +157,8 @@ class Conversation:
         if chat is None:
             return None
         return {"agent": chat.profile.name, "path": chat.original, "offset": chat.cut.offset,
-                "leaf": chat.cut.leaf, "mark": chat.cut.mark, "inPlace": self.found.in_place}
+                "leaf": chat.cut.leaf, "mark": chat.cut.mark, "inPlace": self.found.in_place,
+                **({"root": chat.home.root} if chat.home else {})}
 
     def run(self, outcome: Outcome) -> None:
         result = effects.Conversations()

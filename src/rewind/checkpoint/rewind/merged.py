@@ -11,6 +11,7 @@ from rewind.checkpoint.record import Record
 from rewind.checkpoint.rewind import operations as ops
 from rewind.checkpoint.rewind.code import Wanted
 from rewind.checkpoint.rewind.merged_source import MergedSource
+from rewind.checkpoint.rewind.target import Adopted
 from rewind.checkpoint.turns.spans import spans as spans_named
 from rewind.errors import StoreDamaged, TurnWithoutCheckpoint
 from rewind.snapshot.git_head import git_head
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 RESULT = "result"  # what it is called before it is a checkpoint
 _NO_ID = "0" * 64
+_DONE = {ops.REVERT: "Reverted", ops.APPLY: "Applied", ops.ADOPT: "Adopted"}
 _NAMED = 5  # files that a sentence names
 
 
@@ -84,7 +86,7 @@ class MergeWanted(Wanted):
         return f"turns {', '.join(map(str, turns[:-1]))} and {turns[-1]}"
 
     def title(self) -> str:
-        return f"{'Reverted' if self.command == ops.REVERT else 'Applied'} {self.what()}"
+        return f"{_DONE[self.command]} {self.what()}"
 
     def notes(self) -> list[str]:
         return [f"The checkpoint before {span.label} is not exact, so edits from just before it may count as"
@@ -109,6 +111,10 @@ def _spans(state: State, target: Merge) -> list[Span]:
     """In the order in which they are merged: taking back begins with the newest."""
     if target.command == ops.REVERT:
         return spans_named(state, target.turns, target.session)[::-1]
+    if isinstance(target, Adopted):
+        from rewind.checkpoint.futures.adopt import adopted_span
+
+        return [adopted_span(state, target.name)]
     if target.session and not target.turns:
         from rewind.checkpoint.turns.fork_span import fork_span
 

@@ -113,6 +113,16 @@ class Applied(Merge):
     command = ops.APPLY
 
 
+class Adopted(Merge):
+    """With what a fork in a directory of its own did, and its conversation at home."""
+
+    command = ops.ADOPT
+
+    def __init__(self, name: str, how: str = "") -> None:
+        super().__init__([], None, None, how)
+        self.name = name
+
+
 class Request:
     """A target, and how to go there. `what` is "code", "conversation" or "both"."""
 
