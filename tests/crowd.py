@@ -17,8 +17,8 @@ TREES = ("main", "one", "two", "three")
 
 
 class Crowd:
-    """A protected repository with three linked work trees, two beside it and one inside. In each of them something
-    else has changed."""
+    """A protected repository with three linked work trees, two beside it and one inside. In each of them
+    something else has changed."""
 
     def __init__(self, rewind: Rewind, files: int = 40) -> None:
         self.rewind = rewind
@@ -75,7 +75,7 @@ class Crowd:
 
     def _payload(self, name: str, number: int) -> Any:
         transcript = self.rewind.home / ".claude" / "projects" / "-p" / f"{name}.jsonl"
-        file = tempfile.TemporaryFile()
+        file = tempfile.TemporaryFile()  # noqa: SIM115
         file.write(json.dumps({"session_id": f"session-{name}", "cwd": str(self.trees[name]),
                                "hook_event_name": "UserPromptSubmit", "transcript_path": str(transcript),
                                "prompt": f"{name} {number}", "prompt_id": f"{name} {number}"}).encode())
@@ -96,7 +96,8 @@ class Crowd:
 
     def content(self, record: dict[str, Any], folder: Path) -> dict[bytes, tuple[Any, ...]]:
         target = folder / record["name"]
-        done = self.rewind.run("restore", record["name"], "--to", str(target), cwd=self.trees[record["place"]])
+        tree = self.trees[record["place"]]
+        done = self.rewind.run("restore", record["name"], "--to", str(target), cwd=tree)
         assert done.code == 0, done
         return files_in(target)
 
