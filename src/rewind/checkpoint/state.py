@@ -23,7 +23,7 @@ from rewind.errors import (
 )
 from rewind.files import Lock, give_to_owner, is_wanted, on_local_disk, process_start, read_bounded
 from rewind.index import MAIN
-from rewind.paths import PLACES, STORE_FILE, Project
+from rewind.paths import PLACES, STORE_FILE, Project, is_same_dir
 from rewind.store.derived import DerivedDb
 
 TYPE_CHECKING = False
@@ -361,9 +361,10 @@ class State:
 
         root, main = self.project.root, self.project.main
         inside = [os.path.join(root, os.fsdecode(path)) for path in self._inside(work_tree_top(self.root))]
-        before = load_index(self.project.home).roots(self.store_info["id"]) if self.place == MAIN else []
-        gone = [path for path in before if path != root and not os.path.isdir(path)]
-        return Area([root, *gone], inside, [main])
+        known = load_index(self.project.home).paths(self.store_info["id"]) if self.place == MAIN else []
+        others = [path for path in known
+                  if path != root and (not os.path.isdir(path) or is_same_dir(path, root))]
+        return Area([root, *others], inside, [main])
 
     def _other_places(self) -> list[str]:
         """Those that are no git work trees: somebody told the index where they are."""
