@@ -1,8 +1,8 @@
 """One directory by two spellings, as on a file system that ignores case: one project, whoever calls it what.
 
 A real file system of that kind is tried where there is one (macOS), or the system can mount one (ext4 or
-tmpfs with `casefold`). A bind mount of `Foo` at `foo` is tried beside it: to a program it looks the same, two paths
-that lead to one directory and that no `realpath` turns into one another.
+tmpfs with `casefold`). A bind mount of `Foo` at `foo` is tried beside it: to a program it looks the same, two
+paths that lead to one directory and that no `realpath` turns into one another.
 """
 
 from __future__ import annotations
