@@ -1088,7 +1088,7 @@ class Controller:
 
         if dry_run:
             return repair(self.state, dry_run=True, copies=copies or [], progress=progress)
-        with self.state.locked("repair"):
+        with self.state.locked("repair", all_places=True):
             return repair(self.state, dry_run=False, copies=copies or [], progress=progress)
 
     def incomplete(self) -> dict[str, Lacks]:
