@@ -13,8 +13,8 @@ from typing import Callable, NamedTuple
 
 import pytest
 
-pytest.register_assert_rewrite("claude_client", "conversation", "droid_client", "inside", "installed", "page",
-                               "screen")
+pytest.register_assert_rewrite("claude_client", "conversation", "droid_client", "inside", "installed",
+                               "kinds", "page", "screen")
 
 from claude_client import Claude  # noqa: E402
 from conversation import Conversation, Recording  # noqa: E402
