@@ -263,6 +263,17 @@ def test_every_version_is_the_same() -> None:
     assert [(one["name"], one["source"]) for one in market["plugins"]] == [("rewind", "./plugin")]
 
 
+# What Claude Code 2.1.287 has of the events that a module may want: with one more, it would not load there.
+EVENTS_OF_THE_OLDEST = {"session.start", "session.end", "session.compact", "turn.start", "turn.complete",
+                        "command.run", "ui.render", "prompt.submit", "tool.call"}
+
+
+def test_it_wants_no_event_that_the_oldest_client_does_not_know() -> None:
+    wanted = set(re.findall(r"\bon\('([^']+)'", (PLUGIN / "hooks" / "register.tsx").read_text()))
+    assert {name for name in wanted if "*" not in name} <= EVENTS_OF_THE_OLDEST
+    assert "prompt.*" in wanted, "prompt.change is younger, and a pattern may name nothing"
+
+
 def test_its_hook_works_alone_and_keeps_still_beside_an_installation(machine: Machine) -> None:
     for tool in ("grep", "python3"):
         if not (machine.bin / tool).exists():
