@@ -14,7 +14,7 @@ from typing import Callable, NamedTuple
 import pytest
 
 pytest.register_assert_rewrite("claude_client", "codex_client", "conversation", "droid_client", "inside",
-                               "installed", "page", "screen")
+                               "installed", "kinds", "page", "screen")
 
 from claude_client import Claude  # noqa: E402
 from codex_client import Codex  # noqa: E402
