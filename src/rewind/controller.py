@@ -495,11 +495,11 @@ class Controller:
         """One of them, by its id or the beginning of it."""
         return self.state.operations().find(text)
 
-    def describe(self, op: Operation) -> str:
-        """What an operation did, in words."""
+    def describe(self, op: Operation, longest: int = 60) -> str:
+        """What an operation did, in words; a prompt in them is cut to so many characters."""
         from rewind.checkpoint.rewind.words import describe
 
-        return describe(op, {one.id: one for one in self.state.operations().all})
+        return describe(op, {one.id: one for one in self.state.operations().all}, longest)
 
     def to_undo(self) -> Operation | None:
         """What `undo_restore` would take back."""

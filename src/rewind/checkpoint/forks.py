@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rewind.agents.registry import profile_named
 from rewind.checkpoint.branches import Branches
+from rewind.checkpoint.fork_title import carry_title, title_change
 from rewind.checkpoint.rewind import effects
 from rewind.checkpoint.rewind import operations as ops
 from rewind.checkpoint.rewind.lineage import here
@@ -13,7 +14,7 @@ from rewind.errors import RewindError, SessionNotFound
 from rewind.transcript.lines import open_transcript
 from rewind.transcript.liveness import SessionInUse, is_open
 from rewind.transcript.names import SUFFIX
-from rewind.transcript.titles import read_title
+from rewind.transcript.titles import plain_title, read_title
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,11 +41,14 @@ def checked_name(name: str) -> str:
 
 
 def rename(state: State, info: SessionInfo, name: str) -> None:
-    """Rewind's own name for it; the transcript is not touched."""
-    before = (info.branch or {}).get("name")
-    with _Logged(state, ops.RENAME, {"kind": effects.RENAME, "sessionId": info.session_id,
-                                     "before": before, "after": name}):
-        Branches(state).change(info.session_id, _about(info, {"name": checked_name(name)}))
+    """In our lists, and in the agent's own: the transcript gets the name as its title."""
+    name, before = checked_name(name), (info.branch or {}).get("name")
+    effect = {"kind": effects.RENAME, "sessionId": info.session_id, "before": before, "after": name,
+              **title_change(info, name)}
+    with _Logged(state, ops.RENAME, effect):
+        Branches(state).change(info.session_id, _about(info, {"name": name}))
+        note = carry_title(state, effect)
+    info.notes += [note] if note else []
 
 
 class _Logged:
@@ -106,7 +110,8 @@ def check_deletable(state: State, info: SessionInfo) -> None:
 def deleted(state: State) -> list[dict[str, Any]]:
     """What is in the trash, each with the title that a person knows it by."""
     branches = Branches(state)
-    return [{**one, "title": (branches.find(one["sessionId"]) or {}).get("name") or _title(state, one)}
+    return [{**one, "title": (branches.find(one["sessionId"]) or {}).get("name")
+             or plain_title(_title(state, one))}
             for one in trashed(state)]
 
 
