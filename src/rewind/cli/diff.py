@@ -19,6 +19,7 @@ from rewind.cli.progress import ProgressLine
 from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.style import kind_of, path_json, shown, style_for
 from rewind.controller import compare
+from rewind.words import explain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +65,9 @@ def run(args: argparse.Namespace) -> int:
                     _print_stat(controller, difference)
                 else:
                     _print_patch(difference)
-        if not difference.changes and not args.json:
+        for path, reason in difference.not_captured:
+            note(f"{shown(path)} cannot be compared, because it was not captured: {explain(reason)}.")
+        if not difference.changes and not difference.not_captured and not args.json:
             note(f"Nothing differs between {difference.old.name} and {difference.new.name}")
     return 0
 

@@ -7,7 +7,7 @@ import time
 
 from rewind.cli.arguments import SELECTOR
 from rewind.cli.change_lines import change_lines, painted, renames_in
-from rewind.cli.changed import lines
+from rewind.cli.changed import lines, why_not_all
 from rewind.cli.pager import add_pager_option, paged
 from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.style import age, kind_of, path_json, safe, shown, size, style_for
@@ -99,7 +99,8 @@ def _lines(controller: Controller, record: Record) -> str:
     changes = controller.changes_with(record)
     if changes is None:
         return ""
-    return lines(changes["added"], changes["removed"], changes["counted"])
+    counted = lines(changes["added"], changes["removed"], changes["counted"])
+    return "; ".join(part for part in (f"{counted} lines" if counted else "", why_not_all(changes)) if part)
 
 
 def _print_summary(controller: Controller, record: Record) -> None:
@@ -157,7 +158,7 @@ def _facts(record: Record, changed: _Changed, prompt: LastPrompt | None,
     if difference:
         facts.append(("changed", f"{len(difference.added):,} added, {len(difference.modified):,} modified,"
                                  f" {len(difference.deleted):,} deleted"
-                                 + (f" ({changed.lines} lines)" if changed.lines else "")))
+                                 + (f" ({changed.lines})" if changed.lines else "")))
     return facts
 
 
