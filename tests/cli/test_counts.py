@@ -16,7 +16,8 @@ def odd(cli: Rewind) -> Rewind:
     """Two checkpoints; between them a large, a binary and a Latin-1 file, an odd name and a mode changed."""
     top = cli.project
     for name, data in ((b"big.txt", b"a line\n" * 400_000), (b"b.bin", b"\0one"),
-                       (b"latin.txt", b"caf\xe9\n"), (LATIN, b"x\n"), (b"run.sh", b"#!\n"), (b".gitignore", b"*.log\n")):
+                       (b"latin.txt", b"caf\xe9\n"), (LATIN, b"x\n"), (b"run.sh", b"#!\n"),
+                       (b".gitignore", b"*.log\n")):
         _write(top, name, data)
     os.chmod(top / "run.sh", 0o644)
     cli.ok("init")
