@@ -36,7 +36,7 @@ class NotMadeByRewind(RewindError):
 def checked_name(name: str) -> str:
     name = " ".join(name.split())
     if not name or len(name) > _LONGEST_NAME:
-        raise RewindError(f"A name has 1 to {_LONGEST_NAME} characters.", hint="Choose another one.")
+        raise RewindError(f"A name must have 1 to {_LONGEST_NAME} characters.", hint="Choose another one.")
     return name
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rewind.snapshot.compare import Comparison, Read
     from rewind.snapshot.rename import Rename
 
-summary = "show what differs between checkpoints, or from the project now"
+summary = "show what changed between checkpoints, or since one"
 examples = ("rewind diff                   # since the last checkpoint",
             "rewind diff --stat t4 t4+     # what turn 4 did",
             "rewind diff 10m -- src/app.py docs")
@@ -45,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("new", nargs="?", metavar="B",
                         help="the checkpoint to compare with (default: the project as it is now)")
     parser.add_argument("--stat", action="store_true", help="only count the changed lines of each path")
-    parser.add_argument("--name-only", action="store_true", help="only the paths, one on each line")
+    parser.add_argument("--name-only", action="store_true", help="print only the paths, one per line")
     add_pager_option(parser)
 
 

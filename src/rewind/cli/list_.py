@@ -113,12 +113,12 @@ def _note_missing(missed: Missed) -> None:
         text = safe(str(one.get("description") or one.get("event") or ""))
         note(f"late: still being saved, since {age(timestamp(str(one['at'])))}: {text}")
     if missed.events:
-        note(f"warning: {safe(missed.text)} `rewind doctor` says more.")
+        note(f"warning: {safe(missed.text)} For details: rewind doctor")
 
 
 def _print_none(args: argparse.Namespace) -> None:
     if args.paths:
-        print("No turn and no checkpoint changed that.")
+        print("No turn or checkpoint changed these paths.")
         note("To see which files there are: rewind show --files")
     elif args.session:
         print("There are no checkpoints of this session.")

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from rewind.controller import Controller, Difference
     from rewind.snapshot.tree import Entry
 
-summary = "show one checkpoint: when, why, and what changed with it"
+summary = "show a checkpoint or a turn, and what changed with it"
 examples = ("rewind show                   # where the project stands", "rewind show 12 --files",
-            "rewind show t4                # before turn 4",
+            "rewind show t4                # turn 4: its prompt and what it changed",
             "rewind show 20261115_101502_003 --json")
 _FIRST = 10
 
@@ -205,7 +205,7 @@ def _chat(record: Record) -> list[tuple[str, str]]:
 
 def _parent(changed: _Changed) -> str:
     if changed.parent is None:
-        return "none, this is the first one"
+        return "none (this is the first checkpoint)"
     return safe(changed.parent) + ("" if changed.difference else " (deleted since)")
 
 

@@ -30,7 +30,7 @@ class SessionInUse(RewindError):
 
     exit_code = CHANGED
     hint = ("Close it first, or leave out --in-place to get a fork. With --force its whole history may be"
-            " lost when that client goes on.")
+            " lost when that client continues.")
 
 
 def is_open(profile: Profile, session_id: str, recorded: dict[str, Any] | None = None,

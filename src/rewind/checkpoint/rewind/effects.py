@@ -171,7 +171,7 @@ def check(state: State, effects: list[Effect], force: bool) -> None:
         reason = _why_refused(state, effect)
         if reason and not force:
             raise SessionInUse(reason=reason, hint="Close it first. With --force its whole history may be"
-                                                   " lost when that client goes on.")
+                                                   " lost when that client continues.")
 
 
 def _why_refused(state: State, effect: Effect) -> str | None:
