@@ -101,7 +101,7 @@ def test_an_error_is_one_line_and_a_hint(two: Rewind) -> None:
     result = two.run("show", "99")
     assert result.code == 12 and result.out == ""
     first, second, *near = result.err.splitlines()
-    assert (first, second) == ("error: No checkpoint matches 99", "hint: Did you mean:")
+    assert (first, second) == ('error: No checkpoint matches "99".', "hint: Did you mean:")
     assert [line.split("  #")[0] for line in near] == ["  rewind show 1", "  rewind show 2"]
 
 
@@ -123,7 +123,7 @@ def test_an_error_for_programs_is_one_object_on_stderr(two: Rewind) -> None:
     result = two.run("show", "99", "--json")
     assert result.code == 12 and result.out == ""
     assert json.loads(result.err) == {"error": {
-        "code": "checkpoint-not-found", "message": "No checkpoint matches 99",
+        "code": "checkpoint-not-found", "message": 'No checkpoint matches "99".',
         "hint": "Run `rewind list --all` to see the names.", "exitCode": 12,
         "near": ["rewind show 1 --json", "rewind show 2 --json"]}}
 

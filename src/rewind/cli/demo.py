@@ -158,7 +158,7 @@ class _Tour:
         _check(bool(back["code"] and back["code"]["exact"]), "the code is not exactly of that moment")
         self._page.prompt(TURNS[-1]["prompt"])
         self._fork = back["fork"]
-        self._page.say(f"taken back; to continue: {back['fork']['resume'].rpartition('&& ')[2]}", "dim")
+        self._page.say(f"taken back; resume: {back['fork']['resume'].rpartition('&& ')[2]}", "dim")
         return [self._files_are(self._before, "as they were before that prompt"), self._chat_goes_on()]
 
     def _undo(self, *command: str) -> list[str]:
