@@ -110,8 +110,10 @@ def _words(line: BlamedLine) -> str:
         text = line.commit.summary
     elif line.author.kind == "agent":
         text = line.author.prompt
-    else:
-        text = line.record.description if line.record else "not in a checkpoint yet"
+    elif line.record is None:
+        text = "not in a checkpoint yet"
+    else:  # what a hook wrote there is about the turn that came next
+        text = line.record.description if line.record.kind != "auto" else ""
     return cut(safe(" ".join(text.split())), _WORDS)
 
 

@@ -183,7 +183,7 @@ def _unknown_command(name: str) -> UsageError:
 
     near = difflib.get_close_matches(name, COMMANDS, n=1)
     hint = f"Did you mean `rewind {near[0]}`?" if near else "Run `rewind help` to see the commands."
-    return UsageError(f"There is no command {name}", hint=hint)
+    return UsageError(f'There is no command "{name}".', hint=hint)
 
 
 def _make_streams_safe() -> None:

@@ -65,7 +65,7 @@ def agents_named(text: str, home: str) -> list[Profile]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     wrong = [name for name in names if name not in known]
     if wrong or not names:
-        raise UsageError(f"There is no agent called {wrong[0]}" if wrong else "--agents names no agent.",
+        raise UsageError(f'There is no agent called "{wrong[0]}".' if wrong else "--agents names no agent.",
                          hint=f"Known agents: {', '.join(known)}. `--no-hooks` registers with none.")
     return [known[name] for name in dict.fromkeys(names)]
 
