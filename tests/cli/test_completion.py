@@ -237,7 +237,7 @@ def test_tab_knows_deleted_paths_settings_forks_sessions_and_operations(
 def test_fish_knows_them_as_well(rewind: Rewind, shell_env: dict[str, str], afternoon: Afternoon) -> None:
     for typed, line in afternoon.lines().items():
         found = in_fish(shell("fish"), shell_env, rewind.project, typed)
-        if not typed.endswith("runtime.sig"):  # it shows the whole keys, from which the shell takes the beginning
+        if not typed.endswith("runtime.sig"):  # fish is given both keys, and takes their beginning
             assert found == [line.rstrip(" ").split(" ")[-1]], typed
 
 

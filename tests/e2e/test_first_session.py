@@ -1,4 +1,4 @@
-"""The first session of somebody who has only read the README, with the real Claude Code in a real terminal."""
+"""The first session of somebody who has only read the README: the real Claude Code in a real terminal."""
 
 from __future__ import annotations
 
