@@ -1,5 +1,5 @@
 """A first session as the README has it: install, let the real Claude Code work in six turns, of which one
-deletes `src` and `.env`, find that turn, go back to before it, and resume: in a terminal, typed by a person."""
+deletes `src` and `.env`, find that turn, go back to before it, and resume, all in a terminal."""
 
 from __future__ import annotations
 
