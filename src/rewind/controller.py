@@ -200,7 +200,9 @@ class Difference:
     """Paths that differ: (path, entry before, entry after)."""
 
     def __init__(self, old: Side, new: Side,
-                 changes: list[tuple[bytes, Entry | None, Entry | None]]) -> None:
+                 changes: list[tuple[bytes, Entry | None, Entry | None]],
+                 not_captured: list[tuple[bytes, str]] | None = None) -> None:
+        self.not_captured = not_captured or []  # of the paths that were named, with the reason
         self.old = old
         self.new = new
         self.changes = changes
@@ -499,11 +501,11 @@ class Controller:
         """One of them, by its id or the beginning of it."""
         return self.state.operations().find(text)
 
-    def describe(self, op: Operation) -> str:
-        """What an operation did, in words."""
+    def describe(self, op: Operation, longest: int = 60) -> str:
+        """What an operation did, in words; a prompt in them is cut to so many characters."""
         from rewind.checkpoint.rewind.words import describe
 
-        return describe(op, {one.id: one for one in self.state.operations().all})
+        return describe(op, {one.id: one for one in self.state.operations().all}, longest)
 
     def to_undo(self) -> Operation | None:
         """What `undo_restore` would take back."""
@@ -910,8 +912,8 @@ class Controller:
                 before = self._side(old, stack)
                 after = self._side(new, stack) if new else self._now(progress)
                 _check_paths(before, after, paths)
-                yield Difference(before, after, list(differences(
-                    before.root, before.tree, after.root, after.tree, Paths(paths))))
+                found = differences(before.root, before.tree, after.root, after.tree, Paths(paths))
+                yield Difference(before, after, list(found), _not_captured(before, after, paths))
 
         return compared()
 
@@ -1152,3 +1154,18 @@ def _check_paths(before: Side, after: Side, paths: list[bytes] | None) -> None:
         sides = (before, after)
         if all(entry_at(side.tree, side.root, path) is None for side in sides):
             raise PathNotFound(checkpoint=before.name, path=os.fsdecode(path))
+
+
+def _not_captured(before: Side, after: Side, paths: list[bytes] | None) -> list[tuple[bytes, str]]:
+    """A path that neither checkpoint holds differs from nothing, which must not look like "no change"."""
+    from rewind.snapshot.change import Paths
+    from rewind.snapshot.listing import entry_at
+    from rewind.snapshot.tree import UNCOVERED
+
+    found = {}
+    for path in Paths(paths).paths or ():
+        for side in (before, after):
+            entry = entry_at(side.tree, side.root, path)
+            if entry and entry.kind == UNCOVERED:
+                found[path] = entry.ref.decode("ascii", "replace")
+    return sorted(found.items())

@@ -87,28 +87,28 @@ class Locked(RewindError):
 
 
 class CheckpointNotFound(RewindError):
-    """No checkpoint matches {name}"""
+    """No checkpoint matches "{name}"."""
 
     exit_code = NOT_FOUND
     hint = "Run `rewind list --all` to see the names."
 
 
 class CheckpointAmbiguous(RewindError):
-    """{count} checkpoints begin with {name}"""
+    """{count} checkpoints begin with "{name}"."""
 
     exit_code = NOT_FOUND
-    hint = "Give more of the name; `rewind list --all` shows them."
+    hint = "Type more of the name. To see all names: rewind list --all"
 
 
 class PromptAmbiguous(RewindError):
-    """{count} prompts and descriptions say "{text}"."""
+    """{count} prompts or descriptions contain "{text}"."""
 
     exit_code = NOT_FOUND
-    hint = "Give more of the text; `rewind grep` finds prompts."
+    hint = "Type more of the text, or search with `rewind grep`."
 
 
 class CheckpointNeeded(RewindError):
-    """{name} is not deleted: {reason}"""
+    """Not deleting {name}: {reason}"""
 
     hint = "Repeat with --force to delete it anyway."
 
@@ -131,18 +131,18 @@ class NothingToRedo(RewindError):
     """There is nothing to redo."""
 
     exit_code = NOT_FOUND
-    hint = "`rewind redo` takes back an `undo` or an `undo-restore`. To undo a restore: rewind undo-restore"
+    hint = "`rewind redo` reverses an `undo` or an `undo-restore`. To undo a restore: rewind undo-restore"
 
 
 class NoRestoreToUndo(RewindError):
     """There is no restore to undo."""
 
     exit_code = NOT_FOUND
-    hint = "`rewind undo` goes back to the checkpoint before."
+    hint = "To go back to the previous checkpoint: rewind undo"
 
 
 class OperationNotFound(RewindError):
-    """No operation matches {name}"""
+    """No operation matches "{name}"."""
 
     exit_code = NOT_FOUND
     hint = "Run `rewind ops` to see the operations."
@@ -159,7 +159,7 @@ class UnsavedEdits(RewindError):
     """Files changed since {checkpoint}, so redo would replace them; nothing was touched: {paths}"""
 
     exit_code = CHANGED
-    hint = "Save them first with `rewind save`, or repeat with `--force`: they go into a backup."
+    hint = "Save them first with `rewind save`, or repeat with `--force`, which backs them up."
 
 
 class ChangedSincePlan(RewindError):
@@ -207,7 +207,7 @@ class FileNotThere(RewindError):
 
 
 class ArchiveRefused(RewindError):
-    """{file} is refused as a whole: {reason}"""
+    """Refusing to import {file}: {reason}"""
 
     exit_code = FAILED
     hint = "Nothing was imported."
@@ -251,7 +251,7 @@ class ChatNotRestored(RewindError):
     """The code is back, but the conversation is not: {reason}"""
 
     exit_code = PARTIAL
-    hint = "Fix what the message names and try again, or undo the change to the code: rewind undo-restore"
+    hint = "Fix the problem above and try again. To undo the change to the code: rewind undo-restore"
 
 
 class RewindInterrupted(RewindError):
@@ -303,7 +303,7 @@ class PathNotChanged(RewindError):
 
 
 class SessionNotForked(RewindError):
-    """This session is not a fork, so there is no place where it began to differ: {session}"""
+    """This session is not a fork, so Rewind cannot tell where it began to differ: {session}"""
 
     exit_code = NOT_FOUND
     hint = "Name its turns as well: rewind apply t2..t4 --from {session}"
@@ -366,12 +366,12 @@ class NotOnLine(RewindError):
 class BisectStopped(RewindError):
     """`{command}` ended with status {code}, so the search was stopped at {checkpoint}"""
 
-    hint = ("0 is good, 1 to 124 are bad, 125 skips. 126 and 127 mean that it could not be run, 128 and more"
-            " that it was killed.")
+    hint = ("0 means good, 1 to 124 bad, 125 skip. 126 and 127 mean that the command could not be run, 128"
+            " and above that it was killed.")
 
 
 class LinkedInstall(RewindError):
-    """{path} has a package installed from {place}, so the command would try the code of now in every step."""
+    """{path} has a package installed from {place}, so the command would test the current code each time."""
 
     hint = "Repeat with --in-place, or install the package without a link (not editable)."
 
@@ -410,16 +410,16 @@ class NotARepository(RewindError):
 
 
 class GitUnderWay(RewindError):
-    """A {what} is under way in this repository, so nothing was done."""
+    """A {what} is in progress in this repository, so nothing was done."""
 
     hint = "Finish it or abort it with git first."
 
 
 class NoCommitKnown(RewindError):
-    """{checkpoint} does not tell which commit was checked out, or that commit is gone."""
+    """{checkpoint} does not record which commit was checked out, or that commit no longer exists."""
 
     exit_code = NOT_FOUND
-    hint = "Choose later turns; checkpoints of this version record it."
+    hint = "Choose later turns. Newer checkpoints record the commit."
 
 
 class NothingToCommit(RewindError):
@@ -442,7 +442,7 @@ class GitFailed(RewindError):
 
 
 class SessionNotFound(RewindError):
-    """No session of this project matches {name}"""
+    """No session of this project matches "{name}"."""
 
     exit_code = NOT_FOUND
     hint = "Run `rewind sessions list` to see them."

@@ -17,7 +17,7 @@ REASONS = {
     "pins-only": "only pinned files are captured there",
     "not-captured": "could not be captured first",
     "changed": "changed before the late checkpoint could read it",
-    "too-deep": "too many directories deep",
+    "too-deep": "nested too deeply",
     "not-empty": "not empty: something in it is kept",
     "missing": "lost from the store",
     "mount-point": "something is mounted there",
@@ -66,6 +66,7 @@ def quoted(text: str, longest: int = 60) -> str:
 
 _MANY_LINES = 100
 _MANY_FILES = 10
+_SEVERAL_FILES = 3  # where nothing came in their place
 
 
 def is_large_deletion(changes: dict[str, Any]) -> bool:
@@ -74,4 +75,4 @@ def is_large_deletion(changes: dict[str, Any]) -> bool:
     gone = changes.get("deleted", sum(file["status"] == "deleted" for file in files))
     come = sum(file["status"] == "added" for file in files)
     lines = changes["removed"] >= _MANY_LINES and changes["removed"] > 3 * changes["added"]
-    return bool(lines or (gone >= _MANY_FILES and gone > 3 * come))
+    return bool(lines or (gone >= _MANY_FILES and gone > 3 * come) or (gone >= _SEVERAL_FILES and not come))

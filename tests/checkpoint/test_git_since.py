@@ -46,7 +46,7 @@ def test_commits_since_are_counted_and_stay(repo: InProcess) -> None:
         commit(repo, text)
     before = git_state(repo.project)
     [said] = notes(repo)
-    assert said.startswith("3 commits since, still on main. The files go back, the commits stay.")
+    assert said.startswith("3 commits since, still on main. The files go back; the commits stay.")
     assert said.endswith(f"git reset --soft {head[:12]}")
     result = repo.ok("restore", repo.names()[-1], "--code-only")
     assert said in result.err and (repo.project / "a.txt").read_text() == "one"
@@ -57,7 +57,7 @@ def test_commits_since_are_counted_and_stay(repo: InProcess) -> None:
 def test_another_branch(repo: InProcess) -> None:
     run(repo, "switch", "-q", "-c", "feature")
     (repo.project / "a.txt").write_text("edited")
-    assert notes(repo) == ["HEAD moved since: then on main, now on feature. The files go back, the branch"
+    assert notes(repo) == ["HEAD has moved since, from main to feature. The files go back; the branch"
                            " stays."]
 
 
@@ -66,7 +66,8 @@ def test_a_branch_that_was_reset(repo: InProcess) -> None:
     name = repo.save()
     run(repo, "reset", "-q", "--hard", "HEAD~1")
     [said] = repo.plan(name)["notes"]
-    assert said == f"HEAD moved since: main was reset. The files go back, HEAD stays. It was at {newest[:12]}"
+    where = newest[:12]
+    assert said == f"HEAD has moved since: main was reset. The files go back; HEAD stays. It was at {where}"
 
 
 def test_where_the_histories_parted(repo: InProcess) -> None:
@@ -75,13 +76,13 @@ def test_where_the_histories_parted(repo: InProcess) -> None:
     run(repo, "commit", "-q", "--amend", "-m", "another message", "--allow-empty")
     (repo.project / "a.txt").write_text("edited")
     [said] = repo.plan(name)["notes"]
-    assert said.startswith("HEAD moved since, still on main.")
+    assert said.startswith("HEAD has moved since, still on main.")
 
 
 def test_a_merge_under_way_is_named(repo: InProcess) -> None:
     (repo.project / ".git" / "MERGE_HEAD").write_text("0" * 40 + "\n")
     (repo.project / "a.txt").write_text("edited")
-    assert notes(repo) == ["In git a merge is under way, and stays so; only files are changed."]
+    assert notes(repo) == ["A merge is in progress in git and stays so. Only files are changed."]
 
 
 def test_nothing_is_said_where_nothing_moved(repo: InProcess) -> None:
@@ -104,4 +105,4 @@ def test_a_commit_that_git_does_not_know(repo: InProcess) -> None:
         (repo.state / "scan-cache.db").unlink(missing_ok=True)
         (repo.project / "a.txt").write_text("edited")
         [said] = repo.plan(repo.names()[-1])["notes"]
-        assert said.startswith("HEAD moved since, still on main.")
+        assert said.startswith("HEAD has moved since, still on main.")

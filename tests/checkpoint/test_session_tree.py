@@ -61,7 +61,7 @@ def test_a_fork_made_by_rewind_has_its_parent_and_turn(family: Family) -> None:
     fork = family.cli.json("back", "2")["fork"]["session_id"]
     info = family.infos()[fork]
     assert (info.parent, info.rewind_from_turn, info.made_by_rewind) == (sid("a"), 1, True)
-    assert info.title == "[Fork] one" and len(info.turns) == 1
+    assert info.own_title == "[Fork] one" and info.title == "one" and len(info.turns) == 1
     parent = family.infos()[sid("a")]
     assert (parent.parent, parent.made_by_rewind, len(parent.turns)) == (None, False, 3)
 

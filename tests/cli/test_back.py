@@ -330,13 +330,13 @@ def test_copy_puts_the_prompts_on_the_clipboard(scene: Scene, tmp_path: Path) ->
 def test_without_a_clipboard_the_prompts_are_printed(scene: Scene, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     result = scene.cli.run("back", "--copy", env={"PATH": str(tmp_path / "empty")})
-    assert result.code == 0 and "no clipboard" in result.err and result.err.rstrip().endswith("three")
+    assert result.code == 0 and "No clipboard" in result.err and result.err.rstrip().endswith("three")
     assert result.out.startswith("Fork created: ") and result.out.count("\n") == 1
 
 
 def test_a_clipboard_that_fails_is_no_clipboard(scene: Scene, tmp_path: Path) -> None:
     result = scene.cli.run("back", "--copy", env=fake(tmp_path / "bin", code=1))
-    assert result.code == 0 and "no clipboard" in result.err
+    assert result.code == 0 and "No clipboard" in result.err
 
 
 # from a real process

@@ -380,7 +380,7 @@ def test_in_the_middle_of_something_it_is_refused(three: Desk, what: str) -> Non
         name = {"merge": "MERGE_HEAD", "cherry-pick": "CHERRY_PICK_HEAD"}[what]
         (folder / name).write_text("0" * 40 + "\n")
     before = picture(three)
-    assert f"A {what} is under way" in three.cli.fails(1, "commit")
+    assert f"A {what} is in progress" in three.cli.fails(1, "commit")
     assert picture(three) == before
 
 
@@ -393,7 +393,7 @@ def test_a_real_rebase_that_stopped_is_refused(three: Desk) -> None:
     three.git("commit", "-qam", "main")
     with pytest.raises(Exception, match="rebase"):
         three.git("rebase", "side")
-    assert "A rebase is under way" in three.cli.fails(1, "commit")
+    assert "A rebase is in progress" in three.cli.fails(1, "commit")
 
 
 @pytest.mark.parametrize(("code", "words", "text"), [

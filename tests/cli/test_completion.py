@@ -10,14 +10,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from chat_scene import Scene
+from chat_scene import Claude, Scene
 from cli.conftest import InProcess
 from map_scene import Story
 from rewind.cli.main import COMMANDS
 from rewind_cli import PROGRAM, Rewind
+from transcript.make_transcripts import place
 
 PATIENCE = 20
 
@@ -153,14 +155,18 @@ def test_bash_completes(rewind: Rewind, shell_env: dict[str, str]) -> None:
     assert completed("rewind log ") == [], "left to the shell, which offers files"
 
 
+def in_fish(fish: str, env: dict[str, str], cwd: Path, line: str) -> list[str]:
+    script = 'rewind completion fish | source; complete -C "$argv[1]"'
+    done = subprocess.run([fish, "--no-config", "-c", script, line], cwd=cwd, env=env,
+                          check=True, capture_output=True, timeout=PATIENCE)
+    return [row.split("\t")[0] for row in done.stdout.decode().splitlines()]
+
+
 def test_fish_completes(rewind: Rewind, shell_env: dict[str, str]) -> None:
     fish = shell("fish")
 
     def completed(line: str) -> list[str]:
-        script = 'rewind completion fish | source; complete -C "$argv[1]"'
-        done = subprocess.run([fish, "--no-config", "-c", script, line], cwd=rewind.project, env=shell_env,
-                              check=True, capture_output=True, timeout=PATIENCE)
-        return [row.split("\t")[0] for row in done.stdout.decode().splitlines()]
+        return in_fish(fish, shell_env, rewind.project, line)
 
     assert completed("rewind undo") == ["undo", "undo-restore"]
     assert completed("rewind restore --code") == ["--code-only"]
@@ -170,7 +176,7 @@ def test_fish_completes(rewind: Rewind, shell_env: dict[str, str]) -> None:
 
 
 def test_zsh_completes(rewind: Rewind, shell_env: dict[str, str]) -> None:
-    zsh = Zsh(shell("zsh"), rewind, shell_env)
+    zsh = Interactive("zsh", rewind, shell_env)
     try:
         assert zsh.completed("rewind compl") == "rewind completion "
         assert zsh.completed("rewind restore --code") == "rewind restore --code-only "
@@ -183,19 +189,78 @@ def test_zsh_completes(rewind: Rewind, shell_env: dict[str, str]) -> None:
         zsh.close()
 
 
-class Zsh:
-    """An interactive one on a terminal; a key writes the line that is being edited into a file."""
+class Afternoon(NamedTuple):
+    """What there is to be completed: a deleted directory, a fork, its parent, and an operation."""
 
-    def __init__(self, zsh: str, rewind: Rewind, env: dict[str, str]) -> None:
+    fork: str
+    session: str
+    operation: str
+
+    def lines(self) -> dict[str, str]:
+        """What is typed, and the line after the tab key."""
+        done = {"rewind restore 1 -- s": "rewind restore 1 -- src/",
+                "rewind restore 1 -- src/a": "rewind restore 1 -- src/app.py ",
+                "rewind config --set storage.mo": "rewind config --set storage.mode=",
+                "rewind config --set storage.mode=g": "rewind config --set storage.mode=global ",
+                "rewind config runtime.sig": "rewind config runtime.significance."}
+        for words, name in (("forks rename", self.fork), ("forks delete", self.fork),
+                            ("sessions show", self.session), ("list --session", self.session),
+                            ("undo-restore", self.operation), ("ops show", self.operation)):
+            done[f"rewind {words} {name[:5]}"] = f"rewind {words} {name} "
+        return done
+
+
+@pytest.fixture
+def afternoon(rewind: Rewind, shell_env: dict[str, str]) -> Afternoon:
+    talk = Claude(rewind.project, "0a5e55aa-1111-4222-8333-444444444444")
+    talk.prompt("one")
+    talk.answer("Done")
+    talk.prompt("two")
+    talk.answer("Done")
+    place(rewind.home, "claude", rewind.project, talk.bytes(), talk.session)
+    fork = rewind.json("back", "1", "--session", talk.session)["fork"]["session_id"]
+    shutil.rmtree(rewind.project / "src")
+    return Afternoon(fork, talk.session, rewind.json("ops")["operations"][0]["id"])
+
+
+@pytest.mark.parametrize("name", ["bash", "zsh"])
+def test_tab_knows_deleted_paths_settings_forks_sessions_and_operations(
+        rewind: Rewind, shell_env: dict[str, str], afternoon: Afternoon, name: str) -> None:
+    started = Interactive(name, rewind, shell_env)
+    try:
+        for typed, line in afternoon.lines().items():
+            assert started.completed(typed) == line, typed
+    finally:
+        started.close()
+
+
+def test_fish_knows_them_as_well(rewind: Rewind, shell_env: dict[str, str], afternoon: Afternoon) -> None:
+    for typed, line in afternoon.lines().items():
+        found = in_fish(shell("fish"), shell_env, rewind.project, typed)
+        if not typed.endswith("runtime.sig"):  # fish is given both keys, and takes their beginning
+            assert found == [line.rstrip(" ").split(" ")[-1]], typed
+
+
+_SETUP = {
+    "zsh": ("autoload -Uz compinit && compinit -u -D\n", 'tell() {{ print -rn -- "$BUFFER|" > {0} }}\n'
+            "zle -N tell; bindkey '^X' tell\n"),
+    "bash": ("", "bind -x '\"\\C-x\": printf \"%s|\" \"$READLINE_LINE\" > {0}'\n"),
+}
+_START = {"zsh": ["-f", "-i"], "bash": ["--norc", "--noprofile", "-i"]}
+
+
+class Interactive:
+    """A shell on a terminal; a key writes the line that is being edited into a file."""
+
+    def __init__(self, name: str, rewind: Rewind, env: dict[str, str]) -> None:
         self.line = rewind.home / "line"
         setup = rewind.home / "setup"
-        setup.write_text("autoload -Uz compinit && compinit -u -D\n"
-                         'eval "$(rewind completion zsh)"\n'
-                         f"tell() {{ print -rn -- \"$BUFFER|\" > {self.line} }}\n"
-                         "zle -N tell; bindkey '^X' tell\n")
+        first, last = _SETUP[name]
+        setup.write_text(f'{first}eval "$(rewind completion {name})"\n{last.format(self.line)}')
         self.leader, follower = pty.openpty()
-        self.process = subprocess.Popen([zsh, "-f", "-i"], cwd=rewind.project, env=env, stdin=follower,
-                                        stdout=follower, stderr=follower, start_new_session=True)
+        self.process = subprocess.Popen([shell(name), *_START[name]], cwd=rewind.project, env=env,
+                                        stdin=follower, stdout=follower, stderr=follower,
+                                        start_new_session=True)
         os.close(follower)
         self._type(f"source {setup}\n")
 

@@ -119,7 +119,7 @@ def test_the_page_shows_the_demo_until_it_is_ended(cli: InProcess, temporary: Pa
         process.stdout.read()
         assert "Traceback" not in process.stderr.read()
         assert process.wait(30) == 0
-    assert sorted(titles) == ["[Fork] todo", "todo"]
+    assert sorted(titles) == ["todo", "todo"]
     assert not os.listdir(temporary)
 
 

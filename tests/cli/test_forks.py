@@ -64,12 +64,84 @@ def test_show_says_how_to_go_on(scene: Scene) -> None:
 
 # names
 
-def test_rename_gives_it_a_name_of_ours_and_leaves_the_transcript_alone(scene: Scene) -> None:
+def titles_in(path: Path) -> list[str]:
+    lines = [json.loads(line) for line in path.read_bytes().splitlines()]
+    return [line["customTitle"] for line in lines if line.get("type") == "custom-title"]
+
+
+def test_rename_reaches_our_lists_and_the_agents_own_picker(scene: Scene) -> None:
+    made = fork(scene)
+    before, seen = made.read_bytes(), made.stat().st_mtime_ns
+    out = scene.cli.ok("forks", "rename", made.stem, "  try\n with   SQLite ").out
+    assert out == f'Renamed to "try with SQLite": {made.stem}\n'
+    assert listed(scene)[made.stem]["name"] == listed(scene)[made.stem]["title"] == "try with SQLite"
+    assert "try with SQLite" in scene.cli.ok("forks").out
+    assert made.read_bytes().startswith(before) and made.stat().st_mtime_ns == seen, "nothing was said in it"
+    lines = [json.loads(line) for line in made.read_bytes()[len(before):].splitlines()]
+    assert lines == [
+        {"type": "custom-title", "customTitle": "try with SQLite", "sessionId": made.stem},
+        {"type": "agent-name", "agentName": "try with SQLite", "sessionId": made.stem}]
+
+
+def test_undo_and_redo_of_a_rename_reach_the_picker_as_well(scene: Scene) -> None:
+    made = fork(scene)
+    scene.cli.ok("forks", "rename", made.stem, "mine")
+    operation = scene.cli.json("ops")["operations"][0]["id"]
+    scene.cli.ok("undo-restore", operation)
+    assert titles_in(made) == ["[Fork] one", "mine", "[Fork] one"]
+    assert listed(scene)[made.stem]["name"] is None
+    scene.cli.ok("redo")
+    assert titles_in(made)[-1] == "mine" == listed(scene)[made.stem]["name"]
+
+
+def test_undo_of_a_rename_leaves_a_title_that_the_client_gave_since(scene: Scene) -> None:
+    made = fork(scene)
+    scene.cli.ok("forks", "rename", made.stem, "mine")
+    with open(made, "ab") as file:
+        file.write(b'{"type":"custom-title","customTitle":"by /rename","sessionId":"x"}\n')
+    scene.cli.ok("undo-restore")
+    assert titles_in(made)[-1] == "by /rename" and listed(scene)[made.stem]["name"] is None
+
+
+def test_undo_takes_a_title_from_a_session_that_had_none(scene: Scene) -> None:
+    other = native(scene)
+    scene.cli.ok("forks", "rename", other.stem, "mine")
+    scene.cli.ok("undo-restore")
+    assert titles_in(other) == ["mine", ""] and listed(scene)[other.stem]["title"] == "x"
+
+
+def test_a_renamed_fork_that_nobody_continued_is_still_taken_away_by_undo(scene: Scene) -> None:
+    made = fork(scene)
+    back = scene.cli.json("ops")["operations"][0]["id"]
+    scene.cli.ok("forks", "rename", made.stem, "mine")
+    scene.cli.ok("undo-restore", back)
+    assert not made.exists()
+
+
+def test_droid_has_its_title_in_line_1(cli: InProcess) -> None:
+    scene = Scene(cli, "droid")
+    scene.say("one", "two")
+    made = fork(scene)
+    head, *rest = made.read_bytes().splitlines()
+    seen = made.stat().st_mtime_ns
+    scene.cli.ok("forks", "rename", made.stem, "Käse")
+    now, *then = made.read_bytes().splitlines()
+    assert json.loads(now) == {**json.loads(head), "title": "Käse"} and then == rest
+    assert made.stat().st_mtime_ns == seen and made.stat().st_mode & 0o777 == 0o600
+    scene.cli.ok("undo-restore")
+    assert made.read_bytes().splitlines() == [head, *rest]
+
+
+def test_a_title_in_line_1_is_not_written_under_an_open_client(
+        cli: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene(cli, "droid")
+    scene.say("one", "two")
     made = fork(scene)
     before = made.read_bytes()
-    scene.cli.ok("forks", "rename", made.stem, "  try\n with   SQLite ")
-    assert listed(scene)[made.stem]["name"] == "try with SQLite"
-    assert "try with SQLite" in scene.cli.ok("forks").out and made.read_bytes() == before
+    monkeypatch.setattr("rewind.checkpoint.fork_title.is_open", lambda *_: True)
+    result = scene.cli.ok("forks", "rename", made.stem, "mine")
+    assert "Factory Droid has this session open" in result.err and made.read_bytes() == before
+    assert listed(scene)[made.stem]["name"] == "mine"
 
 
 def test_what_the_agent_forked_can_have_a_name_too_and_is_still_not_ours(scene: Scene) -> None:

@@ -72,7 +72,7 @@ def test_install_says_when_its_directory_is_not_on_the_path(agents: Rewind) -> N
 
 
 def test_install_ends_with_the_next_step(agents: Rewind) -> None:
-    assert "Nothing more to do in git projects" in agents.ok("install", "--yes").out
+    assert "Git projects need nothing more" in agents.ok("install", "--yes").out
     agents.ok("config", "--global", "--set", "init.auto=never")
     assert "cd your-project && rewind init" in agents.ok("install", "--yes").out
 

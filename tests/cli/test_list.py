@@ -93,11 +93,12 @@ def test_where_lines_are_counted_in_some_files_only_that_is_said(three: Rewind) 
         (three.project / f"many-{number}").write_text("one\n")
     name = three.save("many")
     assert "  at least +200 in 250 files  " in shown(three, 130)[0]
-    assert "250 added, 0 modified, 0 deleted (at least +200 lines)" in three.ok("show", name).out
+    told = "250 added, 0 modified, 0 deleted (at least +200 lines; counted in 200 of 250 files)"
+    assert told in three.ok("show", name).out
     for number in range(250):
         (three.project / f"many-{number}").write_bytes(b"\0")
     three.save("binary")
-    assert "  250 files  " in shown(three, 130)[0], "no lines, so nothing to say of them"
+    assert "  250 files, lines not counted  " in shown(three, 130)[0], "nobody looked at the last fifty"
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 100, 160])

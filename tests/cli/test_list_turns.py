@@ -72,6 +72,15 @@ def test_no_line_is_longer_than_the_terminal_and_the_prompt_grows_with_it(story:
         longest = length
 
 
+def test_an_operation_is_not_cut_where_there_is_room(cli: InProcess) -> None:
+    story = Story(cli)
+    story.turn("A", a="1")
+    long = "Please clean up the repository and remove whatever looks unused to you"
+    story.turn(long, b="1")
+    cli.ok("back", "1", "--both", "--session", story.session)
+    assert any(line.endswith(f'↶ went back to before "{long}"') for line in shown(story, 120))
+
+
 # what it says
 
 def test_each_turn_is_a_row_with_its_prompt_and_what_it_changed(story: Story) -> None:

@@ -86,7 +86,7 @@ def test_the_version_is_told(cli: Rewind) -> None:
 
 
 def test_an_unknown_command_is_answered_with_the_nearest(cli: Rewind) -> None:
-    assert cli.fails(2, "lsit", hint="Did you mean `rewind list`?") == "error: There is no command lsit"
+    assert cli.fails(2, "lsit", hint="Did you mean `rewind list`?") == 'error: There is no command "lsit".'
     cli.fails(2, "xyzzy", hint="rewind help")
     cli.fails(2, "help", "xyzzy")
 
@@ -94,14 +94,14 @@ def test_an_unknown_command_is_answered_with_the_nearest(cli: Rewind) -> None:
 @pytest.mark.parametrize("args", [["export", "last", "\0"], ["list", "-C", "a\0b"],
                                   ["restore", "last", "--", "\0"]])
 def test_a_null_byte_in_an_argument_is_one_sentence(cli: Rewind, args: list[str]) -> None:
-    assert cli.fails(2, *args, hint="can hold one") == "error: There is a null byte in an argument."
+    assert cli.fails(2, *args, hint="cannot contain one") == "error: There is a null byte in an argument."
 
 
 def test_an_error_is_one_line_and_a_hint(two: Rewind) -> None:
     result = two.run("show", "99")
     assert result.code == 12 and result.out == ""
     first, second, *near = result.err.splitlines()
-    assert (first, second) == ("error: No checkpoint matches 99", "hint: Did you mean:")
+    assert (first, second) == ('error: No checkpoint matches "99".', "hint: Did you mean:")
     assert [line.split("  #")[0] for line in near] == ["  rewind show 1", "  rewind show 2"]
 
 
@@ -123,7 +123,7 @@ def test_an_error_for_programs_is_one_object_on_stderr(two: Rewind) -> None:
     result = two.run("show", "99", "--json")
     assert result.code == 12 and result.out == ""
     assert json.loads(result.err) == {"error": {
-        "code": "checkpoint-not-found", "message": "No checkpoint matches 99",
+        "code": "checkpoint-not-found", "message": 'No checkpoint matches "99".',
         "hint": "Run `rewind list --all` to see the names.", "exitCode": 12,
         "near": ["rewind show 1 --json", "rewind show 2 --json"]}}
 
@@ -210,7 +210,7 @@ def test_no_colour_where_none_is_wanted(changed: Rewind, args: list[str], env: d
 
 
 def test_an_archive_is_not_sent_to_a_terminal(changed: Rewind) -> None:
-    assert "not for a terminal" in on_terminal(changed, "export", "last", "-")
+    assert "Refusing to write a tar.gz to the terminal" in on_terminal(changed, "export", "last", "-")
 
 
 @pytest.mark.parametrize("args", [["list"], ["diff"], ["help"], ["show", "last", "--files"]])

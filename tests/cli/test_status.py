@@ -84,8 +84,8 @@ def test_everything_unprotected_is_named_with_its_reason(cli: Rewind) -> None:
     lines = done.out.splitlines()
     assert lines == [
         "larger than maxFileSizeMb (0.001 MB)  (1)", "  huge.bin",
-        "ignored by git, and not small  (2)", "  data/", "  large.log",
-        "neither a file nor a link nor a directory  (1)", "  pipe",
+        "ignored by git and not small  (2)", "  data/", "  large.log",
+        "not a file, link or directory  (1)", "  pipe",
         "caches and dependency trees (built-in list and .rewindignore)  (1)"]
     assert "maxFileSizeMb=" in done.err and ".rewindignore" in done.err
     assert "  node_modules/" in cli.ok("status", "--unprotected", "--all").out.splitlines()

@@ -47,7 +47,7 @@ def test_a_closed_stream_leads_nowhere(changed: Rewind, streams: str) -> None:
 def test_what_is_left_of_the_streams_is_used(changed: Rewind) -> None:
     assert run_with(changed, "2>&-", "cat", "last:a.txt") == Result(0, "one\n", "")
     said = run_with(changed, "<&- >&-", "show", "99")
-    assert said.code == 12 and said.err.startswith("error: No checkpoint matches 99\nhint: ")
+    assert said.code == 12 and said.err.startswith("error: No checkpoint matches \"99\".\nhint: ")
 
 
 def test_a_hook_with_closed_streams_writes_into_no_file_of_its_own(changed: Rewind) -> None:
@@ -62,7 +62,7 @@ def test_a_hook_with_closed_streams_writes_into_no_file_of_its_own(changed: Rewi
 def test_a_result_that_cannot_be_written_is_told_and_what_was_done_stays_done(changed: Rewind) -> None:
     said = run_with(changed, ">/dev/full", "restore", "last")
     assert said.code == 1 and "try again" not in said.err.lower()
-    assert "error: The command was done, but its output could not be written: No space left" in said.err
+    assert "error: The command succeeded, but its output could not be written: No space left" in said.err
     assert "hint: Only the output is lost" in said.err
     assert (changed.project / "a.txt").read_text() == "one\n"
     error: dict[str, Any] = json.loads(run_with(changed, ">/dev/full", "list", "--json").err)["error"]

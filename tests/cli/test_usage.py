@@ -10,10 +10,10 @@ from rewind_cli import Rewind
 @pytest.mark.parametrize("args, error, hint", [
     (["restore"], "`rewind restore` needs CHECKPOINT.", "Run `rewind restore --help`."),
     (["export"], "`rewind export` needs CHECKPOINT and FILE.", "--help"),
-    (["list", "--al"], "`rewind list` has no option --al; did you mean --all", "--help"),
-    (["list", "--xyzzy"], "`rewind list` has no option --xyzzy", "--help"),
+    (["list", "--al"], "`rewind list` has no option --al. Did you mean --all?", "--help"),
+    (["list", "--xyzzy"], "`rewind list` has no option --xyzzy.", "--help"),
     (["status", "word"], '`rewind status` takes no argument "word".', "--help"),
-    (["list", "word"], "Put `--` before paths: rewind list -- word", "rewind list -- word"),
+    (["list", "word"], "Put `--` before paths: rewind list -- word", "hint: Run `rewind list --help`"),
     (["config", "--tier", "foo"], "--tier cannot be 'foo'; choose from minimal, balanced, aggressive.",
      "--help"),
     (["completion", "ksh"], "The shell cannot be 'ksh'; choose from bash, zsh, fish.", "--help"),

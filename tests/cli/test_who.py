@@ -47,6 +47,13 @@ def test_show_splits_a_turn_by_who_did_what(story: Story) -> None:
     assert not any("late.txt" in line for line in lines), "what came after its end is not the turn's"
 
 
+def test_show_of_a_turn_from_before_a_fork_shows_that_turn(story: Story) -> None:
+    """The fork's first turns were played in its parent."""
+    fork = story.cli.json("back", "1", "--session", story.session)["fork"]
+    lines = story.cli.ok("show", f"{fork['session_id'][:8]}:t1").out.splitlines()
+    assert lines[:2] == [f"turn 1 of {story.session[:8]}", "  First"]
+
+
 def test_show_as_json_names_who_and_keeps_the_record(story: Story) -> None:
     found = story.cli.json("show", "t2")
     assert found["trigger"]["promptText"] == "Please clean up the repository"

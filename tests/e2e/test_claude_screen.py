@@ -78,6 +78,15 @@ def test_the_picker_shows_the_fork_by_its_title_and_opens_it(rewound: Recording,
     chat.check_untouched()
 
 
+def test_the_picker_shows_a_renamed_fork_by_its_new_name(rewound: Recording, play_claude: Play) -> None:
+    chat = play_claude(rewound)
+    chat.rewind.ok("forks", "rename", chat.back(1).session, "Try with SQLite")
+    with chat.client.open() as opened:
+        opened.switch_to("Try with SQLite")
+        assert opened.ask(prompt("NEXT")) == [*rewound.before(1), NEXT]
+    chat.check_untouched()
+
+
 def test_back_in_the_clients_shell_mode_takes_the_session_that_is_open(
         rewound: Recording, play_claude: Play, home: Path) -> None:
     chat = play_claude(rewound)

@@ -199,3 +199,13 @@ def test_droid_finds_the_fork_and_forks_it_itself(plain_droid: Recording, play_d
     chat.client.run("exec", "--fork", fork.session, prompt("NEXT"))
     assert chat.client.heard(prompt("NEXT")) == [*plain_droid.before(1), NEXT]
     fork.check_untouched()
+
+
+def test_droid_lists_a_renamed_fork_by_its_new_name_and_keeps_it(
+        plain_droid: Recording, play_droid: Play) -> None:
+    chat = play_droid(plain_droid)
+    fork = chat.back(1)
+    chat.rewind.ok("forks", "rename", fork.session, "Try with SQLite")
+    assert '"Try with SQLite"' in chat.client.run("search", prompt("WRITE"), "--json")
+    assert fork.hear() == [*plain_droid.before(1), NEXT]
+    assert header(fork.path)["title"] == "Try with SQLite"

@@ -350,7 +350,7 @@ def test_uninstall_goes_on_where_a_file_cannot_be_read(machine: Machine) -> None
     settings(machine).write_text(settings(machine).read_text() + "oops smart-checkpoint")
     done = machine.rewind("uninstall", "--yes")
     assert done.code == 3 and str(settings(machine)) in done.err
-    assert "If there are hooks of Rewind in it, they still are." in done.err
+    assert "Any hooks of Rewind in it are still there." in done.err
     assert not machine.system.exists()
 
 

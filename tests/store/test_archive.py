@@ -41,7 +41,7 @@ def refusal(path: Path, **options: Any) -> str:
     with pytest.raises(ArchiveRefused) as caught:
         read(path, **options)
     message = caught.value.message
-    assert message.startswith(f"{path} is refused as a whole: ") and message.endswith(".")
+    assert message.startswith(f"Refusing to import {path}: ") and message.endswith(".")
     assert "\n" not in message
     return message
 

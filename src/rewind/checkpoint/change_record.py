@@ -29,7 +29,7 @@ def pin(state: State, name: str, pinned: bool) -> Record:
 def describe(state: State, name: str, description: str) -> Record:
     text = " ".join(description.split())
     if len(text) > LONGEST:
-        raise RewindError(f"A description has at most {LONGEST} characters.", hint="Give a shorter one.")
+        raise RewindError(f"A description can have at most {LONGEST} characters.", hint="Use a shorter one.")
     return _changed(state, name, "describe", {"description": text, "described": True})
 
 
@@ -49,7 +49,7 @@ def check_deletable(state: State, names: list[str], force: bool) -> None:
     for name in names:
         reason, always = reasons.get(name, ("", False))
         if reason and (always or not force):
-            hint = "To delete it: rewind unpin first" if reason == "it is pinned" else (
+            hint = f"Unpin it first: rewind unpin {name}" if reason == "it is pinned" else (
                 "Go to another checkpoint first." if always else "Repeat with --force to delete it anyway.")
             raise CheckpointNeeded(name=name, reason=reason, hint=hint)
 

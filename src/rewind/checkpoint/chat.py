@@ -56,7 +56,7 @@ class NoConversation(RewindError):
 class NotOurs(RewindError):
     """Refusing to write {path}: it is outside {agent}'s session directory."""
 
-    hint = "Only sessions under {root} are."
+    hint = "Only files under {root} are written."
 
 
 class Home:
@@ -142,8 +142,8 @@ def plan_of_record(state: State, record: Record) -> ChatPlan:
         plan.close()
         raise
     if not plan.cut.exact:
-        plan.notes.append("The exact position was not found, so the conversation is restored as far as"
-                          " the transcript did when the checkpoint was made.")
+        plan.notes.append("The exact position was not found, so the conversation is restored up to where"
+                          " the transcript ended when the checkpoint was made.")
     if plan.is_from_store:
         plan.notes.append("The transcript was changed or deleted; using the stored copy.")
     return plan

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rewind.agents.registry import profile_named
 from rewind.checkpoint.branches import Branches
+from rewind.checkpoint.fork_title import carry_title, title_change
 from rewind.checkpoint.rewind import effects
 from rewind.checkpoint.rewind import operations as ops
 from rewind.checkpoint.rewind.lineage import here
@@ -19,7 +20,7 @@ from rewind.checkpoint.which_session import recorded_session
 from rewind.errors import RewindError, SessionNotFound
 from rewind.transcript.lines import open_transcript
 from rewind.transcript.liveness import SessionInUse, is_open
-from rewind.transcript.titles import read_title
+from rewind.transcript.titles import plain_title, read_title
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,16 +42,19 @@ class NotMadeByRewind(RewindError):
 def checked_name(name: str) -> str:
     name = " ".join(name.split())
     if not name or len(name) > _LONGEST_NAME:
-        raise RewindError(f"A name has 1 to {_LONGEST_NAME} characters.", hint="Choose another one.")
+        raise RewindError(f"A name must have 1 to {_LONGEST_NAME} characters.", hint="Choose another one.")
     return name
 
 
 def rename(state: State, info: SessionInfo, name: str) -> None:
-    """Rewind's own name for it; the transcript is not touched."""
-    before = (info.branch or {}).get("name")
-    with Logged(state, ops.RENAME, {"kind": effects.RENAME, "sessionId": info.session_id,
-                                     "before": before, "after": name}):
-        Branches(state).change(info.session_id, _about(info, {"name": checked_name(name)}))
+    """In our lists, and in the agent's own: the transcript gets the name as its title."""
+    name, before = checked_name(name), (info.branch or {}).get("name")
+    effect = {"kind": effects.RENAME, "sessionId": info.session_id, "before": before, "after": name,
+              **title_change(info, name)}
+    with Logged(state, ops.RENAME, effect):
+        Branches(state).change(info.session_id, _about(info, {"name": name}))
+        note = carry_title(state, effect)
+    info.notes += [note] if note else []
 
 
 class Logged:
@@ -112,7 +116,8 @@ def check_deletable(state: State, info: SessionInfo) -> None:
 def deleted(state: State) -> list[dict[str, Any]]:
     """What is in the trash, each with the title that a person knows it by."""
     branches = Branches(state)
-    return [{**one, "title": (branches.find(one["sessionId"]) or {}).get("name") or _title(state, one)}
+    return [{**one, "title": (branches.find(one["sessionId"]) or {}).get("name")
+             or plain_title(_title(state, one))}
             for one in trashed(state)]
 
 

@@ -36,21 +36,22 @@ class GitSince:
         found = [self._head_note()] if self.moved else []
         under_way = self.now.get("underWay")
         if under_way and under_way != self.then.get("underWay"):
-            found.append(f"In git a {under_way} is under way, and stays so; only files are changed.")
+            found.append(f"A {under_way} is in progress in git and stays so. Only files are changed.")
         return found
 
     def _head_note(self) -> str:
         head, branch = _name(self.then.get("head")), self.now.get("branch")
         if branch != self.then.get("branch"):
-            return (f"HEAD moved since: then on {_branch(self.then)}, now on {_branch(self.now)}. The files"
-                    " go back, the branch stays.")
+            return (f"HEAD has moved since, from {_branch(self.then)} to {_branch(self.now)}. The files go"
+                    f" back;"
+                    " the branch stays.")
         if self.commits:
             return (f"{plural(self.commits, 'commit')} since, still on {_branch(self.now)}. The files go"
-                    f" back, the commits stay. To take them off as well: git reset --soft {head}")
+                    f" back; the commits stay. To remove them as well: git reset --soft {head}")
         if self.commits == 0:
-            return (f"HEAD moved since: {_branch(self.now)} was reset. The files go back, HEAD stays."
+            return (f"HEAD has moved since: {_branch(self.now)} was reset. The files go back; HEAD stays."
                     f" It was at {head}")
-        return (f"HEAD moved since, still on {_branch(self.now)}. The files go back, HEAD stays."
+        return (f"HEAD has moved since, still on {_branch(self.now)}. The files go back; HEAD stays."
                 f" It was at {head}")
 
 

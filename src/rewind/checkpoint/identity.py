@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rewind.paths import Project
 
 MOVED = "This project was moved here from {was}; its checkpoints came along."
-MADE_ANEW = ("This directory was made anew. The checkpoints of the project that was here before are kept;"
+MADE_ANEW = ("This directory was created again. The checkpoints of the project that was here before are kept;"
              " to bring it back: rewind restore last")
 _PLACE_FILE = "place.json"
 

@@ -189,7 +189,7 @@ def _the_one_inside(project: Project) -> Project:
 def _refuse_planted(project: Project, trust: bool) -> None:
     """Content without a store file was not left by us: `_create` writes that file before any content."""
     if os.path.islink(project.state) or os.path.islink(os.path.dirname(project.state)):
-        raise RewindError(f"{project.state} lies behind a symbolic link, and Rewind does not follow it.",
+        raise RewindError(f"{project.state} is behind a symbolic link, which Rewind does not follow.",
                           hint="Remove the link, then run `rewind init` again.")
     records = project.path("checkpoints")
     empty = not os.path.lexists(records) or (os.path.isdir(records) and not os.listdir(records))

@@ -25,7 +25,7 @@ class NoCheckpointOfTurn(RewindError):
 def mark_turn(state: State, session: SessionFile, turn: int, name: str) -> Record:
     name = " ".join(name.split())
     if not name or len(name) > _LONGEST_NAME:
-        raise RewindError(f"A name has 1 to {_LONGEST_NAME} characters.", hint="Choose another one.")
+        raise RewindError(f"A name must have 1 to {_LONGEST_NAME} characters.", hint="Choose another one.")
     page = read_page(state, session, turn, 1)
     if turn < 1 or not page.turns:
         raise TurnNotFound(turn=turn, total=page.total)

@@ -58,8 +58,8 @@ def replaced_by(plan: RestorePlan, found: list[OpenFile]) -> list[OpenFile]:
 
 
 def plan_notes(found: list[OpenFile]) -> list[str]:
-    notes = [f"{os.fsdecode(one.path)} is open for writing in another program, which goes on with the old"
-             f" file. Close or restart it: {one.process}" for one in found[:_MOST_NOTES]]
+    notes = [f"{os.fsdecode(one.path)} is open for writing in another program, which keeps writing to the"
+             f" old file. Close or restart it: {one.process}" for one in found[:_MOST_NOTES]]
     if len(found) > _MOST_NOTES:
         notes.append(f"{len(found) - _MOST_NOTES:,} more files are open for writing in other programs.")
     return notes

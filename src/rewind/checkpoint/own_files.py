@@ -46,7 +46,7 @@ def check_own_files(state: State, *, deep: bool) -> list[Problem]:
             problems.append(Problem(STORE, f"{state.project.path(name)} {_TEXTS[problem]}."))
     lost = vanished(state)
     if lost:
-        text = (f"Something else than Rewind removed checkpoints: {lost} is gone. The others can be used;"
+        text = (f"Something other than Rewind removed checkpoints: {lost} is gone. The others still work;"
                 " `rewind validate --deep --repair` accepts the loss.")
         problems.append(Problem(STORE, text))
     if not _is_gitignore_right(state):

@@ -93,7 +93,7 @@ class RestorePlan:
     def summary(self) -> str:
         if self.empty:
             return f"The code is already as in {self.checkpoint}"
-        return f"{self.counts()}, to be as in {self.checkpoint}"
+        return f"{self.counts()}, to match {self.checkpoint}"
 
     def leave_out(self, tops: set[bytes]) -> None:
         """What would be done at these paths and below them."""
@@ -323,5 +323,5 @@ class _Planner:
         if is_state_path(path) or any((path + b"/").startswith(h + b"/") for h in self.hidden):
             raise StoreDamaged(what=f"{self.plan.checkpoint} claims to hold Rewind's own state")
         if len(self.plan.changes) >= self.most:
-            raise StoreDamaged(what=f"{self.plan.checkpoint} claims to hold more paths than make sense")
+            raise StoreDamaged(what=f"{self.plan.checkpoint} claims to hold an implausible number of paths")
         self.plan.changes.append(Change(action, path, target, before, in_the_way))

@@ -104,7 +104,7 @@ class _Archive:
         right = self.mender.flip(_content(path), _is_gzip, factor=_UNPACKED)
         if right is not None and self._fits(right):
             self._put(path, lambda fd: write_all(fd, right))
-            return "by mending one bit"
+            return "by correcting one bit"
         return self._save_the_rest(path)
 
     def _fits(self, raw: bytes) -> bool:
@@ -216,7 +216,7 @@ class _Archive:
         right = self.mender.flip(_content(path), _is_gzip, factor=_UNPACKED)
         if right is not None:
             self._put(path, lambda fd: write_all(fd, right))
-            return "by mending one bit"
+            return "by correcting one bit"
         if os.path.lexists(path):
             self.aside.keep_copy(path)
         return "there is no other copy"

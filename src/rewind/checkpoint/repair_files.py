@@ -67,15 +67,15 @@ def _repair_json(state: State, name: str, problem: str, aside: Quarantine, mende
         aside.keep_copy(path)
         if not dry_run:
             write_atomic(path, right)
-        return "by mending one bit"
+        return "by correcting one bit"
     if problem == CHANGED:
         # It can be read, and nothing says what it was: what it says now is all there is.
         aside.keep_copy(path)
         if not dry_run:
             write_atomic(path, quickjson.dump_file(sealed(quickjson.loads(raw))))
-        return "kept as it is, for there is no other copy"
+        return "kept as it is, because there is no other copy"
     aside.move(path)
-    return f"put aside; lost is {MEANING.get(name, 'what it said')}"
+    return f"put aside; lost: {MEANING.get(name, 'what it said')}"
 
 
 def _repair_log(path: str, aside: Quarantine, dry_run: bool) -> str:
@@ -123,7 +123,7 @@ def repair_records(state: State, aside: Quarantine, mender: Mender,
         record, how = _rescued(state, name, mender)
         path = state.files.path(name, METADATA)
         if record is None and name in changed:
-            record, how = state.files.read(name), "kept as it is, for there is no other copy"
+            record, how = state.files.read(name), "kept as it is, because there is no other copy"
         if os.path.lexists(path) and record:
             aside.keep_copy(path)
         elif os.path.lexists(path):
@@ -154,7 +154,7 @@ def _rescued(state: State, name: str, mender: Mender) -> tuple[Record | None, st
     raw = _content(state.files.path(name, METADATA))
     ways: list[tuple[str, Callable[[], bytes | None]]] = [
         ("from the index of records", lambda: _indexed(state, name)),
-        ("by mending one bit", lambda: mender.flip(raw, lambda trial: _record(name, trial) is not None)),
+        ("by correcting one bit", lambda: mender.flip(raw, lambda trial: _record(name, trial) is not None)),
         ("from its archive", lambda: _in_archive(state, name))]
     for how, way in ways:
         text = way()

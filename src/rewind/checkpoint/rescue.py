@@ -67,7 +67,7 @@ def by_mending(rotten: dict[bytes, bytes], wanted: dict[bytes, str], mender: Men
     for oid in sorted(wanted.keys() & rotten.keys(), key=lambda oid: len(rotten[oid])):
         data = mender.object(oid, rotten[oid])
         if data is not None:
-            keep(oid, data, "by mending one bit")
+            keep(oid, data, "by correcting one bit")
 
 
 def from_old_pages(state: State, wanted: dict[bytes, str], keep: Keep) -> None:

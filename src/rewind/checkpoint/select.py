@@ -138,7 +138,7 @@ def _at_moment(state: State, text: str) -> Selected | None:
     if found is None:
         from rewind.checkpoint.nearest import by_record
 
-        error = CheckpointNotFound(name=text, hint="The first checkpoint is younger than that.")
+        error = CheckpointNotFound(name=text, hint="The first checkpoint is newer than that.")
         error.near_to(text, by_record(own[:1]))
         raise error
     moved = next((op for op in reversed(state.operations().mine()) if op.ended and op.time <= at), None)
@@ -155,7 +155,7 @@ def _ancestor(state: State, record: Record, steps: int, text: str) -> Record:
         return line[steps]
     from rewind.checkpoint.nearest import by_record
 
-    error = CheckpointNotFound(name=text, hint="The first checkpoint of that line is nearer.")
+    error = CheckpointNotFound(name=text, hint="That line has fewer checkpoints.")
     error.near_to(text, by_record(line[-1:]))
     raise error
 

@@ -30,7 +30,7 @@ class SessionInfo:
 
     def __init__(self, file: SessionFile, summary: dict[str, Any]) -> None:
         self.file = file
-        self.title: str = summary["title"]
+        self.own_title: str = summary["title"]  # as the agent's own picker shows it
         self.turns: list[list[str]] = summary["turns"]  # [id, timestamp] of each turn on the active chain
         self.messages: int = summary["messages"]  # entries on the active chain
         self.native_parent: str | None = summary["parent"]
@@ -41,6 +41,7 @@ class SessionInfo:
         self.busy = False  # a turn is running
         self.rests = False  # nobody went on in it for as long as the setting allows
         self.put_aside = ""  # the checkpoint with the code that making it replaced
+        self.notes: list[str] = []  # what could not be done with it
 
     @property
     def session_id(self) -> str:
@@ -48,11 +49,18 @@ class SessionInfo:
 
     @property
     def name(self) -> str:
-        """What lists call it: a fork by what it continues, whatever the agent's own picker shows."""
-        title = plain_title(self.title)
-        if self.parent and self.rewind_from_turn is not None:
-            title = f"{title} · from turn {self.rewind_from_turn}"
-        return (self.branch or {}).get("name") or title
+        """What lists call it: a fork by what it continues, unless a person has given it a name."""
+        return (self.branch or {}).get("name") or self.title + self.where_from
+
+    @property
+    def title(self) -> str:
+        """What it is about, without the prefixes that the agent's own picker shows of forks."""
+        return plain_title(self.own_title)
+
+    @property
+    def where_from(self) -> str:
+        forked = self.parent and self.rewind_from_turn is not None
+        return f" · from turn {self.rewind_from_turn}" if forked else ""
 
     @property
     def made_by_rewind(self) -> bool:

@@ -390,8 +390,8 @@ class State:
             return []
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, RewindError):
             raise StoreDamaged(what=f"{self.project.path('pins.json')} is not readable",
-                               hint="Move this file away to go on; files that were pinned are pinned"
-                                    " again when the agent edits them.")
+                               hint="Move this file away and try again. Pinned files are pinned again when"
+                                    " the agent edits them.")
 
 
 class _Locked:
@@ -536,7 +536,7 @@ def read_store_file(project: Project) -> dict[str, Any]:
     """`store.json`, from a directory that a cloned repository may have planted."""
     outer = (project.state, os.path.dirname(project.state))
     if project.mode == "project" and any(stat.S_ISLNK(os.lstat(p).st_mode) for p in outer):
-        raise RewindError(f"{project.state} is a symbolic link, and Rewind does not follow it.",
+        raise RewindError(f"{project.state} is a symbolic link, which Rewind does not follow.",
                           hint="Remove the link, then run `rewind init`.")
     path = project.path(STORE_FILE)
     try:

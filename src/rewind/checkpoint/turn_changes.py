@@ -66,9 +66,9 @@ def _size(record: Record) -> int:
 
 def changes_between(state: State, old: Record, new: Record,
                     unpacked: Unpacked | None = None) -> dict[str, Any] | None:
-    """{files, added, removed, more, deleted, counted}; `counted` is false where there are too many
-    files to count the lines of all. None where it cannot be told: without `unpacked`, archives are not
-    looked into. Nothing changed: no files."""
+    """{files, added, removed, more, deleted, counted, large}; `counted` is false where there are too many
+    files to count the lines of all, or `large` ones. None where it cannot be told: without `unpacked`,
+    archives are not looked into. Nothing changed: no files."""
     if old.tree == new.tree:
         return dict(NOTHING)
     key = f"{old.tree.hex()} {new.tree.hex()}"
@@ -92,7 +92,7 @@ def changes_between(state: State, old: Record, new: Record,
 
 def _compare(before: Source, after: Source) -> dict[str, Any]:
     files: list[dict[str, Any]] = []
-    more = added = removed = deleted = 0
+    more = added = removed = deleted = large = 0
 
     def read(side: Source) -> Any:
         return lambda path, entry, limit: whole(entry, side.blobs) if entry.size <= limit else None
@@ -105,15 +105,15 @@ def _compare(before: Source, after: Source) -> dict[str, Any]:
         if len(files) >= _NAMED:
             more += 1
             continue
-        counts = compare(path, then, now, read(before), read(after)).counts \
-            if len(files) < _COUNTED else None
-        plus, minus = counts or (None, None)
+        found = compare(path, then, now, read(before), read(after)) if len(files) < _COUNTED else None
+        large += bool(found and not found.is_counted)
+        plus, minus = (found and found.counts) or (None, None)
         added, removed = added + (plus or 0), removed + (minus or 0)
         files.append({"path": path.decode("utf-8", "backslashreplace"),
                       "status": "added" if then is None else "deleted" if now is None else "modified",
                       "added": plus, "removed": minus})
     return {"files": files, "added": added, "removed": removed, "more": more, "deleted": deleted,
-            "counted": len(files) <= _COUNTED}
+            "counted": len(files) <= _COUNTED and not large, "large": large}
 
 
 def is_directory(then: Entry | None, now: Entry | None) -> bool:

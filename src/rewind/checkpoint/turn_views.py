@@ -85,7 +85,7 @@ def _add_reasons(state: State, session: SessionFile, index: TurnIndex, views: li
         latest = index.compactions[-1] if index.compactions else -1
         for view in views:
             if view.text.row.offset < latest:
-                view.reason = f"{profile.title} cannot go on from a turn before a compaction."
+                view.reason = f"{profile.title} cannot continue from a turn before a compaction."
 
 
 def _missing(root: str, files: list[str]) -> list[str]:

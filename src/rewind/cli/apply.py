@@ -1,4 +1,4 @@
-"""Bring what a turn did onto the code of now: the same as revert, forwards.
+"""Apply what a turn did to the current code: the counterpart of revert.
 
 With --from and no turn, everything that a fork did since it began. Where edits here touch the same lines
 there is a conflict: it is shown, nothing is written, and the exit code is 3. --markers, --ours or --theirs
@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
-summary = "bring what a turn or a fork did onto the code of now"
+summary = "apply what a turn or a fork did to the current code"
 examples = ("rewind apply --from 3f9a1c2e              # all that this fork did",
             "rewind apply t6 --from 3f9a1c2e -- tests  # only the tests of its turn 6",
             "rewind apply t4                           # again, after a revert",
@@ -32,6 +32,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if not args.turns and not args.session:
-        raise UsageError("Nothing to apply is named.",
+        raise UsageError("There is nothing to apply.",
                          hint="Name a turn (rewind apply t4) or a fork (rewind apply --from FORK).")
     return run_merge(args, lambda paths, how: Applied(args.turns, args.session, paths, how))

@@ -51,7 +51,7 @@ def _refuse_empty(action: argparse.Action, value: Any, name: str) -> None:
     if value == "" or (isinstance(value, list) and "" in value):
         what = action.option_strings[-1] if action.option_strings else action.metavar or action.dest.upper()
         raise UsageError(f"The value of {what} is empty.",
-                         hint="If it comes from a variable, that one is not set."
+                         hint="If the value comes from a variable, the variable is not set."
                               f" Run `rewind {name} --help`.")
 
 
@@ -185,8 +185,8 @@ def project_paths(paths: list[str] | None, project: Project) -> list[bytes] | No
     found = []
     for path in paths:
         if not path:
-            raise UsageError("A path is empty.", hint="If it comes from a variable, that one is not set;"
-                             " `.` is the directory where you stand.")
+            raise UsageError("A path is empty.", hint="If the path comes from a variable, the variable is not"
+                                                      " set. Use `.` for the current directory.")
         # Not realpath: a symbolic link is named by its own path, not by where it leads.
         full = os.path.normpath(os.path.join(base, os.fsencode(path)))
         if not _is_within(full, inside):

@@ -1,4 +1,4 @@
-"""Take back the last prompts: the conversation up to there comes back as a fork beside the old session.
+"""Take back the last prompts. The conversation before them continues in a fork, beside the old session.
 
 With --both the code comes back as well, as it was before the first of those prompts. The old session stays
 as it is, and the code is saved first. To undo it: rewind undo-restore
@@ -47,7 +47,8 @@ _LONGEST = 300
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("n", nargs="?", type=int, default=1, metavar="N", help="how many prompts (1)")
+    parser.add_argument("n", nargs="?", type=int, default=1, metavar="N",
+                        help="how many prompts (default: 1)")
     parser.add_argument("--both", action="store_true", help="bring back the code as well")
     parser.add_argument("--in-place", action="store_true",
                         help="cut the session's own transcript instead of making a fork")
@@ -154,5 +155,5 @@ def _copy(outcome: Outcome) -> None:
     if how:
         note(f"{plural(len(outcome.prompts), 'prompt')} copied to the clipboard ({how}).")
     else:
-        note("There is no clipboard here, so this is the text:")
+        note("No clipboard was found. This is the text:")
         note(safe(text) if "\n" not in text else "\n".join(safe(line) for line in text.split("\n")))

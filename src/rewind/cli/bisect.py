@@ -2,8 +2,8 @@
 
 `run` tries the newest checkpoint and goes back in growing steps to one that works, then halves what lies
 between. The command works with exit code 0, fails with 1 to 124, and cannot tell with 125; any other code
-stops the search. `log` prints what the last search tried. `replay` searches again with what such a log tells,
-and tries only what is missing there.
+stops the search. `log` prints what the last search tried. `replay` searches again with such a log, and runs
+the command only where the log has no answer.
 
 Each checkpoint is written into a directory of its own, and the project is not touched. What no checkpoint
 holds, such as node_modules, is linked in. With --in-place the files of the project itself are changed: they

@@ -1,7 +1,7 @@
 """Show for each line of a file which turn wrote it: the turn, its age, and the first words of the prompt.
 
 `you` is a line that was edited between two turns, `git` one that is older than the first checkpoint and was
-committed. Whatever a turn changed is the turn's, also by a shell command. Renames are followed. Without a
+committed. What a turn changed through shell commands counts as well. Renames are followed. Without a
 checkpoint the file is taken as it is now; lines that no checkpoint has yet are marked with `*`.
 """
 
@@ -110,8 +110,10 @@ def _words(line: BlamedLine) -> str:
         text = line.commit.summary
     elif line.author.kind == "agent":
         text = line.author.prompt
-    else:
-        text = line.record.description if line.record else "not in a checkpoint yet"
+    elif line.record is None:
+        text = "not in a checkpoint yet"
+    else:  # what a hook wrote there is about the turn that came next
+        text = line.record.description if line.record.kind != "auto" else ""
     return cut(safe(" ".join(text.split())), _WORDS)
 
 

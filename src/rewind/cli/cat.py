@@ -1,6 +1,6 @@
-"""Print a file as a checkpoint has it, byte for byte.
+"""Print a file from a checkpoint, byte for byte.
 
-The path is relative to where you stand, as everywhere else. On a terminal, control characters are shown as
+The path is relative to the current directory. On a terminal, control characters are shown as
 escapes and a binary file is refused, unless --force says otherwise.
 """
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from rewind.checkpoint.source import Source
     from rewind.snapshot.tree import Entry
 
-summary = "print a file as a checkpoint has it"
+summary = "print a file from a checkpoint"
 examples = ("rewind cat last:src/app.py", "rewind cat t4:logo.png > old-logo.png",
             "rewind cat 20261115_1015:.env --force")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", metavar="CHECKPOINT:PATH", help="which checkpoint, and which file of it")
-    parser.add_argument("--force", action="store_true", help="send every byte as it is, also to a terminal")
+    parser.add_argument("what", metavar="CHECKPOINT:PATH", help="a checkpoint, a colon, and a file in it")
+    parser.add_argument("--force", action="store_true", help="print every byte unchanged, even to a terminal")
 
 
 def run(args: argparse.Namespace) -> int:

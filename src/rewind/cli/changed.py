@@ -4,11 +4,27 @@ from __future__ import annotations
 
 from rewind.words import plural
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 def amount(added: int, removed: int, files: int, all_of_them: bool = True) -> str:
     """Lines where there are any; a binary file or a new mode has none."""
-    counted = f"{lines(added, removed, all_of_them)} in " if added or removed else ""
-    return counted + plural(files, "file")
+    if added or removed:
+        return f"{lines(added, removed, all_of_them)} in {plural(files, 'file')}"
+    return plural(files, "file") + ("" if all_of_them else ", lines not counted")
+
+
+def why_not_all(changes: dict[str, Any]) -> str:
+    """Which files have lines that were not counted."""
+    if changes["counted"]:
+        return ""
+    large, files = changes.get("large"), changes["files"]
+    if large:
+        return f"{plural(large, 'large file')} not counted"
+    counted = sum(one["added"] is not None for one in files)
+    return f"counted in {counted:,} of {plural(len(files) + changes['more'], 'file')}"
 
 
 def lines(added: int, removed: int, all_of_them: bool = True) -> str:

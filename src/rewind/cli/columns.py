@@ -45,6 +45,14 @@ def cut(text: str, room: int) -> str:
     return text.rstrip() + "…"
 
 
+def cut_quote(text: str, room: int) -> str:
+    """A long sentence that quotes somebody: the quotation is cut, and what follows stays."""
+    head, mark, end = text.rpartition('"')
+    if not mark or cells(text) <= room:
+        return cut(text, room)
+    return cut(head, room - cells(mark + end)) + mark + end
+
+
 def fitted(name: str, room: int) -> str:
     """The end of a long name says more than its beginning."""
     if cells(name) <= room:

@@ -29,9 +29,10 @@ _rewind() {
     current="${words[${#words[@]}-1]}"
     COMPREPLY=()
     while IFS=$'\t' read -r candidate _; do
-        # Readline takes what follows the last colon for the word.
+        # Readline takes what follows the last colon or equals sign for the word.
         [[ "$current" == *:* && "$COMP_WORDBREAKS" == *:* ]] && candidate="${candidate#"${current%:*}:"}"
-        [[ "$candidate" == *[:/] ]] && compopt -o nospace 2>/dev/null
+        [[ "$current" == *=* && "$COMP_WORDBREAKS" == *=* ]] && candidate="${candidate#"${current%%=*}="}"
+        [[ "$candidate" == *[:/=] ]] && compopt -o nospace 2>/dev/null
         [[ -n "$candidate" ]] && COMPREPLY+=("$candidate")
     done < <(command rewind __complete "${words[@]:1}" 2>/dev/null)
 }
@@ -46,7 +47,7 @@ _rewind() {
     while IFS=$'\t' read -r candidate meaning; do
         [[ -z "$candidate" ]] && continue
         case "$candidate" in
-            *[:/]) partial+=("$candidate") ;;
+            *[:/=]) partial+=("$candidate") ;;
             *) shown+=("${candidate//:/\\:}:$meaning") ;;
         esac
     done < <(command rewind __complete "${(@)words[2,CURRENT-1]}" "$PREFIX" 2>/dev/null)

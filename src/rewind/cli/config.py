@@ -1,15 +1,15 @@
 """Show the settings in force and where each comes from, or change them.
 
-Each beats the one before: default, tier, your own file (~/.rewind/config.json), the project's
+Each overrides the one before: default, tier, your own file (~/.rewind/config.json), the project's
 file. Changes go into the project's file, or with `--global` into your own; outside a project
 there is only yours.
 
 `--set storage.mode=global` (or `project`) moves the checkpoints of this project; with `--global` it says
 where those of new projects go.
 
-`--register-hooks` makes the agents that are found call Rewind, with the hooks of the tier in force, and
-`--unregister-hooks` takes them out of the agents' settings again; with `--in-project` it is this
-project's settings of the agents, for all who work in it.
+`--register-hooks` registers the hooks of the tier with the agents that are found, and `--unregister-hooks`
+removes them. With `--in-project`, both change the agents' settings files in this project, which everybody who
+works in it shares.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         help="register the hooks of the tier with the agents")
     parser.add_argument("--unregister-hooks", action="store_true", help="remove those hooks")
     parser.add_argument("--in-project", action="store_true",
-                        help="with these two: in the project's own settings of the agents")
+                        help="with these two: in the agents' settings files of the project")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be changed")
 
 
@@ -199,7 +199,7 @@ def _report(changes: list[_Change], hooks: list[Registered], args: argparse.Name
     report_hooks(hooks, args)
     for change in changes:
         if change.moved:
-            note(f"{change.key} can only be set for all projects, so your own file was taken.")
+            note(f"{change.key} can only be set for all projects, so it goes into your own file.")
         would = "Would write" if args.dry_run else "Wrote"
         if change.text is not None:
             print(f"{would} {change.key} = {json.dumps(change.value)} into {safe(change.file)}")

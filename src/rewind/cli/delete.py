@@ -1,7 +1,7 @@
 """Delete checkpoints, and what only they held. This cannot be undone.
 
 What the project stands on is never deleted, and a pinned checkpoint must be unpinned first. With --force,
-what an operation would need to be undone goes as well.
+a checkpoint that an operation needs to be undone is deleted as well.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ examples = ("rewind delete 12 --dry-run", "rewind delete 12 13 --yes")
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("checkpoints", nargs="+", metavar="CHECKPOINT", help=SELECTOR)
     parser.add_argument("--force", action="store_true",
-                        help="delete it although an operation could no longer be undone")
+                        help="delete it even if an operation can then no longer be undone")
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     parser.add_argument("--dry-run", action="store_true", help="show what would be deleted, change nothing")
 

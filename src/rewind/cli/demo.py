@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
-summary = "a tour in seconds: a bad turn of an agent, taken back"
+summary = "a tour in seconds: an agent's bad turn is taken back"
 examples = ("rewind demo", "rewind demo --ui              # and then look at it on the web page",
-            "rewind demo --keep            # leave the directory for a look")
+            "rewind demo --keep            # keep the directory")
 
 
 class DemoFailed(RewindError):
     """Step {number} of the demo, "{title}", went wrong: {problem}"""
 
-    hint = "Please report this; `rewind demo --keep` leaves the directory for a look."
+    hint = "Please report this. `rewind demo --keep` keeps the directory for a closer look."
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--keep", action="store_true", help="leave the directory, and say where it is")
-    parser.add_argument("--ui", action="store_true", help="afterwards, show it on the web page")
+    parser.add_argument("--keep", action="store_true", help="keep the directory and print its path")
+    parser.add_argument("--ui", action="store_true", help="then show it on the web page")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -113,7 +113,7 @@ class _Tour:
 
     def farewell(self, seconds: float) -> None:
         self._page.end(f"Everything came back exactly. ({seconds:.1f} s)",
-                       "To have this in your own projects: rewind install")
+                       "To use it in your own projects: rewind install")
 
     # the steps: each shows a little, and returns what it has checked
 
@@ -122,7 +122,7 @@ class _Tour:
         count = len(self.world.files())
         _check(self.world.rewind("list")["checkpoints"][0]["fileCount"] == count,
                "the first checkpoint does not hold every file")
-        return [f"All {count} files are safe, {IGNORED} too, although git ignores it."]
+        return [f"All {count} files are safe, including {IGNORED}, which git ignores."]
 
     def _work(self) -> list[str]:
         self.agent.start()
@@ -138,7 +138,7 @@ class _Tour:
         changed = sorted(name for name in self._after if self._after[name] != self._before.get(name))
         _check(bool(lost and IGNORED in changed), "the recorded session did not do what it should")
         self._page.say(f"Oh no: {_and(changed)} overwritten, {_and(lost)} gone.", "yellow")
-        return [f"The hooks said nothing; the slowest took {self.agent.slowest * 1000:.0f} ms."]
+        return [f"The hooks printed nothing; the slowest took {self.agent.slowest * 1000:.0f} ms."]
 
     def _look(self, *command: str) -> list[str]:
         found = self.world.rewind(*command)["checkpoints"]
@@ -158,14 +158,14 @@ class _Tour:
         _check(bool(back["code"] and back["code"]["exact"]), "the code is not exactly of that moment")
         self._page.prompt(TURNS[-1]["prompt"])
         self._fork = back["fork"]
-        self._page.say(f"taken back; to go on: {back['fork']['resume'].rpartition('&& ')[2]}", "dim")
+        self._page.say(f"taken back; resume: {back['fork']['resume'].rpartition('&& ')[2]}", "dim")
         return [self._files_are(self._before, "as they were before that prompt"), self._chat_goes_on()]
 
     def _undo(self, *command: str) -> list[str]:
         self.world.rewind(*command)
         _check(not os.path.exists(self._fork["path"]), "the fork is still there")
         return [self._files_are(self._after, "as the agent had left them"),
-                "The fork, in which nobody had said anything yet, is in the trash."]
+                "The unused fork is in the trash."]
 
     def _redo(self, *command: str) -> list[str]:
         redone = self.world.rewind(*command)
@@ -188,7 +188,7 @@ class _Tour:
         said = [turn["prompt"] for turn in turns if turn["active"]]
         _check(said == [turn["prompt"] for turn in TURNS[:-1]], f"the fork has the prompts {said}")
         _check(_bytes(self.agent.transcript) == self._chat, "the old session is not what it was")
-        return f"The chat goes on after turn {len(said)}, in a fork; the old session is untouched."
+        return f"The chat continues after turn {len(said)}, in a fork; the old session is untouched."
 
 
 def _check(holds: bool, problem: str) -> None:

@@ -19,6 +19,7 @@ from rewind.cli.progress import ProgressLine
 from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.style import kind_of, path_json, shown, style_for
 from rewind.controller import compare
+from rewind.words import explain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from rewind.snapshot.compare import Comparison, Read
     from rewind.snapshot.rename import Rename
 
-summary = "show what differs between checkpoints, or from the project now"
+summary = "show what changed between checkpoints, or since one"
 examples = ("rewind diff                   # since the last checkpoint",
             "rewind diff --stat t4 t4+     # what turn 4 did",
             "rewind diff 10m -- src/app.py docs")
@@ -44,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("new", nargs="?", metavar="B",
                         help="the checkpoint to compare with (default: the project as it is now)")
     parser.add_argument("--stat", action="store_true", help="only count the changed lines of each path")
-    parser.add_argument("--name-only", action="store_true", help="only the paths, one on each line")
+    parser.add_argument("--name-only", action="store_true", help="print only the paths, one per line")
     add_pager_option(parser)
 
 
@@ -64,7 +65,9 @@ def run(args: argparse.Namespace) -> int:
                     _print_stat(controller, difference)
                 else:
                     _print_patch(difference)
-        if not difference.changes and not args.json:
+        for path, reason in difference.not_captured:
+            note(f"{shown(path)} cannot be compared, because it was not captured: {explain(reason)}.")
+        if not difference.changes and not difference.not_captured and not args.json:
             note(f"Nothing differs between {difference.old.name} and {difference.new.name}")
     return 0
 

@@ -71,5 +71,7 @@ def _remark(one: Comparison) -> str:
 
 def total_line(found: list[Comparison]) -> str:
     inserted, deleted = (sum(column) for column in zip(*(one.counts or (0, 0) for one in found)))
+    left_out = sum(not one.is_counted for one in found)
     return (f" {plural(len(found), 'path')} changed, {plural(inserted, 'insertion')}(+),"
-            f" {plural(deleted, 'deletion')}(-)")
+            f" {plural(deleted, 'deletion')}(-)"
+            + (f"; {plural(left_out, 'large file')} not counted" if left_out else ""))

@@ -1,6 +1,6 @@
-"""Say every reason why Rewind might not be protecting this project, each with its fix. Changes nothing.
+"""List every reason why Rewind might not protect this project, each with its fix. Nothing is changed.
 
-Ends with 0 when there is no problem; warnings may be left.
+The exit code is 0 when there is no problem; warnings do not count.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def _refuse_unwise(args: argparse.Namespace) -> None:
         raise UsageError("The archive and the JSON cannot both go to the standard output.",
                          hint="Name a file, or leave out `--json`.")
     if sys.stdout.isatty():
-        raise UsageError("A tar.gz is not for a terminal.",
+        raise UsageError("Refusing to write a tar.gz to the terminal.",
                          hint="Name a file, or send it on: `rewind export last - | …`")
 
 

@@ -1,7 +1,8 @@
 """Branches of the conversation: the forks that Rewind and the agents made.
 
-`promote` marks a fork as the one to go on with and folds its parent away. `delete` moves forks that Rewind
-made to the trash, from where `undelete` brings them back. Transcripts themselves are not changed.
+`rename` changes the name here and the title in the agent's own list. `promote` marks a fork as the one to
+continue with and archives its parent. `delete` moves forks that Rewind made to the trash, and `undelete`
+brings them back. What was said is never changed.
 
 Forks with a directory of their own (`rewind fork`) have names: `compare` shows what each of them changed, and
 with --run what a command says in each; `adopt` brings the code and the conversation of one home; `remove` (or
@@ -93,9 +94,9 @@ def _list(args: argparse.Namespace, controller: Controller) -> int:
         parents = {info.parent for info in forks}
         print_tree([info for info in infos if info.parent or info.session_id in parents])
     if trashed:
-        note(f"{plural(len(trashed), 'fork')} in the trash; bring one back with `rewind forks undelete ID`:")
+        note(f"{plural(len(trashed), 'fork')} in the trash; to bring one back: rewind forks undelete ID")
         for branch in trashed:
-            note(f"  {branch['sessionId']}")
+            note(f"  {branch['sessionId']}  {safe(branch['title'])}".rstrip())
     return 0
 
 
@@ -113,22 +114,24 @@ def _show(args: argparse.Namespace, controller: Controller) -> int:
 
 
 def _facts(info: SessionInfo, resume: str) -> list[tuple[str, str]]:
-    branch = info.branch or {}
-    facts = [("title", info.title)]
-    facts += [("name", branch["name"])] if branch.get("name") else []
-    facts += [("agent", info.file.profile.title), ("turns", str(len(info.turns)))]
+    facts = [("name", info.name), ("agent", info.file.profile.title), ("turns", str(len(info.turns)))]
     if info.parent:
         turn = "" if info.rewind_from_turn is None else f", after turn {info.rewind_from_turn}"
         facts.append(("fork of", info.parent + turn))
         facts.append(("made by", "Rewind" if info.made_by_rewind else info.file.profile.title))
-    facts += [("go on", resume)] if resume else []
-    return [*facts, ("file", info.file.path)]
+    facts += [("continue", resume)] if resume else []
+    own = f"{info.own_title}  (in {info.file.profile.title}'s own list)"
+    return [*facts, ("title", own), ("file", info.file.path)]
 
 
 def _rename(args: argparse.Namespace, controller: Controller) -> int:
     text, name = args.names
     info = controller.rename_fork(text, name, dry_run=args.dry_run)
-    return _said(args, [info], f"{'Would rename' if args.dry_run else 'Renamed'} {info.session_id}")
+    done = "Would rename" if args.dry_run else "Renamed"
+    code = _said(args, [info], f'{done} to "{safe(" ".join(name.split()))}": {info.session_id}')
+    for text in info.notes:
+        note(text)
+    return code
 
 
 def _promote(args: argparse.Namespace, controller: Controller) -> int:
@@ -147,7 +150,7 @@ def _delete(args: argparse.Namespace, controller: Controller) -> int:
     what = f"{'Would move' if args.dry_run else 'Moved'} {plural(len(infos), 'fork')} to the trash:"
     code = _said(args, infos, what + "\n" + "\n".join(f"  {info.session_id}" for info in infos))
     if not args.json and not args.dry_run:
-        note("`rewind forks undelete ID` brings one back.")
+        note("To bring one back: rewind forks undelete ID")
     return code
 
 

@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.keep is not None and args.keep < 1:
-        raise UsageError("--keep takes a number from 1 on.", hint="`rewind gc --keep 20` keeps 20.")
+        raise UsageError("--keep must be at least 1.", hint="`rewind gc --keep 20` keeps 20.")
     controller = open_controller(args)
     if args.dry_run:
         names = [record.name for record in controller.plan_gc(args.keep)]

@@ -1,4 +1,4 @@
-"""Find a text in what you asked the agents, over all conversations of this project.
+"""Search your prompts in all conversations of this project.
 
 Each match names the session and the turn, and the command that goes back to before that prompt. With --code,
 the files of the checkpoints are searched instead, also for what was deleted since: each version of a file
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rewind.controller import Controller
     from rewind.errors import RewindError
 
-summary = "find a text in your prompts, or in the code of checkpoints"
+summary = "search your prompts, or the code in checkpoints"
 examples = ("rewind grep parser", 'rewind grep -i "clean up"', "rewind grep parser --session 3f2a9c11 --json",
             "rewind grep --code parse_header   # in the files of all checkpoints")
 takes_text = True
@@ -38,7 +38,7 @@ _MOST = 500  # matches in code
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", metavar="TEXT", help="the text to search for (not a pattern)")
     parser.add_argument("-i", "--ignore-case", action="store_true", help="ignore case")
-    parser.add_argument("--session", metavar="ID", help="only in one session, by its id or its beginning")
+    parser.add_argument("--session", metavar="ID", help="only in one session: its id, or the beginning of it")
     parser.add_argument("--code", action="store_true", help="search the files of the checkpoints")
 
 
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.text.strip():
         raise UsageError("No text to search for.", hint="Run `rewind grep TEXT`.")
     if args.code and args.session:
-        raise UsageError("--session is about prompts, and --code about files.", hint="Leave out one of them.")
+        raise UsageError("--session and --code cannot be combined.", hint="Leave out one of them.")
     controller = open_controller(args)
     if args.code:
         return _search_code(controller, args)
@@ -78,7 +78,7 @@ def _search_code(controller: Controller, args: argparse.Namespace) -> int:
     if not found and not args.json:
         _tell_nothing("file of a checkpoint", args)
     if len(found) > _MOST:
-        note(f"These are the first {_MOST:,}. Search for more of the text.")
+        note(f"These are the first {_MOST:,}. Search for a longer text.")
     for name, error in damaged.items():
         note(f"warning: {name} is left out: {error.message}")
     return 0

@@ -36,8 +36,8 @@ def hook_options(args: argparse.Namespace) -> str:
         raise UsageError("--register-hooks and --unregister-hooks contradict each other.",
                          hint="Give one of them.")
     if args.in_project and not (args.register_hooks or args.unregister_hooks):
-        raise UsageError("--in-project goes with --register-hooks or --unregister-hooks.",
-                         hint="Without these, changes are the project's unless you say --global.")
+        raise UsageError("--in-project requires --register-hooks or --unregister-hooks.",
+                         hint="Settings go into the project's file unless you pass --global.")
     return REGISTER if args.register_hooks else UNREGISTER if args.unregister_hooks else ""
 
 
@@ -51,7 +51,7 @@ def change_hooks(wanted: str, args: argparse.Namespace, home: str, project: Proj
     agents = agents_found(home)
     if not os.access(system.shim, os.X_OK):
         raise RewindError("Rewind is not installed yet, so there is nothing that agents could call.",
-                          hint="Run `rewind install`; it registers the hooks, too.")
+                          hint="Run `rewind install`, which also registers the hooks.")
     if not agents:
         raise RewindError("No agent has been used here yet.",
                           hint="Start yours once, or name it: `rewind install --agents claude`.")
@@ -75,7 +75,7 @@ def _dry(agents: list[Profile]) -> list[Registered]:
 
 
 def report_hooks(hooks: list[Registered], args: argparse.Namespace) -> None:
-    words = "registered with" if args.register_hooks else "taken out of"
+    words = "registered with" if args.register_hooks else "removed from"
     for one in hooks:
         title = one.profile.title
         if one.problem:

@@ -1,7 +1,7 @@
-"""Make a checkpoint of a file that `rewind export` has written.
+"""Make a checkpoint from a file that `rewind export` wrote.
 
 The project itself is not touched: look at the new checkpoint with `rewind diff`, then restore it or
-a part of it. A file with anything suspicious in it is refused as a whole.
+a part of it. A file that contains anything suspicious is refused.
 """
 
 from __future__ import annotations
@@ -18,18 +18,17 @@ if TYPE_CHECKING:
 
     from rewind.controller import Controller
 
-summary = "make a checkpoint of an exported file"
+summary = "make a checkpoint from an exported file"
 examples = ("rewind import ../before-the-move.tar.gz", "rewind import project.tar.gz --dry-run",
             "rewind import large.tar.gz --max-size-mb 5000")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a file that `rewind export` has written")
+    parser.add_argument("file", metavar="FILE", help="a file that `rewind export` wrote")
     parser.add_argument("--allow-links-out", action="store_true",
                         help="accept symbolic links that may lead out of the project")
     parser.add_argument("--max-size-mb", type=int, metavar="N",
-                        help="how large it may be when unpacked"
-                             " (default: in proportion to the size of the file)")
+                        help="the largest unpacked size to accept (default: depends on the file's size)")
     parser.add_argument("--dry-run", action="store_true", help="check the file and import nothing")
 
 
@@ -50,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
                     "newBytes": record.code["newBytes"], "dryRun": False})
         return 0
     note(f"{plural(record.code['fileCount'], 'file')}, {size(record.code['totalSize'])};"
-         f" {size(record.code['newBytes'])} new. The project is as it was.")
+         f" {size(record.code['newBytes'])} new. The project was not changed.")
     print(f"Imported as {record.name}")
     return 0
 

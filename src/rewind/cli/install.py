@@ -1,8 +1,8 @@
 """Set Rewind up for you: the command, the library that hooks run from, and the hooks of your agents.
 
 On a terminal it asks for the tier and for each agent it finds; without one, or with `--yes`, it takes the
-defaults. Again over an installation it is an upgrade: your settings stay, and hooks are registered
-again only on a yes.
+defaults. Over an existing installation it is an upgrade: your settings stay, and hooks are registered
+again only if you say yes.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def _plan(args: argparse.Namespace) -> Plan:
         _choose_agents(plan, args, asking)
     plan.plugin = not args.no_plugin
     plan.ui = args.with_ui or (asking and not args.no_ui and _has_ui() and not os.path.isdir(plan.system.venv)
-                               and ask_yes("Bring the packages of the terminal and web interfaces from the"
-                                           " network?", default=False))
+                               and ask_yes("Install the packages for the terminal and web interfaces from"
+                                           " the network?", default=False))
     return plan
 
 
@@ -125,7 +125,7 @@ def _warn_path(done: Installed) -> None:
 
 def _report(done: Installed) -> None:
     plan, paint = done.plan, style_for(sys.stdout)
-    before = f", before it was {done.previous}" if done.previous else ""
+    before = f", upgraded from {done.previous}" if done.previous else ""
     where = safe(_short(plan.system.folder))
     print(f"{paint('Installed', 'green')} Rewind {plan.version} in {where}{before}")
     if done.link:
@@ -148,14 +148,13 @@ def _next_step(done: Installed) -> None:
     plan = done.plan
     if not done.is_complete:
         calls = "" if registered_agents(plan.home) else "No agent calls Rewind yet. "
-        print(f"{calls}Fix what is said above, then run `rewind config --register-hooks`.")
+        print(f"{calls}Fix the problem above, then run `rewind config --register-hooks`.")
     elif not registered_agents(plan.home):
-        print("No agent calls Rewind yet: `rewind config --register-hooks` changes that."
-              " By hand: cd your-project && rewind init")
+        print("No agent calls Rewind yet. To register the hooks: rewind config --register-hooks")
     elif plan.auto_init == "never":
         print("Next: cd your-project && rewind init")
     elif plan.auto_init == "git":
-        print("Nothing more to do in git projects: the next session of your agent there is protected."
+        print("Git projects need nothing more: your agent's next session there is protected."
               " Elsewhere: cd your-project && rewind init")
 
 

@@ -3,7 +3,8 @@
 Between the turns, the list has what you changed yourself, checkpoints made by hand, and what Rewind did. The
 number in front is that of the checkpoint before the turn. It never changes, and every command takes it:
 `rewind restore 12` goes back to before that turn. `◀ here` marks where the project stands, `!` a turn that
-deleted a lot. Where the history branches, a small graph shows it.
+deleted a lot. Where the history branches, a small graph shows it. Counts of lines are exact; `at least`
+marks a row with large files or more than 200 files, whose lines are not all counted.
 
 With --checkpoints, each checkpoint has a row of its own. Paths after `--` limit the list to what changed
 them. In a pipe, the columns are separated by tabs and nothing is cut: number, graph, turn, age, text,
@@ -112,12 +113,12 @@ def _note_missing(missed: Missed) -> None:
         text = safe(str(one.get("description") or one.get("event") or ""))
         note(f"late: still being saved, since {age(timestamp(str(one['at'])))}: {text}")
     if missed.events:
-        note(f"warning: {safe(missed.text)} `rewind doctor` says more.")
+        note(f"warning: {safe(missed.text)} For details: rewind doctor")
 
 
 def _print_none(args: argparse.Namespace) -> None:
     if args.paths:
-        print("No turn and no checkpoint changed that.")
+        print("No turn or checkpoint changed these paths.")
         note("To see which files there are: rewind show --files")
     elif args.session:
         print("There are no checkpoints of this session.")

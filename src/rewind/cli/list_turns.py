@@ -6,7 +6,7 @@ import sys
 import time
 
 from rewind.cli.changed import amount
-from rewind.cli.columns import cells, cut, terminal_width
+from rewind.cli.columns import cells, cut, cut_quote, terminal_width
 from rewind.cli.graph import lanes
 from rewind.cli.style import age, safe, style_for
 from rewind.words import and_more, is_large_deletion
@@ -21,6 +21,7 @@ _GAP = "  "
 _HERE = "◀ here"
 _ROOM = 20  # columns that a text has at least
 _WIDE = 100  # columns that it has before names are shown; so a wider terminal never means a shorter text
+_WHOLE = 10_000  # characters of a prompt within a sentence: here the terminal decides
 _KINDS = {"manual": "Saved by hand", "initial": "First checkpoint", "backup": "Backup", "auto": "Checkpoint"}
 _STYLES = {"graph": "blue", "turn": "dim", "age": "dim", "session": "dim", "name": "dim"}
 _TO_THE_RIGHT = ("number", "age")
@@ -83,22 +84,23 @@ def print_table(found: list[Cells]) -> None:
     columns = [c for c in columns if c == "text" or any(getattr(one, c) for one in found)]
     widths = {c: max(cells(getattr(one, c)) for one in found) for c in columns}
     room = _fit(columns, widths, wide)
-    widths["text"] = min(room, max(_needed(one) for one in found))
+    beside = widths["changes"] if "changes" in columns else -len(_GAP)
+    widths["text"] = min(room, max(_needed(one, beside) for one in found))
     paint = style_for(sys.stdout)
     for one in found:
         print(_GAP.join(_line(one, columns, widths, paint)).rstrip())
 
 
 def _line(one: Cells, columns: list[str], widths: dict[str, int], paint: Paint) -> list[str]:
-    """A text with nothing beside it may be longer."""
     if one.changes or "changes" not in columns:
         return [_cell(one, c, widths[c], paint) for c in columns]
     longer = {**widths, "text": widths["text"] + len(_GAP) + widths["changes"]}
     return [_cell(one, c, longer[c], paint) for c in columns if c != "changes"]
 
 
-def _needed(one: Cells) -> int:
-    return cells(one.text) + cells(_tail(one)) if one.changes else 0
+def _needed(one: Cells, beside: int) -> int:
+    """A text with nothing beside it has that room as well."""
+    return cells(one.text) + cells(_tail(one)) - (0 if one.changes else len(_GAP) + beside)
 
 
 def _tail(one: Cells) -> str:
@@ -138,7 +140,7 @@ def _cell(one: Cells, column: str, width: int, paint: Paint) -> str:
 
 def _text_cell(one: Cells, width: int, paint: Paint) -> str:
     tail = _tail(one)
-    text = cut(one.text, width - cells(tail))
+    text = (cut_quote if one.row.op else cut)(one.text, width - cells(tail))
     gap = " " * (width - cells(text) - cells(tail))
     style = {"operation": "yellow", "edit": "magenta"}.get(one.row.kind, "dim" if one.row.abandoned else "")
     shown = paint(text, style) if style else text
@@ -168,7 +170,7 @@ def changed(row: MapRow) -> str:
 
 def _text(controller: Controller, row: MapRow) -> str:
     if row.op:
-        return f"↶ {safe(controller.describe(row.op))}{', undone' if row.op.undone else ''}"
+        return f"↶ {safe(controller.describe(row.op, _WHOLE))}{', undone' if row.op.undone else ''}"
     if row.kind == "edit":
         return f"✎ {_edited(row)}"
     text = safe(" ".join(row.text.split()))

@@ -31,8 +31,8 @@ summary = "show which checkpoints changed a file, and after which prompt"
 examples = ("rewind log src/app.py", "rewind log src/app.py --patch   # with what changed",
             "rewind log docs --json")
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH", help="a file or a directory of the project, there or gone")
-    parser.add_argument("--patch", action="store_true", help="show what changed, too")
+    parser.add_argument("path", metavar="PATH", help="a file or directory of the project, even a deleted one")
+    parser.add_argument("--patch", action="store_true", help="also show what changed")
     add_pager_option(parser)
 
 

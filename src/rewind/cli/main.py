@@ -39,10 +39,10 @@ _GROUPS = (
     ("Look", ("list", "show", "diff", "log", "blame", "bisect", "cat", "sessions", "grep", "watch", "ui",
               "tui")),
     ("Go back", ("back", "restore", "jump", "undo", "redo", "undo-restore", "ops")),
-    ("Take one turn", ("revert", "apply")),
+    ("Single turns", ("revert", "apply")),
     ("Branches of the conversation", ("fork", "forks", "rewrite-chat")),
-    ("Beside git", ("commit",)),
-    ("Keep in order", ("pin", "unpin", "describe", "delete", "gc", "export", "import", "validate")),
+    ("Git", ("commit",)),
+    ("Maintain", ("pin", "unpin", "describe", "delete", "gc", "export", "import", "validate")),
     ("Try it", ("demo",)),
     ("Set up", ("install", "uninstall", "doctor", "completion", "version")),
 )
@@ -93,12 +93,12 @@ def _flush() -> None:
     try:
         sys.stdout.flush()
     except RewindError as error:
-        raise type(error)(what="The command was done, but its output", reason=error.fields["reason"])
+        raise type(error)(what="The command succeeded, but its output", reason=error.fields["reason"])
 
 
 def _dispatch(argv: list[str]) -> int:
     if any("\0" in word for word in argv):  # no shell can pass it, a program that calls `main` can
-        raise UsageError("There is a null byte in an argument.", hint="No path and no name can hold one.")
+        raise UsageError("There is a null byte in an argument.", hint="Paths and names cannot contain one.")
     count = options_before(argv)
     before, argv = argv[:count], argv[count:]
     if before and before[-1] in _PROJECT:
@@ -184,7 +184,7 @@ def _unknown_command(name: str) -> UsageError:
 
     near = difflib.get_close_matches(name, COMMANDS, n=1)
     hint = f"Did you mean `rewind {near[0]}`?" if near else "Run `rewind help` to see the commands."
-    return UsageError(f"There is no command {name}", hint=hint)
+    return UsageError(f'There is no command "{name}".', hint=hint)
 
 
 def _make_streams_safe() -> None:
@@ -214,8 +214,8 @@ def _from_os(error: OSError) -> RewindError:
     }
     if "disk is full" in what:
         error.errno = errno.ENOSPC
-    return RewindError(f"{what}{where}", hint=hints.get(error.errno or 0, "Try again; if it stays, run"
-                                                        " `rewind validate`."))
+    hint = hints.get(error.errno or 0, "Try again. If the error persists, run `rewind validate`.")
+    return RewindError(f"{what}{where}", hint=hint)
 
 
 def _report(error: RewindError, as_json: bool, argv: list[str] | None = None) -> None:

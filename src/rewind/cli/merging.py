@@ -31,7 +31,7 @@ _HOW = (_MARKERS, "ours", "theirs")
 _COLOURS = {"+": "green", "~": "yellow", "-": "red", "=": "dim", "!": "red"}
 _SETTLED = {_MARKERS: "marked in the file", "ours": "kept as it is now", "theirs": "taken from there"}
 _VERBS = {"revert": ("revert", "Reverted"), "apply": ("apply", "Applied"), "forks": ("adopt", "Adopted")}
-_SETTLE = "To settle them: --markers, --ours or --theirs. Or name other paths after `--`."
+_SETTLE = "To resolve them: --markers, --ours or --theirs. To leave them out: name other paths after `--`."
 
 
 def merge_arguments(parser: argparse.ArgumentParser, theirs: str) -> None:
@@ -178,5 +178,5 @@ def _offer_note(text: str, wants_copy: bool) -> None:
         if copy(text):
             note("The note for the agent is on the clipboard.")
             return
-    note("The agent does not know of this. To tell it, paste:")
+    note("The agent does not know about this. To tell it, paste:")
     note(f"  {safe(text)}")

@@ -91,7 +91,7 @@ class _Picker:
                 if code is not None:
                     return code
                 if chosen is None:
-                    print(f"There is no number {answer} in this list. m shows more of it.")
+                    print(f"There is no number {answer} in this list. To show more: m")
                     show = False
             elif answer == "m":
                 self.most += _AT_ONCE

@@ -1,4 +1,4 @@
-"""Keep a checkpoint for good: one that is pinned is never collected, not even by `gc --keep`.
+"""Keep a checkpoint for good. A pinned checkpoint is never collected, not even by `gc --keep`.
 
 `rewind unpin` lets it be collected again like the others.
 """

@@ -19,8 +19,8 @@ class ProgressLine:
     def __init__(self) -> None:
         self._start = time.monotonic()
         self._last = 0.0
-        self._drawn = False
-        self._wanted = sys.stderr.isatty() and not voice.quiet
+        self._drawn = 0  # columns
+        self._wanted = sys.stderr.isatty() and not voice.quiet and os.environ.get("TERM") != "dumb"
 
     def __enter__(self) -> ProgressLine:
         return self
@@ -35,13 +35,13 @@ class ProgressLine:
         self._last = now
         share = min(1.0, done / total) if total else 0.0
         bar = "█" * int(share * _BAR) + "░" * (_BAR - int(share * _BAR))
-        line = f"{what} {bar} {share:4.0%} {done:,} of {total:,}"
-        sys.stderr.write("\r\x1b[K" + line[: os.get_terminal_size(2).columns - 1])
+        line = f"{what} {bar} {share:4.0%} {done:,} of {total:,}"[: os.get_terminal_size(2).columns - 1]
+        sys.stderr.write(f"\r{line:<{self._drawn}}")
         sys.stderr.flush()
-        self._drawn = True
+        self._drawn = max(self._drawn, len(line))
 
     def clear(self) -> None:
         if self._drawn:
-            sys.stderr.write("\r\x1b[K")
+            sys.stderr.write(f"\r{'':<{self._drawn}}\r")  # no escapes: NO_COLOR means none at all
             sys.stderr.flush()
-            self._drawn = False
+            self._drawn = 0

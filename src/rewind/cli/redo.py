@@ -1,6 +1,6 @@
-"""Take back the last `undo` or `undo-restore`: exactly what it replaced comes back.
+"""Reverse the last `undo` or `undo-restore`: exactly what it replaced comes back.
 
-A new checkpoint with other files, or a new restore, ends this.
+After a new checkpoint with different files, or a new restore, there is nothing to redo.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
-summary = "take back the last undo or undo-restore"
+summary = "reverse the last undo or undo-restore"
 examples = ("rewind redo", "rewind redo --dry-run")
 __all__ = ["arguments", "run"]
 

@@ -43,7 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         help="cut the session's own transcript instead of making a fork")
     parser.add_argument("--to", metavar="DIR", help="write the files into DIR instead; touch nothing here")
     parser.add_argument("--skip-missing", action="store_true",
-                        help="of a damaged checkpoint, restore only the intact files")
+                        help="restore only the intact files of a damaged checkpoint")
     add_outside_option(parser)
     common_arguments(parser)
     add_resume_option(parser)

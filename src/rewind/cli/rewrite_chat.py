@@ -24,7 +24,7 @@ _WORD = "REWRITE"
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("checkpoint", help=SELECTOR)
     parser.add_argument("--force", action="store_true", help="proceed even if the session is open")
-    parser.add_argument("--dry-run", action="store_true", help="show what would happen, touch nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show what would happen, change nothing")
 
 
 def run(args: argparse.Namespace) -> int:

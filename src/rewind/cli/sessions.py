@@ -6,6 +6,7 @@ import os
 import sys
 import time
 
+from rewind.cli.columns import cells, cut, terminal_width
 from rewind.cli.session import open_controller, print_json
 from rewind.cli.style import age, safe, style_for
 from rewind.errors import UsageError
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
 def session_json(info: SessionInfo) -> dict[str, Any]:
     branch = info.branch or {}
-    return {"session_id": info.session_id, "agent": info.file.profile.name, "title": info.title,
+    return {"session_id": info.session_id, "agent": info.file.profile.name, "title": info.own_title,
             "name": branch.get("name"), "parentSessionId": info.parent,
             "rewindFromTurn": info.rewind_from_turn, "rewindedAt": branch.get("rewindedAt"),
             "madeByRewind": info.made_by_rewind, "archived": info.archived,
@@ -64,15 +65,22 @@ def print_tree(infos: list[SessionInfo]) -> None:
     now = time.time()
     for depth, info in as_tree(infos):
         mark = paint("●", "green") if info.running else " "
-        branch = f"{'  ' * (depth - 1)}└ " if depth else ""
-        remark = _remark(info)
+        branch, remark = f"{'  ' * (depth - 1)}└ " if depth else "", f"  ({_remark(info)})"
+        room = _room() - 37 - len(branch) - cells(remark)
         print(f"{mark} {paint(info.session_id[:8], 'cyan')}  {age(info.file.modified, now):>12}"
-              f"  {plural(len(info.turns), 'turn'):>9}  {branch}{_cut(safe(info.name))}"
-              + (paint(f"  ({remark})", "dim") if remark else ""))
+              f"  {plural(len(info.turns), 'turn'):>9}  {branch}{_name(info, room)}{paint(remark, 'dim')}")
 
 
-def _cut(text: str, most: int = 70) -> str:
-    return text if len(text) <= most else text[:most - 1] + "…"
+def _name(info: SessionInfo, room: int) -> str:
+    """However short the title is cut, a fork says where it comes from."""
+    end = info.where_from if info.name.endswith(info.where_from) else ""
+    text = safe(info.name[:len(info.name) - len(end)])
+    return cut(text, max(20, room - cells(end))) + end
+
+
+def _room() -> int:
+    """In a pipe, nothing is cut."""
+    return terminal_width() - 1 if sys.stdout.isatty() else 10_000
 
 
 def _remark(info: SessionInfo) -> str:
@@ -98,9 +106,9 @@ def _show(args: argparse.Namespace) -> int:
     print(f"{paint(index.session_id, 'cyan')}  {title}  {paint(index.profile.title, 'dim')}")
     for turn in index.turns:
         number = f"{turn.turn:>4}" if turn.turn else "   ·"
-        text = _cut(safe(" ".join(turn.prompt.split())), 90)
-        remark = "" if turn.active else paint("  (abandoned by the agent's own rewind)", "dim")
-        print(f"{number}  {text}{remark}")
+        remark = "" if turn.active else "  (abandoned by the agent's own rewind)"
+        text = cut(safe(" ".join(turn.prompt.split())), _room() - 6 - cells(remark))
+        print(f"{number}  {text}{paint(remark, 'dim') if remark else ''}")
     if not index.turns:
         print("It has no prompts yet.")
     return 0

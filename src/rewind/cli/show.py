@@ -7,7 +7,7 @@ import time
 
 from rewind.cli.arguments import SELECTOR
 from rewind.cli.change_lines import change_lines, painted, renames_in
-from rewind.cli.changed import lines
+from rewind.cli.changed import lines, why_not_all
 from rewind.cli.pager import add_pager_option, paged
 from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.style import age, kind_of, path_json, safe, shown, size, style_for
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from rewind.controller import Controller, Difference
     from rewind.snapshot.tree import Entry
 
-summary = "show one checkpoint: when, why, and what changed with it"
+summary = "show a checkpoint or a turn, and what changed with it"
 examples = ("rewind show                   # where the project stands", "rewind show 12 --files",
-            "rewind show t4                # before turn 4",
+            "rewind show t4                # turn 4: its prompt and what it changed",
             "rewind show 20261115_101502_003 --json")
 _FIRST = 10
 
@@ -99,7 +99,8 @@ def _lines(controller: Controller, record: Record) -> str:
     changes = controller.changes_with(record)
     if changes is None:
         return ""
-    return lines(changes["added"], changes["removed"], changes["counted"])
+    counted = lines(changes["added"], changes["removed"], changes["counted"])
+    return "; ".join(part for part in (f"{counted} lines" if counted else "", why_not_all(changes)) if part)
 
 
 def _print_summary(controller: Controller, record: Record) -> None:
@@ -157,7 +158,7 @@ def _facts(record: Record, changed: _Changed, prompt: LastPrompt | None,
     if difference:
         facts.append(("changed", f"{len(difference.added):,} added, {len(difference.modified):,} modified,"
                                  f" {len(difference.deleted):,} deleted"
-                                 + (f" ({changed.lines} lines)" if changed.lines else "")))
+                                 + (f" ({changed.lines})" if changed.lines else "")))
     return facts
 
 
@@ -204,7 +205,7 @@ def _chat(record: Record) -> list[tuple[str, str]]:
 
 def _parent(changed: _Changed) -> str:
     if changed.parent is None:
-        return "none, this is the first one"
+        return "none (this is the first checkpoint)"
     return safe(changed.parent) + ("" if changed.difference else " (deleted since)")
 
 

@@ -46,13 +46,20 @@ class Turn:
 def find_turn(controller: Controller, text: str) -> Turn | None:
     """None where no checkpoint belongs to that turn."""
     session, number = controller.select_turn(text)
-    rows = controller.turn_map(session=session.session_id, everywhere=True)
+    rows = [row for row in controller.turn_map(everywhere=True) if row.kind == "turn"]
     controller.add_map_facts(rows, 1.0)
-    row = next((row for row in rows if row.kind == "turn" and row.turn == number), None)
+    row = next((row for row in rows if row.session == session.session_id and row.turn == number), None)
+    row = row or _in_parent(controller, rows, text)
     if row is None:
         return None
     edit = row.parent if row.parent and row.parent.kind == "edit" else None
     return Turn(controller, row, edit if edit and edit.after is row.before else None)
+
+
+def _in_parent(controller: Controller, rows: list[MapRow], text: str) -> MapRow | None:
+    """A fork's first turns took place in the session that it was made from."""
+    before = controller.select(text).record.name
+    return next((row for row in rows if row.before and row.before.name == before), None)
 
 
 def print_turn(controller: Controller, turn: Turn, name: str) -> None:

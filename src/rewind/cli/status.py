@@ -1,4 +1,4 @@
-"""Show how the project stands: checkpoints, changes since the last one, and disk space.
+"""Show the state of the project: checkpoints, changes since the last one, and disk space.
 
 With `--unprotected`: every path that the checkpoints do not hold, and why.
 """
@@ -32,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--unprotected", action="store_true",
                         help="list what is not captured, with the reasons")
     parser.add_argument("--all", action="store_true",
-                        help="with --unprotected: caches and dependency trees one by one, too")
+                        help="with --unprotected: also list caches and dependency trees one by one")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -54,7 +54,7 @@ def _print(status: Status, missed: Missed) -> None:
     for title, text in _facts(status, missed):
         print(f"{paint(f'{title:<13}', 'dim')}{text}")
     if missed.events:
-        note(f"warning: {safe(missed.text)} `rewind doctor` says more.")
+        note(f"warning: {safe(missed.text)} For details: rewind doctor")
     for name in status.damaged:
         note(f"warning: {name} is not readable; `rewind validate` says why.")
     if status.protected_over_cap:
@@ -74,7 +74,7 @@ def _facts(status: Status, missed: Missed) -> list[tuple[str, str]]:
     for one in missed.late:
         facts.append(("late", f"still being saved: {safe(str(one.get('description') or one.get('event')))}"))
     if status.here:
-        forward = "; `rewind redo` goes forward" if status.can_redo else ""
+        forward = "; to go forward: rewind redo" if status.can_redo else ""
         facts.append(("here", f"{status.here.name}{forward}"))
         facts.append(("changed", _changed(status, status.here.name)))
     facts.append(("disk", _disk(status)))

@@ -26,4 +26,4 @@ def _unknown(name: str) -> UsageError:
     near = difflib.get_close_matches(name, [*COMMANDS, *TOPICS], n=1)
     hint = (f"Did you mean `rewind help {near[0]}`?" if near
             else "Run `rewind help` to see the commands and the topics.")
-    return UsageError(f"There is no command or topic {name}", hint=hint)
+    return UsageError(f'There is no command or topic "{name}".', hint=hint)

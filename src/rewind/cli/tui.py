@@ -1,7 +1,7 @@
-"""The timeline of this project, to look around in and to go back from. `rewind` alone opens it, too.
+"""The timeline of this project: look around and go back. `rewind` without a command opens it as well.
 
-Where the packages of the user interfaces are missing, or the terminal cannot be drawn on, it is a list of
-numbers in plain text, which can do the same.
+Without the packages of the user interfaces, or on a simple terminal, it is a numbered list in plain text
+that can do the same.
 """
 
 from __future__ import annotations

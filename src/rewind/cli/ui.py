@@ -1,7 +1,7 @@
 """Show the project on a web page: sessions, turns, branches, checkpoints, and the way back to each of them.
 
 The page is served to this machine alone, for as long as the command runs. The address holds a key: whoever
-has it can rewind your project, so keep it to yourself. Ctrl-C ends it.
+has it can rewind your project, so keep it to yourself. Press Ctrl-C to stop.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _ready(address: str, args: argparse.Namespace) -> None:
     else:
         print(f"Rewind is at {address}")
     sys.stdout.flush()
-    note("Ctrl-C ends it.")
+    note("Press Ctrl-C to stop.")
     if not args.no_open and _has_screen():
         import webbrowser
 

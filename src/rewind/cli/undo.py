@@ -1,6 +1,7 @@
-"""Go back to the checkpoint before, along the line that the project stands on; repeat it to go further back.
+"""Go back to the previous checkpoint on the current line. Repeat it to go further back.
 
-With unsaved edits it goes to the checkpoint that they began at. The current state is saved first.
+If there are unsaved edits, it goes to the checkpoint that they started from. The current state is saved
+first.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
-summary = "go back to the checkpoint before; may be repeated"
-examples = ("rewind undo", "rewind undo --dry-run", "rewind redo                   # takes an undo back")
+summary = "go back to the previous checkpoint; repeat to go further"
+examples = ("rewind undo", "rewind undo --dry-run", "rewind redo                   # reverse an undo")
 __all__ = ["arguments", "run"]
 
 

@@ -1,6 +1,6 @@
 """Remove Rewind: its hooks from your agents' settings, the command, the library, your settings for it.
 
-The checkpoints of your projects stay, and it says where they are.
+The checkpoints of your projects stay; the command prints where they are.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _show(plan: Uninstall, as_json: bool) -> None:
     for path in (*([plan.link] if plan.link else []), *plan.plugins, *plan.paths):
         print(f"  {safe(path)}")
     if plan.hook_files:
-        print("Would take the hooks out of:")
+        print("Would remove the hooks from:")
         for path in plan.hook_files:
             print(f"  {safe(path)}")
     _tell_remaining(plan)
@@ -96,11 +96,11 @@ def _report(plan: Uninstall, done: Uninstalled) -> None:
     for problem in done.problems:
         note(f"{paint('warning:', 'yellow')} {safe(problem)}")
     for file in done.files:
-        print(f"  hooks taken out of {safe(file)}")
+        print(f"  hooks removed from {safe(file)}")
     _tell_remaining(plan)
     if not own_package().startswith(plan.system.folder + os.sep):
-        note("The program that you have started stays: a checkout, or what `pipx uninstall agentrewind` or"
-             " `uv tool uninstall agentrewind` removes.")
+        note("The program that you ran stays: a checkout, or a package that `pipx uninstall agentrewind`"
+             " or `uv tool uninstall agentrewind` removes.")
 
 
 def _tell_remaining(plan: Uninstall) -> None:
@@ -110,7 +110,7 @@ def _tell_remaining(plan: Uninstall) -> None:
     for one in plan.remaining:
         print(f"  {safe(one.root)}  in {safe(one.state)}")
     first = plan.remaining[0].state
-    print(f"Delete such a directory to remove them: rm -rf {safe(shlex.quote(first))}")
+    print(f"To remove them: rm -rf {safe(shlex.quote(first))}")
 
 
 def _json(plan: Uninstall, done: Uninstalled | None, dry_run: bool = True) -> dict[str, Any]:

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 # In the order of how much they should worry: (reason, what it means, what can be done).
 _REASONS = (
-    (Reasons.UNREADABLE, "not readable", "Give yourself the permission to read them."),
+    (Reasons.UNREADABLE, "not readable", "Make them readable, for example with chmod."),
     (Reasons.TOO_LARGE, "larger than maxFileSizeMb ({maxFileSizeMb} MB)",
      "`rewind config --set maxFileSizeMb=…` captures larger files."),
-    (Reasons.IGNORED_LARGE, "ignored by git, and not small",
-     "`rewind config --set ignored=all` captures whatever git ignores; ignoredFileMaxKb,"
-     " ignoredDirMaxFiles and ignoredDirMaxMb say what is small."),
+    (Reasons.IGNORED_LARGE, "ignored by git and not small",
+     "`rewind config --set ignored=all` captures everything that git ignores. The settings"
+     " ignoredFileMaxKb, ignoredDirMaxFiles and ignoredDirMaxMb define what is small."),
     (Reasons.IGNORED, "ignored by git (the setting `ignored` is {ignored})",
      "`rewind config --set ignored=small` captures small ones."),
     (Reasons.PINS_ONLY, "only files that the agent edited are captured in here", ""),
     (Reasons.CHANGED, "changed while a late checkpoint was being made", ""),
-    (Reasons.TOO_DEEP, "more directories deep than Rewind looks", ""),
-    (Reasons.SPECIAL, "neither a file nor a link nor a directory", ""),
+    (Reasons.TOO_DEEP, "nested more deeply than Rewind looks", ""),
+    (Reasons.SPECIAL, "not a file, link or directory", ""),
     (Reasons.SKIP_LIST, "caches and dependency trees (built-in list and .rewindignore)",
      "A line such as `!node_modules/` in .rewindignore captures one of them."),
 )
@@ -56,7 +56,7 @@ def show(status: Status, settings: Settings, everything: bool) -> None:
         paths = [path for path, why in status.uncovered if why == reason]
         print(f"{paint(meaning.format(**values), 'bold')}  ({len(paths):,})")
         if reason == Reasons.SKIP_LIST and not everything:
-            hints.append("`rewind status --unprotected --all` lists caches and dependency trees, too.")
+            hints.append("To list caches and dependency trees as well: rewind status --unprotected --all")
         else:
             _print_paths(paths, status.project.root)
         hints += [hint] if hint else []

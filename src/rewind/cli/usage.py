@@ -55,7 +55,7 @@ def _paths(text: str, parser: argparse.ArgumentParser, given: list[str]) -> Usag
             text = text[:-len(given[at])].rstrip(" ")
             extra.insert(0, kept.pop(at))
     command = " ".join([parser.prog, *map(shlex.quote, kept), "--", *map(shlex.quote, extra)])
-    return UsageError(f"Put `--` before paths: {command}", hint=command)
+    return UsageError(f"Put `--` before paths: {command}", hint=f"Run `{parser.prog} --help` for examples.")
 
 
 def _unknown(word: str, parser: argparse.ArgumentParser) -> UsageError:
@@ -66,5 +66,5 @@ def _unknown(word: str, parser: argparse.ArgumentParser) -> UsageError:
                           hint=f"Run `{parser.prog} --help`.")
     known = [option for action in parser._actions for option in action.option_strings]
     near = difflib.get_close_matches(word, known, n=1)
-    guess = f"; did you mean {near[0]}" if near else ""
+    guess = f". Did you mean {near[0]}?" if near else "."
     return UsageError(f"`{parser.prog}` has no option {word}{guess}", hint=f"Run `{parser.prog} --help`.")

@@ -1,4 +1,4 @@
-"""Check the configuration, the history and every checkpoint, and mend what is damaged.
+"""Check the configuration, the history and every checkpoint, and repair what is damaged.
 
 Without `--deep`: whether everything is there. With it, all content is read and compared with its
 hash, which takes time in a large store. With `--repair`, what is damaged is brought back from wherever
@@ -38,9 +38,9 @@ _SHOWN = 20
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--deep", action="store_true", help="read all content and check its hashes")
     parser.add_argument("--repair", action="store_true",
-                        help="with --deep: bring back what has another copy, put the rest aside")
+                        help="with --deep: recover what has another copy, quarantine the rest")
     parser.add_argument("--from", metavar="FILE", action="append", default=[], dest="copies",
-                        help="with --repair: an exported checkpoint to look in, too")
+                        help="with --repair: also look in this exported checkpoint")
     parser.add_argument("--dry-run", action="store_true", help="with --repair: only say what would be done")
 
 
@@ -71,7 +71,7 @@ def _check(args: argparse.Namespace) -> None:
         raise UsageError("--repair requires --deep.",
                          hint="rewind validate --deep --repair")
     if (args.dry_run or args.copies) and not args.repair:
-        raise UsageError("--dry-run and --from are about --repair.",
+        raise UsageError("--dry-run and --from require --repair.",
                          hint="rewind validate --deep --repair --dry-run")
     for path in args.copies:
         if not os.path.isfile(path):

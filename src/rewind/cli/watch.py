@@ -1,4 +1,4 @@
-"""Show new checkpoints and prompts as they come, while an agent works. Ctrl-C ends it."""
+"""Show new checkpoints and prompts while an agent works. Press Ctrl-C to stop."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Event = dict[str, Any]
 
-summary = "show checkpoints and prompts as they come, while an agent works"
+summary = "show new checkpoints and prompts while an agent works"
 examples = ("rewind watch", "rewind watch --json | jq .")
 _EVERY = 1.0
 
@@ -37,11 +37,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if not 0 < args.interval < float("inf"):
-        raise UsageError("--interval takes a number of seconds above 0.",
+        raise UsageError("--interval must be greater than 0 seconds.",
                          hint="`rewind watch --interval 5` looks every five seconds.")
     controller = open_controller(args)
     watcher = Watcher(controller)
-    note(f"Watching {controller.project.root}; Ctrl-C ends it.")
+    note(f"Watching {controller.project.root}. Press Ctrl-C to stop.")
     tell: Callable[[Event], str] = quickjson.dumps if args.json else _line
     try:
         while True:

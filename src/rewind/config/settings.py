@@ -101,7 +101,7 @@ SETTINGS = (
     Setting("tier", "choice", "balanced", "How often checkpoints are taken.",
             choices=("minimal", "balanced", "aggressive")),
     Setting("runtime.antiSpam.enabled", "boolean", True,
-            "Whether checkpoints before edits keep a minimum distance in time."),
+            "Whether checkpoints before edits are limited to one per interval."),
     Setting("runtime.antiSpam.minIntervalSeconds", "number", 30,
             "The minimum time between two such checkpoints, in seconds.", high=86_400),
     Setting("runtime.significance.enabled", "boolean", True,

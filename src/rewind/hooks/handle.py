@@ -134,7 +134,7 @@ def _trusted(project: Project) -> _Found:
 
     if project.mode == "project" and (os.path.islink(project.state)
                                       or os.path.islink(os.path.dirname(project.state))):
-        return _Found(reason=f"{project.state} lies behind a symbolic link, which Rewind does not follow."
+        return _Found(reason=f"{project.state} is behind a symbolic link, which Rewind does not follow."
                              " Remove the link, then run `rewind init`.")
     try:
         store = quickjson.loads(read_bounded(project.path(STORE_FILE), 1 << 20))

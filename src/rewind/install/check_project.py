@@ -105,12 +105,12 @@ def _newest(state: State, system: System) -> Iterator[Finding]:
     if newest and since and newest.modified > since + _SLACK:
         yield warning("checkpoints", f"{newest.profile.title} has worked here since the last checkpoint that"
                                      f" a hook made, in session {newest.session_id}",
-                      "Restart the agent, so that it reads its settings again. If it stays, look at what else"
-                      " is said here.")
+                      "Restart the agent, so that it reads its settings again. If that does not help,"
+                      " check the other findings here.")
     elif by_hooks:
         yield ok("checkpoints", f"Checkpoints by hooks: {len(by_hooks):,}, the last at {_shown(last)}")
     else:
-        yield ok("checkpoints", "None by a hook yet: they begin with the next session of an agent")
+        yield ok("checkpoints", "No checkpoint by a hook yet; they begin with the agent's next session")
     yield from _clients(sessions)
 
 
@@ -142,9 +142,9 @@ def _clients(sessions: list[SessionFile]) -> Iterator[Finding]:
         since = (session.profile.leaf or {}).get("since")
         version = version_in(session) if since else ""
         if since and version and numbers(version) < numbers(since):
-            yield warning("client", f"{session.profile.title} {version} is old: it does not go on from where"
-                                    f" a conversation was cut, as {since} and later do.",
-                          f"Bring {session.profile.title} up to date.")
+            yield warning("client", f"{session.profile.title} {version} is old: it does not continue from"
+                          f" where a conversation was cut. {since} and later do.",
+                          f"Update {session.profile.title}.")
 
 
 def _interrupted(state: State, system: System) -> Iterator[Finding]:
@@ -156,7 +156,7 @@ def _interrupted(state: State, system: System) -> Iterator[Finding]:
 def _vanished(state: State, system: System) -> Iterator[Finding]:
     name = vanished(state)
     if name:
-        yield problem("checkpoints", f"Something else than Rewind removed checkpoints: {name} is gone.",
+        yield problem("checkpoints", f"Something other than Rewind removed checkpoints: {name} is gone.",
                       "Keep them out of reach: rewind config --set storage.mode=global")
 
 
@@ -167,7 +167,7 @@ def _packers(state: State, system: System) -> Iterator[Finding]:
     from rewind.install.packers import leaking
 
     for what, file in leaking(state.project.main):
-        yield warning("packing", f"{what} takes the checkpoints in .agent/ along, with all that is in them.",
+        yield warning("packing", f"{what} would include the checkpoints in .agent/, with everything in them.",
                       f"Run `rewind config --set storage.mode=global`, or add the line .agent/ to {file}")
 
 

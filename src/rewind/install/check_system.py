@@ -40,8 +40,8 @@ def check_system(system: System, environ: Mapping[str, str]) -> Iterator[Finding
             yield warning("ui", "The packages of the user interfaces are for another Python.",
                           "Run `rewind install --with-ui`.")
     if not shutil.which("git", path=environ.get("PATH")):
-        yield warning("git", "git is not on PATH. Rewind works without it; only an ignore file that the"
-                             " settings of git name stays unknown.", "Install git.")
+        yield warning("git", "git is not on PATH. Rewind works without it, except that it cannot find an"
+                      " ignore file named in git's settings.", "Install git.")
 
 
 def _check_shim(system: System, environ: Mapping[str, str]) -> Iterator[Finding]:
@@ -76,7 +76,7 @@ def _interpreter(baked: Baked, environ: Mapping[str, str]) -> tuple[str, Finding
         return other, warning("interpreter", f"{gone} They take `python3` from PATH, which may be slow.",
                               _AGAIN)
     return "", problem("interpreter", f"There is no Python for the hooks: {baked.python} is gone, and"
-                                      " `python3` on PATH is none that would do.", _AGAIN)
+           " `python3` on PATH is not suitable.", _AGAIN)
 
 
 def _named(python: str) -> tuple[str, Finding]:
@@ -85,7 +85,7 @@ def _named(python: str) -> tuple[str, Finding]:
         return "", problem("interpreter", f"This Python does not start, or lacks sqlite3 or zlib: {python}",
                            "Run `rewind install` with another Python.")
     if version < _OLDEST:
-        return "", problem("interpreter", f"Python 3.9 is the oldest that will do; this is"
+        return "", problem("interpreter", "Python 3.9 or newer is required; this is"
                                           f" {version[0]}.{version[1]}: {python}",
                            "Run `rewind install` with a newer Python.")
     return python, ok("interpreter", f"Python {version[0]}.{version[1]}: {python}")
@@ -93,10 +93,10 @@ def _named(python: str) -> tuple[str, Finding]:
 
 def _library(baked: Baked, python: str) -> Finding:
     if not os.path.isfile(baked.entry):
-        return problem("library", f"The library that hooks run from is missing: {baked.library}", _AGAIN)
+        return problem("library", f"The library that the hooks use is missing: {baked.library}", _AGAIN)
     version = output_of(python, _LOAD, baked.library)
     if version is None:
-        return problem("library", f"The library that hooks run from cannot be loaded: {baked.library}",
+        return problem("library", f"The library that the hooks use cannot be loaded: {baked.library}",
                        _AGAIN)
     if version != __version__:
         return warning("library", f"Hooks run version {version}, and this program is {__version__}.",

@@ -65,8 +65,8 @@ def agents_named(text: str, home: str) -> list[Profile]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     wrong = [name for name in names if name not in known]
     if wrong or not names:
-        raise UsageError(f"There is no agent called {wrong[0]}" if wrong else "--agents names no agent.",
-                         hint=f"Known are: {', '.join(known)}. `--no-hooks` registers with none.")
+        raise UsageError(f'There is no agent called "{wrong[0]}".' if wrong else "--agents names no agent.",
+                         hint=f"Known agents: {', '.join(known)}. `--no-hooks` registers with none.")
     return [known[name] for name in dict.fromkeys(names)]
 
 
@@ -140,7 +140,7 @@ def install(plan: Plan, program: str = "", say: Say = lambda text: None) -> Inst
         _add_ui(plan, done, say)
     elif not fits(system):
         done.warnings.append("The packages of the user interfaces are for another Python."
-                             " `rewind install --with-ui` brings them again.")
+                             " To reinstall them: rewind install --with-ui")
     return done
 
 
@@ -220,7 +220,7 @@ def _write_tier(plan: Plan, done: Installed) -> None:
     try:
         set_value(os.path.join(plan.home, CONFIG_FILE), "tier", plan.tier, project=False)
     except RewindError as error:
-        done.warnings.append(f"The tier was not written down: {error.message}")
+        done.warnings.append(f"The tier was not saved: {error.message}")
 
 
 def register_hooks(agents: list[Profile], tier: str, shim: str, *, project: str | None = None,

@@ -40,7 +40,7 @@ _NO_FOLDER = ("command", "timeout", "type")
 class PathNotText(RewindError):
     """No agent can call {shim}: its path is not UTF-8, as settings are."""
 
-    hint = "Set REWIND_HOME to a directory whose path is, for the agents, too. Then run `rewind install`."
+    hint = "Set REWIND_HOME to a directory with a UTF-8 path, also for the agents. Then run `rewind install`."
 
 
 def is_text(path: str) -> bool:

@@ -98,9 +98,9 @@ class Uninstall:
             except SettingsNoFile:
                 pass  # there are no hooks in what is no file
             except SettingsUnreadable as error:
-                done.problems.append(f"{error.message} If there are hooks of Rewind in it, they still are.")
+                done.problems.append(f"{error.message} Any hooks of Rewind in it are still there.")
             except RewindError as error:
-                done.problems.append(f"{error.message} Its hooks of Rewind are still there.")
+                done.problems.append(f"{error.message} Rewind's hooks are still in it.")
         if self.link:
             done.remove(self.link)
         for path in self.paths:

@@ -38,6 +38,11 @@ class Comparison:
         """Lines inserted and deleted; None where there are no lines to count."""
         return counts(self.blocks) if self.verdict in (TEXT, SAME) else None
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether its lines were counted, if it has any."""
+        return self.verdict not in (LARGE, UNREADABLE)
+
 
 def compare(path: bytes, old: Entry | None, new: Entry | None, read_old: Read,
             read_new: Read) -> Comparison:

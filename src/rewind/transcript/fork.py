@@ -250,6 +250,24 @@ def _write_header(fd: int, file: BinaryIO, profile: Profile, ranges: list[tuple[
     return [(max(start, length), end) for start, end in ranges if end > length]
 
 
+def title_lines(profile: Profile, session_id: str, title: str) -> bytes:
+    """What a fork has at its end to be called so; nothing where the agent keeps titles elsewhere."""
+    values = {"title": title, "session": session_id}
+    return b"".join(_line(_filled(line, values)) for line in profile.fork["append"]
+                    if "{title}" in line.values())
+
+
+def titled_header(file: BinaryIO, profile: Profile, title: str) -> bytes:
+    """Line 1 with another title, and with all else that it says."""
+    rule, events = profile.fork["header"], parse(0, read_at(file, 0, header_length(file)))
+    if not rule or not events:
+        return b""
+    data = dict(events[0].data)
+    fields = {**rule["set"], **rule["setIfPresent"]}
+    data.update({key: title for key, value in fields.items() if value == "{title}" and key in data})
+    return _line(data)
+
+
 def _last_message(file: BinaryIO, profile: Profile, rule: dict[str, Any], end: int) -> str:
     for event in events_backward(file, end):
         id = pick(event.data, profile.lines["id"])

@@ -31,7 +31,7 @@ class SessionInUse(RewindError):
 
     exit_code = CHANGED
     hint = ("Close it first, or leave out --in-place to get a fork. With --force its whole history may be"
-            " lost when that client goes on.")
+            " lost when that client continues.")
 
 
 class NotInPlace(RewindError):

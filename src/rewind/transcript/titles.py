@@ -40,7 +40,7 @@ def read_title(file: BinaryIO, profile: Profile, size: int | None = None, first:
     """The title. `first` is the first prompt, where the caller knows it."""
     size = size_of(file) if size is None else size
     seen: list[list[tuple[str, str]]] = [[] for _ in profile.titles]  # of each kind: (text, entry)
-    for event in _ends_backward(file, size):
+    for event in ends_backward(file, size):
         for number, kind in enumerate(profile.titles):
             text = pick(event.data, kind["field"]) if holds(kind["line"], event.data) else None
             if isinstance(text, str):
@@ -55,7 +55,7 @@ def read_title(file: BinaryIO, profile: Profile, size: int | None = None, first:
     return shortened(first_prompt(file, profile, size) if first is None else first)
 
 
-def _ends_backward(file: BinaryIO, size: int) -> Iterator[Event]:
+def ends_backward(file: BinaryIO, size: int) -> Iterator[Event]:
     """The objects at the tail and then those at the head of the file, latest first."""
     tail = size
     for offset, raw in lines_backward(file, size):

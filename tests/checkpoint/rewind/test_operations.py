@@ -189,7 +189,7 @@ def begun(command: str, **more: Any) -> Operation:
     (begun("restore", checkpoint="c1", paths=["a", "b"]), "restored 2 paths from c1"),
     (begun("back", checkpoint="c1", prompt="Please\nclean up"), 'went back to before "Please clean up"'),
     (begun("back", prompt="x"), 'went back to before "x" (conversation only)'),
-    (begun("undo", checkpoint="c1"), "undo to c1")])
+    (begun("undo", checkpoint="c1"), "stepped back to c1")])
 def test_an_operation_is_told_in_words(op: Operation, text: str) -> None:
     assert describe(op) == text
 

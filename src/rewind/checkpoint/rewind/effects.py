@@ -6,7 +6,7 @@ trash    a fork was moved to the trash directory `trash`
 untrash  it was brought back from there
 rewrite  a transcript was cut in its own file; `backup` is what it held
 swap     `put` took the transcript's place; what was there went to `kept`
-rename   a fork was called `before`, and is called `after`
+rename   a fork was called `before`, and is called `after`; in its agent's list `titleBefore`, `titleAfter`
 outside  files outside the project were written or deleted; see `outside`
 """
 
@@ -25,6 +25,7 @@ from rewind.checkpoint.chat import (
     make_fork,
     stamp_of,
 )
+from rewind.checkpoint.fork_title import carry_title
 from rewind.checkpoint.rewind import outside
 from rewind.checkpoint.trash import (
     bring_from_trash,
@@ -100,10 +101,15 @@ def _inverse(state: State, effect: Effect, taken: set[str], lies: dict[str, bool
     if kind in (REWRITE, SWAP):
         return _swap_back(state, effect, taken)
     if kind == RENAME:
-        return {**effect, "before": effect.get("after"), "after": effect.get("before")}
+        return {**effect, **_exchanged(effect, "before", "after"),
+                **_exchanged(effect, "titleBefore", "titleAfter")}
     if kind == outside.OUTSIDE:
         return outside.inverse(effect)
     return None
+
+
+def _exchanged(effect: Effect, one: str, other: str) -> Effect:
+    return {one: effect.get(other), other: effect.get(one)} if other in effect else {}
 
 
 def _swap_back(state: State, effect: Effect, taken: set[str]) -> Effect:
@@ -167,7 +173,7 @@ def check(state: State, effects: list[Effect], force: bool) -> None:
         reason = _why_refused(state, effect)
         if reason and not force:
             raise SessionInUse(reason=reason, hint="Close it first. With --force its whole history may be"
-                                                   " lost when that client goes on.")
+                                                   " lost when that client continues.")
 
 
 def _why_refused(state: State, effect: Effect) -> str | None:
@@ -298,6 +304,8 @@ def _fork_of_backup(state: State, effect: Effect, result: Conversations) -> Effe
 
 def _rename(state: State, effect: Effect, result: Conversations) -> Effect | None:
     Branches(state).change(str(effect["sessionId"]), {"name": effect.get("after")})
+    note = carry_title(state, effect)
+    result.notes += [note] if note else []
     return effect
 
 

@@ -144,8 +144,8 @@ def _steps_to_undo(state: State, operations: ops.Operations, named: str) -> list
         return [op]
     op = operations.find(named)
     if not op.can_undo:
-        reason = ("it is undone already" if op.undone else "it was finished by a later one" if op.superseded
-                  else "it left nothing to go back to" if op.is_step else "it is not a step")
+        reason = ("it is already undone" if op.undone else "it was finished by a later one" if op.superseded
+                  else "it left nothing to go back to" if op.is_step else "it is itself an undo or a redo")
         raise NotAStep(name=op.id, reason=reason)
     return operations.since(op)
 

@@ -142,7 +142,7 @@ class Request:
                              hint="Leave out --outside, or restore the code without naming paths.")
         self.name = " ".join(name.split())  # of the fork that is made
         if len(self.name) > LONGEST_NAME:
-            raise RewindError(f"A name has 1 to {LONGEST_NAME} characters.", hint="Choose another one.")
+            raise RewindError(f"A name must have 1 to {LONGEST_NAME} characters.", hint="Choose another one.")
 
     @property
     def wants_code(self) -> bool:

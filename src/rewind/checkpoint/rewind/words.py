@@ -10,16 +10,33 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.operations import Operation
 
 
-def describe(op: Operation, by_id: dict[str, Operation] | None = None) -> str:
+_LONGEST = 60  # characters of a prompt
+
+
+def describe(op: Operation, by_id: dict[str, Operation] | None = None, longest: int = _LONGEST) -> str:
     """What an operation did, as a sentence without its end: 'went back to before "Please clean up"'."""
     known = by_id or {}
     if op.command == ops.UNDO_RESTORE:
-        steps = [known[id] for id in op.undoes if id in known]
-        return "undid: " + (describe(steps[0]) if len(steps) == 1 else f"{len(op.undoes)} operations")
+        return f"undid: {_steps(op, known, longest)}"
     if op.command == ops.REDO:
-        return "took back: " + (describe(known[op.redoes], known) if op.redoes in known else "an undo")
+        return _redo(known.get(op.redoes), known, longest)
+    if op.command == ops.BACK:
+        return _back(op, longest)
     about = _DESCRIBE.get(op.command)
     return about(op) if about else op.command
+
+
+def _steps(op: Operation, known: dict[str, Operation], longest: int) -> str:
+    steps = [known[id] for id in op.undoes if id in known]
+    return describe(steps[0], known, longest) if len(steps) == 1 else plural(len(op.undoes), "operation")
+
+
+def _redo(undo: Operation | None, known: dict[str, Operation], longest: int) -> str:
+    if undo is None:
+        return "reversed an undo"
+    if undo.command == ops.UNDO_RESTORE:
+        return f"redid: {_steps(undo, known, longest)}"
+    return f"reversed: {describe(undo, known, longest)}"
 
 
 def _restore(op: Operation) -> str:
@@ -30,10 +47,11 @@ def _restore(op: Operation) -> str:
     return f"restored {op.checkpoint}"
 
 
-def _back(op: Operation) -> str:
+def _back(op: Operation, longest: int) -> str:
     prompt = op.begun.get("prompt")
-    before = f"before {quoted(prompt)}" if isinstance(prompt, str) and prompt else "the end of a turn"
-    return f"went back to {before}" + ("" if op.checkpoint else " (conversation only)")
+    known = isinstance(prompt, str) and prompt
+    where = f"before {quoted(str(prompt), longest)}" if known else "the end of a turn"
+    return f"went back to {where}" + ("" if op.checkpoint else " (conversation only)")
 
 
 def _fork(op: Operation) -> str:
@@ -57,9 +75,9 @@ def _future(op: Operation) -> str:
 _MERGED = {ops.REVERT: "reverted", ops.APPLY: "applied", ops.ADOPT: "adopted"}
 _DESCRIBE = {
     ops.REVERT: _merge, ops.APPLY: _merge, ops.ADOPT: _merge, ops.FUTURE: _future,
-    ops.RESTORE: _restore, ops.BACK: _back, ops.UNDO: lambda op: f"undo to {op.checkpoint}",
-    ops.FORWARD: lambda op: f"fast-forward to {op.checkpoint}",
-    ops.BISECT: lambda op: "bisect, in the project itself",
+    ops.RESTORE: _restore, ops.UNDO: lambda op: f"stepped back to {op.checkpoint}",
+    ops.FORWARD: lambda op: f"fast-forwarded to {op.checkpoint}",
+    ops.BISECT: lambda op: "bisected in the project itself",
     ops.RENAME: _fork, ops.DELETE: _fork, ops.UNDELETE: _fork,
 }
 
