@@ -91,7 +91,7 @@ def test_a_files_history_is_that_of_rewind_log(site: Site, shop: Shop) -> None:
     site.does("restore_checkpoint", name=after(site, 1), paths=["a.txt"])
     newest = site.get("/api/files/log", path="a.txt")["changes"][0]
     assert newest["operation"] and newest["text"]
-    site.fails(404, "/api/files/log", path="never.txt")
+    assert site.get("/api/files/log", path="never.txt")["changes"] == []
     site.fails(400, "/api/files/log", path="/etc/passwd")
 
 
@@ -119,12 +119,18 @@ def test_each_line_has_the_prompt_that_wrote_it(site: Site, shop: Shop) -> None:
     assert site.get("/api/files/blame", path="lines.py", **{"from": 3})["lines"] == found["lines"][2:]
 
 
-def test_what_has_no_lines_is_refused_in_a_sentence(site: Site, shop: Shop) -> None:
+def test_what_has_no_lines_says_why(site: Site, shop: Shop) -> None:
     (shop.cli.project / "picture.png").write_bytes(b"\x89PNG\0\0")
     shop.work("five", a="5")
-    assert "binary" in site.fails(422, "/api/files/blame", path="picture.png")["message"]
-    site.fails(404, "/api/files/blame", path="b.txt", at=after(site, 1))
-    site.fails(404, "/api/files/blame", path="never.txt")
+
+    def why(path: str, at: str = "now") -> Any:
+        found = site.get("/api/files/blame", path=path, at=at)
+        assert (found["total"], found["lines"], found["runs"]) == (0, [], [])
+        return found["why"]
+
+    assert why("picture.png")["there"] and "binary" in why("picture.png")["message"]
+    assert not why("b.txt", after(site, 1))["there"] and not why("never.txt")["there"]
+    assert site.get("/api/files/blame", path="a.txt")["why"] is None
     site.fails(400, "/api/files/blame", path="a.txt", **{"from": "x"})
 
 

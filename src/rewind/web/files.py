@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewind.controller import DIR, LINK, UNCOVERED, every_path
-from rewind.errors import PathNeverSeen, PathNotFound
+from rewind.errors import PathNeverSeen, PathNotFound, RewindError
 from rewind.web import shapes
 from rewind.web.paths import checked, named_paths
 from rewind.web.render.colours import coloured, lexer_for, line_html
@@ -177,8 +177,6 @@ def log(controller: Controller, query: Query) -> dict[str, Any]:
             more = True
             break
         found.append(_logged(controller, entry))
-    if not found:
-        raise PathNeverSeen(path=query.text("path", 4096))
     return {"path": query.text("path", 4096), "changes": found, "more": more, "leftOut": len(damaged)}
 
 
@@ -197,10 +195,23 @@ def blame(controller: Controller, query: Query) -> dict[str, Any]:
     with controller.side(at) as side:
         path = _path(query, "path", side, _heat(controller, at))
     start = query.number("from", 1, low=1)
-    found = controller.blame(path, at).lines
+    found, why = _lines(controller, path, at)
     part = found[start - 1:start - 1 + _MOST_LINES]
     return {"path": query.text("path", 4096), "point": _words(controller, at), "total": len(found),
-            "from": start, "lines": _html(part, shapes.path_text(path)), "runs": list(_runs(part))}
+            "from": start, "lines": _html(part, shapes.path_text(path)), "runs": list(_runs(part)),
+            "why": why}
+
+
+def _lines(controller: Controller, path: bytes, at: str | None) -> tuple[list[BlamedLine], Any]:
+    """What has no lines is no mistake of who asks: a binary file, a link, one that is not there."""
+    try:
+        return controller.blame(path, at).lines, None
+    except (PathNotFound, PathNeverSeen) as error:
+        return [], {"there": False, "message": error.message}
+    except RewindError as error:
+        if error.exit_code != 1:
+            raise
+        return [], {"there": True, "message": error.message}
 
 
 def _html(lines: list[BlamedLine], path: str) -> list[str]:
