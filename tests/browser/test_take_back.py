@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from page_of import Rewind
 from playwright.sync_api import expect
-from shop import Agent
+from shop import CART, Agent
 from test_keyboard import press
 from test_looks import OVERFLOW, axe, check  # noqa: F401 - the fixture
 
@@ -117,7 +117,7 @@ def test_the_dialog_is_accessible_and_fits_on_a_phone(phone: Rewind, agent: Agen
                                                       theme: Any) -> None:
     phone.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
     clash(agent)
-    phone.page.locator(".row-link").first.click()
+    phone.go(f"session/{CART}/8")
     expect(phone.counter).to_contain_text("of 10")
     phone.settled()
     ask(phone, 8)

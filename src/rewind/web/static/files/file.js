@@ -157,6 +157,7 @@ export class FilePane {
       fill(this.history, h('p.muted.pad', {}, error.message));
     }
   }
+
   versions(found) {
     return historyList(found, this.path, this.point, (name, words) => this.bringBack(name, words));
   }

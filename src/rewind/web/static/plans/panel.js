@@ -118,7 +118,7 @@ function copyPart(label, text, copy) {
     'div.panel-part',
     {},
     h('span.label', {}, label),
-    h('div.taken', {}, h('p.prompt', {}, text), copyButton(text, copy, 'quiet')),
+    h('div.taken', {}, h('p.prompt', {tabindex: '0'}, text), copyButton(text, copy, 'quiet')),
   );
 }
 
