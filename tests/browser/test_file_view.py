@@ -153,7 +153,8 @@ def test_what_has_no_lines_says_so(page: Rewind, project: Path) -> None:
 
 def test_names_and_lines_are_text(page: Rewind, project: Path, agent: Agent) -> None:
     agent.turn("<img src=x onerror=\"window.hurt='prompt'\">", {
-        NASTY_NAME: "<script>window.hurt='line'</script>\n", "x.html": "<b onclick=\"window.hurt='b'\">b</b>\n"})
+        NASTY_NAME: "<script>window.hurt='line'</script>\n",
+        "x.html": "<b onclick=\"window.hurt='b'\">b</b>\n"})
     open_file(page, "x.html")
     expect(page.page.locator(".blame-text")).to_contain_text("<b onclick=")
     page.page.locator(".tree-row", has_text=NASTY_NAME).click()

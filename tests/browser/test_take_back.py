@@ -70,7 +70,8 @@ def test_a_conflict_names_its_lines_and_waits_for_a_decision(page: Rewind, agent
     expect(page.counter).to_contain_text("of 10")
     ask(page, 8)
     expect(page.dialog).to_contain_text("1 file is in conflict, so nothing is written yet")
-    expect(page.dialog.locator(".clash")).to_contain_text("line 2, written by Turn 10 (Shout the second line)")
+    expect(page.dialog.locator(".clash")).to_contain_text(
+        "line 2, written by Turn 10 (Shout the second line)")
     expect(page.dialog.locator(".clash pre")).to_have_text("LINE TWO")
     act = page.dialog.get_by_role("button", name="Take it back")
     expect(act).to_be_disabled()
