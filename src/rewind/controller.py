@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.collection import Collected
     from rewind.checkpoint.compare_sessions import Compared
     from rewind.checkpoint.damage import Lacks
+    from rewind.checkpoint.file_heat import Heat
     from rewind.checkpoint.file_log import LogEntry
     from rewind.checkpoint.futures.compare import Ran
     from rewind.checkpoint.futures.known import Lane
@@ -87,10 +88,10 @@ if TYPE_CHECKING:
     from rewind.config.strictjson import invalid
     from rewind.snapshot import compare as comparing
     from rewind.snapshot.build import Progress, Snapshot
-    from rewind.snapshot.compare import compare
+    from rewind.snapshot.compare import Comparison, compare
     from rewind.snapshot.content import pieces_of
     from rewind.snapshot.fold import fold
-    from rewind.snapshot.listing import entry_at
+    from rewind.snapshot.listing import entry_at, every_path
     from rewind.snapshot.portable import Imported
     from rewind.snapshot.reasons import Reasons
     from rewind.snapshot.rename import find_renames
@@ -114,7 +115,7 @@ __all__ = [
     "PROMPT", "SESSION", "UNCOVERED", "Adopted", "Applied", "AtCheckpoint", "AtTurn", "BeforeFork",
     "BeforeOperation", "BeforePrompts", "BeforeUndo", "Controller", "Difference", "EarlierOnLine",
     "Reasons", "Reverted", "Side", "all_projects", "as_tree", "brief", "check_root", "compare",
-    "comparing", "entry_at", "find_renames", "fold", "hunks", "invalid", "is_binary", "is_name",
+    "comparing", "entry_at", "every_path", "find_renames", "fold", "hunks", "invalid", "is_binary", "is_name",
     "is_session_id", "is_timestamp", "iso_time", "kept_outside", "load_tier", "load_usable", "pieces_of",
     "plain_title", "read_index", "read_log", "seconds_between", "session_home", "set_value",
     "split_selector", "timestamp", "torn_paths", "turn_name", "unknown", "unset_value",
@@ -143,7 +144,7 @@ _PASSES = {
     "rewind.snapshot.content": ("pieces_of",),
     "rewind.snapshot.fold": ("fold",),
     "rewind.snapshot.rename": ("find_renames",),
-    "rewind.snapshot.listing": ("entry_at",),
+    "rewind.snapshot.listing": ("entry_at", "every_path"),
     "rewind.snapshot.reasons": ("Reasons",),
     "rewind.snapshot.textdiff": ("hunks", "is_binary"),
     "rewind.snapshot.tree": ("DIR", "LINK", "UNCOVERED"),
@@ -435,6 +436,14 @@ class Controller:
         if plan.code and plan.record and plan.code.changes:
             plan.code.mine = self.edited_since(plan.record.name)
         return plan
+
+    def preview(self, target: Target, path: bytes, what: str = "code") -> Comparison | None:
+        """What the plan of a target would do to one path; None: nothing."""
+        from rewind.checkpoint.rewind.preview import preview
+        from rewind.checkpoint.rewind.target import Request
+
+        self.state.look_again()
+        return preview(self.state, Request(target, what), path)
 
     def apply(self, plan: Plan, *, force: bool = False, progress: Progress | None = None) -> Outcome:
         """Do what a plan says; refuses when it would be another one now, unless forced."""
@@ -925,6 +934,25 @@ class Controller:
     def _now(self, progress: Progress | None) -> Side:
         snapshot = self.look(progress)
         return Side("now", snapshot.root, snapshot, None, self.state.root)
+
+    def side(self, name: str | None = None) -> AbstractContextManager[Side]:
+        """The tree of a checkpoint, or of the project as it is now."""
+        from contextlib import ExitStack, contextmanager
+
+        @contextmanager
+        def opened() -> Iterator[Side]:
+            with ExitStack() as stack:
+                yield self._side(name, stack) if name else self._now(None)
+
+        return opened()
+
+    def heat(self, name: str, patience: float) -> Heat:
+        """How often each file changed along the line to a checkpoint, as far as that is found in time.
+        Without a name: nothing, for a project that has no checkpoint yet."""
+        from rewind.checkpoint.file_heat import file_heat
+
+        self.state.look_again()
+        return file_heat(self.state, self.find(name).name if name else "", patience)
 
     def files(self, name: str) -> Iterator[tuple[bytes, Entry]]:
         """Every path that a checkpoint holds, and what it was."""

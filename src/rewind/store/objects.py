@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any
 
+    Unpack = Callable[[bytes, bytes], bytes]
+
 FORMAT = 1
 _BUSY_MS = 10_000
 _WAL_PAGES = 256  # the next process has no more than 1 MB to look through
@@ -177,16 +179,16 @@ class ObjectStore:
             raise StoreDamaged(what=f"object {oid.hex()} is missing")
         return rows[0][0]
 
-    def get_later(self, oid: bytes) -> Callable[[], bytes]:
+    def get_later(self, oid: bytes, by: Unpack = unpack) -> Callable[[], bytes]:
         """The same in two steps: it is read now; what is returned unpacks it, in whatever thread."""
         packed = self._packed(oid)
-        return lambda: self._unpack(oid, packed)
+        return lambda: self._unpack(oid, packed, by)
 
-    def _unpack(self, oid: bytes, packed: object) -> bytes:
+    def _unpack(self, oid: bytes, packed: object, by: Unpack = unpack) -> bytes:
         if not isinstance(packed, bytes):
             raise StoreDamaged(what=f"object {oid.hex()} is not made of bytes")
         try:
-            return unpack(oid, packed)
+            return by(oid, packed)
         except Unreadable as error:
             raise StoreDamaged(what=f"object {oid.hex()} is unreadable: {error}")
 

@@ -6,7 +6,9 @@ from rewind.controller import BeforeFork, is_name, is_session_id
 from rewind.errors import CheckpointNotFound, RewindError, SessionNotFound
 from rewind.web import shapes
 from rewind.web.errors import BadRequest
+from rewind.web.paths import named_paths
 from rewind.web.plans import STEPS, checkpoint_target, turn_target
+from rewind.web.surgery import HOW, revert_target, reverted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -157,6 +159,16 @@ def restore_checkpoint(controller: Controller, request: Request) -> Answer:
     return {"event": "restored", **shapes.outcome(done)}
 
 
+def revert_turn(controller: Controller, request: Request) -> Answer:
+    """What one turn did is taken back; everything later stays."""
+    how = request.text("how")
+    if how not in HOW:
+        raise BadRequest("how is markers, ours or theirs.")
+    target = revert_target(request.session(controller), request.number("turn"), how,
+                           named_paths(request.paths(), ()))
+    return {"event": "reverted", **reverted(controller.go(target, "code", digest=request.stamp()))}
+
+
 def undo_restore(controller: Controller, request: Request) -> Answer:
     return _step(controller, request, "undo_restore")
 
@@ -173,4 +185,4 @@ def _step(controller: Controller, request: Request, action: str) -> Answer:
 ACTIONS: dict[str, Callable[[Controller, Request], Answer]] = {
     action.__name__: action for action in (
         rewind_session, fast_forward, rename_branch, promote_branch, delete_branches, undelete_branch,
-        save_checkpoint, mark_turn, restore_checkpoint, undo_restore, redo)}
+        save_checkpoint, mark_turn, restore_checkpoint, revert_turn, undo_restore, redo)}

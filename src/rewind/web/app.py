@@ -10,7 +10,7 @@ from starlette.responses import FileResponse, JSONResponse
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 
-from rewind.web import reads, review
+from rewind.web import files, reads, review, surgery
 from rewind.web.errors import body_of, known, status_of
 from rewind.web.query import Query
 from rewind.web.security import Door
@@ -46,6 +46,11 @@ _READS: dict[str, Read] = {
     "/api/review": review.review,
     "/api/review/file": review.file,
     "/api/find": reads.find,
+    "/api/files": files.tree,
+    "/api/files/log": files.log,
+    "/api/files/blame": files.blame,
+    "/api/sessions/{session}/revert": surgery.revert_plan,
+    "/api/sessions/{session}/revert/file": surgery.revert_file,
     "/api/checkpoints": reads.checkpoints,
     "/api/checkpoints/{name}/diff": reads.diff,
     "/api/checkpoints/{name}/plan": reads.plan_of_checkpoint,

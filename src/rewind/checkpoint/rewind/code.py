@@ -77,19 +77,22 @@ class Wanted:
 
 def plan_code(state: State, wanted: Wanted) -> tuple[RestorePlan, Snapshot]:
     """The plan, with nothing stored and nothing locked, and the look that it is made from."""
+    return with_sources(state, wanted, lambda source, look_back: planned(state, wanted, source, look_back))
+
+
+def planned(state: State, wanted: Wanted, source: Source,
+            look_back: Source | None) -> tuple[RestorePlan, Snapshot]:
+    """The same with the checkpoint open."""
     def look(rules: Rules) -> Snapshot:
         return scan(state.root, rules, state.cache, state.objects, keep=False)
 
-    def plan_it(source: Source, look_back: Source | None) -> tuple[RestorePlan, Snapshot]:
-        plan, snapshot = _plan(state, source, state.rules(), look, wanted.paths, look_back,
-                               open_files.open_files(state.root))
-        _check_named(source, snapshot, wanted)
-        plan.foreign = _foreign(state, plan, snapshot)
-        plan.notes += [*torn.plan_notes(state, wanted.record, plan),
-                       *git_since.plan_notes(state, wanted.record, plan)]
-        return plan, snapshot
-
-    return with_sources(state, wanted, plan_it)
+    plan, snapshot = _plan(state, source, state.rules(), look, wanted.paths, look_back,
+                           open_files.open_files(state.root))
+    _check_named(source, snapshot, wanted)
+    plan.foreign = _foreign(state, plan, snapshot)
+    plan.notes += [*torn.plan_notes(state, wanted.record, plan),
+                   *git_since.plan_notes(state, wanted.record, plan)]
+    return plan, snapshot
 
 
 def with_sources(state: State, wanted: Wanted, act: Callable[[Source, Source | None], T]) -> T:

@@ -94,8 +94,10 @@ class MergeWanted(Wanted):
 
     def for_agent(self, plan: RestorePlan) -> str:
         """A note to paste into the conversation, which does not know of it."""
-        paths = [path.decode("utf-8", "backslashreplace")
-                 for path in dict.fromkeys([*plan.written, *plan.deleted])]
+        changed = list(dict.fromkeys([*plan.written, *plan.deleted]))
+        folders = {change.path for change in plan.changes if change.action in ("mkdir", "rmdir")}
+        files = [path for path in changed if path not in folders]
+        paths = [path.decode("utf-8", "backslashreplace") for path in files or changed]
         if not paths or not any(span.session for span in self.spans):
             return ""
         names = ", ".join(paths[:_NAMED])

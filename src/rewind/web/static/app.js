@@ -9,6 +9,7 @@ import {TopBar} from './parts/topbar.js';
 import {SessionView} from './turns/session.js';
 import {CheckpointsView} from './code/checkpoints.js';
 import {ReviewView} from './code/review.js';
+import {FilesView} from './files/view.js';
 import {FindView} from './sessions/find.js';
 import {CompareView} from './sessions/compare.js';
 import {HomeView} from './sessions/home.js';
@@ -29,7 +30,8 @@ let shown = '';
 function show(byHand, hash = location.hash) {
   if (!state.loaded && !state.error) return undefined; // `start` shows what the address says by then
   const route = current(hash);
-  const key = JSON.stringify({...route, turn: undefined, name: undefined, words: undefined});
+  const key = JSON.stringify({view: route.view, ...identity(route)});
+  if (key === shown && view instanceof FilesView) return view.goTo(route.point, route.path);
   if (key === shown && view)
     return route.turn || route.words ? view.goTo(route.turn, route.words) : undefined;
   closeMenu(false);
@@ -38,14 +40,21 @@ function show(byHand, hash = location.hash) {
   fill(main);
   panes.dataset.pane = route.view === 'home' ? 'tree' : 'main';
   panes.dataset.view = route.view;
-  top.setView(route.view === 'checkpoints' ? 'checkpoints' : 'sessions');
+  top.setView(['checkpoints', 'files'].includes(route.view) ? route.view : 'sessions');
   tree.select(route.session || (route.view === 'compare' ? route.a : null));
   view = make(route);
   if (byHand) view.arrive();
   return undefined;
 }
 
+/** What makes it another view, and not another place in the same one. */
+function identity(route) {
+  if (route.view === 'files') return {};
+  return {...route, turn: undefined, name: undefined, words: undefined};
+}
+
 function make(route) {
+  if (route.view === 'files') return new FilesView(main, route.point, route.path);
   if (route.view === 'session') return new SessionView(main, route.session, route.turn, route.words);
   if (route.view === 'checkpoints') return new CheckpointsView(main, route.name);
   if (route.view === 'review' || route.view === 'changes') return new ReviewView(main, route);
@@ -74,6 +83,7 @@ const PUSHES = {
     const collected = newest === newestPoint;
     newestPoint = newest;
     if (view instanceof CheckpointsView) soon('checkpoints', () => view.reload?.(), 300);
+    if (view instanceof FilesView) soon('files', () => view.reload?.(), 300);
     if (view instanceof SessionView) view.codeChanged(collected);
   },
   turns_added: ({sessionId, total}) => {

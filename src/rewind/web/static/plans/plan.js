@@ -88,9 +88,10 @@ function changedSince(plan) {
 /** Every path can be looked at before the plan is confirmed: what is there now, and what would be. */
 function pathItem(path, point) {
   if (!point) return pathText(path);
+  const open = typeof point === 'function' ? point : () => openDiff('now', point, path);
   return h(
     'button.plan-path',
-    {type: 'button', title: `See what changes in ${path}`, onclick: () => openDiff('now', point, path)},
+    {type: 'button', title: `See what changes in ${path}`, onclick: () => open(path)},
     pathText(path),
   );
 }

@@ -19,6 +19,7 @@ import {openMenu} from '../parts/menu.js';
 import {openDiff} from '../code/diff.js';
 import {openRewind} from '../plans/dialog.js';
 import {openRestore} from '../plans/restore.js';
+import {openRevert, whyNotRevert} from '../plans/revert.js';
 import {chooseOther} from '../sessions/compare.js';
 import {markTurn} from '../code/checkpoints.js';
 import {branchActions, fastForward} from '../sessions/branches.js';
@@ -502,6 +503,12 @@ export class SessionView {
           reason: this.whyNot(turn),
           run: () => this.rewind(turn, {after: true}),
         },
+        {
+          label: 'Take back only this turn…',
+          reason: this.session.busy ? this.whyNot(turn) : whyNotRevert(turn),
+          run: () => openRevert(this.session, turn),
+        },
+        {label: 'Files after this turn', run: () => go(to.files(turn.changes?.to || turn.checkpoint?.name))},
         {label: 'Mark as checkpoint…', run: () => markTurn(this.session, turn)},
         null,
         {
