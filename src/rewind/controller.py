@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.session_tree import SessionInfo, as_tree
     from rewind.checkpoint.source import Source
     from rewind.checkpoint.status import Status
-    from rewind.checkpoint.story import CHECKPOINT, NOW, PROMPT, SESSION, Story
+    from rewind.checkpoint.story import CHECKPOINT, EDIT, NOW, OPERATION, PROMPT, SESSION, Story
     from rewind.checkpoint.timeline import Brief, brief
     from rewind.checkpoint.torn import torn_paths
     from rewind.checkpoint.transfer import Exported
@@ -107,8 +107,8 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "BOTH", "BY_KEY", "CHECKPOINT", "CODE", "CONFIG_FILE", "CONVERSATION", "DIR", "GROUPS", "LINK", "NOW",
-    "PROMPT", "SESSION", "UNCOVERED", "Applied", "AtCheckpoint", "AtTurn", "BeforeFork",
+    "BOTH", "BY_KEY", "CHECKPOINT", "CODE", "CONFIG_FILE", "CONVERSATION", "DIR", "EDIT", "GROUPS", "LINK",
+    "NOW", "OPERATION", "PROMPT", "SESSION", "UNCOVERED", "Applied", "AtCheckpoint", "AtTurn", "BeforeFork",
     "BeforeOperation", "BeforePrompts", "BeforeUndo", "BroughtBack", "Controller", "Difference",
     "EarlierOnLine", "Reasons", "Reverted", "Side", "all_projects", "as_tree", "brief", "check_root",
     "compare", "comparing", "entry_at", "find_renames", "fold", "hunks", "invalid", "is_binary", "is_name",
@@ -127,7 +127,7 @@ _PASSES = {
     "rewind.checkpoint.record": ("is_name", "is_timestamp", "iso_time", "timestamp"),
     "rewind.checkpoint.session_shape": ("seconds_between",),
     "rewind.checkpoint.session_tree": ("as_tree",),
-    "rewind.checkpoint.story": ("CHECKPOINT", "NOW", "PROMPT", "SESSION"),
+    "rewind.checkpoint.story": ("CHECKPOINT", "EDIT", "NOW", "OPERATION", "PROMPT", "SESSION"),
     "rewind.checkpoint.timeline": ("brief",),
     "rewind.checkpoint.torn": ("torn_paths",),
     "rewind.checkpoint.turn_name": ("split_selector", "turn_name"),
@@ -824,6 +824,13 @@ class Controller:
         from rewind.checkpoint.story import tell
 
         return tell(self.state)
+
+    def map(self) -> Story:
+        """The same in the order in which things happened, each with its row of the map: turns, what was
+        edited between them, checkpoints made by hand, and operations."""
+        from rewind.checkpoint.story_map import tell_map
+
+        return tell_map(self.state)
 
     def story_stamp(self) -> str:
         """Text that changes when there is something new to tell, and costs less than the story."""

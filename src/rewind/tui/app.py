@@ -42,6 +42,7 @@ class RewindApp(KeysInOrder):
         self.go_on = ""
         self.resume = False  # the command is to be run now
         self.crash: Exception | None = None
+        self.show_turn: tuple[str, int] | None = None  # a session and a turn that the list is to stand on
 
     def on_mount(self) -> None:
         self.register_theme(_DARK)
@@ -61,8 +62,12 @@ class RewindApp(KeysInOrder):
         except Exception as error:
             self.notify(f"This cannot be remembered: {Failure(error).message}", severity="warning")
 
+    @property
+    def is_working(self) -> bool:
+        return isinstance(self.screen, Working)
+
     def action_leave(self) -> None:
-        if isinstance(self.screen, Working):
+        if self.is_working:
             self.notify("One moment: this is better finished.")
         else:
             self.exit(self.go_on)
