@@ -28,7 +28,7 @@ class RewindApp(KeysInOrder):
     #top { height: 1; background: $panel; }
     #warning { height: auto; background: $warning 30%; padding: 0 1; }
     #main { height: 1fr; }
-    #left { width: 45%; min-width: 34; max-width: 72; border-right: vkey $panel; }
+    #left { width: 45%; min-width: 34; max-width: 96; border-right: vkey $panel; }
     #right { width: 1fr; padding: 0 1; scrollbar-size-vertical: 1; }
     #right:focus { background: $surface; }
     #filter { height: 1; background: $boost; }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from rewind.controller import CODE, BroughtBack, Reverted
+from rewind.controller import CHECKPOINT, CODE, PROMPT, BroughtBack, Reverted
 from rewind.tui.choose import Choose
 from rewind.tui.dialog import Confirm, Tell
 from rewind.tui.flows import apply_plan, do
@@ -42,15 +42,21 @@ async def bring_back(app: RewindApp, span: Span, parts: dict[bytes, list[str]]) 
 
 async def revert(app: RewindApp, item: Item) -> bool:
     """Take back what a turn did, and keep everything later."""
-    turn = f"t{item.turn}" if item.turn else ""
-    if not turn or item.session is None:
-        record = item.record
-        if record is None:
-            await app.push_screen_wait(Tell("Nothing to revert", "Choose a turn or a checkpoint."))
-            return False
-        return await _merge(app, "Revert", lambda how: Reverted([record.name], how=how))
-    session = item.session.session_id
-    return await _merge(app, "Revert", lambda how: Reverted([turn], session, how=how))
+    words, session = _named(item)
+    if not words:
+        await app.push_screen_wait(Tell("Nothing to revert", "No checkpoint has what it did."))
+        return False
+    return await _merge(app, "Revert", lambda how: Reverted([words], session, how=how))
+
+
+def _named(item: Item) -> tuple[str, str | None]:
+    """A turn of a session; what lies between two checkpoints; what a checkpoint changed."""
+    row = item.row
+    if item.kind == PROMPT and item.turn and item.session:
+        return f"t{item.turn}", item.session.session_id
+    if item.kind != CHECKPOINT:
+        return f"{row.before.name}..{row.after.name}" if row and row.before and row.after else "", None
+    return item.record.name if item.record else "", None
 
 
 async def _merge(app: RewindApp, title: str, target: MakeTarget) -> bool:

@@ -298,6 +298,13 @@ class TimelineScreen(Screen[None]):
             event.stop()
             self.action_filter(event.character)
 
+    def on_paste(self, event: events.Paste) -> None:
+        """What a terminal says was pasted is no keys: into the list, it is something to look for."""
+        text = " ".join(event.text.split()).removeprefix("/")
+        if text and self.query_one(Timeline).has_focus:
+            event.stop()
+            self.action_filter(text)
+
     @on(Input.Changed, "#filter")
     def filtered(self, event: Input.Changed) -> None:
         self.filter = event.value
