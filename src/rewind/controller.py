@@ -26,6 +26,7 @@ from rewind.checkpoint.rewind.target import (
     BeforeOperation,
     BeforePrompts,
     BeforeUndo,
+    BroughtBack,
     EarlierOnLine,
     Reverted,
 )
@@ -70,7 +71,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.session_tree import SessionInfo, as_tree
     from rewind.checkpoint.source import Source
     from rewind.checkpoint.status import Status
-    from rewind.checkpoint.story import CHECKPOINT, NOW, PROMPT, SESSION, Story
+    from rewind.checkpoint.story import CHECKPOINT, EDIT, NOW, OPERATION, PROMPT, SESSION, Story
     from rewind.checkpoint.timeline import Brief, brief
     from rewind.checkpoint.torn import torn_paths
     from rewind.checkpoint.transfer import Exported
@@ -111,11 +112,12 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "BOTH", "BY_KEY", "CHECKPOINT", "CODE", "CONFIG_FILE", "CONVERSATION", "DIR", "GROUPS", "LINK", "NOW",
-    "PROMPT", "SESSION", "UNCOVERED", "Adopted", "Applied", "AtCheckpoint", "AtTurn", "BeforeFork",
-    "BeforeOperation", "BeforePrompts", "BeforeUndo", "Controller", "Difference", "EarlierOnLine",
-    "Reasons", "Reverted", "Side", "all_projects", "as_tree", "brief", "check_root", "compare",
-    "comparing", "entry_at", "every_path", "find_renames", "fold", "hunks", "invalid", "is_binary", "is_name",
+    "BOTH", "BY_KEY", "CHECKPOINT", "CODE", "CONFIG_FILE", "CONVERSATION", "DIR", "EDIT", "GROUPS", "LINK",
+    "NOW", "OPERATION", "PROMPT", "SESSION", "UNCOVERED", "Adopted", "Applied", "AtCheckpoint", "AtTurn",
+    "BeforeFork", "BeforeOperation", "BeforePrompts", "BeforeUndo", "BroughtBack", "Controller", "Difference",
+    "EarlierOnLine", "Reasons", "Reverted", "Side", "all_projects", "as_tree", "brief", "check_root",
+    "compare", "comparing", "entry_at", "every_path", "find_renames", "fold", "hunks", "invalid", "is_binary",
+    "is_name",
     "is_session_id", "is_timestamp", "iso_time", "kept_outside", "load_tier", "load_usable", "pieces_of",
     "plain_title", "read_index", "read_log", "seconds_between", "session_home", "set_value",
     "split_selector", "timestamp", "torn_paths", "turn_name", "unknown", "unset_value",
@@ -131,7 +133,7 @@ _PASSES = {
     "rewind.checkpoint.record": ("is_name", "is_timestamp", "iso_time", "timestamp"),
     "rewind.checkpoint.session_shape": ("seconds_between",),
     "rewind.checkpoint.session_tree": ("as_tree",),
-    "rewind.checkpoint.story": ("CHECKPOINT", "NOW", "PROMPT", "SESSION"),
+    "rewind.checkpoint.story": ("CHECKPOINT", "EDIT", "NOW", "OPERATION", "PROMPT", "SESSION"),
     "rewind.checkpoint.timeline": ("brief",),
     "rewind.checkpoint.torn": ("torn_paths",),
     "rewind.checkpoint.turn_name": ("split_selector", "turn_name"),
@@ -501,6 +503,14 @@ class Controller:
                     how: str = "", force: bool = False, progress: Progress | None = None) -> Outcome:
         """Bring what these turns did onto the code of now; without any, what the fork `session` did."""
         return self.go(Applied(turns, session, paths, how), "code", force=force, progress=progress)
+
+    def bring_back(self, old: str, new: str | None, parts: dict[bytes, list[str]], *, how: str = "",
+                   label: str = "", session: str | None = None, force: bool = False,
+                   progress: Progress | None = None) -> Outcome:
+        """Bring back files or hunks of the difference between two checkpoints, or between one and now, as the
+        old side has them. `parts` has the ids of hunks by path; none for a path: all of it."""
+        return self.go(BroughtBack(old, new, parts, how=how, label=label, session=session), "code",
+                       force=force, progress=progress)
 
     def operations(self) -> list[Operation]:
         """The log of what changed files or conversations, oldest first."""
@@ -894,6 +904,13 @@ class Controller:
         from rewind.checkpoint.story import tell
 
         return tell(self.state)
+
+    def map(self) -> Story:
+        """The same in the order in which things happened, each with its row of the map: turns, what was
+        edited between them, checkpoints made by hand, and operations."""
+        from rewind.checkpoint.story_map import tell_map
+
+        return tell_map(self.state)
 
     def story_stamp(self) -> str:
         """Text that changes when there is something new to tell, and costs less than the story."""
