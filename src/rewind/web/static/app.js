@@ -13,7 +13,7 @@ import {FindView} from './sessions/find.js';
 import {CompareView} from './sessions/compare.js';
 import {HomeView} from './sessions/home.js';
 import {closeMenu} from './parts/menu.js';
-import {listen} from './core/keyboard.js';
+import {listen, replay} from './core/keyboard.js';
 import {notice} from './parts/states.js';
 import {openRestore, openUndo} from './plans/restore.js';
 import {say} from './parts/toast.js';
@@ -42,7 +42,14 @@ function show(byHand, hash = location.hash) {
   tree.select(route.session || (route.view === 'compare' ? route.a : null));
   view = make(route);
   if (byHand) view.arrive();
+  keysWhenReady(view);
   return undefined;
+}
+
+/** Keys that were pressed too early reach the view once it has read what they are about. */
+async function keysWhenReady(made) {
+  await made.ready;
+  if (made === view) replay();
 }
 
 function make(route) {

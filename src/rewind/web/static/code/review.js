@@ -5,6 +5,7 @@ import {icon} from '../parts/icons.js';
 import {api} from '../core/api.js';
 import {state} from '../core/state.js';
 import {to} from '../core/route.js';
+import {LATER} from '../core/keyboard.js';
 import {plural, sessionTitle} from '../core/format.js';
 import {emptyState, errorState, loadingState} from '../parts/states.js';
 import {openRewind} from '../plans/dialog.js';
@@ -26,7 +27,7 @@ export class ReviewView {
       : {from: route.from, to: route.target};
     this.near = new IntersectionObserver(seen => this.seen(seen), {rootMargin: '600px'});
     document.title = `${this.title} – Rewind`;
-    this.load();
+    this.ready = this.load();
   }
 
   get title() {
@@ -41,6 +42,7 @@ export class ReviewView {
       this.found = await api.review(this.query);
       if (!this.ended) this.show();
     } catch (error) {
+      this.failed = true;
       if (!this.ended)
         fill(
           this.host,
@@ -261,7 +263,7 @@ export class ReviewView {
   }
 
   key(name) {
-    if (!this.body) return false;
+    if (!this.body) return !this.failed && '][npr'.includes(name) && LATER;
     if (name === ']' || name === '[')
       return this.step([...this.body.querySelectorAll('.review-file')], name === ']', 1);
     if (name === 'n' || name === 'p') return this.step(this.changes(), name === 'n', 60);

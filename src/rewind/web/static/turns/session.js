@@ -25,6 +25,7 @@ import {branchActions, fastForward} from '../sessions/branches.js';
 import {mark} from '../sessions/tree.js';
 import {copyText} from '../parts/copy.js';
 import {announce, say, sayError} from '../parts/toast.js';
+import {LATER} from '../core/keyboard.js';
 
 const NOTHING_BEFORE = 'No checkpoint was saved before the first turn.';
 const RUNNING = 'A turn is running. Rewinding is possible again when it has ended.';
@@ -62,7 +63,10 @@ export class SessionView {
     this.list.addEventListener('failed', event => sayError(event.detail));
     this.onSessions = () => this.sessionChanged();
     state.addEventListener('sessions', this.onSessions);
-    this.ready = this.load();
+    this.opening = true;
+    this.ready = this.load().finally(() => {
+      this.opening = false;
+    });
   }
 
   get session() {
@@ -631,6 +635,7 @@ export class SessionView {
       f: () => this.session?.rewindFromTurn && this.toggleFuture(),
     };
     if (!(name in actions) || !this.counter) return false;
+    if ('jkrv'.includes(name) && this.opening) return LATER;
     actions[name]();
     return true;
   }
