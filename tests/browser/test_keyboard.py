@@ -115,6 +115,16 @@ class TestKeysThatArePressedTooEarly:
         expect(page.counter).to_have_text("Turn 4 of 6")
         expect(page.dialog).to_contain_text("Rewind to before turn 4?")
 
+    def test_a_search_that_is_answered_before_the_turns(self, page: Rewind) -> None:
+        held = self.late(page, "**/turns?*")
+        press(page, "/")
+        page.page.keyboard.type("database")
+        expect(page.page.locator(".result-row").first).to_be_visible()
+        press(page, "Enter")
+        held[0].continue_()
+        expect(page.counter).to_have_text("Turn 4 of 6")
+        expect(page.turn(4)).to_be_in_viewport()
+
     def test_a_click_forgets_them(self, page: Rewind) -> None:
         held = self.late(page, "**/turns?*")
         press(page, "k", "r")

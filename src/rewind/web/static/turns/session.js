@@ -408,6 +408,7 @@ export class SessionView {
 
   /** Goes to a match, unfolds what it is in, and brings the words themselves into view. */
   async showMatch(match, words) {
+    await this.ready; // a search may be answered before the turns are there
     await this.jump(match.turn);
     const row = this.list.row(match.turn);
     if (!row) return;
