@@ -124,6 +124,7 @@ class TestKeysThatArePressedTooEarly:
         held[0].continue_()
         expect(page.counter).to_have_text("Turn 4 of 6")
         expect(page.turn(4)).to_be_in_viewport()
+        expect(page.page.get_by_role("searchbox", name="Search this session")).to_be_focused()
 
     def test_a_click_forgets_them(self, page: Rewind) -> None:
         held = self.late(page, "**/turns?*")

@@ -34,6 +34,7 @@ STATIC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "static")
 _READS: dict[str, Read] = {
     "/api/project": reads.project,
     "/api/sessions": reads.sessions,
+    "/api/graph": reads.graph,
     "/api/sessions/{session}/turns": reads.turns,
     "/api/sessions/{session}/turns/{n}": reads.one_turn,
     "/api/sessions/{session}/turns/{n}/blocks/{block}": reads.block,

@@ -66,6 +66,16 @@ def sessions(controller: Controller, query: Query) -> dict[str, Any]:
             "trash": list(trash.values()), "warnings": _warnings(controller, infos)}
 
 
+def graph(controller: Controller, query: Query) -> dict[str, Any]:
+    """What the sessions' own list does not tell of how they part."""
+    infos = controller.sessions()
+    rewinds, at = controller.native_rewinds(infos), controller.stands_at(infos)
+    return {"here": {"sessionId": at[0], "turn": at[1]} if at else None,
+            "rewinds": [{"sessionId": id, "turn": one.turn, "left": one.left,
+                         "prompt": one.first.prompt[:120], "timestamp": one.first.stamp}
+                        for id, found in rewinds.items() for one in found]}
+
+
 def _warnings(controller: Controller, infos: list[SessionInfo]) -> list[dict[str, Any]]:
     most = controller.setting("branches.max")
     made = sum(1 for info in infos if info.made_by_rewind)

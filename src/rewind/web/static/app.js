@@ -11,6 +11,7 @@ import {CheckpointsView} from './code/checkpoints.js';
 import {ReviewView} from './code/review.js';
 import {FindView} from './sessions/find.js';
 import {CompareView} from './sessions/compare.js';
+import {GraphView} from './sessions/graph.js';
 import {HomeView} from './sessions/home.js';
 import {closeMenu} from './parts/menu.js';
 import {listen, replay} from './core/keyboard.js';
@@ -38,7 +39,7 @@ function show(byHand, hash = location.hash) {
   fill(main);
   panes.dataset.pane = route.view === 'home' ? 'tree' : 'main';
   panes.dataset.view = route.view;
-  top.setView(route.view === 'checkpoints' ? 'checkpoints' : 'sessions');
+  top.setView(['checkpoints', 'graph'].includes(route.view) ? route.view : 'sessions');
   tree.select(route.session || (route.view === 'compare' ? route.a : null));
   view = make(route);
   if (byHand) view.arrive();
@@ -57,6 +58,7 @@ function make(route) {
   if (route.view === 'checkpoints') return new CheckpointsView(main, route.name);
   if (route.view === 'review' || route.view === 'changes') return new ReviewView(main, route);
   if (route.view === 'find') return new FindView(main, route.words);
+  if (route.view === 'graph') return new GraphView(main);
   if (route.view === 'compare') return new CompareView(main, route.a, route.b);
   return new HomeView(main, panes);
 }

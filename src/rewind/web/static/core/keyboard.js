@@ -1,5 +1,6 @@
 // Keys for the whole page. A field, a menu or a dialog has its own keys, and keeps them.
 
+import {go, to} from './route.js';
 import {isModalOpen} from '../parts/modal.js';
 import {isMenuOpen} from '../parts/menu.js';
 import {openHelp} from '../parts/help.js';
@@ -26,6 +27,7 @@ export function listen(view, {focusTree}) {
     if (event.ctrlKey || event.metaKey || event.altKey || isField(event.target)) return;
     if (event.key === '?') openHelp();
     else if (event.key === 's') focusTree();
+    else if (event.key === 'g') go(to.graph());
     else if (event.key === 'y' && copyResume()) event.preventDefault();
     else if (event.key === 'u') openStep('undo');
     else if (event.key === 'U') openStep('redo');

@@ -15,6 +15,7 @@ const KEYS = [
   [['f'], 'View or hide the future turns of a branch'],
   [['/'], 'Search this session'],
   [['s'], 'Go to the list of sessions; arrows move in it'],
+  [['g'], 'Show the graph of sessions; j and k move in it'],
   [['?'], 'This help'],
   [['Esc'], 'Close a dialog, leave the search'],
 ];

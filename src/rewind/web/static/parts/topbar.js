@@ -41,6 +41,7 @@ export class TopBar {
         'nav.tabs',
         {'aria-label': 'Views'},
         tab('sessions', 'Sessions', to.home()),
+        tab('graph', 'Graph', to.graph()),
         tab('checkpoints', 'Checkpoints', to.checkpoints()),
       ),
       h('span.grow'),

@@ -52,7 +52,7 @@ export class SessionView {
     this.scrubber = new Scrubber(this.shape, {jump: n => this.jump(n), open: n => this.rewindBefore(n)});
     this.search = new Search(
       sessionId,
-      (match, words) => this.showMatch(match, words),
+      (match, words, focus) => this.showMatch(match, words, focus),
       () => this.focusCurrent(),
     );
     this.list.addEventListener('current', () => this.renderCounter());
@@ -398,18 +398,18 @@ export class SessionView {
     if (wanted >= 1 && wanted <= this.list.total) await this.jump(wanted);
   }
 
-  async jump(turn) {
+  async jump(turn, options = {}) {
     try {
-      await this.list.moveTo(turn);
+      await this.list.moveTo(turn, options);
     } catch (error) {
       sayError(error);
     }
   }
 
   /** Goes to a match, unfolds what it is in, and brings the words themselves into view. */
-  async showMatch(match, words) {
-    await this.ready; // a search may be answered before the turns are there
-    await this.jump(match.turn);
+  async showMatch(match, words, focus) {
+    if (this.opening) await this.ready; // a search may be answered before the turns are there
+    await this.jump(match.turn, {focus});
     const row = this.list.row(match.turn);
     if (!row) return;
     const place = await this.unfold(row, match);
