@@ -25,6 +25,7 @@ from rewind.checkpoint.rewind.target import (
     BeforeOperation,
     BeforePrompts,
     BeforeUndo,
+    BroughtBack,
     EarlierOnLine,
     Reverted,
 )
@@ -109,9 +110,9 @@ if TYPE_CHECKING:
 __all__ = [
     "BOTH", "BY_KEY", "CHECKPOINT", "CODE", "CONFIG_FILE", "CONVERSATION", "DIR", "GROUPS", "LINK", "NOW",
     "PROMPT", "SESSION", "UNCOVERED", "Applied", "AtCheckpoint", "AtTurn", "BeforeFork",
-    "BeforeOperation", "BeforePrompts", "BeforeUndo", "Controller", "Difference", "EarlierOnLine",
-    "Reasons", "Reverted", "Side", "all_projects", "as_tree", "brief", "check_root", "compare",
-    "comparing", "entry_at", "find_renames", "fold", "hunks", "invalid", "is_binary", "is_name",
+    "BeforeOperation", "BeforePrompts", "BeforeUndo", "BroughtBack", "Controller", "Difference",
+    "EarlierOnLine", "Reasons", "Reverted", "Side", "all_projects", "as_tree", "brief", "check_root",
+    "compare", "comparing", "entry_at", "find_renames", "fold", "hunks", "invalid", "is_binary", "is_name",
     "is_session_id", "is_timestamp", "iso_time", "kept_outside", "load_tier", "load_usable", "pieces_of",
     "plain_title", "read_index", "read_log", "seconds_between", "session_home", "set_value",
     "split_selector", "timestamp", "torn_paths", "turn_name", "unknown", "unset_value",
@@ -487,6 +488,14 @@ class Controller:
                     how: str = "", force: bool = False, progress: Progress | None = None) -> Outcome:
         """Bring what these turns did onto the code of now; without any, what the fork `session` did."""
         return self.go(Applied(turns, session, paths, how), "code", force=force, progress=progress)
+
+    def bring_back(self, old: str, new: str | None, parts: dict[bytes, list[str]], *, how: str = "",
+                   label: str = "", session: str | None = None, force: bool = False,
+                   progress: Progress | None = None) -> Outcome:
+        """Bring back files or hunks of the difference between two checkpoints, or between one and now, as the
+        old side has them. `parts` has the ids of hunks by path; none for a path: all of it."""
+        return self.go(BroughtBack(old, new, parts, how=how, label=label, session=session), "code",
+                       force=force, progress=progress)
 
     def operations(self) -> list[Operation]:
         """The log of what changed files or conversations, oldest first."""

@@ -302,6 +302,13 @@ class PathNotChanged(RewindError):
     hint = "Leave out the path to see what was changed, with `--dry-run`."
 
 
+class HunkChanged(RewindError):
+    """Not the hunks that were shown, so nothing was written: {path}"""
+
+    exit_code = CHANGED
+    hint = "The file changed meanwhile. Look at the difference again and choose anew."
+
+
 class SessionNotForked(RewindError):
     """This session is not a fork, so there is no place where it began to differ: {session}"""
 

@@ -235,4 +235,5 @@ _RESOLVERS: dict[type[Target], Resolver] = {
     targets.AtCheckpoint: _at_checkpoint, targets.EarlierOnLine: _earlier_on_line,
     targets.BeforeOperation: _before_operation, targets.BeforeUndo: _before_undo,
     targets.Reverted: _merged, targets.Applied: _merged,
+    targets.BroughtBack: _merged,
 }
