@@ -46,6 +46,7 @@ _READS: dict[str, Read] = {
     "/api/compare": reads.compare,
     "/api/review": review.review,
     "/api/review/file": review.file,
+    "/api/review/hunks": reads.plan_of_hunks,
     "/api/find": reads.find,
     "/api/checkpoints": reads.checkpoints,
     "/api/checkpoints/{name}/diff": reads.diff,

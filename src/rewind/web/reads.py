@@ -10,7 +10,7 @@ from rewind.web import shapes
 from rewind.web.errors import BadRequest
 from rewind.web.patches import patch_of
 from rewind.web.paths import checked, named_paths
-from rewind.web.plans import checkpoint_plan, forward_plan, step_plan, turn_plan
+from rewind.web.plans import checkpoint_plan, forward_plan, hunk_plan, hunk_target, step_plan, turn_plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -307,3 +307,9 @@ def plan_of_checkpoint(controller: Controller, query: Query) -> dict[str, Any]:
     return checkpoint_plan(controller, query.checkpoint, query.texts("path", 4096))
 
 
+def plan_of_hunks(controller: Controller, query: Query) -> dict[str, Any]:
+    old, new = query.a_checkpoint(query.text("from", 100)), query.text("to", 100) or "now"
+    ends = old, new if new == "now" else query.a_checkpoint(new)
+    how = query.choice("how", ("", "markers", "theirs"))
+    return hunk_plan(controller, hunk_target(controller, ends, query.text("path", 4096),
+                                             query.texts("hunk", 100), how=how))

@@ -7,6 +7,7 @@ const KEYS = [
   [['j', 'k'], 'Next and previous turn, or checkpoint'],
   [['r'], 'Rewind to the selected turn: to before it. On a checkpoint: restore it'],
   [['v'], 'Review what the selected turn changed'],
+  [['b'], 'In a review: bring back the hunk at the change in view'],
   [['u'], 'Undo the last step, once its plan was seen'],
   [['U'], 'Redo it'],
   [['y'], 'Copy the command with which the agent goes on, after a rewind'],
