@@ -10,7 +10,7 @@ from starlette.responses import FileResponse, JSONResponse
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 
-from rewind.web import reads, review
+from rewind.web import history, reads, review
 from rewind.web.errors import body_of, known, status_of
 from rewind.web.query import Query
 from rewind.web.security import Door
@@ -48,6 +48,7 @@ _READS: dict[str, Read] = {
     "/api/review/file": review.file,
     "/api/review/hunks": reads.plan_of_hunks,
     "/api/find": reads.find,
+    "/api/history": history.history,
     "/api/checkpoints": reads.checkpoints,
     "/api/checkpoints/{name}/diff": reads.diff,
     "/api/checkpoints/{name}/plan": reads.plan_of_checkpoint,

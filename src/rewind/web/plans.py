@@ -28,7 +28,7 @@ def turn_target(session: str, turn: int) -> Target:
 
 
 def _shape(plan: Plan, *, merged: bool = False) -> dict[str, Any]:
-    """One for every action that goes back, as it is for every command. What is merged is no checkpoint yet."""
+    """One for every action that goes back, as for every command. What is merged is no checkpoint yet."""
     at = None if merged else plan.record
     code = {"checkpoint": at.name, "exact": plan.exact, "createdAt": at.created_at} if at else None
     return {"code": code, **shapes.plan(plan.code), "notes": plan.all_notes(), "warnings": [],

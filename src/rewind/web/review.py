@@ -75,8 +75,8 @@ def _hunks(one: Comparison, rows: list[list[Any]]) -> list[dict[str, Any]]:
 
 
 def _is_in(row: list[Any], low: int, high: int, new_start: int) -> bool:
-    kind, before, after, _ = row
-    return (kind == "del" and low < before <= high) or (kind == "add" and after > new_start)
+    kind, before, after = row[:3]
+    return bool(low < before <= high if kind == "del" else kind == "add" and after > new_start)
 
 
 def _rows(one: Comparison, path: str) -> list[list[Any]]:

@@ -83,7 +83,7 @@ export class ReviewView {
               icon('back'),
               sessionTitle(session),
             )
-          : h('a', {href: to.checkpoints()}, icon('back'), 'Checkpoints'),
+          : h('a', {href: to.checkpoints()}, icon('back'), 'History'),
       ),
       h(
         'div.title-row',

@@ -77,6 +77,7 @@ export const api = {
   forwardPlan: session => get(`/api/sessions/${id(session)}/forward`),
   plan: (session, turn, mode) => get(`/api/sessions/${id(session)}/plan`, {turn, mode}),
   compare: (a, b) => get('/api/compare', {a, b, render: 'html'}),
+  history: query => get('/api/history', query),
   checkpoints: (before, count, upto) => get('/api/checkpoints', {before, count, upto, changes: 'yes'}),
   diff: (name, to, path) => get(`/api/checkpoints/${id(name)}/diff`, {to, path}),
   checkpointPlan: (name, path) => get(`/api/checkpoints/${id(name)}/plan`, {path}),

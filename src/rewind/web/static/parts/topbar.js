@@ -42,7 +42,7 @@ export class TopBar {
         {'aria-label': 'Views'},
         tab('sessions', 'Sessions', to.home()),
         tab('graph', 'Graph', to.graph()),
-        tab('checkpoints', 'Checkpoints', to.checkpoints()),
+        tab('checkpoints', 'History', to.checkpoints()),
       ),
       h('span.grow'),
       this.step('undo', 'Undo'),

@@ -20,7 +20,7 @@ import {openDiff} from '../code/diff.js';
 import {openRewind} from '../plans/dialog.js';
 import {openRestore} from '../plans/restore.js';
 import {chooseOther} from '../sessions/compare.js';
-import {markTurn} from '../code/checkpoints.js';
+import {markTurn} from '../code/mark.js';
 import {branchActions, fastForward} from '../sessions/branches.js';
 import {mark} from '../sessions/tree.js';
 import {copyText} from '../parts/copy.js';
