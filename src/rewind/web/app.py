@@ -10,7 +10,7 @@ from starlette.responses import FileResponse, JSONResponse
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 
-from rewind.web import history, reads, review
+from rewind.web import history, reads, review, setup
 from rewind.web.errors import body_of, known, status_of
 from rewind.web.query import Query
 from rewind.web.security import Door
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 STATIC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "static")
 _READS: dict[str, Read] = {
     "/api/project": reads.project,
+    "/api/setup": setup.setup,
     "/api/sessions": reads.sessions,
     "/api/graph": reads.graph,
     "/api/sessions/{session}/turns": reads.turns,

@@ -1,6 +1,7 @@
 // Puts the page together: the bar, the tree, one view, and what the server pushes.
 
 import {h, fill} from './core/element.js';
+import {api} from './core/api.js';
 import {wire} from './core/wire.js';
 import {state} from './core/state.js';
 import {current, to} from './core/route.js';
@@ -100,24 +101,31 @@ wire.addEventListener('up', event => {
 wire.addEventListener('down', () => {
   top.setUp(false);
   // A blink of the connection is not worth a banner.
-  if (wire.tries > 1 && offline.hidden) showOffline();
+  if (wire.tries > 1) showOffline();
 });
 
-function showOffline() {
+/** Gone, or there again with another key: the truth, and the command that helps. */
+async function showOffline() {
+  let refused = false;
+  try {
+    await api.project();
+    if (wire.up) return;
+  } catch (error) {
+    refused = error.code === 'forbidden';
+  }
+  if (refused) wire.stop(); // this page's key will not become valid again
+  const truth = refused
+    ? ['The Rewind server was started again with another key. ', 'This page can read nothing any more. Run ']
+    : ['The Rewind server cannot be reached. ', 'What you see may be old. Start it again with '];
   fill(
     offline,
-    h(
-      'span',
-      {},
-      h('strong', {}, 'The Rewind server cannot be reached. '),
-      'What you see may be old. Start it again with ',
-      h('code', {}, 'rewind ui'),
-      ' and open the address it prints.',
-    ),
-    h('button.quiet', {type: 'button', onclick: () => wire.connect()}, 'Try now'),
+    h('span', {}, h('strong', {}, truth[0]), truth[1], h('code', {}, 'rewind ui'), ENDS[Number(refused)]),
+    refused ? null : h('button.quiet', {type: 'button', onclick: () => wire.connect()}, 'Try now'),
   );
   offline.hidden = false;
 }
+
+const ENDS = [': the page goes on by itself.', ' in the project and open the address it prints.'];
 
 /** Pushes begin with the connection: what changed before it is read again. */
 async function catchUp(again) {

@@ -58,6 +58,7 @@ async function answerOf(response) {
 const id = encodeURIComponent;
 export const api = {
   project: () => get('/api/project'),
+  setup: () => get('/api/setup'),
   operations: () => get('/api/operations'),
   undoPlan: () => get('/api/operations/undo'),
   redoPlan: () => get('/api/operations/redo'),
