@@ -1,4 +1,4 @@
-"""Before the first session, without a key, after the server was started again, and how much room a view has."""
+"""Before the first session, after the server was started again, and how much room a view has."""
 
 from __future__ import annotations
 

@@ -124,8 +124,8 @@ def test_tools_are_shown_by_what_they_were_given() -> None:
 
 
 def test_tools_have_a_kind() -> None:
-    kinds = {"Read": "read", "MultiEdit": "edit", "NotebookEdit": "edit", "ApplyPatch": "edit", "Create": "edit",
-             "Bash": "run", "Execute": "run", "BashOutput": "run", "Grep": "search", "Glob": "search",
+    kinds = {"Read": "read", "MultiEdit": "edit", "NotebookEdit": "edit", "ApplyPatch": "edit",
+             "Create": "edit", "Bash": "run", "Execute": "run", "BashOutput": "run", "Grep": "search", "Glob": "search",
              "LS": "search", "TodoWrite": "todo", "ExitPlanMode": "todo", "Task": "agent", "WebFetch": "web",
              "WebSearch": "web", "X": "other"}
     assert {name: kind_of(name) for name in kinds} == kinds

@@ -1,4 +1,4 @@
-"""How the sessions part: forks are in their list, the agents' own rewinds and where the files stand are here."""
+"""How sessions part: the agents' own rewinds, and where the files stand; forks are in their list."""
 
 from __future__ import annotations
 

@@ -179,25 +179,29 @@ def find(controller: Controller, query: Query) -> dict[str, Any]:
     text = query.text("q", _LONGEST_SEARCH).strip()
     if not text:
         raise BadRequest("There is nothing to search for.", hint="Type a word.")
-    until, found, more = time.monotonic() + _LOOKING, [], False
+    until, found, more, complete = time.monotonic() + _LOOKING, [], False, True
     for info in controller.sessions():
         if time.monotonic() > until:
             more = True
             break
         said, rest = controller.search(info.session_id, text)
-        matches = [*_touched(controller, info.session_id, text), *map(_match, said)]
+        touched, counted = _touched(controller, info.session_id, text)
+        complete = complete and counted
+        matches = [*touched, *map(_match, said)]
         more = more or rest or len(matches) > _MOST_FOUND
         if matches:
             found.append({"sessionId": info.session_id, "matches": matches[:_MOST_FOUND]})
-    return {"found": found, "more": more}
+    return {"found": found, "more": more, "complete": complete}
 
 
-def _touched(controller: Controller, session: str, text: str) -> list[dict[str, Any]]:
+def _touched(controller: Controller, session: str, text: str) -> tuple[list[dict[str, Any]], bool]:
+    """Files with such a name that turns changed, and whether all turns are counted by now."""
     wanted = text.casefold()
     shape = controller.shape(session, _known(session), _PATIENCE)
-    return [{"turn": one.row.turn, "where": "file", "snippet": file["path"], "status": file["status"]}
-            for one in reversed(shape.turns) for file in (one.changes or {}).get("files", ())
-            if wanted in file["path"].casefold()][:_MOST_FOUND // 2]
+    found = [{"turn": one.row.turn, "where": "file", "snippet": file["path"], "status": file["status"]}
+             for one in reversed(shape.turns) for file in (one.changes or {}).get("files", ())
+             if wanted in file["path"].casefold()]
+    return found[:_MOST_FOUND // 2], shape.complete
 
 
 def future(controller: Controller, query: Query) -> dict[str, Any]:

@@ -111,15 +111,16 @@ _LOCKED = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Rewind: no key</title>
 <link rel="icon" href="/static/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/static/style/base.css"><link rel="stylesheet" href="/static/style/dialogs.css">
+<link rel="stylesheet" href="/static/style/base.css">
+<link rel="stylesheet" href="/static/style/dialogs.css">
 <script src="/static/theme.js"></script></head>
 <body><main class="locked">
 <h1>This address has no valid key.</h1>
 <p>The page of Rewind opens with the whole address that the command prints, which ends in a key. Run it again
 in your project, and open what it prints:</p>
 <pre>rewind ui</pre>
-<p class="muted">Is it running already? Its terminal shows the address. The key stays the same when the server is
-started again, until <code>ui.json</code> in the state directory is deleted.</p>
+<p class="muted">Is it running already? Its terminal shows the address. The key stays the same when the server
+is started again, until <code>ui.json</code> in the state directory is deleted.</p>
 </main></body></html>
 """
 # What that page is drawn with; the same for everybody, and in everybody's copy of Rewind.

@@ -1,4 +1,4 @@
-"""Which agents are there, and whether they call Rewind: what a person needs to know before the first session."""
+"""Which agents are there, and whether they call Rewind: what matters before the first session."""
 
 from __future__ import annotations
 

@@ -63,6 +63,7 @@ export class SessionView {
     this.list.addEventListener('failed', event => sayError(event.detail));
     this.onSessions = () => this.sessionChanged();
     state.addEventListener('sessions', this.onSessions);
+    this.parent = this.session?.parentSessionId;
     this.opening = true;
     this.ready = this.load().finally(() => {
       this.opening = false;
@@ -583,6 +584,7 @@ export class SessionView {
   async readNew() {
     await this.ready; // what is being read may have been there before this was said
     this.soon = null;
+    if (!this.session) return undefined;
     const total = this.wanted;
     this.shape.changed();
     const had = this.list.total;
@@ -599,7 +601,11 @@ export class SessionView {
 
   async sessionChanged() {
     const session = this.session;
-    if (!session) return;
+    if (!session) {
+      this.gone();
+      return;
+    }
+    this.parent = session.parentSessionId;
     if (!this.counter) {
       await this.reopen();
       return;
@@ -609,6 +615,13 @@ export class SessionView {
     this.renderAlerts();
     for (const turn of this.list.turns.values())
       renewReason(this.list.row(turn.turn), this.whyNotBefore(turn));
+  }
+
+  /** A branch that is undone or deleted leaves the reader where it came from. */
+  gone() {
+    const parent = state.loaded && this.counter && state.get(this.parent);
+    if (!parent || !location.hash.startsWith(to.session(this.id))) return;
+    go(to.session(parent.sessionId));
   }
 
   reopen() {
