@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.target import Target
     from rewind.checkpoint.save import Saved
     from rewind.checkpoint.select import Selected
+    from rewind.checkpoint.session_graph import NativeRewind
     from rewind.checkpoint.session_shape import SessionShape, seconds_between
     from rewind.checkpoint.session_tree import SessionInfo, as_tree
     from rewind.checkpoint.source import Source
@@ -692,6 +693,19 @@ class Controller:
         from rewind.checkpoint.session_tree import session_infos
 
         return session_infos(self.state)
+
+    def native_rewinds(self, infos: list[SessionInfo]) -> dict[str, list[NativeRewind]]:
+        """Where the agents themselves went back in these sessions."""
+        from rewind.checkpoint.session_graph import native_rewinds
+
+        return native_rewinds(self.state, infos)
+
+    def stands_at(self, infos: list[SessionInfo]) -> tuple[str, int] | None:
+        """Which of these sessions the files are from, and after which of its turns, where that is known."""
+        from rewind.checkpoint.session_graph import stands_at
+
+        self.state.look_again()
+        return stands_at(self.state, infos)
 
     def session(self, text: str) -> SessionInfo:
         """One of them, by its id or the beginning of it."""
