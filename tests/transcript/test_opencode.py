@@ -300,6 +300,8 @@ def _with(change: Any) -> list[Line]:
     (lambda lines: lines[2]["parts"][1]["state"].update(status="dreamt"), r"a state of a tool \(dreamt\)"),
     (lambda lines: lines[2]["info"].update(role="narrator"), "a message of narrator"),
     (lambda lines: lines[2].update(parts=None), "a message that"),
+    (lambda lines: lines.pop(1), "a message is missing"),
+    (lambda lines: lines.insert(2, lines[1]), "or there twice"),
     (lambda lines: lines.insert(2, {"type": "branch", "info": {"id": "x"}, "parts": []}), "a line that"),
 ])
 def test_a_newer_format_is_read_as_far_as_it_is_certain_and_not_forked(

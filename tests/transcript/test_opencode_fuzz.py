@@ -53,7 +53,8 @@ def check(path: Path) -> None:
     count = len(index.active_turns)
     turns = open_turns(str(path), opencode, NoMemory())
     assert turns.total == count
-    read_turns(turns, turns.turns(1, count), for_page())
+    if count:
+        read_turns(turns, 1, count, for_page())
     for n in sorted({1, 2, count}):
         if not 0 < n <= count:
             continue
@@ -64,7 +65,7 @@ def check(path: Path) -> None:
         except RewindError:
             continue
         lines = [json.loads(line) for line in made.read_bytes().splitlines()]
-        assert all(line["info"]["sessionID"] == made.stem for line in lines[1:] if "sessionID" in line["info"])
+        assert {x["sessionID"] for line in lines[1:] for x in (line["info"], *line["parts"])} <= {made.stem}
         kept = [t.prompt for t in index.active_turns[:count - n]]
         assert [t.prompt for t in read_index(str(made), opencode).active_turns] == kept
         _write_export(str(made), str(made) + ".json")

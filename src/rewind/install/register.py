@@ -249,7 +249,8 @@ def _change(file: str, change: Change) -> bool:
             return False
         if _signature(_status(target)) == _signature(before):
             _write(file, target, new, before)
-            if new is None and text is not None and in_new_folder(text, wrapped=True):
+            if new is None and text is not None and not is_our_script(text) and in_new_folder(
+                    text, wrapped=True):
                 _remove_folder(file)
             return True
     raise SettingsBusy(file=file)

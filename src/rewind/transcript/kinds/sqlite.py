@@ -65,7 +65,7 @@ class _NewIds:
     written again after a kill has the same ones, and importing it twice does nothing."""
 
     def __init__(self, session: str) -> None:
-        self._session = session
+        self.session = session
         try:
             self._first = ~int(session[4:16], 16)
         except ValueError:
@@ -75,7 +75,7 @@ class _NewIds:
 
     def add(self, kind: str, old: object) -> str:
         self._count += 1
-        tail = sha256(f"{self._session} {self._count}".encode())
+        tail = sha256(f"{self.session} {self._count}".encode())
         made = _id(kind, self._first + self._count, tail)
         if isinstance(old, str):
             self.new[old] = made
@@ -217,10 +217,17 @@ def _why_not(file: BinaryIO, cut: Cut) -> str:
         return f"its first line has no {lacking}"
     if info.get("parentID") is not None:
         return "it is a subagent's"
+    known: set[object] = set()
     for offset, raw in lines_forward(file, header_length(file), cut.offset):
-        odd = _odd(parse(offset, raw))
+        events = parse(offset, raw)
+        odd = _odd(events)
         if odd:
             return f"it has {odd} that this version of Rewind does not know"
+        message = events[0].data["info"]
+        parent = message.get("parentID")
+        if message["id"] in known or (parent is not None and parent not in known):
+            return "a message is missing in it, or there twice"
+        known.add(message["id"])
     return ""
 
 
@@ -265,7 +272,6 @@ def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, n
     first = next(events_forward(file, 0, end))
     write_all(fd, _line({**first.data, "info": _fork_info(first.data["info"], names)}))
     ids = _NewIds(names.session)
-    ids.new[str(first.data["info"].get("id"))] = names.session
     for data in _messages(file, end):
         write_all(fd, _line(_renamed(data, ids)))
 
@@ -285,11 +291,11 @@ def _messages(file: BinaryIO, end: int) -> Iterator[dict[str, Any]]:
 def _renamed(data: dict[str, Any], ids: _NewIds) -> dict[str, Any]:
     """With the new ids, also where a row names another one: a compaction names the first message it kept.
     What a tool was given and has answered stays as it is."""
-    ids.add("msg", data["info"]["id"])
-    for part in data["parts"]:
-        ids.add("prt", part.get("id"))
-    return {**data, "info": _replaced(data["info"], ids.new),
-            "parts": [_replaced(part, ids.new) for part in data["parts"]]}
+    info, session = data["info"], ids.session
+    own = {"id": ids.add("msg", info["id"]), "sessionID": session}
+    parts = [{**_replaced(part, ids.new), "id": ids.add("prt", part.get("id")), "sessionID": session,
+              "messageID": own["id"]} for part in data["parts"]]
+    return {**data, "info": {**_replaced(info, ids.new), **own}, "parts": parts}
 
 
 def _replaced(data: dict[str, Any], new: dict[str, str]) -> dict[str, Any]:
