@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager, ExitStack
     from typing import Any, BinaryIO
 
-    from rewind.agents.registry import session_home
+    from rewind.agents.registry import hooks_home
     from rewind.checkpoint.all_projects import all_projects
     from rewind.checkpoint.code_search import CodeFound
     from rewind.checkpoint.collection import Collected
@@ -115,19 +115,18 @@ if TYPE_CHECKING:
 __all__ = [
     "BOTH", "BY_KEY", "CHECKPOINT", "CODE", "CONFIG_FILE", "CONVERSATION", "DIR", "EDIT", "GROUPS", "LINK",
     "NOW", "OPERATION", "PROMPT", "SESSION", "UNCOVERED", "Adopted", "Applied", "AtCheckpoint", "AtTurn",
-    "BeforeFork", "BeforeOperation", "BeforePrompts", "BeforeUndo", "BroughtBack", "Controller", "Difference",
-    "EarlierOnLine", "Reasons", "Reverted", "Side", "all_projects", "as_tree", "brief", "check_root",
-    "compare", "comparing", "entry_at", "every_path", "find_renames", "fold", "hunks", "invalid", "is_binary",
-    "is_name",
-    "is_session_id", "is_timestamp", "iso_time", "kept_outside", "load_tier", "load_usable", "pieces_of",
-    "plain_title", "read_index", "read_log", "seconds_between", "session_home", "set_value",
-    "split_selector", "timestamp", "torn_paths", "turn_name", "unknown", "unset_value",
+    "BeforeFork", "BeforeOperation", "BeforePrompts", "BeforeUndo", "BroughtBack", "Controller",
+    "Difference", "EarlierOnLine", "Reasons", "Reverted", "Side", "all_projects", "as_tree", "brief",
+    "check_root", "compare", "comparing", "entry_at", "every_path", "find_renames", "fold", "hooks_home",
+    "hunks", "invalid", "is_binary", "is_name", "is_session_id", "is_timestamp", "iso_time", "kept_outside",
+    "load_tier", "load_usable", "pieces_of", "plain_title", "read_index", "read_log", "seconds_between",
+    "set_value", "split_selector", "timestamp", "torn_paths", "turn_name", "unknown", "unset_value",
 ]
 
 # What interfaces may use of the rooms below besides a project: functions without side effects, settings, and
 # words for kinds. Each is loaded when it is asked for.
 _PASSES = {
-    "rewind.agents.registry": ("session_home",),
+    "rewind.agents.registry": ("hooks_home",),
     "rewind.checkpoint.all_projects": ("all_projects",),
     "rewind.checkpoint.init": ("check_root",),
     "rewind.checkpoint.outside": ("kept_outside",),

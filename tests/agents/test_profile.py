@@ -54,8 +54,8 @@ def problem(data: Any) -> str:
     return error.message[len(prefix):]
 
 
-def test_the_shipped_ones_are_claude_codex_droid_and_the_unknown_agent() -> None:
-    assert SHIPPED == ["claude", "codex", "droid", "unknown"]
+def test_the_shipped_ones_are_the_agents_that_the_docs_list() -> None:
+    assert SHIPPED == ["claude", "codex", "droid", "opencode", "unknown"]
 
 
 @pytest.mark.parametrize("name", SHIPPED)

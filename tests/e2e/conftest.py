@@ -14,7 +14,7 @@ from typing import Callable, NamedTuple
 import pytest
 
 pytest.register_assert_rewrite("claude_client", "codex_client", "conversation", "droid_client", "inside",
-                               "installed", "kinds", "page", "screen")
+                               "installed", "kinds", "opencode_client", "page", "screen")
 
 from claude_client import Claude  # noqa: E402
 from codex_client import Codex  # noqa: E402
@@ -31,7 +31,8 @@ from rewind_cli import Rewind  # noqa: E402
 CLAUDE = os.environ.get("REWIND_E2E_CLAUDE", "")
 DROID = os.environ.get("REWIND_E2E_DROID", "")
 CODEX = os.environ.get("REWIND_E2E_CODEX", "")
-collect_ignore_glob = [] if CLAUDE or DROID or CODEX else ["test_*.py"]
+OPENCODE = os.environ.get("REWIND_E2E_OPENCODE", "")
+collect_ignore_glob = [] if CLAUDE or DROID or CODEX or OPENCODE else ["test_*.py"]
 
 PlayClaude = Callable[[Recording], Conversation[Claude]]
 PlayDroid = Callable[[Recording], Conversation[Droid]]
@@ -57,6 +58,13 @@ def codex_program() -> Path:
     if not CODEX:
         pytest.skip("no Codex here")
     return Path(CODEX).resolve()
+
+
+@pytest.fixture(scope="session")
+def opencode_program() -> Path:
+    if not OPENCODE:
+        pytest.skip("no opencode here")
+    return Path(OPENCODE).resolve()
 
 
 @pytest.fixture(scope="session")

@@ -55,6 +55,22 @@ def codex_script() -> Script:
     }
 
 
+def opencode_script(project: Path) -> Script:
+    note = str(project / "note.txt")
+
+    def bash(command: str) -> dict[str, object]:
+        return call("bash", command=command, description="try")
+
+    return {
+        "PROMPT-WRITE": [_does(call("write", filePath=note, content="first\n")), say("Written.")],
+        "PROMPT-SHELL": [_does(bash("echo by-shell > made.txt; echo made-by-shell")), say("Made.")],
+        "PROMPT-PAIR": [_does(bash("echo left-result"), bash("echo right-result")), say("Both done.")],
+        "PROMPT-EDIT": [_does(call("edit", filePath=note, oldString="first", newString="second")),
+                        say("Edited.")],
+        "PROMPT-HARM": [_does(bash("rewind back 1 --both")), say("Could not.")],
+    }
+
+
 def _patch(*lines: str) -> dict[str, object]:
     text = "\n".join(["*** Begin Patch", f"*** {lines[0]}", *lines[1:], "*** End Patch"])
     return {"type": "tool_use", "name": "apply_patch", "input": text}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.agents.profile import ROLLOUT, TREE, Profile
+from rewind.agents.profile import ROLLOUT, SQLITE, TREE, Profile
 from rewind.errors import RewindError
 
 TYPE_CHECKING = False
@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 FORMAT = 1
-KINDS = (TREE, ROLLOUT)
+KINDS = (TREE, ROLLOUT, SQLITE)
 LINKS = ("parent-uuid", "file-order")
 FORKS = ("prefix-copy",)
 FOLDERS = ("alphanumeric", "slashes", "dates")
+SCRIPTS = ("opencode.js",)
 
 
 class ProfileInvalid(RewindError):
@@ -124,8 +125,11 @@ _SHAPE: dict[str, Any] = {
                                "patch", "command"), _is_texts),
     # May be absent: a profile without hooks is one whose sessions can be rewound all the same.
     "*registration?": {"settings": _is_text, "*local?": _is_text, "flat?": _is_text, "project": _is_text,
-                       "disabled?": _is_text, "*plugin?": _is_text, "*named": _is_bool, "*consent": _is_text},
-    "commands": {"resume": _is_command, "start": _is_text, "*server": _is_texts},
+                       "disabled?": _is_text, "*plugin?": _is_text, "*named": _is_bool, "*consent": _is_text,
+                       "*script": _one_of(SCRIPTS), "*home": _is_text, "*homeVariable?": _is_text,
+                       "*homeBelow": _is_text, "*needs": _is_text, "*note": _is_text},
+    "commands": {"resume": _is_command, "start": _is_text, "*server": _is_texts,
+                 "*import": _is_texts, "*delete": _is_texts},
     "tools": {"edit": _is_texts, "shell": _is_texts},
 }
 

@@ -19,6 +19,7 @@ from rewind.transcript.cursor import header_length, place_in
 from rewind.transcript.cut import Cut
 from rewind.transcript.find import SessionFile, began_in, folder_for, session_anywhere
 from rewind.transcript.fork import temp_of, write_fork
+from rewind.transcript.import_session import check_client
 from rewind.transcript.in_place import rewrite
 from rewind.transcript.index import read_index
 from rewind.transcript.kinds import kind_of
@@ -102,6 +103,7 @@ class ChatPlan:
         """Whether the agent could go on from there; better said before anything is restored."""
         with open_conversation(self.source, self.profile, self.identity) as file:
             kind_of(self.profile).check_resumable(file, self.profile, self.cut.placed(file))
+        check_client(self.profile)
 
     def check_format(self) -> None:
         """Refuse a format that may mean something else, before anything is restored. A tree is checked by
@@ -291,7 +293,7 @@ def make_fork(state: State, plan: ChatPlan, session_id: str, name: str = "") -> 
     with Unfinished(state.project, temp_of(path), *beside):
         fork = write_fork(plan.source, plan.profile, plan.cut, original=plan.original, session_id=session_id,
                           appears=appears, identity=plan.identity, beside=plan.beside,
-                          cwd=home.root if home else "")
+                          cwd=home.root if home else "", folder=home.root if home else state.project.root)
     note_in_index(plan.profile, Branches(state).find(fork.session_id) or {})
     _name_in_client(state, plan.profile, fork)
     done.fork = {"session_id": fork.session_id, "path": fork.path, "title": fork.title,

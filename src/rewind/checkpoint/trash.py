@@ -12,6 +12,7 @@ from rewind.checkpoint.chat import note_in_index
 from rewind.checkpoint.unfinished import Unfinished
 from rewind.errors import NotAFork, PlaceTaken, RewindError
 from rewind.files import draft_of, make_private_dir, read_bounded, write_atomic
+from rewind.transcript.import_session import give, take
 from rewind.transcript.in_place import copy_whole
 from rewind.transcript.names import SUFFIX, is_session_id, session_id_of
 from rewind.transcript.sidecars import remove_from_index, sidecar_paths
@@ -59,6 +60,7 @@ def move_to_trash(state: State, fork: dict[str, Any]) -> None:
     profile, path, session = checked_fork(state, fork)
     folder = state.project.path(TRASH, str(fork["trash"]))
     make_private_dir(folder)
+    take(session, profile, state.project.root)
     about = {"sessionId": session, "path": path, "agent": profile.name}
     with Unfinished(state.project, draft_of(os.path.join(folder, ABOUT))):
         write_atomic(os.path.join(folder, ABOUT), quickjson.dump_file(about))
@@ -113,6 +115,7 @@ def bring_from_trash(state: State, fork: dict[str, Any]) -> None:
         raise RewindError(f"The trash no longer holds {session}", hint="It cannot be recovered.")
     folder = state.project.path(TRASH, str(fork["trash"]))
     make_private_dir(os.path.dirname(path))
+    give(os.path.join(folder, os.path.basename(path)), profile, session, state.project.root)
     for one in (*sidecar_paths(path, profile), path):
         kept = os.path.join(folder, os.path.basename(one))
         if os.path.lexists(kept) and not os.path.lexists(one):

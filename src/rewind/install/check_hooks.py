@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from rewind.agents.check import ProfileInvalid
+from rewind.agents.registry import hooks_home
 from rewind.config.load import load_tier
 from rewind.errors import RewindError
 from rewind.install.finding import ok, problem, warning
@@ -111,7 +112,13 @@ class _Agent:
                               _REGISTER)
         if not self.has(tier):
             yield warning(name, f"{title} lacks some hooks of tier {tier}.", _REGISTER)
-        if (self.profile.registration or {}).get("consent"):
+        registration = self.profile.registration or {}
+        needs = registration.get("needs")
+        if needs and not os.path.isdir(os.path.join(hooks_home(self.profile) or "", needs)):
+            yield warning(name, f"{title} has not fetched {os.path.basename(os.path.dirname(needs))}/"
+                                f"{os.path.basename(needs)} yet, so its next start takes longer.",
+                          "Start it once. If every start is slow, it cannot reach the npm registry.")
+        if registration.get("consent"):
             yield from self._trust(name)
 
     def _trust(self, name: str) -> Iterator[Finding]:

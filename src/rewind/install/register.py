@@ -7,10 +7,11 @@ import os
 import stat
 from typing import NamedTuple
 
-from rewind.agents.registry import session_home
+from rewind.agents.registry import hooks_home
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE, make_private_dir, read_bounded, sweep_drafts, write_atomic
 from rewind.install.merger import EVENTS, MARK, entries_for, in_new_folder, merge, our_hooks, unmerge
+from rewind.install.script import folders_made, hooks_in, is_our_script, script_text
 from rewind.install.settings_text import BOM, SettingsUnreadable, read_root, without_comments
 
 TYPE_CHECKING = False
@@ -68,6 +69,12 @@ class NoHooks(RewindError):
     hint = "Its profile has no section `registration`; see docs/agents.md."
 
 
+class ScriptForeign(RewindError):
+    """{file} is not Rewind's, so it was left alone."""
+
+    hint = "Move it away, then run `rewind config --register-hooks`."
+
+
 class Found(NamedTuple):
     """One hook of ours in a file."""
 
@@ -83,6 +90,7 @@ class _Places(NamedTuple):
     folder: str
     settings: str
     flat: str | None
+    script: str | None  # the one that is put there, instead of hooks among a person's settings
 
     def all(self) -> list[tuple[str, bool]]:
         """The files, each with whether the hooks in it are wrapped."""
@@ -98,6 +106,8 @@ def register(profile: Profile, tier: dict[str, Any], shim: str, *, project: str 
         raise NoHooks(title=profile.title)
     hooks = entries_for(tier, profile, shim)
     made = _make_folder(profile, places, project, create)
+    if places.script:
+        return _put_script(places, hooks, made)
     # Droid 0.225 reads an event from hooks.json alone when it is there, and drops no duplicates: so each
     # event goes into one file.
     above = _shadowing(places.flat) & set(hooks)
@@ -112,6 +122,8 @@ def register(profile: Profile, tier: dict[str, Any], shim: str, *, project: str 
 def unregister(profile: Profile, *, project: str | None = None) -> list[str]:
     """Take our hooks out of every file of the agent; the files that were changed."""
     places = _places(profile, project)
+    if places and places.script:
+        return _remove_script(places.settings)
     changed, errors = [], []
     for file, wrapped in places.all() if places else ():
         try:
@@ -127,6 +139,9 @@ def unregister(profile: Profile, *, project: str | None = None) -> list[str]:
 def registered(profile: Profile, *, project: str | None = None) -> list[Found]:
     """Our hooks as they stand in the agent's files."""
     places = _places(profile, project)
+    if places and places.script:
+        return [Found(places.settings, hook.event, hook.command, hook.matcher)
+                for hook in hooks_in(_read(places.settings) or "")]
     return [Found(file, hook.event, hook.command, hook.matcher)
             for file, wrapped in (places.all() if places else ())
             for text in [_read(file)] if text is not None and MARK in text
@@ -165,19 +180,19 @@ def _is_set(file: str, key: str) -> bool:
 
 def _places(profile: Profile, project: str | None) -> _Places | None:
     where = profile.registration
-    home = session_home(profile)
+    home = hooks_home(profile)
     if where is None or home is None:
         return None
     folder = home if project is None else os.path.join(project, where["project"])
     flat = os.path.join(folder, where["flat"]) if where["flat"] else None
-    return _Places(folder, os.path.join(folder, where["settings"]), flat)
+    return _Places(folder, os.path.join(folder, where["settings"]), flat, where.get("script"))
 
 
 def _make_folder(profile: Profile, places: _Places, project: str | None, create: bool) -> bool:
     """Whether it was not there."""
     if os.path.isdir(places.folder):
         return False
-    home = session_home(profile) or ""
+    home = hooks_home(profile) or ""
     if not create and not (project is not None and os.path.isdir(home)):
         raise AgentMissing(title=profile.title, folder=home)
     try:
@@ -234,7 +249,8 @@ def _change(file: str, change: Change) -> bool:
             return False
         if _signature(_status(target)) == _signature(before):
             _write(file, target, new, before)
-            if new is None and text is not None and in_new_folder(text, wrapped=True):
+            if new is None and text is not None and not is_our_script(text) and in_new_folder(
+                    text, wrapped=True):
                 _remove_folder(file)
             return True
     raise SettingsBusy(file=file)
@@ -303,3 +319,35 @@ def _remove_folder(file: str) -> None:
             os.rmdir(os.path.dirname(file))
         except OSError:
             pass  # there is more in it than the file that registering had made
+
+
+# a script of ours
+
+def _put_script(places: _Places, hooks: Hooks, made: bool) -> list[str]:
+    """A file of that name that somebody else has written stays."""
+    file, folder = places.settings, os.path.dirname(places.settings)
+    there = _read(file)
+    if there is not None and not is_our_script(there):
+        raise ScriptForeign(file=file)
+    try:
+        new = int(made) + int(not os.path.isdir(folder)) if there is None else folders_made(there)
+        if not os.path.isdir(folder):
+            os.mkdir(folder)
+    except OSError as error:
+        raise SettingsUnwritable(file=file, reason=error.strerror) from None
+    text = script_text(str(places.script), hooks, new)
+    return [file] if _change(file, lambda _: text) else []
+
+
+def _remove_script(file: str) -> list[str]:
+    text = _read(file)
+    if text is None or not is_our_script(text) or not _change(file, lambda _: None):
+        return []
+    folder = file
+    for _ in range(folders_made(text)):
+        folder = os.path.dirname(folder)
+        try:
+            os.rmdir(folder)
+        except OSError:
+            break  # there is something else in it
+    return [file]

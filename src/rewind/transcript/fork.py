@@ -16,6 +16,7 @@ from rewind.transcript.copying import copy_range
 from rewind.transcript.cursor import header_length
 from rewind.transcript.entries import OTHER
 from rewind.transcript.filtered import kept_ranges
+from rewind.transcript.import_session import give
 from rewind.transcript.kinds import kind_of
 from rewind.transcript.lines import events_backward, open_conversation, open_transcript, parse, read_at
 from rewind.transcript.names import is_session_id, session_id_of
@@ -148,10 +149,10 @@ def is_temp(name: str) -> bool:
 
 def write_fork(source: str, profile: Profile, cut: Cut, *, original: str, session_id: str = "",
                appears: Callable[[Fork], None] | None = None, identity: tuple[int, int] | None = None,
-               beside: str = "", cwd: str = "") -> Fork:
+               beside: str = "", cwd: str = "", folder: str = "/") -> Fork:
     """Make a fork beside `original`, out of `source`: the same file, or what the store has of it.
-    It appears there complete, or not at all; `appears` is told right before. A fork for another directory,
-    `cwd`, goes beside `beside`."""
+    It appears there complete, or not at all; `appears` is told right before. `folder` is the project's. A
+    fork for another directory, `cwd`, goes beside `beside`."""
     kind, parent = kind_of(profile), session_id_of(original, profile)
     session_id = session_id or kind.new_session_id()
     path = kind.path_beside(beside or original, session_id)
@@ -167,6 +168,7 @@ def write_fork(source: str, profile: Profile, cut: Cut, *, original: str, sessio
                 fork = Fork(session_id, path, os.fstat(fd).st_size, header_length(made), title)
             if appears:
                 appears(fork)
+            give(temp, profile, session_id, folder)  # first: a file says that the fork is there
             _appear(temp, path)
         finally:
             os.close(fd)

@@ -35,7 +35,7 @@ class SessionInUse(RewindError):
 
 
 class NotInPlace(RewindError):
-    """{agent} keeps conversations in files that refer to one another, so none is rewritten in place."""
+    """{agent} keeps conversations {how}, so none is rewritten in place."""
 
     hint = "Leave out --in-place to get a fork. The original stays as it is."
 
@@ -43,7 +43,9 @@ class NotInPlace(RewindError):
 def check_in_place(profile: Profile) -> None:
     """Whether a session of this agent may be rewritten at all."""
     if not profile.fork.get("inPlace", True):
-        raise NotInPlace(agent=profile.title)
+        how = "in a database of its own" if profile.commands.get("import") else \
+            "in files that refer to one another"
+        raise NotInPlace(agent=profile.title, how=how)
 
 
 def is_open(profile: Profile, session_id: str, recorded: dict[str, Any] | None = None,

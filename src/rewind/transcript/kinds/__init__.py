@@ -7,7 +7,7 @@ Saving a checkpoint of a `jsonl-tree` does not come here: `names`, `lines` and `
 
 from __future__ import annotations
 
-from rewind.agents.profile import TREE
+from rewind.agents.profile import SQLITE, TREE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,6 +56,10 @@ def kind_of(profile: Profile) -> Kind:
         from rewind.transcript.kinds import jsonl_tree
 
         return jsonl_tree
+    if profile.kind == SQLITE:
+        from rewind.transcript.kinds import sqlite
+
+        return sqlite
     from rewind.transcript.kinds import jsonl_rollout
 
     return jsonl_rollout
