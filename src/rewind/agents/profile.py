@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 TREE, ROLLOUT = "jsonl-tree", "jsonl-rollout"  # kinds of transcripts; the first, unless a profile says so
+OPLOG = "jsonl-oplog"
 
 
 class Profile:
