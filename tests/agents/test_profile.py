@@ -55,7 +55,7 @@ def problem(data: Any) -> str:
 
 
 def test_the_shipped_ones_are_the_agents_that_the_docs_list() -> None:
-    assert SHIPPED == ["claude", "codex", "droid", "opencode", "unknown"]
+    assert SHIPPED == ["claude", "codex", "droid", "gemini", "opencode", "unknown"]
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -95,7 +95,7 @@ def test_a_field_that_may_be_absent_may_be_absent(path: str) -> None:
     ("environment.marks", "CLAUDECODE", "environment.marks must be a list of texts"),
     ("environment.marks", [1], "environment.marks must be a list of texts"),
     ("environment.session", 1, "environment.session must be a text"),
-    ("sessions.folders", "flat", "sessions.folders must be one of alphanumeric, slashes, dates"),
+    ("sessions.folders", "flat", "sessions.folders must be one of alphanumeric, slashes, dates, marked"),
     ("sessions.flat", "no", "sessions.flat must be true or false"),
     ("sessions.home", None, "sessions.home must be a text"),
     ("recognise.within", 0, "recognise.within must be a number from 1 to 10000"),

@@ -52,7 +52,7 @@ def test_an_agent_of_the_users_own_is_recognised_by_where_its_sessions_lie(home:
     path = home / ".mine" / "talks" / "x.jsonl"
     path.parent.mkdir(parents=True)
     path.write_text("{}\n")
-    assert [p.name for p in profiles()] == ["mine", "claude", "droid", "codex", "opencode"]
+    assert [p.name for p in profiles()] == ["mine", "claude", "droid", "codex", "gemini", "opencode"]
     assert profile_for(str(path)).name == "mine"
     assert session_root(profile_named("mine"), {"MINE_HOME": "/else"}) == "/else/talks"
 

@@ -8,13 +8,14 @@ from typing import Any, Generic, NamedTuple, TypeVar, Union
 from claude_client import Claude
 from codex_client import Codex
 from droid_client import Droid
+from gemini_client import Gemini
 from scripted import prompt
 from stage import Stage
 
 from rewind_cli import Rewind
 
 NEXT = f"user: {prompt('NEXT')}"
-Client = TypeVar("Client", bound=Union[Claude, Droid, Codex])
+Client = TypeVar("Client", bound=Union[Claude, Droid, Codex, Gemini])
 
 
 class Recording(NamedTuple):
@@ -49,7 +50,7 @@ class Conversation(Generic[Client]):
         fork = done.out.split()[-1]
         assert done.out == f"Fork created: {fork}\n", done
         new, = set(self.path.parent.glob("*.jsonl")) - before
-        assert new == self.client.transcript(fork) and new.stem.endswith(fork)
+        assert new == self.client.transcript(fork) and fork in new.stem
         self.check_untouched()
         return self.other(fork)
 

@@ -71,6 +71,22 @@ def opencode_script(project: Path) -> Script:
     }
 
 
+def gemini_script(project: Path) -> Script:
+    note = str(project / "note.txt")
+    return {
+        "PROMPT-WRITE": [_does(call("write_file", file_path=note, content="first\n")), say("Written.")],
+        "PROMPT-SHELL": [_does(_run("echo by-shell > made.txt; echo made-by-shell")), say("Made.")],
+        "PROMPT-PAIR": [_does(_run("echo left-result"), _run("echo right-result")), say("Both done.")],
+        "PROMPT-EDIT": [_does(call("replace", file_path=note, instruction="the next", old_string="first",
+                                   new_string="second")), say("Edited.")],
+        "PROMPT-HARM": [_does(_run("rewind back 1 --both")), say("Could not.")],
+    }
+
+
+def _run(command: str) -> dict[str, object]:
+    return call("run_shell_command", command=command, description="try")
+
+
 def _patch(*lines: str) -> dict[str, object]:
     text = "\n".join(["*** Begin Patch", f"*** {lines[0]}", *lines[1:], "*** End Patch"])
     return {"type": "tool_use", "name": "apply_patch", "input": text}

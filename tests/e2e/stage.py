@@ -41,7 +41,7 @@ def copy_stage(recorded: Stage, to: Stage) -> None:
     for was, now in zip(_session_folders(recorded), _session_folders(to)):
         if (to.home / was).exists():
             (to.home / was).rename(to.home / now)
-    for path in to.home.rglob("*.json*"):
+    for path in (*to.home.rglob("*.json*"), *to.home.glob(".gemini/*/*/.project_root")):
         _name_other_place(path, recorded, to)
     _close_clients(to)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 TREE, ROLLOUT = "jsonl-tree", "jsonl-rollout"  # kinds of transcripts; the first, unless a profile says so
-SQLITE = "sqlite"
+OPLOG, SQLITE = "jsonl-oplog", "sqlite"
 
 
 class Profile:

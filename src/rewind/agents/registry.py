@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 UNKNOWN = "unknown"
-_BUILTIN = ("claude", "droid", "codex", "opencode")
+_BUILTIN = ("claude", "droid", "codex", "gemini", "opencode")
 _MAX_BYTES = 1 << 20
 _SCHEMAS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "schemas")
 # For each home its own profiles, and what is wrong with one of them.

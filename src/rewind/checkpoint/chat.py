@@ -18,7 +18,7 @@ from rewind.files import PRIVATE_FILE, draft_of, make_private_dir
 from rewind.transcript.cursor import header_length, place_in
 from rewind.transcript.cut import Cut
 from rewind.transcript.find import SessionFile, began_in, folder_for, session_anywhere
-from rewind.transcript.fork import temp_of, write_fork
+from rewind.transcript.fork import NothingBeforeCut, temp_of, write_fork
 from rewind.transcript.import_session import check_client
 from rewind.transcript.in_place import rewrite
 from rewind.transcript.index import read_index
@@ -108,8 +108,12 @@ class ChatPlan:
     def check_format(self) -> None:
         """Refuse a format that may mean something else, before anything is restored. A tree is checked by
         whoever cuts it."""
-        if self.profile.kind != TREE:
+        if self.profile.kind == TREE:
+            return
+        try:
             self.check()
+        except NothingBeforeCut:
+            pass  # no matter of the format: whoever asks for a fork is told then
 
     @property
     def is_from_store(self) -> bool:
@@ -159,6 +163,9 @@ def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str
 def checked_path(profile: Profile, data: dict[str, Any]) -> str:
     """A path out of a record is used only where the agent itself would write."""
     path, session_id = data.get("original_path"), data.get("sessionId")
+    if isinstance(path, str) and isinstance(session_id, str) and is_session_id(session_id) and (
+            not session_id_of(path, profile)):
+        path = path_beside(path, session_id, profile)  # it is gone, and its name does not tell whose it was
     if (not isinstance(path, str) or not isinstance(session_id, str) or not is_session_id(session_id)
             or session_id_of(path, profile) != session_id):
         raise RewindError("The checkpoint does not say which session it belongs to.",

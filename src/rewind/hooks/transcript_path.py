@@ -18,6 +18,8 @@ def transcript_path(event: HookEvent, environ: Mapping[str, str] | None = None) 
     path = event.transcript
     if event.subagent and path:
         path = _of_parent(event, environ)
+    if path and event.session and (event.profile.sessions or {}).get("mark"):
+        return _fullest(event, environ)
     if not path or os.path.exists(path):
         return path
     from rewind.agents.registry import is_under_root
@@ -28,6 +30,15 @@ def transcript_path(event: HookEvent, environ: Mapping[str, str] | None = None) 
         return path
     found = session_anywhere(event.profile, session_id_of(path, event.profile), environ, near=path)
     return found.path if found else path
+
+
+def _fullest(event: HookEvent, environ: Mapping[str, str] | None) -> str:
+    """Gemini CLI 0.61 begins a second file when it resumes a session, names that one at SessionStart, and
+    goes on in the first one. The longest of the session's files is the conversation."""
+    from rewind.transcript.find import session_anywhere
+
+    found = session_anywhere(event.profile, event.session, environ, near=event.transcript)
+    return found.path if found else event.transcript
 
 
 def _of_parent(event: HookEvent, environ: Mapping[str, str] | None) -> str:

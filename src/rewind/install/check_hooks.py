@@ -120,6 +120,16 @@ class _Agent:
                           "Start it once. If every start is slow, it cannot reach the npm registry.")
         if registration.get("consent"):
             yield from self._trust(name)
+        yield from self._trust_in_folder(name)
+
+    def _trust_in_folder(self, name: str) -> Iterator[Finding]:
+        from rewind.agents.trust import is_trusted
+
+        root = self.scopes[-1]
+        if root and not is_trusted(self.profile, root):
+            start = self.profile.commands["start"]
+            yield problem(name, f"{self.profile.title} runs no hooks here, for you have not told it to trust"
+                                f" {root}", f"Run `{start}` in that directory and choose to trust it.")
 
     def _trust(self, name: str) -> Iterator[Finding]:
         """Codex runs a hook once the person trusts it. That is theirs to say: it is only looked at here."""

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from rewind.agents.registry import hooks_home
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE, make_private_dir, read_bounded, sweep_drafts, write_atomic
+from rewind.install.comments import put_back, take_out
 from rewind.install.merger import EVENTS, MARK, entries_for, in_new_folder, merge, our_hooks, unmerge
 from rewind.install.script import folders_made, hooks_in, is_our_script, script_text
 from rewind.install.settings_text import BOM, SettingsUnreadable, read_root, without_comments
@@ -112,7 +113,7 @@ def register(profile: Profile, tier: dict[str, Any], shim: str, *, project: str 
     # event goes into one file.
     above = _shadowing(places.flat) & set(hooks)
     changes = [(file, _merging({event: groups for event, groups in hooks.items()
-                                if (event in above) != wrapped}, wrapped, file, made))
+                                if (event in above) != wrapped}, wrapped, file, made, _comments(profile)))
                for file, wrapped in places.all()]
     for file, change in changes:
         change(_read(file))  # what is wrong with the second file must show before the first is written
@@ -127,7 +128,7 @@ def unregister(profile: Profile, *, project: str | None = None) -> list[str]:
     changed, errors = [], []
     for file, wrapped in places.all() if places else ():
         try:
-            if _change(file, _merging({}, wrapped, file)):
+            if _change(file, _merging({}, wrapped, file, comments=_comments(profile))):
                 changed.append(file)
         except RewindError as error:
             errors.append(error)
@@ -144,7 +145,7 @@ def registered(profile: Profile, *, project: str | None = None) -> list[Found]:
                 for hook in hooks_in(_read(places.settings) or "")]
     return [Found(file, hook.event, hook.command, hook.matcher)
             for file, wrapped in (places.all() if places else ())
-            for text in [_read(file)] if text is not None and MARK in text
+            for text in [_plain(profile, file)] if text is not None and MARK in text
             for hook in our_hooks(text, wrapped=wrapped, file=file)]
 
 
@@ -229,13 +230,36 @@ def _events_in(text: str | None) -> set[str]:
 
 # reading and writing
 
-def _merging(hooks: Hooks, wrapped: bool, file: str, new_folder: bool = False) -> Change:
+def _merging(hooks: Hooks, wrapped: bool, file: str, new_folder: bool = False,
+             comments: bool = False) -> Change:
     def change(text: str | None) -> str | None:
         if hooks:
             return merge(text, hooks, wrapped=wrapped, file=file, new_folder=new_folder)
         # A file that has nothing of ours may be as broken as it likes.
         return unmerge(text, wrapped=wrapped, file=file) if text is not None and MARK in text else text
-    return change
+    return _around_comments(change, wrapped, file) if comments else change
+
+
+def _around_comments(change: Change, wrapped: bool, file: str) -> Change:
+    """The same for a file with comments, if they come through it, and the way back is exact."""
+    def changed(text: str | None) -> str | None:
+        plain, comments = take_out(text, file) if text is not None else (None, [])
+        new = change(plain)
+        if comments and new is not None and plain is not None and (
+                unmerge(new, wrapped=wrapped, file=file) != unmerge(plain, wrapped=wrapped, file=file)):
+            raise SettingsUnreadable(file=file, problem="its comments stand where Rewind's hooks go")
+        return put_back(new, comments, file)
+    return changed
+
+
+def _comments(profile: Profile) -> bool:
+    """Whether the agent reads settings that have comments."""
+    return bool((profile.registration or {}).get("comments"))
+
+
+def _plain(profile: Profile, file: str) -> str | None:
+    text = _read(file)
+    return take_out(text, file)[0] if text is not None and _comments(profile) else text
 
 
 def _change(file: str, change: Change) -> bool:

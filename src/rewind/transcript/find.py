@@ -13,15 +13,16 @@ from rewind.transcript.names import SUFFIX, is_session_id, session_id_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from rewind.agents.profile import Profile
 
-DATES = "dates"
+DATES, MARKED = "dates", "marked"
 _LONGEST_FOLDER = 200  # of Claude Code; a longer name is cut there and gets a hash
 _FIRST = 8 << 10
 _HEAD = 256 << 10
 _SHORTEST_PREFIX = 6
+_LONGEST_PATH = 64 << 10
 
 
 class SessionAmbiguous(RewindError):
@@ -110,7 +111,9 @@ def session_anywhere(profile: Profile, session_id: str, environ: Mapping[str, st
     top = session_root(profile, environ)
     if top is None or profile.sessions is None or not is_session_id(session_id):
         return None
-    if profile.sessions["folders"] == DATES:
+    if profile.sessions["folders"] == MARKED and near:
+        return _fullest(_files_of(profile, os.path.dirname(near), session_id))
+    if profile.sessions["folders"] in (DATES, MARKED):
         return next((s for s, _ in _in_folders(profile, Area([]), environ) if s.session_id == session_id
                      and is_under_root(profile, s.path, environ)), None)
     try:
@@ -146,15 +149,31 @@ def _in_folders(profile: Profile, area: Area,
                 environ: Mapping[str, str] | None) -> Iterator[tuple[SessionFile, bool]]:
     found = ((s, sure) for folder, sure in _folders(profile, area, environ).items()
              for s in _in_folder(profile, folder))
-    if profile.sessions is None or profile.sessions["folders"] != DATES:
+    if profile.sessions is None or profile.sessions["folders"] not in (DATES, MARKED):
         return found
-    # By date, a session may have several files: Codex's own rewind goes on in a new one.
-    latest: dict[str, tuple[SessionFile, bool]] = {}
+    # By date, a session may have several files: Codex's own rewind goes on in a new one. In marked folders
+    # the longest counts: Gemini CLI 0.61 leaves a stub when it resumes one.
+    by_date = profile.sessions["folders"] == DATES
+    best: dict[str, tuple[SessionFile, bool]] = {}
     for session, sure in found:
-        known = latest.get(session.session_id)
-        if known is None or os.path.basename(known[0].path) < os.path.basename(session.path):
-            latest[session.session_id] = session, sure
-    return iter(latest.values())
+        known = best.get(session.session_id)
+        if session.session_id and (known is None or _rank(known[0], by_date) < _rank(session, by_date)):
+            best[session.session_id] = session, sure
+    return iter(best.values())
+
+
+def _rank(session: SessionFile, by_date: bool) -> tuple[int, str]:
+    return 0 if by_date else session.size, os.path.basename(session.path)
+
+
+def _files_of(profile: Profile, folder: str, session_id: str) -> list[SessionFile]:
+    """Of a session, in one folder. Only files are opened whose names may be its."""
+    found = _in_folder(profile, folder, lambda name: session_id[:8] in name)
+    return [session for session in found if session.session_id == session_id]
+
+
+def _fullest(sessions: list[SessionFile]) -> SessionFile | None:
+    return max(sessions, key=lambda session: _rank(session, False), default=None)
 
 
 def _folders(profile: Profile, area: Area, environ: Mapping[str, str] | None) -> dict[str, bool]:
@@ -168,6 +187,11 @@ def _folders(profile: Profile, area: Area, environ: Mapping[str, str] | None) ->
         names = os.listdir(top)
     except OSError:
         return {}
+    if profile.sessions["folders"] == MARKED:
+        below = str(profile.sessions.get("below", ""))
+        marked = {os.path.join(top, name, below): _marked(profile, os.path.join(top, name)) for name in names}
+        return {folder: True for folder, cwd in marked.items()
+                if cwd and (not area.roots or area.holds(os.path.realpath(cwd)))}
     found: dict[str, bool] = {}
     for number, folder in enumerate(area.folders):
         wanted = folder_name(profile, folder)
@@ -196,10 +220,13 @@ def _numbered(folder: str) -> list[str]:
 
 
 def folder_for(profile: Profile, root: str, original: str) -> str:
-    """Where a session that goes on in `root` belongs; beside `original` where they are sorted by date."""
+    """Where a session that goes on in `root` belongs; beside `original` where they are sorted by date. Empty
+    where only the agent itself makes that directory, and has not."""
     top = session_root(profile)
     if top is None or profile.sessions is None or profile.sessions["folders"] == DATES:
         return os.path.dirname(original)
+    if profile.sessions["folders"] == MARKED:
+        return next(iter(_folders(profile, Area([root]), None)), "")
     return os.path.join(top, folder_name(profile, root))
 
 
@@ -213,13 +240,26 @@ def folder_name(profile: Profile, root: str) -> str:
     return "".join(c if c.isascii() and c.isalnum() else "-" * (2 if ord(c) > 0xFFFF else 1) for c in real)
 
 
-def _in_folder(profile: Profile, folder: str) -> Iterator[SessionFile]:
+def _marked(profile: Profile, folder: str) -> str:
+    """The directory that a folder is for, as a file in it says."""
+    from rewind.files import read_bounded
+
+    try:
+        mark = os.path.join(folder, str((profile.sessions or {}).get("mark", "")))
+        told = os.fsdecode(read_bounded(mark, _LONGEST_PATH)).strip("\r\n")
+    except (OSError, RewindError):
+        return ""
+    return told if os.path.isabs(told) and "\0" not in told else ""
+
+
+def _in_folder(profile: Profile, folder: str,
+               named: Callable[[str], bool] = lambda name: True) -> Iterator[SessionFile]:
     try:
         entries = list(os.scandir(folder))
     except OSError:
         return
     for entry in entries:
-        if entry.name.endswith(SUFFIX) and not entry.name.startswith("."):
+        if entry.name.endswith(SUFFIX) and not entry.name.startswith(".") and named(entry.name):
             try:
                 if entry.is_file(follow_symlinks=False):
                     yield SessionFile(entry.path, profile, entry.stat(follow_symlinks=False))
@@ -245,7 +285,12 @@ def began_in(session: SessionFile) -> str | None:
 def _origin(session: SessionFile) -> tuple[str | None, bool]:
     """The directory that it began in, and whether it is a subagent's, which is no session of its own."""
     field = session.profile.lines["cwd"]
-    side = (session.profile.sessions or {}).get("side")
+    where = session.profile.sessions or {}
+    side = where.get("side")
+    if where.get("folders") == MARKED:
+        folder = os.path.dirname(session.path)
+        told = _marked(session.profile, os.path.dirname(folder) if where.get("below") else folder)
+        return os.path.realpath(told) if told else None, False
     try:
         with open_transcript(session.path) as file:
             # Nearly always one of the first lines tells; hundreds of sessions are looked at in a row.

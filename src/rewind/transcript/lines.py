@@ -82,6 +82,12 @@ def open_transcript(path: str, identity: tuple[int, int] | None = None) -> Binar
     return os.fdopen(fd, "rb", buffering=0)
 
 
+def stored(file: BinaryIO) -> BinaryIO:
+    """The bytes as they lie in the file, where a conversation is read as something else than these."""
+    found: BinaryIO = getattr(file, "stored", file)
+    return found
+
+
 def identity_of(file: BinaryIO) -> tuple[int, int]:
     info = os.fstat(file.fileno())
     return info.st_dev, info.st_ino

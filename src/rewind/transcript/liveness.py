@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _RECENT = 600.0  # seconds
 _MAX_BYTES = 1 << 20
+_REFER = "keeps conversations in files that refer to one another"
 
 
 class SessionInUse(RewindError):
@@ -35,7 +36,7 @@ class SessionInUse(RewindError):
 
 
 class NotInPlace(RewindError):
-    """{agent} keeps conversations {how}, so none is rewritten in place."""
+    """{agent} {reason}, so none is rewritten in place."""
 
     hint = "Leave out --in-place to get a fork. The original stays as it is."
 
@@ -43,9 +44,7 @@ class NotInPlace(RewindError):
 def check_in_place(profile: Profile) -> None:
     """Whether a session of this agent may be rewritten at all."""
     if not profile.fork.get("inPlace", True):
-        how = "in a database of its own" if profile.commands.get("import") else \
-            "in files that refer to one another"
-        raise NotInPlace(agent=profile.title, how=how)
+        raise NotInPlace(agent=profile.title, reason=profile.fork.get("notInPlace", _REFER))
 
 
 def is_open(profile: Profile, session_id: str, recorded: dict[str, Any] | None = None,

@@ -11,14 +11,14 @@ import threading
 from rewind import quickjson
 from rewind.transcript.cursor import fingerprint
 from rewind.transcript.index import read_index
-from rewind.transcript.lines import lines_forward, open_conversation, parse, size_of
+from rewind.transcript.lines import lines_forward, open_conversation, parse, size_of, stored
 from rewind.transcript.names import session_id_of
 from rewind.transcript.titles import read_title
 from rewind.transcript.turn_tree import SHORT, STATE, NotResumable, Row, TurnTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any, BinaryIO, Optional, Protocol
 
     from rewind.agents.profile import Profile
@@ -136,10 +136,15 @@ def _bring_up_to_date(path: str, profile: Profile, memory: Memory) -> TurnIndex:
 def _is_continued(file: BinaryIO, known: Known) -> bool:
     assert known is not None
     _, upto, head, tail, _ = known
-    return size_of(file) >= upto and (head, tail) == _ends(file, upto)
+    if size_of(file) < upto or (head, tail) != _ends(file, upto):
+        return False
+    # In a log of operations a later line may take back an earlier one.
+    only_grew: Callable[[int], bool] | None = getattr(file, "only_grew", None)
+    return only_grew is None or only_grew(upto)
 
 
 def _ends(file: BinaryIO, upto: int) -> tuple[str, str]:
+    file = stored(file)
     return (fingerprint(file, 0, min(_SAMPLE, upto)), fingerprint(file, max(0, upto - _SAMPLE), upto))
 
 

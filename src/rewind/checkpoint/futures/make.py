@@ -20,6 +20,7 @@ from rewind.checkpoint.rewind.resolve import resolve
 from rewind.errors import NothingBeforePrompt, RewindError
 from rewind.snapshot.git_run import Git
 from rewind.snapshot.gitfiles import work_tree_top
+from rewind.transcript.find import folder_for
 from rewind.transcript.kinds import kind_of
 
 TYPE_CHECKING = False
@@ -168,6 +169,11 @@ def _add_conversation(state: State, found: Destination, future: Future, project:
     if chat is None or found.start_anew:
         start = found.start_anew.fields.get("start") if found.start_anew else ""
         future.resume = f"cd {quote(future.dir)}" + (f" && {start}" if start else "")
+        return
+    if not folder_for(chat.profile, project.root, chat.original):
+        future.notes.append(f"{chat.profile.title} finds no session there before it has begun one itself, so the"
+                            " conversation stays behind.")
+        future.resume = f"cd {quote(future.dir)} && {chat.profile.commands['start']}"
         return
     chat.home = Home(project.root, project.place, record.name)
     done = make_fork(state, chat, kind_of(chat.profile).new_session_id(), future.name)

@@ -46,12 +46,13 @@ class PromptAt:
     """What a prompt is known by: its place, the keys that hooks saw, its time, its text."""
 
     def __init__(self, offset: int, join: object, first_tool: str | None, stamp: object,
-                 text: str = "") -> None:
+                 text: str = "", since: object = None) -> None:
         self.offset = offset
         self.join = join
         self.first_tool = first_tool
         self.stamp = stamp
         self.text = text
+        self.since = since  # the time of the prompt before, where no key is seen by hooks
 
 
 def prompt_of(turn: TurnText) -> PromptAt:
@@ -66,7 +67,15 @@ def read_prompt_at(session: SessionFile, offset: int) -> PromptAt:
         return PromptAt(offset, pick(event.data, key) if event and key else None,
                         _first_tool(file, profile, offset),
                         pick(event.data, stamp) if event and stamp else None,
-                        prompt_text(event.data, profile) if event else "")
+                        prompt_text(event.data, profile) if event else "",
+                        None if key else _stamp_before(file, profile, offset))
+
+
+def _stamp_before(file: BinaryIO, profile: Profile, offset: int) -> object:
+    tail, stamp = Tail(file, profile, offset), profile.lines.get("timestamp")
+    before = next((entry for entry in tail.chain() if entry.is_prompt), None)
+    event = next(events_forward(file, before.offset), None) if before else None
+    return pick(event.data, stamp) if event and stamp else None
 
 
 def _first_tool(file: BinaryIO, profile: Profile, boundary: int) -> str | None:
@@ -125,6 +134,8 @@ class SessionCode:
         """The checkpoint that was made for this very prompt."""
         found = self._of_prompt(prompt) if isinstance(prompt.join, str) and prompt.join else None
         found = found or (self._by_tool.get(prompt.first_tool) if prompt.first_tool else None)
+        if found is None and not self.session.profile.prompt["joinKey"]:
+            found = self._of_moment(prompt)
         # One that was made late may hold what the turn did already.
         return CodeAt(found, not found.trigger.get("late")) if found else None
 
@@ -134,6 +145,20 @@ class SessionCode:
         if found is None or prompt.join not in self._meanwhile or _says(found, prompt.text):
             return found
         return next((r for r in self._meanwhile[prompt.join] if _says(r, prompt.text)), found)
+
+    def _of_moment(self, prompt: PromptAt) -> Record | None:
+        """Where hooks see no key of a prompt: the last one before it that says the same, and that no other
+        prompt came after."""
+        if not isinstance(prompt.stamp, str) or not is_timestamp(prompt.stamp):
+            return None
+        until = timestamp(prompt.stamp)
+        since = prompt.since if isinstance(prompt.since, str) and is_timestamp(prompt.since) else None
+        for records in self._near:
+            for record in reversed(records):
+                if (record.trigger.get("event") == "UserPromptSubmit" and record.created <= until
+                        and _says(record, prompt.text)):
+                    return record if since is None or record.created >= timestamp(since) else None
+        return None
 
     def _last_before(self, boundary: int) -> Record | None:
         """The newest whose place in this very conversation is before the prompt, and on its branch."""

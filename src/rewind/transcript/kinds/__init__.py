@@ -7,7 +7,7 @@ Saving a checkpoint of a `jsonl-tree` does not come here: `names`, `lines` and `
 
 from __future__ import annotations
 
-from rewind.agents.profile import SQLITE, TREE
+from rewind.agents.profile import OPLOG, SQLITE, TREE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     class Kind(Protocol):
         def session_id_of(self, path: str) -> str:
-            """The session that a file belongs to."""
+            """The session that a file belongs to; empty where only the file tells, and it is gone."""
 
         def new_session_id(self) -> str: ...
 
@@ -60,6 +60,10 @@ def kind_of(profile: Profile) -> Kind:
         from rewind.transcript.kinds import sqlite
 
         return sqlite
+    if profile.kind == OPLOG:
+        from rewind.transcript.kinds import jsonl_oplog
+
+        return jsonl_oplog
     from rewind.transcript.kinds import jsonl_rollout
 
     return jsonl_rollout
