@@ -136,6 +136,10 @@ def test_before_the_first_turn_a_new_session_begins_there(scene: Turns) -> None:
     made, = fork(scene, "t1")
     assert made["session_id"] is None
     assert made["resume"] == f"cd {made['dir']} && claude"
+    lane, = scene.cli.json("forks", "list")["lanes"]
+    assert (lane["name"], lane["turns"], lane["dir"]) == ("fork-1", None, made["dir"])
+    scene.cli.ok("forks", "remove", "fork-1")
+    assert scene.cli.json("forks", "list")["lanes"] == []
 
 
 def test_what_no_checkpoint_holds_is_linked_or_copied_when_asked(scene: Turns) -> None:

@@ -13,7 +13,7 @@ from rewind.checkpoint.turn_changes import changes_between
 from rewind.errors import FutureNotFound, RewindError
 from rewind.index import MAIN
 from rewind.paths import Project
-from rewind.transcript.find import SessionFile, session_anywhere
+from rewind.transcript.find import SessionFile, latest_sessions, session_anywhere
 from rewind.transcript.turn_index import open_turns
 
 TYPE_CHECKING = False
@@ -109,7 +109,9 @@ def look(state: State, lane: Lane) -> Lane:
 
 
 def session_of(state: State, lane: Lane) -> SessionFile | None:
-    """Its conversation, wherever the client has moved it to."""
+    """Its conversation, wherever the client has moved it to; of a fork without one, the latest one there."""
+    if not lane.branch.get("path"):
+        return next(iter(latest_sessions(state.area(), home=state.project.home)), None)
     profile = profile_named(str(lane.branch.get("agent")), state.project.home)
     path = str(lane.branch.get("path"))
     try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 
+from rewind.checkpoint.branches import Branches
 from rewind.checkpoint.chat import Home, make_fork
 from rewind.checkpoint.elsewhere import write_elsewhere
 from rewind.checkpoint.futures.carry import carry
@@ -21,6 +22,7 @@ from rewind.errors import NothingBeforePrompt, RewindError
 from rewind.snapshot.git_run import Git
 from rewind.snapshot.gitfiles import work_tree_top
 from rewind.transcript.find import folder_for
+from rewind.transcript.fork import new_session_id
 from rewind.transcript.kinds import kind_of
 
 TYPE_CHECKING = False
@@ -163,23 +165,31 @@ def _begin_line(state: State, record: Record, project: Project, found: Destinati
 
 def _add_conversation(state: State, found: Destination, future: Future, project: Project,
                       record: Record) -> None:
-    from shlex import quote
-
-    chat = found.chat
+    chat, home = found.chat, Home(project.root, project.place, record.name)
     if chat is None or found.start_anew:
-        start = found.start_anew.fields.get("start") if found.start_anew else ""
-        future.resume = f"cd {quote(future.dir)}" + (f" && {start}" if start else "")
+        _begin_anew(state, found, future, home)
         return
     if not folder_for(chat.profile, project.root, chat.original):
-        future.notes.append(f"{chat.profile.title} finds no session there before it has begun one itself, so the"
-                            " conversation stays behind.")
-        future.resume = f"cd {quote(future.dir)} && {chat.profile.commands['start']}"
+        future.notes.append(f"{chat.profile.title} finds no session in a directory before it has begun one"
+                            " there itself, so the conversation stays behind.")
+        _begin_anew(state, found, future, home)
         return
-    chat.home = Home(project.root, project.place, record.name)
+    chat.home = home
     done = make_fork(state, chat, kind_of(chat.profile).new_session_id(), future.name)
     assert done.fork is not None
     future.session, future.resume = done.fork["session_id"], done.fork["resume"]
     future.notes += done.notes
+
+
+def _begin_anew(state: State, found: Destination, future: Future, home: Home) -> None:
+    """Nothing to resume: the first session that begins there is the fork's."""
+    from shlex import quote
+
+    profile = found.chat.profile if found.chat else None
+    future.resume = f"cd {quote(future.dir)}" + (f" && {profile.commands['start']}" if profile else "")
+    Branches(state).add({"sessionId": new_session_id(), "parentSessionId": None, "name": future.name,
+                         "agent": profile.name if profile else "unknown", "path": "", "dir": home.root,
+                         "place": home.place, "point": home.point})
 
 
 def _clean_up(state: State, future: Future, existed: bool) -> None:
