@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.init import check_root
     from rewind.checkpoint.last_prompt import LastPrompt
     from rewind.checkpoint.missed import Missed
+    from rewind.checkpoint.only_here import Kept
     from rewind.checkpoint.outside import kept_outside
     from rewind.checkpoint.prompt_search import Found
     from rewind.checkpoint.record import Record, is_name, is_timestamp, iso_time, timestamp
@@ -840,6 +841,20 @@ class Controller:
         from rewind.checkpoint.forks import deleted
 
         return deleted(self.state)
+
+    def only_here(self) -> list[Kept]:
+        """Conversations that only checkpoints still hold, newest first."""
+        from rewind.checkpoint.only_here import only_here
+
+        self.state.look_again()
+        return only_here(self.state)
+
+    def restore_session(self, text: str) -> Kept:
+        """Put such a conversation back where its agent finds it."""
+        from rewind.checkpoint.only_here import bring_back
+
+        with self.state.locked("sessions restore"):
+            return bring_back(self.state, text)
 
     # several futures
 

@@ -383,6 +383,12 @@ class LinkedInstall(RewindError):
     hint = "Repeat with --in-place, or install the package without a link (not editable)."
 
 
+class SessionThere(RewindError):
+    """The agent still has {session}, so there is nothing to bring back."""
+
+    hint = "`rewind sessions show {session}` shows it."
+
+
 class FutureNotFound(RewindError):
     """No fork with a directory of its own is called {name}"""
 
