@@ -188,6 +188,7 @@ def test_a_hook_of_an_earlier_version_may_look_meanwhile(repository: Repository)
         (main / folder / "f").write_text("one\n")
     time.sleep(NO_LONGER_RACY)
     repository.save(main, "one")
+    repository.save(repository.beside, "one")  # with one place alone, nobody steps aside
     (main / "x" / "z" / "f").write_text("two, before both\n")
 
     def old_hook() -> None:

@@ -216,9 +216,9 @@ class State:
 
     def aside(self) -> _Aside:
         """`with state.aside():` around what takes long and is about this place alone: others may write to the
-        store meanwhile. Not while something is stored that no checkpoint has yet, nor in a store without any:
-        there the lock is kept."""
-        can = self.held and self.files.extent()[0] and not self.objects.is_writing
+        store meanwhile. Not in a project with one place, where there are no others; not while something is
+        stored that no checkpoint has yet, nor in a store without any: there the lock is kept."""
+        can = self.held and len(self.places()) > 1 and self.files.extent()[0] and not self.objects.is_writing
         return _Aside(self, self.held if can else None)
 
     def _of(self, place: str) -> Project:
