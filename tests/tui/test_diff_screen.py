@@ -8,7 +8,8 @@ from scene_tui import SIZES, Person, at_keyboard
 from chat_scene import Scene
 from cli.conftest import InProcess
 from map_scene import Story
-from rewind.checkpoint.story import CHECKPOINT, PROMPT
+from rewind.checkpoint.story import CHECKPOINT, PROMPT, Item
+from rewind.tui.diff_screen import between
 from rewind.tui.diff_view import DiffView
 from rewind_cli import differences, tree_state
 
@@ -63,7 +64,10 @@ def test_a_hunk_is_marked_and_brought_back_with_a_plan_and_undone(scene: Scene) 
         assert "I took back a part of your change to a.txt" in person.words(), "a note for the agent"
         await person.press("enter")
         assert person.screen == "DiffScreen"
-        await person.press("escape")
+        await person.press("U", "y", "enter")
+        assert person.screen == "DiffScreen" and not differences(was, tree_state(scene.cli.project))
+        await to_line(person, "+twenty")
+        await person.press("b", "y", "enter", "escape")
         assert scene.read("a") == CHANGED.replace("twenty\n", "line 20\n")
         assert any("reverted 1 hunk in a.txt" in item.text for item in person.items())
         await person.press("U", "y", "enter")
@@ -198,3 +202,12 @@ def test_the_help_of_the_diff_has_every_key(scene: Scene) -> None:
         assert person.screen == "TimelineScreen"
 
     at_keyboard(scene, SIZE, go)
+
+
+def test_what_has_no_checkpoint_is_not_compared_with_now_instead(scene: Scene) -> None:
+    controller = scene.controller()
+    first, *_, now = controller.map().items
+    without = Item(PROMPT, "its checkpoint is gone", 0.0)
+    for pair in ((without, first), (first, without), (without, now), (now, without)):
+        assert between(controller, *pair).old is None and "no checkpoint" in between(controller, *pair).why
+    assert first.record and between(controller, now, first).old == first.record.name

@@ -176,7 +176,9 @@ def _words(line: BlamedLine) -> str:
         return one_line(line.commit.summary)
     if line.who == "agent":
         return one_line(line.author.prompt)
-    return one_line(line.record.description) if line.record else "not in a checkpoint yet"
+    if line.record is None:
+        return "not in a checkpoint yet"
+    return "" if line.record.kind == "backup" else one_line(line.record.description)
 
 
 def _no_turn(line: BlamedLine) -> str:

@@ -10,7 +10,7 @@ from textual.binding import Binding
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from rewind.controller import PROMPT
+from rewind.controller import NOW, PROMPT
 from rewind.tui import flows, merging
 from rewind.tui.details import LONG_PATCH, MANY_FILES, Span, compared, span_of
 from rewind.tui.dialog import Tell
@@ -20,6 +20,8 @@ from rewind.tui.words import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from rewind.checkpoint.story import Item
     from rewind.controller import Controller
     from rewind.tui.app import RewindApp
@@ -37,6 +39,7 @@ class DiffScreen(Screen[bool]):
     BINDINGS = [Binding("b,enter", "bring_back", "Bring back", key_display="b"),
                 Binding("n,tab", "turn_over", "Step / since", key_display="n"),
                 Binding("x", "swap", "Swap sides"), Binding("w", "blame", "Who wrote it"),
+                Binding("U", "undo", show=False),
                 Binding("question_mark", "help", "Help", key_display="?"),
                 Binding("escape,q,d", "leave", "Close", key_display="esc")]
     app: RewindApp
@@ -119,18 +122,23 @@ class DiffScreen(Screen[bool]):
         self.swapped = not self.swapped
         self.load()
 
+    def action_undo(self) -> None:
+        """The last operation, as in the list: what was brought back a moment ago."""
+        self.app.expect_dialog()
+        self.run_flow(flows.take_back(self.app))
+
     def action_bring_back(self) -> None:
         chosen = self.query_one(DiffView).chosen()
         if not self.span or not self.span.old or not chosen:
             self.notify("Stand on a file or a hunk, or mark some with Space.")
             return
         self.app.expect_dialog()
-        self.bring_back(self.span, chosen)
+        self.run_flow(merging.bring_back(self.app, self.span, chosen))
 
     @work(exclusive=True)
-    async def bring_back(self, span: Span, chosen: dict[bytes, list[str]]) -> None:
+    async def run_flow(self, flow: Awaitable[bool]) -> None:
         try:
-            done = await merging.bring_back(self.app, span, chosen)
+            done = await flow
         finally:
             self.app.starting = 0
         if done:
@@ -167,12 +175,11 @@ def since(controller: Controller, item: Item) -> Span:
 
 def between(controller: Controller, one: Item, other: Item) -> Span:
     """From the state that one item stands for to that of the other."""
-    names = [moment(controller, one), moment(controller, other)]
-    if names[0] is None:  # now is always the later one
-        names.reverse()
-    if names[0] is None:
-        return Span(None, None, "One of the two has no checkpoint.")
-    return Span(names[0], names[1])
+    earlier, later = (other, one) if one.kind == NOW else (one, other)
+    old, new = moment(controller, earlier), moment(controller, later)
+    if old is None or (new is None and later.kind != NOW):
+        return Span(None, None, "One of the two has no checkpoint, so there is nothing to compare.")
+    return Span(old, new)
 
 
 def moment(controller: Controller, item: Item) -> str | None:

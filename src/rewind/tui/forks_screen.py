@@ -147,7 +147,7 @@ def _line(depth: int, info: SessionInfo) -> Text:
     text.append(f"{'  ' * (depth - 1)}╰─" if depth else "", "dim").append("▌", "magenta" if depth else "cyan")
     text.append(one_line(info.name) or "(no title)", "dim" if info.archived else "bold")
     text.append(f"  {plural(len(info.turns), 'turn')} · {age(info.file.modified)}", "dim")
-    if info.parent and info.rewind_from_turn is not None:
+    if info.parent and info.rewind_from_turn is not None and " · from turn " not in info.name:
         text.append(f" · from turn {info.rewind_from_turn}", "dim")
     branch = info.branch or {}
     marks = [("● open", "green", info.running), ("★ promoted", "yellow", bool(branch.get("promoted"))),

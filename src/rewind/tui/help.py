@@ -29,6 +29,7 @@ _DIFF = (
     ("Space", "mark the hunk; on a file's name, the file"),
     ("a", "mark everything, or nothing"),
     ("b  Enter", "bring back what is marked, else what you stand on"),
+    ("U", "undo the last operation"),
     ("n", "what this step did, or what changed since then"),
     ("x", "swap sides, where two rows are compared"),
     ("w", "blame: who wrote the lines of this file"),

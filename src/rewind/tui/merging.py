@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _HOW = (("theirs", "Take the old version", "in conflicts, the old lines replace what is there now"),
         ("ours", "Keep what is there now", "in conflicts, nothing changes; the rest is brought back"),
         ("markers", "Write conflict markers", "into text files, to be resolved by hand"))
+_DONE = {"Revert": "Reverted", "Bring back": "Brought back"}
 _STAYS = "Everything else stays as it is. Rewind saves the current state first; U undoes it."
 
 
@@ -72,7 +73,7 @@ async def _merge(app: RewindApp, title: str, target: MakeTarget) -> bool:
     done = await apply_plan(app, f"{title}…", plan)
     if done is None:
         return False
-    await app.push_screen_wait(Outcome("Done", _done_lines(done), note=done.for_agent))
+    await app.push_screen_wait(Outcome("Done", _done_lines(done, _DONE[title]), note=done.for_agent))
     return True
 
 
@@ -107,8 +108,8 @@ def _plan_lines(plan: Plan) -> list[Text]:
     return [*lines, *about_notes(plan.all_notes()), Text(""), Text(_STAYS, "dim")]
 
 
-def _done_lines(done: Done) -> list[Text]:
-    lines = [Text(safe(done.about), "bold"), Text(done.plan.counts() + ".")]
+def _done_lines(done: Done, verb: str) -> list[Text]:
+    lines = [Text(f"{verb} {safe(done.about)}", "bold"), Text(done.plan.counts() + ".")]
     lines += [Text.assemble(("not done: ", "red"), f"{path.decode('utf-8', 'backslashreplace')} ({reason})")
               for path, reason in done.remaining]
     return [*lines, *about_notes(done.notes), Text("Press U to undo this.", "dim")]

@@ -116,7 +116,7 @@ def _searched(item: Item) -> str:
 def drawn(row: Row, width: int, now: float, marked: bool = False) -> Text:
     """One line, with the age at its right end."""
     item = row.item
-    text = Text("▶" if marked else "", "bold yellow", no_wrap=True)
+    text = Text(no_wrap=True).append("▶" if marked else "", "bold yellow")
     number = _number(item)
     text.append(number[1:] if marked else number, "" if marked else "dim")
     _add_lane(text, row)

@@ -222,6 +222,7 @@ class TimelineScreen(Screen[None]):
         if changed:
             await self._load()
         if self.app.show_turn:
+            self._show_all()
             self.query_one(Timeline).stand_on(*self.app.show_turn)
             self.app.show_turn = None
 
@@ -317,8 +318,12 @@ class TimelineScreen(Screen[None]):
 
     def action_all(self) -> None:
         """One thing at a time: the mark, then the filter."""
-        if self.query_one(Timeline).unmark():
-            return
+        if not self.query_one(Timeline).unmark():
+            self._show_all()
+
+    def _show_all(self) -> None:
+        self.filter = ""
+        self._rows()
         box = self.query_one("#filter", Input)
         box.value = ""
         box.display = False

@@ -129,3 +129,14 @@ def test_unsaved_edits_are_the_running_turns_else_yours(scene: Scene) -> None:
     last = end(scene, 1)
     controller = scene.controller()
     assert Authors(controller.state).since(controller.find(last)).kind == YOU
+
+
+def test_what_is_written_after_going_back_to_before_a_turn_is_yours(scene: Scene) -> None:
+    first = begin(scene, "Write a", 1)
+    scene.write(a="1")
+    end(scene, 1)
+    controller = scene.controller()
+    controller.restore(first, mode="code")
+    here = controller.here()
+    assert here and here.name == first
+    assert Authors(controller.state).since(here).kind == YOU

@@ -50,7 +50,7 @@ class Authors:
     def __init__(self, state: State, parents: Lineage | None = None) -> None:
         parents = parents or lineage(state)
         self._prompts = _Prompts(state)
-        self._by, self._after = _replay(parents)
+        self._by, self._after, self._newest = _replay(parents)
         self._known: dict[str, Author] = {}
 
     def of(self, record: Record) -> Author:
@@ -58,8 +58,10 @@ class Authors:
         return self._author(self._by.get(record.name))
 
     def since(self, record: Record) -> Author:
-        """Who changes files now, if this is the newest checkpoint."""
-        running = self._after.get(record.name)
+        """Who changes files now, while the project stands on this checkpoint. If others were made since, it
+        was taken back there, and no turn goes on."""
+        returned = self._newest.get(record.place, 0) > record.sequence
+        running = () if returned else self._after.get(record.name)
         return self._author(running[-1] if running else None)
 
     def _author(self, began: Record | None) -> Author:
@@ -73,8 +75,9 @@ class Authors:
         return self._known[began.name]
 
 
-def _replay(parents: Lineage) -> tuple[dict[str, Record | None], dict[str, Running]]:
-    """Checkpoint -> the first checkpoint of the turn that changed it; and -> the turns under way after it."""
+def _replay(parents: Lineage) -> tuple[dict[str, Record | None], dict[str, Running], dict[str, int]]:
+    """Checkpoint -> the first checkpoint of the turn that changed it; checkpoint -> the turns under way after
+    it; place -> its last number."""
     by: dict[str, Record | None] = {}
     after: dict[str, Running] = {}
     newest: dict[str, int] = {}  # by place
@@ -87,7 +90,7 @@ def _replay(parents: Lineage) -> tuple[dict[str, Record | None], dict[str, Runni
         after[record.name] = _went_on(record, running)
         if not record.data.get("imported"):
             newest[record.place] = record.sequence
-    return by, after
+    return by, after, newest
 
 
 def _turn_of(record: Record, running: Running) -> Record | None:
