@@ -240,6 +240,19 @@ def test_other_settings_of_an_organisation_are_not(machine: Machine, settings: A
     assert [one.status for one in found] == ["ok"]
 
 
+# the same for the client's own copy alone, whose hooks are the only ones
+@pytest.mark.parametrize("settings, status", [
+    ({"allowManagedHooksOnly": True}, ["problem"]), ({"strictPluginOnlyCustomization": True}, []),
+    ({"strictPluginOnlyCustomization": ["skills"]}, []), ({"strictKnownMarketplaces": []}, ["problem"]),
+    ({"enabledPlugins": {"rewind@rewind": False}}, ["problem"]),
+    ({"pluginConfigs": {"a@builtin": {"options": {"allowManagedModsOnly": True}}}}, ["warning"])])
+def test_what_they_do_to_the_clients_own_copy(machine: Machine, settings: dict[str, Any], status: list[str],
+                                              monkeypatch: pytest.MonkeyPatch) -> None:
+    has_market_plugin(machine)
+    found = managed_findings(machine, monkeypatch, "managed-settings.json", settings)
+    assert [one.status for one in found] == status
+
+
 def test_what_forbids_a_plugin_that_is_not_there_is_not_told(machine: Machine,
                                                              monkeypatch: pytest.MonkeyPatch) -> None:
     settings = {"strictKnownMarketplaces": []}

@@ -98,7 +98,7 @@ def _managed(profile: Profile, folder: str, managed: str, has_hooks: bool) -> It
     for one in forbidden(managed):
         if market and not one.plugins:
             continue
-        if one.hooks:
+        if one.hooks or (market and one.whole and not has_hooks):
             yield problem("plugin", f"{keeps} running Rewind's hooks and plugin ({one.key}): {one.file}",
                           _ASK)
         elif market or is_ours(folder):

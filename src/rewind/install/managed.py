@@ -20,13 +20,15 @@ _SURFACES = "strictPluginOnlyCustomization"
 
 
 class Forbidden(NamedTuple):
-    """A key of a managed file. `hooks`: those in the person's own settings do not run either.
-    `plugins`: neither do those of a plugin that the person installed."""
+    """A key of a managed file, which keeps the plugin of `rewind install` from loading. `hooks`: those in the
+    person's own settings do not run either. `plugins`: it also holds for one that the client installed;
+    of which `whole` says whether its hooks are gone as well."""
 
     key: str
     file: str
     hooks: bool = False
     plugins: bool = True
+    whole: bool = True
 
 
 def forbidden(folder: str = MANAGED) -> list[Forbidden]:
@@ -56,14 +58,15 @@ def _in_file(file: str) -> Iterator[Forbidden]:
         yield Forbidden(_SURFACES, file, hooks=True, plugins=False)
     elif isinstance(surfaces, list) and "skills" in surfaces:
         yield Forbidden(_SURFACES, file, plugins=False)
-    # A list of marketplaces does not hold the directory of skills, so what lies there is left out.
-    if isinstance(settings.get("strictKnownMarketplaces"), list):
-        yield Forbidden("strictKnownMarketplaces", file, plugins=False)
+    # A list of marketplaces cannot name the directory of skills; it may name where another copy came from.
+    markets = settings.get("strictKnownMarketplaces")
+    if isinstance(markets, list):
+        yield Forbidden("strictKnownMarketplaces", file, plugins=not markets)
     if any(name.startswith(f"{NAME}@") and on is False for name, on in _object(settings, "enabledPlugins")):
         yield Forbidden("enabledPlugins", file)
     if any(isinstance(one, dict) and dict(_object(one, "options")).get("allowManagedModsOnly")
            for _, one in _object(settings, "pluginConfigs")):
-        yield Forbidden("allowManagedModsOnly", file)
+        yield Forbidden("allowManagedModsOnly", file, whole=False)
 
 
 def _object(settings: dict[str, Any], key: str) -> list[tuple[str, Any]]:
