@@ -22,8 +22,9 @@ PRIVATE_FILE = 0o600
 PRIVATE_DIR = 0o700
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NO_FLOCK = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)  # a file system without it
-_LOOK_AGAIN, _LOOK_AGAIN_LATER = 0.003, 0.05  # seconds between two looks of somebody who waits
-_SOON = 3.0
+# Seconds between two looks, by how long somebody has waited: of a hundred that wait, looking costs the most.
+_LOOK_AGAIN = ((0.25, 0.003), (3.0, 0.01))
+_LOOK_AGAIN_LATER = 0.05
 _LONGEST_WAIT = 600.0
 _MOST_DESCRIPTORS = 4096  # where the open ones cannot be listed
 
@@ -291,8 +292,7 @@ class Lock:
                     raise Locked(holder=self._holder())
                 if self.in_line:
                     line.join()
-                # Who has waited for seconds waits for something long, and need not look so often.
-                time.sleep(_LOOK_AGAIN if waited < _SOON else _LOOK_AGAIN_LATER)
+                time.sleep(next((pause for until, pause in _LOOK_AGAIN if waited < until), _LOOK_AGAIN_LATER))
         finally:
             line.leave()
 

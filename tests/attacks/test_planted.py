@@ -72,7 +72,7 @@ def test_a_state_directory_behind_a_link_is_not_used_even_if_it_is_mine(
 def test_a_file_of_the_state_that_is_a_link_is_not_written_through(own: Rewind, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.write_text("not yours\n")
-    for name in ("lock", "operations.jsonl", "pins.json", "damage.json", "branches.json"):
+    for name in ("lock", "place.lock", "operations.jsonl", "pins.json", "damage.json", "branches.json"):
         (own.state / name).unlink(missing_ok=True)
         (own.state / name).symlink_to(outside)
         for args in (["save"], ["restore", "last"], ["validate", "--deep", "--repair"]):

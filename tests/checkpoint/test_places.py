@@ -323,3 +323,17 @@ def _start(repository: Repository, number: int) -> subprocess.Popen[bytes]:
     process.stdin.write(json.dumps(payload).encode())
     process.stdin.close()
     return process
+
+
+def test_a_work_tree_in_an_ignored_directory_does_not_count_as_content_of_it(repository: Repository) -> None:
+    """What else lies there is small, and captured, however large the work tree beside it is."""
+    (repository.main / ".gitignore").write_text("/trees\n")
+    tree, mine = repository.main / "trees" / "third", repository.main / "trees" / "mine.txt"
+    git(repository.main, "worktree", "add", "-q", str(tree), home=repository.cli.home)
+    mine.write_text("mine\n")
+    for number in range(600):  # over the limit for an ignored directory
+        (tree / f"{number}.txt").write_text("x")
+    name = repository.save(repository.main, "with it")
+    mine.write_text("changed\n")
+    repository.run(repository.main, "restore", name, "--code-only", "--force")
+    assert mine.read_text() == "mine\n" and len(list(tree.glob("*.txt"))) == 600

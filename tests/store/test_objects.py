@@ -10,7 +10,7 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import pytest
@@ -274,3 +274,63 @@ def test_removing_a_database_removes_what_lies_beside_it(store: ObjectStore, pat
     remove_database(path)
     assert os.listdir(os.path.dirname(path)) == []
     remove_database(path)
+
+
+# while others may write
+
+def test_what_is_put_without_the_lock_waits_in_memory_and_can_be_read(tmp_path: Path) -> None:
+    store, other = two_connections(tmp_path)
+    store.hold(nullcontext)
+    oid = store.put(b"new")
+    assert store.has(oid) and store.those_there([oid]) == {oid} and store.get(oid) == b"new"
+    assert list(store.get_many([oid])) == [(oid, b"new")]
+    assert not store.is_writing and not other.has(oid)
+    other.put(b"by another writer")
+    other.commit()
+    store.release()
+    store.commit()
+    assert other.get(oid) == b"new"
+    store.close()
+    other.close()
+
+
+def test_what_was_found_without_the_lock_is_asked_for_again(tmp_path: Path) -> None:
+    store, other = two_connections(tmp_path)
+    oid = other.put(b"in no checkpoint")
+    other.commit()
+    store.hold(nullcontext)
+    assert store.put(b"in no checkpoint") == oid
+    store.release()
+    assert store.is_all_there()
+    other.delete([oid])
+    assert not store.is_all_there()
+    store.close()
+    other.close()
+
+
+def test_a_bulk_that_waited_is_marked_for_packing_when_its_rows_come(tmp_path: Path) -> None:
+    """Whoever packs meanwhile must not take the mark away before there is anything to pack."""
+    store, other = two_connections(tmp_path)
+    store.hold(nullcontext)
+    store.begin_bulk()
+    data = b"compressible " * 5000
+    store.put_packed(oid_of(data), pack(data, True))
+    store.end_bulk()
+    assert not other.has_loose()
+    store.release()
+    store.commit()
+    assert other.has_loose()
+    while other.pack_loose():
+        pass
+    assert other.sizes()[oid_of(data)] < len(data) // 10 and not other.has_loose()
+    store.close()
+    other.close()
+
+
+def two_connections(tmp_path: Path) -> tuple[ObjectStore, ObjectStore]:
+    path = str(tmp_path / "objects.db")
+    first = ObjectStore(path, create=True)
+    first.put(b"something")
+    first.commit()
+    first.settle(lambda: False)
+    return first, ObjectStore(path)

@@ -43,6 +43,7 @@ FORMAT = 2  # with 2 came `operations.jsonl`; an earlier version must not write 
 DAMAGE_FILE = "damage.json"
 DERIVED = "scan-cache.db"
 LOCK, PLACE_LOCK = "lock", "place.lock"
+_MOMENT = 0.5
 _REGAIN = 60.0  # seconds for the lock of the store, once the work that it is for is done
 _MAX_BYTES = 4 << 20
 
@@ -410,9 +411,12 @@ class _Locked:
     def __enter__(self) -> None:
         until = time.monotonic() + self._store.wait
         try:
-            for lock in (*self._places, self._store):
+            for lock in self._places:
                 lock.wait = max(0.0, until - time.monotonic())
                 self._take(lock)
+            # Who had to wait for the place is not sent away for the moment in which others write.
+            self._store.wait = min(self._store.wait, max(_MOMENT, until - time.monotonic()))
+            self._take(self._store)
             self._state.begin_writing(self._store.now_ns(), bool(self._places))
         except BaseException:
             self._close()

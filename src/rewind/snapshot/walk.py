@@ -407,7 +407,9 @@ class Walker:
                     files += 1
                     size += row[1]
                 elif not is_git_dir(row[0]) and not self.tree.never(folder, row[0], True):
-                    pending.append(join(folder, row[0]))
+                    below = join(folder, row[0])
+                    if below not in self.rules.hidden:  # another work tree does not count: it has its own
+                        pending.append(below)
             if files > self.rules.dir_files or size > self.rules.dir_bytes:
                 return False
         return True

@@ -47,6 +47,7 @@ class ObjectStore:
         self.added = 0  # bytes stored through this connection
         self.in_bulk = False  # compression is put off; `pack_loose` makes up for it
         self._filling = False  # in bulk, and nothing was here before
+        self._loose = self._loose_marked = False  # what waits is of a bulk; its transaction says so
         self.lost: set[bytes] = set()  # known to be damaged: as good as not there, and stored anew
         self.healed: set[bytes] = set()  # those of them that are whole again, once committed
         self._healing: set[bytes] = set()
@@ -255,10 +256,13 @@ class ObjectStore:
             self.commit()
 
     def _insert(self) -> None:
-        if not self._waiting:
+        rows, self._waiting = self._waiting, {}
+        if not rows:
             return
         self._begin()
-        rows, self._waiting = self._waiting, {}
+        if self._loose:
+            self._mark_loose()
+            self._loose = self.in_bulk
         healing = self.lost & rows.keys()
         self._healing |= healing
         # What is damaged makes way; what is whole stays, for it is the same.
@@ -273,15 +277,16 @@ class ObjectStore:
         self.in_bulk = True
         self._filling = self.top() == 0
         self._run(f"PRAGMA cache_size=-{_BULK_BATCH_BYTES >> 10}")
+        self._loose = True
         if not self._turn:
+            self._begin()
             self._mark_loose()
-            return
-        with self._turn():
-            self._mark_loose()
-            self._ask("COMMIT", ())
 
     def _mark_loose(self) -> None:
-        self._begin()
+        """In the transaction that the rows come with: between two of them others may have packed all."""
+        if self._loose_marked:
+            return
+        self._loose_marked = True
         top = self.top()
         # Where the last ones are being compressed right now, that ends before these: they come next.
         self._run("INSERT OR IGNORE INTO meta SELECT 'loose-next', ? FROM meta WHERE key='loose-end'", (top,))
@@ -291,6 +296,7 @@ class ObjectStore:
         if not self._turn:
             self._insert()
         self.in_bulk = self._filling = False
+        self._loose = bool(self._waiting)
 
     def _begin(self) -> None:
         if not self._db.in_transaction:
@@ -301,6 +307,7 @@ class ObjectStore:
         self._pending = 0
         if self._db.in_transaction:
             self._run("COMMIT")
+            self._loose_marked = False
         if not self._turn:
             self._relied.clear()
         if self._healing:
@@ -313,7 +320,7 @@ class ObjectStore:
         self._relied.clear()
         self._healing = set()
         self._pending = 0
-        self.in_bulk = self._filling = False
+        self.in_bulk = self._filling = self._loose = self._loose_marked = False
         if self._db.in_transaction:
             self._run("ROLLBACK")
             self._shrink_wal()
