@@ -9,6 +9,8 @@ const {oneAtATime} = await import('./static/core/order.js');
 const {runsOf, stepWords} = await import('./static/turns/worklog.js');
 const {changeWords, figureWords} = await import('./static/turns/figures.js');
 const {state} = await import('./static/core/state.js');
+const {heatLevel} = await import('./static/files/heat.js');
+const {authorWords} = await import('./static/files/blame.js');
 
 const tool = (about, isError = false) => ({kind: 'tool', about, isError});
 const text = {kind: 'text', html: ''};
@@ -65,4 +67,27 @@ test('roots are ordered by what was done last below them', () => {
   const all = [session('old', '2026-01-01'), session('new', '2026-02-01'), session('fork', '2026-03-01', 'old')];
   state.sessions = new Map(all.map(one => [one.sessionId, one]));
   assert.deepEqual(state.roots().map(one => one.sessionId), ['old', 'new']);
+});
+
+test('a file is as hot as it changed, beside the one that changed most', () => {
+  assert.deepEqual([0, 1, 2, 10, 100, 500].map(n => heatLevel(n, 100)), [0, 1, 1, 3, 4, 4]);
+  assert.deepEqual([1, 2].map(n => heatLevel(n, 1)), [1, 1]);
+});
+
+test('who wrote a line, in words', () => {
+  const words = run => Object.values(authorWords(run)).join('|');
+  assert.equal(words({who: 'agent', turn: 4, prompt: 'Add it'}), 'Turn 4|Add it');
+  assert.equal(words({who: 'agent', turn: null, prompt: ''}), 'Agent|');
+  assert.equal(words({who: 'you', saved: true}), 'You|between turns');
+  assert.equal(words({who: 'you', saved: false}), 'You|not in a checkpoint yet');
+  assert.equal(words({who: 'git', commit: '1f0c9d2abcdef', summary: 'Users'}), 'git 1f0c9d2|Users');
+});
+
+test('the address of a file at a point', () => {
+  assert.equal(to.files(), '#/files/now');
+  assert.deepEqual(current(to.files('20261116_101010_001', 'a b/c%.py')), {
+    view: 'files',
+    point: '20261116_101010_001',
+    path: 'a b/c%.py',
+  });
 });

@@ -4,10 +4,10 @@ import {h, fill} from '../core/element.js';
 import {icon} from '../parts/icons.js';
 import {api} from '../core/api.js';
 import {to} from '../core/route.js';
-import {age, plural} from '../core/format.js';
+import {plural} from '../core/format.js';
 import {errorState, loadingState} from '../parts/states.js';
+import {heat} from './heat.js';
 
-const LEVELS = 4;
 const PAUSE = 200; // milliseconds after the last key
 
 export class FileTree {
@@ -191,24 +191,4 @@ export class FileTree {
 function parentsOf(path) {
   const parts = (path || '').split('/').slice(0, -1);
   return parts.map((_, n) => parts.slice(0, n + 1).join('/'));
-}
-
-/** From cold to hot: the more often a file changed, compared with the one that changed most. */
-export function heatLevel(changes, most) {
-  if (!changes) return 0;
-  if (most <= 1) return 1;
-  return 1 + Math.round(((LEVELS - 1) * Math.log(changes)) / Math.log(most));
-}
-
-function heat(entry, most) {
-  if (!entry.changes) return h('span.heat.heat-0');
-  const level = heatLevel(Math.min(entry.hottest, most), most);
-  const when = entry.last ? `, last ${age(entry.last.createdAt)}` : '';
-  return h(
-    `span.heat.heat-${level}`,
-    {title: `Changed ${plural(entry.changes, 'time')}${when}`},
-    h('span.visually-hidden', {}, ', changed '),
-    String(entry.changes),
-    h('span.visually-hidden', {}, entry.changes === 1 ? ' time' : ' times'),
-  );
 }

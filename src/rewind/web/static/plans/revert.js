@@ -72,7 +72,7 @@ export function openRevert(session, turn, done = () => {}) {
     const changes = plan.writtenCount + plan.deletedCount;
     const open = plan.conflicts.length;
     if ((open || plan.settled.length) && !ways.firstChild) fill(ways, choice());
-    fill(clashes, open ? conflicts(plan) : null);
+    fill(clashes, open ? conflicts(plan, session) : null);
     fill(
       place,
       plan.settled.length ? settled(plan) : null,
@@ -141,16 +141,22 @@ function nothing(plan) {
   return h('p.plan-line', {}, icon('check'), h('span', {}, why));
 }
 
-function conflicts(plan) {
+function conflicts(plan, session) {
+  const own = run => run.sessionId === session.sessionId && run.turn === plan.turn;
   const n = plan.conflicts.length;
   return notice('warning', [
     h('strong', {}, `${plural(n, 'file is', 'files are')} in conflict, so nothing is written yet. `),
     'Something else changed the same lines since. Say what to do about it, or cancel.',
-    h('ul.clashes', {}, plan.conflicts.map(clash)),
+    h(
+      'ul.clashes',
+      {},
+      plan.conflicts.map(one => clash(one, own)),
+    ),
   ]);
 }
 
-function clash(one) {
+/** `own` tells what the turn itself wrote: that is no reason for the conflict. */
+function clash(one, own) {
   return h(
     'li',
     {},
@@ -160,7 +166,7 @@ function clash(one) {
       h(
         'div.clash',
         {},
-        h('p.small', {}, lineWords(place), (place.by || []).length ? ', written by ' : '', writers(place)),
+        h('p.small', {}, lineWords(place), writers((place.by || []).filter(run => !own(run)))),
         place.lines?.length
           ? h('pre', {tabindex: '0', 'aria-label': `${one.path}, ${lineWords(place)}`}, place.lines.join('\n'))
           : null,
@@ -169,11 +175,11 @@ function clash(one) {
   );
 }
 
-function writers({by = []}) {
-  return by
+function writers(runs) {
+  const names = runs
     .map(run => authorWords(run))
-    .map(({name, text}) => (text ? `${name} (${oneLine(text, 60)})` : name))
-    .join(', ');
+    .map(({name, text}) => (text ? `${name} (${oneLine(text, 60)})` : name));
+  return names.length ? `, written by ${names.join(', ')}` : '';
 }
 
 function lineWords({from, count}) {
