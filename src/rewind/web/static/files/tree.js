@@ -53,9 +53,7 @@ export class FileTree {
     for (const folder of parentsOf(this.view.path)) this.open.add(folder);
     const wanted = this.words ? [''] : ['', ...this.open];
     try {
-      const found = await Promise.all(
-        wanted.map(under => api.files(this.query(under)).catch(error => (under ? null : Promise.reject(error)))),
-      );
+      const found = await Promise.all(wanted.map(under => this.read(under)));
       if (turn !== this.turn) return;
       this.folders = new Map(wanted.map((under, n) => [under, found[n]]).filter(([, one]) => one));
       this.point = found[0].point;
@@ -70,6 +68,16 @@ export class FileTree {
     }
   }
 
+  /** A folder that is open may not be there at another point. */
+  async read(under) {
+    try {
+      return await api.files(this.query(under));
+    } catch (error) {
+      if (under) return null;
+      throw error;
+    }
+  }
+
   draw() {
     const focused = this.list.contains(document.activeElement) ? document.activeElement.dataset.path : null;
     const top = this.list.scrollTop;
@@ -80,7 +88,7 @@ export class FileTree {
       found.entries.length ? this.rows(found, 0) : h('p.muted.pad', {}, this.nothing()),
       found.complete
         ? null
-        : h('p.muted.pad.small', {}, 'Changes are counted in the newest checkpoints only: there are very many.'),
+        : h('p.muted.pad.small', {}, 'There are very many checkpoints: the oldest are not counted.'),
     );
     this.list.scrollTop = top;
     if (focused !== null)

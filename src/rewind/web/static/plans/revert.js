@@ -1,4 +1,4 @@
-// Taking back one turn and nothing else: the plan, its conflicts with their lines, and the note for the agent.
+// Taking back one turn and nothing else: the plan, conflicts with their lines, and the note for the agent.
 
 import {h, fill, freshId} from '../core/element.js';
 import {icon} from '../parts/icons.js';
@@ -41,8 +41,8 @@ export function openRevert(session, turn, done = () => {}) {
     h(
       'p.muted',
       {},
-      'What this turn changed is removed from the files as they are now. Everything later stays, and so does ',
-      'the conversation. Rewind saves the current files first, so this can be undone.',
+      'What this turn changed is removed from the files as they are now. Everything later stays, and so ',
+      'does the conversation. Rewind saves the current files first, so this can be undone.',
     ),
     problem,
     clashes,
@@ -168,7 +168,7 @@ function clash(one, own) {
         {},
         h('p.small', {}, lineWords(place), writers((place.by || []).filter(run => !own(run)))),
         place.lines?.length
-          ? h('pre', {tabindex: '0', 'aria-label': `${one.path}, ${lineWords(place)}`}, place.lines.join('\n'))
+          ? h('pre', {tabindex: '0', 'aria-label': lineWords(place)}, place.lines.join('\n'))
           : null,
       ),
     ),
@@ -191,7 +191,9 @@ function settled(plan) {
   return h(
     'ul.paths.settled',
     {},
-    plan.settled.map(one => h('li', {}, pathText(one.path), h('small', {}, `conflict: ${SETTLED[plan.how]}`))),
+    plan.settled.map(one =>
+      h('li', {}, pathText(one.path), h('small', {}, `conflict: ${SETTLED[plan.how]}`)),
+    ),
   );
 }
 
