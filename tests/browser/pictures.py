@@ -14,7 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Callable, Literal, Optional
+from urllib.parse import quote
 
+from file_scene import furnish_files
 from page_of import Rewind
 from paint import picture, png
 from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
@@ -153,6 +155,22 @@ def odd_states() -> dict[str, Step]:
     return {"interrupted": at(7, "Make the start page"), "crowded": crowded}
 
 
+def file_states() -> dict[str, Step]:
+    def file(page: Rewind) -> None:
+        page.go(f"files/now/{quote('src/shop/cart.py', safe='')}")
+        expect(page.page.locator(".blame-run").first).to_be_visible()
+        expect(page.page.locator(".version").first).to_be_attached()
+
+    def revert(page: Rewind) -> None:
+        page.go(f"session/{CART}/9")
+        expect(page.turn(9)).to_be_visible()
+        page.page.get_by_role("button", name="More for turn 9", exact=True).click()
+        page.page.get_by_role("menuitem", name="Take back only this turn").click()
+        expect(page.dialog.locator(".clash").first).to_be_visible()
+
+    return {"files": file, "revert": revert}
+
+
 def at_home(route: Route, project: Path) -> None:
     """Pictures do not show where they were taken."""
     answer = route.fetch()
@@ -218,6 +236,11 @@ def main() -> None:
             furnish_oddly(home, project)
             server = Server(project, home)
             shoot(browser, server, project, odd_states())
+            server.stop()
+        with stage("web-shop") as (home, project):
+            furnish_files(home, project)
+            server = Server(project, home)
+            shoot(browser, server, project, file_states())
             server.stop()
         with stage("web-shop") as (home, project):
             Controller.init(str(project), mode="project")[0].close()

@@ -428,6 +428,23 @@ def test_without_a_repository(cli: InProcess) -> None:
     assert "not in a git repository" in cli.fails(1, "commit")
 
 
+def test_a_turn_without_a_checkpoint(three: Desk) -> None:
+    three.scene.do("Nobody saved", b="1\n")
+    three.scene.do("Nor here", c="1\n")
+    three.turns += 2
+    three.turn("Saved again", d_txt="1\n")
+    before = three.untouched()
+    assert "has no checkpoint of its own" in three.cli.fails(12, "commit", "t5")
+    assert three.untouched() == before
+
+
+def test_a_session_without_code(desk: Desk) -> None:
+    desk.scene.do("Nobody made a checkpoint", b="1\n")
+    before = desk.untouched()
+    assert "No checkpoint was made in this session" in desk.cli.fails(12, "commit")
+    assert desk.untouched() == before
+
+
 def test_a_commit_that_is_gone(three: Desk) -> None:
     import shutil
 

@@ -442,12 +442,37 @@ def test_what_cannot_be_done_is_one_sentence(scene: Turns, words: list[str], cod
     assert unchanged(scene) == was
 
 
+@pytest.mark.parametrize("command", ["revert", "apply"])
+def test_a_turn_without_a_checkpoint(scene: Turns, command: str) -> None:
+    """No hook ran for turn 5: nobody can tell what was its work, and what that of turn 4."""
+    scene.turn("With a checkpoint", b="1\n")
+    scene.do("Without one", c="1\n")
+    scene.do("Nor this", d="1\n")
+    scene.turn("With one again", e="1\n")
+    was = unchanged(scene)
+    assert "Turn 6 has no checkpoint of its own" in scene.cli.fails(12, command, "t6")
+    assert scene.cli.fails_with_json(12, command, "t6")["code"] == "turn-without-checkpoint"
+    assert unchanged(scene) == was
+
+
+@pytest.mark.parametrize("command", ["revert", "apply"])
+def test_a_session_without_code(cli: InProcess, command: str) -> None:
+    scene = Turns(cli)
+    scene.do("Nobody made a checkpoint", b="1\n")
+    was = unchanged(scene)
+    assert "No checkpoint was made in this session" in cli.fails(12, command, "t1")
+    assert unchanged(scene) == was
+
+
 def test_a_checkpoint_that_gc_took(scene: Turns) -> None:
     names = scene.cli.names()
     controller = scene.controller()
     with controller.state.locked("test"):
         controller.state.files.delete(names[-2])
-    scene.cli.fails(12, "revert", f"{names[-2]}..{names[0]}")
+    was = unchanged(scene)
+    for words in (["revert", f"{names[-2]}..{names[0]}"], ["revert", names[-2]], ["apply", names[-2]]):
+        scene.cli.fails(12, *words)
+    assert unchanged(scene) == was
 
 
 def test_while_a_turn_runs_it_asks_for_force(scene: Turns) -> None:

@@ -75,6 +75,11 @@ def test_the_second_of_four_turns_is_taken_back(claude_program: Path, stage: Sta
         before, transcript = state(project), claude.transcript(session).read_bytes()
         assert "a | b" in before["calc.py"] and not passes(project)
 
+        blamed = rewind.json("blame", "calc.py")["lines"]
+        by_shell = [line for line in blamed if "def mul" in line["text"]]  # made by a command, not by a tool
+        assert [(line["turn"], "PROMPT-MUL" in line["prompt"]) for line in by_shell] == [(3, True)]
+        assert [line["turn"] for line in blamed if "a | b" in line["text"]] == [2]
+
         plan = rewind.json("revert", "t2", "--dry-run")
         assert [one["path"] for one in plan["written"]] == ["calc.py"]
         assert {one["path"] for one in plan["deleted"]} == {"tuning", "tuning/notes.txt"}

@@ -10,6 +10,8 @@ const {runsOf, stepWords} = await import('./static/turns/worklog.js');
 const {changeWords, figureWords} = await import('./static/turns/figures.js');
 const {lanesOf, scaleOf, turnAt} = await import('./static/sessions/lanes.js');
 const {state} = await import('./static/core/state.js');
+const {heatLevel} = await import('./static/files/heat.js');
+const {authorWords} = await import('./static/files/blame.js');
 
 const tool = (about, isError = false) => ({kind: 'tool', about, isError});
 const text = {kind: 'text', html: ''};
@@ -85,4 +87,27 @@ test('forks that part later lie nearer to their parent, and begin where they par
   assert.equal(turnAt(lanes[0], 51, scale), 5);
   assert.equal(turnAt(lanes[3], 0, scale), 2);
   assert.equal(turnAt({start: 0, end: 0}, 9, scale), 0);
+});
+
+test('a file is as hot as it changed, beside the one that changed most', () => {
+  assert.deepEqual([0, 1, 2, 10, 100, 500].map(n => heatLevel(n, 100)), [0, 1, 1, 3, 4, 4]);
+  assert.deepEqual([1, 2].map(n => heatLevel(n, 1)), [1, 1]);
+});
+
+test('who wrote a line, in words', () => {
+  const words = run => Object.values(authorWords(run)).join('|');
+  assert.equal(words({who: 'agent', turn: 4, prompt: 'Add it'}), 'Turn 4|Add it');
+  assert.equal(words({who: 'agent', turn: null, prompt: ''}), 'Agent|');
+  assert.equal(words({who: 'you', saved: true}), 'You|between turns');
+  assert.equal(words({who: 'you', saved: false}), 'You|not in a checkpoint yet');
+  assert.equal(words({who: 'git', commit: '1f0c9d2abcdef', summary: 'Users'}), 'git 1f0c9d2|Users');
+});
+
+test('the address of a file at a point', () => {
+  assert.equal(to.files(), '#/files/now');
+  assert.deepEqual(current(to.files('20261116_101010_001', 'a b/c%.py')), {
+    view: 'files',
+    point: '20261116_101010_001',
+    path: 'a b/c%.py',
+  });
 });

@@ -81,7 +81,8 @@ export const api = {
   fileLog: (path, at) => get('/api/files/log', {path, at}),
   fileBlame: (path, at, from) => get('/api/files/blame', {path, at, from}),
   revertPlan: (session, turn, how) => get(`/api/sessions/${id(session)}/revert`, {turn, how}),
-  revertFile: (session, turn, how, path) => get(`/api/sessions/${id(session)}/revert/file`, {turn, how, path}),
+  revertFile: (session, turn, how, path) =>
+    get(`/api/sessions/${id(session)}/revert/file`, {turn, how, path}),
   points: (count, upto) => get('/api/checkpoints', {count, upto}),
   compare: (a, b) => get('/api/compare', {a, b, render: 'html'}),
   history: query => get('/api/history', query),

@@ -77,7 +77,7 @@ export class FilePane {
       usable
         ? h(
             'button.primary',
-            {type: 'button', title: 'Restore it as it was at this point (r)', onclick: () => this.bringBack()},
+            {type: 'button', title: 'Restore it as it was at this point', onclick: () => this.bringBack()},
             icon('rewind'),
             h('span', {}, 'Bring back this file…'),
           )

@@ -4,10 +4,10 @@ import {h, fill} from '../core/element.js';
 import {icon} from '../parts/icons.js';
 import {api} from '../core/api.js';
 import {to} from '../core/route.js';
-import {age, plural} from '../core/format.js';
+import {plural} from '../core/format.js';
 import {errorState, loadingState} from '../parts/states.js';
+import {heat} from './heat.js';
 
-const LEVELS = 4;
 const PAUSE = 200; // milliseconds after the last key
 
 export class FileTree {
@@ -53,9 +53,7 @@ export class FileTree {
     for (const folder of parentsOf(this.view.path)) this.open.add(folder);
     const wanted = this.words ? [''] : ['', ...this.open];
     try {
-      const found = await Promise.all(
-        wanted.map(under => api.files(this.query(under)).catch(error => (under ? null : Promise.reject(error)))),
-      );
+      const found = await Promise.all(wanted.map(under => this.read(under)));
       if (turn !== this.turn) return;
       this.folders = new Map(wanted.map((under, n) => [under, found[n]]).filter(([, one]) => one));
       this.point = found[0].point;
@@ -70,6 +68,16 @@ export class FileTree {
     }
   }
 
+  /** A folder that is open may not be there at another point. */
+  async read(under) {
+    try {
+      return await api.files(this.query(under));
+    } catch (error) {
+      if (under) return null;
+      throw error;
+    }
+  }
+
   draw() {
     const focused = this.list.contains(document.activeElement) ? document.activeElement.dataset.path : null;
     const top = this.list.scrollTop;
@@ -80,7 +88,7 @@ export class FileTree {
       found.entries.length ? this.rows(found, 0) : h('p.muted.pad', {}, this.nothing()),
       found.complete
         ? null
-        : h('p.muted.pad.small', {}, 'Changes are counted in the newest checkpoints only: there are very many.'),
+        : h('p.muted.pad.small', {}, 'There are very many checkpoints: the oldest are not counted.'),
     );
     this.list.scrollTop = top;
     if (focused !== null)
@@ -191,24 +199,4 @@ export class FileTree {
 function parentsOf(path) {
   const parts = (path || '').split('/').slice(0, -1);
   return parts.map((_, n) => parts.slice(0, n + 1).join('/'));
-}
-
-/** From cold to hot: the more often a file changed, compared with the one that changed most. */
-export function heatLevel(changes, most) {
-  if (!changes) return 0;
-  if (most <= 1) return 1;
-  return 1 + Math.round(((LEVELS - 1) * Math.log(changes)) / Math.log(most));
-}
-
-function heat(entry, most) {
-  if (!entry.changes) return h('span.heat.heat-0');
-  const level = heatLevel(Math.min(entry.hottest, most), most);
-  const when = entry.last ? `, last ${age(entry.last.createdAt)}` : '';
-  return h(
-    `span.heat.heat-${level}`,
-    {title: `Changed ${plural(entry.changes, 'time')}${when}`},
-    h('span.visually-hidden', {}, ', changed '),
-    String(entry.changes),
-    h('span.visually-hidden', {}, entry.changes === 1 ? ' time' : ' times'),
-  );
 }

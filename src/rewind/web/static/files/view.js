@@ -33,7 +33,7 @@ export class FilesView {
     this.drawHead();
     this.tree.load();
     this.pane.show(this.point, this.path);
-    this.loadPoints();
+    this.ready = this.loadPoints();
   }
 
   // the header: at which point, and the way to another one
@@ -149,11 +149,16 @@ export class FilesView {
 
   key(name) {
     if (name === '/') this.tree.filter.focus();
-    else if (name === '[') this.head.querySelector('[data-keep=Older]')?.click();
-    else if (name === ']') this.head.querySelector('[data-keep=Newer]')?.click();
+    else if (name === '[' || name === ']') this.press(name === '[' ? 'Older' : 'Newer');
     else if (name === 'r') this.pane.bringBack();
     else return false;
     return true;
+  }
+
+  /** A key may be typed before the list of points is there. */
+  async press(step) {
+    await this.ready;
+    this.head.querySelector(`[data-keep=${step}]`)?.click();
   }
 
   arrive() {

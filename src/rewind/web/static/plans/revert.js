@@ -1,4 +1,4 @@
-// Taking back one turn and nothing else: the plan, its conflicts with their lines, and the note for the agent.
+// Taking back one turn and nothing else: the plan, conflicts with their lines, and the note for the agent.
 
 import {h, fill, freshId} from '../core/element.js';
 import {icon} from '../parts/icons.js';
@@ -41,8 +41,8 @@ export function openRevert(session, turn, done = () => {}) {
     h(
       'p.muted',
       {},
-      'What this turn changed is removed from the files as they are now. Everything later stays, and so does ',
-      'the conversation. Rewind saves the current files first, so this can be undone.',
+      'What this turn changed is removed from the files as they are now. Everything later stays, and so ',
+      'does the conversation. Rewind saves the current files first, so this can be undone.',
     ),
     problem,
     clashes,
@@ -72,7 +72,7 @@ export function openRevert(session, turn, done = () => {}) {
     const changes = plan.writtenCount + plan.deletedCount;
     const open = plan.conflicts.length;
     if ((open || plan.settled.length) && !ways.firstChild) fill(ways, choice());
-    fill(clashes, open ? conflicts(plan) : null);
+    fill(clashes, open ? conflicts(plan, session) : null);
     fill(
       place,
       plan.settled.length ? settled(plan) : null,
@@ -141,16 +141,22 @@ function nothing(plan) {
   return h('p.plan-line', {}, icon('check'), h('span', {}, why));
 }
 
-function conflicts(plan) {
+function conflicts(plan, session) {
+  const own = run => run.sessionId === session.sessionId && run.turn === plan.turn;
   const n = plan.conflicts.length;
   return notice('warning', [
     h('strong', {}, `${plural(n, 'file is', 'files are')} in conflict, so nothing is written yet. `),
     'Something else changed the same lines since. Say what to do about it, or cancel.',
-    h('ul.clashes', {}, plan.conflicts.map(clash)),
+    h(
+      'ul.clashes',
+      {},
+      plan.conflicts.map(one => clash(one, own)),
+    ),
   ]);
 }
 
-function clash(one) {
+/** `own` tells what the turn itself wrote: that is no reason for the conflict. */
+function clash(one, own) {
   return h(
     'li',
     {},
@@ -160,20 +166,20 @@ function clash(one) {
       h(
         'div.clash',
         {},
-        h('p.small', {}, lineWords(place), (place.by || []).length ? ', written by ' : '', writers(place)),
+        h('p.small', {}, lineWords(place), writers((place.by || []).filter(run => !own(run)))),
         place.lines?.length
-          ? h('pre', {tabindex: '0', 'aria-label': `${one.path}, ${lineWords(place)}`}, place.lines.join('\n'))
+          ? h('pre', {tabindex: '0', 'aria-label': lineWords(place)}, place.lines.join('\n'))
           : null,
       ),
     ),
   );
 }
 
-function writers({by = []}) {
-  return by
+function writers(runs) {
+  const names = runs
     .map(run => authorWords(run))
-    .map(({name, text}) => (text ? `${name} (${oneLine(text, 60)})` : name))
-    .join(', ');
+    .map(({name, text}) => (text ? `${name} (${oneLine(text, 60)})` : name));
+  return names.length ? `, written by ${names.join(', ')}` : '';
 }
 
 function lineWords({from, count}) {
@@ -185,7 +191,9 @@ function settled(plan) {
   return h(
     'ul.paths.settled',
     {},
-    plan.settled.map(one => h('li', {}, pathText(one.path), h('small', {}, `conflict: ${SETTLED[plan.how]}`))),
+    plan.settled.map(one =>
+      h('li', {}, pathText(one.path), h('small', {}, `conflict: ${SETTLED[plan.how]}`)),
+    ),
   );
 }
 
