@@ -31,6 +31,7 @@ let action: string[] = [] // what made the plan; with its digest it carries the 
 let working = ''
 let rows: Row[] = []
 let filter = ''
+let passed = 0 // newer rows above those that are shown
 let wantsBand = false
 let band = ''
 
@@ -133,7 +134,8 @@ async function drawPlan($: EngineInterface, e: PaneArgs) {
 async function openTimeline($: EngineInterface) {
   rows = (await ask<{ rows: Row[] }>($, ['timeline', `--session=${await $.session.id()}`])).rows
   filter = ''
-  await $.ui.open({ id: TIMELINE, title: 'Timeline', focus: true, closeOnEscape: true, rows: SHOWN + 3, columns: 72 })
+  passed = 0
+  await $.ui.open({ id: TIMELINE, title: 'Timeline', focus: true, closeOnEscape: true, rows: SHOWN + 5, columns: 72 })
   $.ui.invalidate('ui.render')
 }
 
@@ -146,26 +148,36 @@ async function choose($: EngineInterface, row: Row) {
   }
 }
 
+/** Newest first. A turn is found by its number as well. */
 const matching = () => {
   const wanted = filter.toLowerCase()
-  return rows.filter(row => row.prompt.toLowerCase().includes(wanted)).slice(-SHOWN).reverse()
+  return rows.filter(row => `${row.turn} ${row.prompt}`.toLowerCase().includes(wanted)).reverse()
+}
+
+function turnPage($: EngineInterface, by: number) {
+  passed = Math.max(0, passed + by)
+  $.ui.invalidate('ui.render')
 }
 
 async function drawTimeline($: EngineInterface, e: PaneArgs) {
   const { Box, Text, Button, Input } = $.ui.resolve(e)
   const found = matching()
-  const first = found[0]
+  const shown = found.slice(passed, passed + SHOWN)
+  const older = found.length - passed - shown.length
+  const first = shown[0]
   return (
     <Box flexDirection="column">
       <Input key="filter" label="Go back to before" placeholder="type to filter, arrows to move" autoFocus submitLabel="choose"
-        onInput={value => { filter = value; $.ui.invalidate('ui.render') }}
+        onInput={value => { filter = value; passed = 0; $.ui.invalidate('ui.render') }}
         onSubmit={() => { if (first) void choose($, first) }} />
-      {found.map(row => (
+      {passed > 0 ? <Button key="newer" plain onPress={() => turnPage($, -SHOWN)}>{`… ${passed} newer`}</Button> : null}
+      {shown.map(row => (
         <Button key={`${row.of}:${row.uuid}`} plain onPress={() => void choose($, row)}>
           {'  '.repeat(row.depth)}{row.depth > 0 ? '└ ' : ''}{`${row.turn} ${row.prompt} `}
           <Text dimColor>{row.figures}</Text>{row.here ? ' ◀ here' : ''}
         </Button>
       ))}
+      {older > 0 ? <Button key="older" plain onPress={() => turnPage($, SHOWN)}>{`… ${older} older`}</Button> : null}
       {first ? null : <Text dimColor>No prompt contains this.</Text>}
     </Box>
   )

@@ -26,3 +26,17 @@ test('/goback passes on what was typed and decides nothing', async ($, on) => {
   expect(argv).toContain('--project=/project')
   expect(shown).toEqual(['How many prompts? /goback 2'])
 })
+
+test('a Rewind that does not fit is named, with what to do', async ($, on) => {
+  const shown: string[] = []
+  on('session.id', () => ({ value: 'one' }))
+  on('session.cwd', () => ({ value: '/project' }))
+  on('ui.toast', (_, e) => {
+    shown.push(e.text)
+    return { value: undefined }
+  })
+  on('process.run', () => (
+    { value: { exitCode: 0, stdout: '{"interface": 2}', stderr: '', isStdoutTruncated: false, isStderrTruncated: false } }))
+  await $.command.run({ command: 'goforward', args: '', ...TYPED })
+  expect(shown).toEqual(['This plugin and the installed Rewind do not fit. Run `rewind install` in a shell.'])
+})

@@ -18,6 +18,7 @@ from rewind.checkpoint.rewind.target import (
     BOTH,
     CODE,
     CONVERSATION,
+    Adopted,
     Applied,
     AtCheckpoint,
     AtTurn,
@@ -25,6 +26,7 @@ from rewind.checkpoint.rewind.target import (
     BeforeOperation,
     BeforePrompts,
     BeforeUndo,
+    BroughtBack,
     EarlierOnLine,
     Reverted,
 )
@@ -38,17 +40,22 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager, ExitStack
     from typing import Any, BinaryIO
 
-    from rewind.agents.registry import session_home
+    from rewind.agents.registry import hooks_home
     from rewind.checkpoint.all_projects import all_projects
     from rewind.checkpoint.code_search import CodeFound
     from rewind.checkpoint.collection import Collected
     from rewind.checkpoint.compare_sessions import Compared
     from rewind.checkpoint.damage import Lacks
+    from rewind.checkpoint.file_heat import Heat
     from rewind.checkpoint.file_log import LogEntry
+    from rewind.checkpoint.futures.compare import Ran
+    from rewind.checkpoint.futures.known import Lane
+    from rewind.checkpoint.futures.make import Future
     from rewind.checkpoint.git_since import GitSince
     from rewind.checkpoint.init import check_root
     from rewind.checkpoint.last_prompt import LastPrompt
     from rewind.checkpoint.missed import Missed
+    from rewind.checkpoint.only_here import Kept
     from rewind.checkpoint.outside import kept_outside
     from rewind.checkpoint.prompt_search import Found
     from rewind.checkpoint.record import Record, is_name, is_timestamp, iso_time, timestamp
@@ -61,11 +68,12 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.target import Target
     from rewind.checkpoint.save import Saved
     from rewind.checkpoint.select import Selected
+    from rewind.checkpoint.session_graph import NativeRewind
     from rewind.checkpoint.session_shape import SessionShape, seconds_between
     from rewind.checkpoint.session_tree import SessionInfo, as_tree
     from rewind.checkpoint.source import Source
     from rewind.checkpoint.status import Status
-    from rewind.checkpoint.story import CHECKPOINT, NOW, PROMPT, SESSION, Story
+    from rewind.checkpoint.story import CHECKPOINT, EDIT, NOW, OPERATION, PROMPT, SESSION, Story
     from rewind.checkpoint.timeline import Brief, brief
     from rewind.checkpoint.torn import torn_paths
     from rewind.checkpoint.transfer import Exported
@@ -83,10 +91,10 @@ if TYPE_CHECKING:
     from rewind.config.strictjson import invalid
     from rewind.snapshot import compare as comparing
     from rewind.snapshot.build import Progress, Snapshot
-    from rewind.snapshot.compare import compare
+    from rewind.snapshot.compare import Comparison, compare
     from rewind.snapshot.content import pieces_of
     from rewind.snapshot.fold import fold
-    from rewind.snapshot.listing import entry_at
+    from rewind.snapshot.listing import entry_at, every_path
     from rewind.snapshot.portable import Imported
     from rewind.snapshot.reasons import Reasons
     from rewind.snapshot.rename import find_renames
@@ -106,27 +114,27 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "BOTH", "BY_KEY", "CHECKPOINT", "CODE", "CONFIG_FILE", "CONVERSATION", "DIR", "GROUPS", "LINK", "NOW",
-    "PROMPT", "SESSION", "UNCOVERED", "Applied", "AtCheckpoint", "AtTurn", "BeforeFork",
-    "BeforeOperation", "BeforePrompts", "BeforeUndo", "Controller", "Difference", "EarlierOnLine",
-    "Reasons", "Reverted", "Side", "all_projects", "as_tree", "brief", "check_root", "compare",
-    "comparing", "entry_at", "find_renames", "fold", "hunks", "invalid", "is_binary", "is_name",
-    "is_session_id", "is_timestamp", "iso_time", "kept_outside", "load_tier", "load_usable", "pieces_of",
-    "plain_title", "read_index", "read_log", "seconds_between", "session_home", "set_value",
-    "split_selector", "timestamp", "torn_paths", "turn_name", "unknown", "unset_value",
+    "BOTH", "BY_KEY", "CHECKPOINT", "CODE", "CONFIG_FILE", "CONVERSATION", "DIR", "EDIT", "GROUPS", "LINK",
+    "NOW", "OPERATION", "PROMPT", "SESSION", "UNCOVERED", "Adopted", "Applied", "AtCheckpoint", "AtTurn",
+    "BeforeFork", "BeforeOperation", "BeforePrompts", "BeforeUndo", "BroughtBack", "Controller",
+    "Difference", "EarlierOnLine", "Reasons", "Reverted", "Side", "all_projects", "as_tree", "brief",
+    "check_root", "compare", "comparing", "entry_at", "every_path", "find_renames", "fold", "hooks_home",
+    "hunks", "invalid", "is_binary", "is_name", "is_session_id", "is_timestamp", "iso_time", "kept_outside",
+    "load_tier", "load_usable", "pieces_of", "plain_title", "read_index", "read_log", "seconds_between",
+    "set_value", "split_selector", "timestamp", "torn_paths", "turn_name", "unknown", "unset_value",
 ]
 
 # What interfaces may use of the rooms below besides a project: functions without side effects, settings, and
 # words for kinds. Each is loaded when it is asked for.
 _PASSES = {
-    "rewind.agents.registry": ("session_home",),
+    "rewind.agents.registry": ("hooks_home",),
     "rewind.checkpoint.all_projects": ("all_projects",),
     "rewind.checkpoint.init": ("check_root",),
     "rewind.checkpoint.outside": ("kept_outside",),
     "rewind.checkpoint.record": ("is_name", "is_timestamp", "iso_time", "timestamp"),
     "rewind.checkpoint.session_shape": ("seconds_between",),
     "rewind.checkpoint.session_tree": ("as_tree",),
-    "rewind.checkpoint.story": ("CHECKPOINT", "NOW", "PROMPT", "SESSION"),
+    "rewind.checkpoint.story": ("CHECKPOINT", "EDIT", "NOW", "OPERATION", "PROMPT", "SESSION"),
     "rewind.checkpoint.timeline": ("brief",),
     "rewind.checkpoint.torn": ("torn_paths",),
     "rewind.checkpoint.turn_name": ("split_selector", "turn_name"),
@@ -139,7 +147,7 @@ _PASSES = {
     "rewind.snapshot.content": ("pieces_of",),
     "rewind.snapshot.fold": ("fold",),
     "rewind.snapshot.rename": ("find_renames",),
-    "rewind.snapshot.listing": ("entry_at",),
+    "rewind.snapshot.listing": ("entry_at", "every_path"),
     "rewind.snapshot.reasons": ("Reasons",),
     "rewind.snapshot.textdiff": ("hunks", "is_binary"),
     "rewind.snapshot.tree": ("DIR", "LINK", "UNCOVERED"),
@@ -432,6 +440,14 @@ class Controller:
             plan.code.mine = self.edited_since(plan.record.name)
         return plan
 
+    def preview(self, target: Target, path: bytes, what: str = "code") -> Comparison | None:
+        """What the plan of a target would do to one path; None: nothing."""
+        from rewind.checkpoint.rewind.preview import preview
+        from rewind.checkpoint.rewind.target import Request
+
+        self.state.look_again()
+        return preview(self.state, Request(target, what), path)
+
     def apply(self, plan: Plan, *, force: bool = False, progress: Progress | None = None) -> Outcome:
         """Do what a plan says; refuses when it would be another one now, unless forced."""
         from rewind.checkpoint.rewind.apply import apply
@@ -488,6 +504,14 @@ class Controller:
                     how: str = "", force: bool = False, progress: Progress | None = None) -> Outcome:
         """Bring what these turns did onto the code of now; without any, what the fork `session` did."""
         return self.go(Applied(turns, session, paths, how), "code", force=force, progress=progress)
+
+    def bring_back(self, old: str, new: str | None, parts: dict[bytes, list[str]], *, how: str = "",
+                   label: str = "", session: str | None = None, force: bool = False,
+                   progress: Progress | None = None) -> Outcome:
+        """Bring back files or hunks of the difference between two checkpoints, or between one and now, as the
+        old side has them. `parts` has the ids of hunks by path; none for a path: all of it."""
+        return self.go(BroughtBack(old, new, parts, how=how, label=label, session=session), "code",
+                       force=force, progress=progress)
 
     def operations(self) -> list[Operation]:
         """The log of what changed files or conversations, oldest first."""
@@ -670,6 +694,19 @@ class Controller:
 
         return session_infos(self.state)
 
+    def native_rewinds(self, infos: list[SessionInfo]) -> dict[str, list[NativeRewind]]:
+        """Where the agents themselves went back in these sessions."""
+        from rewind.checkpoint.session_graph import native_rewinds
+
+        return native_rewinds(self.state, infos)
+
+    def stands_at(self, infos: list[SessionInfo]) -> tuple[str, int] | None:
+        """Which of these sessions the files are from, and after which of its turns, where that is known."""
+        from rewind.checkpoint.session_graph import stands_at
+
+        self.state.look_again()
+        return stands_at(self.state, infos)
+
     def session(self, text: str) -> SessionInfo:
         """One of them, by its id or the beginning of it."""
         return self._sessions_named([text])[0]
@@ -805,6 +842,84 @@ class Controller:
 
         return deleted(self.state)
 
+    def only_here(self) -> list[Kept]:
+        """Conversations that only checkpoints still hold, newest first."""
+        from rewind.checkpoint.only_here import only_here
+
+        self.state.look_again()
+        return only_here(self.state)
+
+    def restore_session(self, text: str) -> Kept:
+        """Put such a conversation back where its agent finds it."""
+        from rewind.checkpoint.only_here import bring_back
+
+        with self.state.locked("sessions restore"):
+            return bring_back(self.state, text)
+
+    # several futures
+
+    def fork(self, target: Target, *, name: str = "", to: str = "", count: int = 1, bring: str = "",
+             dry_run: bool = False, progress: Progress | None = None) -> list[Future]:
+        """Directories of their own with the code of a target, each with a fork of its conversation. `bring`
+        is "link" or "copy", for directories that no checkpoint holds."""
+        from rewind.checkpoint.futures.known import lanes, removed_lanes
+        from rewind.checkpoint.futures.make import make_future
+        from rewind.checkpoint.futures.where import folders_for, names_for
+        from rewind.checkpoint.rewind.target import Request
+
+        self.state.look_again()
+        taken = {lane.name for lane in (*lanes(self.state), *removed_lanes(self.state))}
+        names = names_for(name, count, taken)
+        folders = folders_for(self.state, to, names)
+        return [make_future(self.state, Request(target, name=one), one, folder, bring=bring, dry_run=dry_run,
+                            progress=progress) for one, folder in zip(names, folders)]
+
+    def lanes(self) -> list[Lane]:
+        """The forks that have a directory of their own, and how far each has come."""
+        from rewind.checkpoint.futures.known import lanes, look
+
+        return [look(self.state, lane) for lane in lanes(self.state)]
+
+    def lane(self, text: str) -> Lane:
+        """One of them, by its name, its directory or its session."""
+        from rewind.checkpoint.futures.known import find_lane
+
+        return find_lane(self.state, text)
+
+    def removed_lanes(self) -> list[Lane]:
+        """Those that were removed, and can be brought back."""
+        from rewind.checkpoint.futures.known import removed_lanes
+
+        return removed_lanes(self.state)
+
+    def compare_lanes(self, lanes: list[Lane]) -> dict[str, list[dict[str, Any] | None]]:
+        """Path -> what each of them did to it. What was not saved there yet is saved first."""
+        from rewind.checkpoint.futures.compare import compared
+
+        return compared(self.state, lanes)
+
+    def run_in_lane(self, lane: Lane, command: list[str]) -> Ran:
+        from rewind.checkpoint.futures.compare import run_in
+
+        return run_in(self.state, lane, command)
+
+    def save_lane(self, lane: Lane) -> None:
+        """What was done there since its last checkpoint becomes one."""
+        from rewind.checkpoint.futures.compare import bring_up_to_date
+
+        bring_up_to_date(self.state, lane)
+
+    def remove_lane(self, lane: Lane, *, force: bool = False, dry_run: bool = False) -> None:
+        """Its directory goes, its conversation goes to the trash, its checkpoints stay."""
+        from rewind.checkpoint.futures.remove import remove
+
+        remove(self.state, lane, force=force, dry_run=dry_run)
+
+    def bring_back_lane(self, lane: Lane) -> None:
+        from rewind.checkpoint.futures.remove import bring_back
+
+        bring_back(self.state, lane)
+
     def resume_command(self, info: SessionInfo) -> str:
         from rewind.checkpoint.chat import resume_command
 
@@ -817,6 +932,13 @@ class Controller:
         from rewind.checkpoint.story import tell
 
         return tell(self.state)
+
+    def map(self) -> Story:
+        """The same in the order in which things happened, each with its row of the map: turns, what was
+        edited between them, checkpoints made by hand, and operations."""
+        from rewind.checkpoint.story_map import tell_map
+
+        return tell_map(self.state)
 
     def story_stamp(self) -> str:
         """Text that changes when there is something new to tell, and costs less than the story."""
@@ -857,6 +979,25 @@ class Controller:
     def _now(self, progress: Progress | None) -> Side:
         snapshot = self.look(progress)
         return Side("now", snapshot.root, snapshot, None, self.state.root)
+
+    def side(self, name: str | None = None) -> AbstractContextManager[Side]:
+        """The tree of a checkpoint, or of the project as it is now."""
+        from contextlib import ExitStack, contextmanager
+
+        @contextmanager
+        def opened() -> Iterator[Side]:
+            with ExitStack() as stack:
+                yield self._side(name, stack) if name else self._now(None)
+
+        return opened()
+
+    def heat(self, name: str, patience: float) -> Heat:
+        """How often each file changed along the line to a checkpoint, as far as that is found in time.
+        Without a name: nothing, for a project that has no checkpoint yet."""
+        from rewind.checkpoint.file_heat import file_heat
+
+        self.state.look_again()
+        return file_heat(self.state, self.find(name).name if name else "", patience)
 
     def files(self, name: str) -> Iterator[tuple[bytes, Entry]]:
         """Every path that a checkpoint holds, and what it was."""
@@ -1022,7 +1163,7 @@ class Controller:
 
         if dry_run:
             return repair(self.state, dry_run=True, copies=copies or [], progress=progress)
-        with self.state.locked("repair"):
+        with self.state.locked("repair", all_places=True):
             return repair(self.state, dry_run=False, copies=copies or [], progress=progress)
 
     def incomplete(self) -> dict[str, Lacks]:

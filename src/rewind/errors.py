@@ -302,6 +302,13 @@ class PathNotChanged(RewindError):
     hint = "Leave out the path to see what was changed, with `--dry-run`."
 
 
+class HunkChanged(RewindError):
+    """Not the hunks that were shown, so nothing was written: {path}"""
+
+    exit_code = CHANGED
+    hint = "The file changed meanwhile. Look at the difference again and choose anew."
+
+
 class SessionNotForked(RewindError):
     """This session is not a fork, so Rewind cannot tell where it began to differ: {session}"""
 
@@ -374,6 +381,39 @@ class LinkedInstall(RewindError):
     """{path} has a package installed from {place}, so the command would test the current code each time."""
 
     hint = "Repeat with --in-place, or install the package without a link (not editable)."
+
+
+class SessionThere(RewindError):
+    """The agent still has {session}, so there is nothing to bring back."""
+
+    hint = "`rewind sessions show {session}` shows it."
+
+
+class FutureNotFound(RewindError):
+    """No fork with a directory of its own is called {name}"""
+
+    exit_code = NOT_FOUND
+    hint = "`rewind forks` shows them, with their names and directories."
+
+
+class FutureLost(RewindError):
+    """The fork {name} cannot be used: {what}."""
+
+    hint = "`rewind forks` shows what is left; `rewind list --all` shows its checkpoints."
+
+
+class FutureBusy(RewindError):
+    """An agent is open in the fork {name}: {dir}"""
+
+    exit_code = CHANGED
+    hint = "Close it there first."
+
+
+class WorkNotSaved(RewindError):
+    """Removing {name} would lose work: {what}."""
+
+    exit_code = CHANGED
+    hint = "Save it elsewhere (`git branch NAME` keeps commits), or add --force."
 
 
 class NotARepository(RewindError):

@@ -482,6 +482,22 @@ def is_wanted(path: str) -> bool:
         os.close(fd)
 
 
+def is_locked(path: str) -> bool:
+    """Whether another program holds its own lock file. Looking takes a shared lock for an instant."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | _NO_FOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        _unlock(fd)
+        return False
+    except OSError as error:
+        return error.errno in (errno.EWOULDBLOCK, errno.EACCES)
+    finally:
+        os.close(fd)
+
+
 def _unlock(fd: int) -> None:
     # Closing is not enough: a forked child that still lives has the same lock through its copy.
     try:

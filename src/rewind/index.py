@@ -46,6 +46,10 @@ class Index:
         entry = self.entry(store_id)
         return [root for root in (_path(entry.get("root")), *texts(entry.get("also"))) if root]
 
+    def paths(self, store_id: str) -> list[str]:
+        """The same, and every other path that leads there."""
+        return [*self.roots(store_id), *texts(self.entry(store_id).get("aliases"))]
+
     def at(self, path: str) -> tuple[str, str] | None:
         """(store id, place) of a path that is the top of a project or of a place."""
         if self._paths is None:

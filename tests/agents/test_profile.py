@@ -54,8 +54,8 @@ def problem(data: Any) -> str:
     return error.message[len(prefix):]
 
 
-def test_the_shipped_ones_are_claude_droid_and_the_unknown_agent() -> None:
-    assert SHIPPED == ["claude", "droid", "unknown"]
+def test_the_shipped_ones_are_the_agents_that_the_docs_list() -> None:
+    assert SHIPPED == ["claude", "codex", "droid", "gemini", "opencode", "unknown"]
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -95,7 +95,7 @@ def test_a_field_that_may_be_absent_may_be_absent(path: str) -> None:
     ("environment.marks", "CLAUDECODE", "environment.marks must be a list of texts"),
     ("environment.marks", [1], "environment.marks must be a list of texts"),
     ("environment.session", 1, "environment.session must be a text"),
-    ("sessions.folders", "flat", "sessions.folders must be one of alphanumeric, slashes"),
+    ("sessions.folders", "flat", "sessions.folders must be one of alphanumeric, slashes, dates, marked"),
     ("sessions.flat", "no", "sessions.flat must be true or false"),
     ("sessions.home", None, "sessions.home must be a text"),
     ("recognise.within", 0, "recognise.within must be a number from 1 to 10000"),

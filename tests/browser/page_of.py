@@ -39,6 +39,7 @@ class Rewind:
     def open(self) -> None:
         self.page.goto(self.server.address)
         self.page.locator(".row-link").first.wait_for()
+        self.page.locator("#main > *").first.wait_for(state="attached")  # the view, with its keys
 
     def go(self, place: str) -> None:
         self.page.goto(f"{self.server.base}#/{place}")

@@ -99,7 +99,7 @@ def states(branch: str) -> dict[str, Step]:
 
     def checkpoints(page: Rewind) -> None:
         at("checkpoints", lambda p: p.page.locator(".point").first)(page)
-        page.page.locator(".point", has_text="After: Style the cart").click()
+        page.page.locator(".point", has_text="Now rewrite it all").click()
         page.page.get_by_role("button", name="modified cart.py").click()
         expect(page.page.locator(".patch")).to_be_visible()
 

@@ -15,7 +15,7 @@ from shop import CART, Agent, Server
 from test_keyboard import press
 from test_looks import OVERFLOW
 
-from rewind.controller import Controller
+from rewind.controller import AtCheckpoint, Controller
 from transcript.make_transcripts import event_id, session_folder
 
 FRESH = event_id(0xF4E5)
@@ -151,8 +151,24 @@ class TestManyCheckpoints:
         old = next(r for r in controller.list_checkpoints() if r.description == "After: Style the cart")
         controller.close()
         page.go(f"checkpoints/{old.name}")
-        expect(page.page.locator(".detail h2")).to_contain_text("After: Style the cart")
+        expect(page.page.locator(".detail h2")).to_contain_text("Style the cart")
         expect(page.page.locator(".point.current")).to_be_in_viewport()
+
+    def test_one_that_belongs_to_no_turn_can_be_linked_and_those_before_it_load(
+            self, page: Rewind, project: Path) -> None:
+        controller = Controller(str(project))
+        turns = controller.turn_map()
+        (project / "count.txt").write_text("of now\n")
+        done = controller.go(AtCheckpoint(turns[-1].checkpoints[0].name), "code")
+        controller.close()
+        assert done.backup
+        page.go(f"checkpoints/{done.backup.name}")
+        expect(page.page.get_by_label("Show", exact=True)).to_have_value("every")
+        expect(page.page.locator(".point.current")).to_be_in_viewport()
+        more = page.page.get_by_role("button", name="Show earlier")
+        shown = page.page.locator(".point").count()
+        more.click()
+        page.wait_until(lambda: page.page.locator(".point").count() > shown)
 
 
 def test_fast_forward_with_the_code_leaves_nothing_behind(page: Rewind, project: Path) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from page_of import Rewind
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
+from shop import CART
 
 FOCUSED = """(() => { const at = document.activeElement;
     return at?.matches('a, button, input') ? at.getAttribute('aria-label') || at.textContent : ''; })()"""
@@ -87,6 +88,62 @@ def test_search_jumps_to_matches(page: Rewind) -> None:
     expect(page.turn(4)).to_be_in_viewport()
     press(page, "Escape")
     expect(page.turn(4)).to_be_focused()
+
+
+class TestKeysThatArePressedTooEarly:
+    def late(self, page: Rewind, what: str) -> list[Route]:
+        held: list[Route] = []
+        page.page.route(what, lambda route: held.append(route))
+        page.page.reload()
+        page.wait_until(lambda: bool(held))
+        return held
+
+    def test_words_for_the_search_before_there_is_a_view(self, page: Rewind) -> None:
+        held = self.late(page, "**/api/project")
+        expect(page.page.locator(".row-link").first).to_be_visible()
+        expect(page.page.locator("#main > *")).to_have_count(0)
+        press(page, "/")
+        page.page.keyboard.type("database")
+        held[0].continue_()
+        expect(page.page.get_by_role("searchbox", name="Search this session")).to_have_value("database")
+        expect(page.page.locator(".result-row").first).to_contain_text("Now rewrite it all with a database")
+
+    def test_turns_that_are_not_read_yet(self, page: Rewind) -> None:
+        held = self.late(page, "**/turns?*")
+        press(page, "k", "k", "r")
+        held[0].continue_()
+        expect(page.counter).to_have_text("Turn 4 of 6")
+        expect(page.dialog).to_contain_text("Rewind to before turn 4?")
+
+    def test_a_search_that_is_answered_before_the_turns(self, page: Rewind) -> None:
+        held = self.late(page, "**/turns?*")
+        press(page, "/")
+        page.page.keyboard.type("database")
+        expect(page.page.locator(".result-row").first).to_be_visible()
+        press(page, "Enter")
+        held[0].continue_()
+        expect(page.counter).to_have_text("Turn 4 of 6")
+        expect(page.turn(4)).to_be_in_viewport()
+        expect(page.page.get_by_role("searchbox", name="Search this session")).to_be_focused()
+
+    def test_a_click_forgets_them(self, page: Rewind) -> None:
+        held = self.late(page, "**/turns?*")
+        press(page, "k", "r")
+        page.page.locator(".meta").click()
+        held[0].continue_()
+        expect(page.turn(6)).to_be_visible()
+        page.settled()
+        expect(page.counter).to_have_text("Turn 6 of 6")
+        expect(page.dialog).to_have_count(0)
+
+    def test_changes_that_are_still_compared(self, page: Rewind) -> None:
+        held: list[Route] = []
+        page.page.route("**/api/review?*", lambda route: held.append(route))
+        page.go(f"review/{CART}/4")
+        page.wait_until(lambda: bool(held))
+        press(page, "r")
+        held[0].continue_()
+        expect(page.dialog).to_contain_text("Rewind to before turn 4?")
 
 
 def test_the_list_of_turns_jumps(page: Rewind) -> None:

@@ -123,12 +123,12 @@ class TestInterruptedRestore:
 
 
 def test_a_restore_is_undone_and_done_again(page: Rewind, project: Path) -> None:
-    page.page.get_by_role("link", name="Checkpoints").click()
+    page.page.get_by_role("link", name="History").click()
     undo, redo = (page.page.locator(f"[data-step={step}]") for step in ("canUndo", "canRedo"))
     expect(undo).to_be_disabled()
     expect(redo).to_be_disabled()
-    page.page.locator(".point", has_text="After: Style the cart").click()
-    page.page.get_by_role("button", name="Restore…").click()
+    page.page.locator(".point", has_text="Style the cart").click()
+    page.page.get_by_role("button", name="to after it…").click()
     page.dialog.get_by_role("button", name="Restore", exact=True).click()
     expect(page.panel).to_contain_text("written")
     undo.click()

@@ -139,6 +139,44 @@ class TestReview:
         expect(page.panel).to_contain_text("1 file written")
         assert (project / "cart.css").read_text() == ".cart { color: #333 }\n"
 
+    def test_a_hunk_is_brought_back_and_the_rest_of_the_file_stays(
+            self, page: Rewind, agent: Agent, project: Path) -> None:
+        lines = [f"line {n}\n" for n in range(40)]
+        agent.turn("Write it", {"long.py": "".join(lines)})
+        lines[2], lines[30] = "second changed\n", "thirtieth changed\n"
+        agent.turn("Change it", {"long.py": "".join(lines)})
+        (project / "long.py").write_text("".join([*lines, "mine\n"]))
+        page.go(f"review/{CART}/8")
+        hunks = page.page.get_by_role("button", name="Bring back this hunk…")
+        expect(hunks).to_have_count(2)
+        hunks.nth(1).click()
+        expect(page.dialog.locator(".line.add")).to_contain_text("line 30")
+        expect(page.dialog.locator(".line.del")).to_contain_text("thirtieth changed")
+        expect(page.dialog.locator(".line")).to_have_count(8)
+        page.dialog.get_by_role("button", name="Bring back", exact=True).click()
+        expect(page.panel).to_contain_text("1 file written")
+        lines[30] = "line 30\n"
+        assert (project / "long.py").read_text() == "".join([*lines, "mine\n"])
+        expect(page.panel).to_contain_text("hunk")
+        press(page, "u")
+        expect(page.dialog).to_contain_text("1 hunk in long.py (turn 8)")
+
+    def test_a_hunk_that_changed_again_asks_what_to_write(
+            self, page: Rewind, agent: Agent, project: Path) -> None:
+        agent.turn("Write it", {"long.py": "one\ntwo\n"})
+        agent.turn("Change it", {"long.py": "one\nTWO\n"})
+        (project / "long.py").write_text("one\nmy two\n")
+        page.go(f"review/{CART}/8")
+        expect(page.page.locator(".hunk-back")).to_have_count(1)
+        press(page, "n", "b")
+        act = page.dialog.get_by_role("button", name="Bring back", exact=True)
+        expect(page.dialog).to_contain_text("These lines changed again since.")
+        expect(act).to_be_disabled()
+        page.dialog.get_by_role("radio", name="Take the old lines").check()
+        act.click()
+        expect(page.panel).to_be_visible()
+        assert (project / "long.py").read_text() == "one\ntwo\n"
+
     def test_two_points(self, page: Rewind) -> None:
         page.go(f"review/{CART}/1-3")
         expect(page.page.locator(".review-ends")).to_have_text("before turn 1 → after turn 3")

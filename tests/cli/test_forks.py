@@ -39,7 +39,7 @@ def native(scene: Scene) -> Path:
 
 
 def test_no_forks_is_said(scene: Scene) -> None:
-    assert scene.cli.json("forks", "list") == {"forks": [], "trash": []}
+    assert scene.cli.json("forks", "list") == {"forks": [], "lanes": [], "trash": []}
     assert "no forks" in scene.cli.ok("forks").out
 
 

@@ -14,7 +14,7 @@ from cli.conftest import InProcess
 from cli.graph_cases import CASES
 from cli.test_main import on_terminal
 from map_scene import Story, afternoon, set_clock
-from rewind.cli.graph import lanes
+from rewind.graph import lanes
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 RENEW = bool(os.environ.get("REWIND_RENEW_SNAPSHOTS"))  # before a test has its own environment

@@ -21,7 +21,7 @@ def scene(cli: InProcess) -> Scene:
 
 def test_an_empty_project_has_none(cli: InProcess) -> None:
     cli.init()
-    assert cli.json("sessions", "list") == {"sessions": []}
+    assert cli.json("sessions", "list") == {"sessions": [], "onlyHere": []}
     assert "no conversations" in cli.ok("sessions").out
 
 

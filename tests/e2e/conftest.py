@@ -13,14 +13,25 @@ from typing import Callable, NamedTuple
 
 import pytest
 
-pytest.register_assert_rewrite("claude_client", "conversation", "droid_client", "inside", "installed", "page",
-                               "screen")
+pytest.register_assert_rewrite("claude_client", "codex_client", "conversation", "droid_client", "gemini_client",
+                               "inside", "installed", "kinds", "opencode_client", "page", "screen")
 
 from claude_client import Claude  # noqa: E402
+from codex_client import Codex  # noqa: E402
 from conversation import Conversation, Recording  # noqa: E402
 from droid_client import Droid  # noqa: E402
+from gemini_api import GeminiApi  # noqa: E402
+from gemini_client import Gemini  # noqa: E402
 from mock_api import MockApi  # noqa: E402
-from scripted import PLAIN, claude_script, droid_script, prompt  # noqa: E402
+from responses_api import ResponsesApi  # noqa: E402
+from scripted import (  # noqa: E402
+    PLAIN,
+    claude_script,
+    codex_script,
+    droid_script,
+    gemini_script,
+    prompt,
+)
 from stage import Stage, copy_stage, make_repository, make_stage  # noqa: E402
 
 from rewind_cli import Rewind  # noqa: E402
@@ -28,10 +39,15 @@ from rewind_cli import Rewind  # noqa: E402
 # Read now, for every test runs in an environment without them.
 CLAUDE = os.environ.get("REWIND_E2E_CLAUDE", "")
 DROID = os.environ.get("REWIND_E2E_DROID", "")
-collect_ignore_glob = [] if CLAUDE or DROID else ["test_*.py"]
+CODEX = os.environ.get("REWIND_E2E_CODEX", "")
+GEMINI = os.environ.get("REWIND_E2E_GEMINI", "")
+OPENCODE = os.environ.get("REWIND_E2E_OPENCODE", "")
+collect_ignore_glob = [] if CLAUDE or DROID or CODEX or GEMINI or OPENCODE else ["test_*.py"]
 
 PlayClaude = Callable[[Recording], Conversation[Claude]]
 PlayDroid = Callable[[Recording], Conversation[Droid]]
+PlayCodex = Callable[[Recording], Conversation[Codex]]
+PlayGemini = Callable[[Recording], Conversation[Gemini]]
 
 
 @pytest.fixture(scope="session")
@@ -46,6 +62,27 @@ def droid_program() -> Path:
     if not DROID:
         pytest.skip("no Droid here")
     return Path(DROID).resolve()
+
+
+@pytest.fixture(scope="session")
+def codex_program() -> Path:
+    if not CODEX:
+        pytest.skip("no Codex here")
+    return Path(CODEX).resolve()
+
+
+@pytest.fixture(scope="session")
+def opencode_program() -> Path:
+    if not OPENCODE:
+        pytest.skip("no opencode here")
+    return Path(OPENCODE).resolve()
+
+
+@pytest.fixture(scope="session")
+def gemini_program() -> Path:
+    if not GEMINI:
+        pytest.skip("no Gemini CLI here")
+    return Path(GEMINI).resolve()
 
 
 @pytest.fixture(scope="session")
@@ -173,3 +210,75 @@ def record_droid(program: Path, stage: Stage, names: list[str]) -> Recording:
     with MockApi(droid_script(stage.project)) as api, Droid(program, stage, api).open() as opened:
         told = [opened.ask(prompt(name)) for name in names]
         return Recording(stage, opened.session, told)
+
+
+# Codex
+
+@pytest.fixture
+def codex_api(project: Path) -> Iterator[ResponsesApi]:
+    with ResponsesApi(codex_script()) as api:
+        yield api
+
+
+@pytest.fixture
+def codex(codex_program: Path, stage: Stage, codex_api: ResponsesApi) -> Codex:
+    """The client in a new repository, with nothing said yet."""
+    make_repository(stage)
+    return Codex(codex_program, stage, codex_api)
+
+
+@pytest.fixture
+def play_codex(codex_program: Path, stage: Stage, codex_api: ResponsesApi, rewind: Rewind) -> PlayCodex:
+    def play(recording: Recording) -> Conversation[Codex]:
+        copy_stage(recording.stage, stage)
+        rewind.init()
+        return Conversation(Codex(codex_program, stage, codex_api), rewind, recording.session)
+    return play
+
+
+@pytest.fixture(scope="session")
+def plain_codex(codex_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    """Four prompts."""
+    stage = make_stage(tmp_path_factory.mktemp("codex"))
+    with ResponsesApi(codex_script()) as api:
+        client, session, told = Codex(codex_program, stage, api), "", []
+        for name in PLAIN:
+            session = client.ask(prompt(name), session)
+            told.append(client.heard(prompt(name)))
+    return Recording(stage, session, told)
+
+
+# Gemini CLI
+
+@pytest.fixture
+def gemini_api(project: Path) -> Iterator[GeminiApi]:
+    with GeminiApi(gemini_script(project)) as api:
+        yield api
+
+
+@pytest.fixture
+def gemini(gemini_program: Path, stage: Stage, gemini_api: GeminiApi) -> Gemini:
+    """The client in a new repository, with nothing said yet."""
+    make_repository(stage)
+    return Gemini(gemini_program, stage, gemini_api)
+
+
+@pytest.fixture
+def play_gemini(gemini_program: Path, stage: Stage, gemini_api: GeminiApi, rewind: Rewind) -> PlayGemini:
+    def play(recording: Recording) -> Conversation[Gemini]:
+        copy_stage(recording.stage, stage)
+        rewind.init()
+        return Conversation(Gemini(gemini_program, stage, gemini_api), rewind, recording.session)
+    return play
+
+
+@pytest.fixture(scope="session")
+def plain_gemini(gemini_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    """Four prompts."""
+    stage = make_stage(tmp_path_factory.mktemp("gemini"))
+    with GeminiApi(gemini_script(stage.project)) as api:
+        client, session, told = Gemini(gemini_program, stage, api), "", []
+        for name in PLAIN:
+            session = client.ask(prompt(name), session)
+            told.append(client.heard(prompt(name)))
+    return Recording(stage, session, told)

@@ -6,14 +6,16 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar, Union
 
 from claude_client import Claude
+from codex_client import Codex
 from droid_client import Droid
+from gemini_client import Gemini
 from scripted import prompt
 from stage import Stage
 
 from rewind_cli import Rewind
 
 NEXT = f"user: {prompt('NEXT')}"
-Client = TypeVar("Client", bound=Union[Claude, Droid])
+Client = TypeVar("Client", bound=Union[Claude, Droid, Codex, Gemini])
 
 
 class Recording(NamedTuple):
@@ -47,7 +49,8 @@ class Conversation(Generic[Client]):
         done = self.rewind.ok("back", str(n), *options, "--session", self.session)
         fork = done.out.split()[-1]
         assert done.out == f"Fork created: {fork}\n", done
-        assert set(self.path.parent.glob("*.jsonl")) - before == {self.path.with_name(f"{fork}.jsonl")}
+        new, = set(self.path.parent.glob("*.jsonl")) - before
+        assert new == self.client.transcript(fork) and fork in new.stem
         self.check_untouched()
         return self.other(fork)
 

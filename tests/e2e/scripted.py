@@ -44,6 +44,58 @@ def droid_script(project: Path) -> Script:
     }
 
 
+def codex_script() -> Script:
+    return {
+        "PROMPT-WRITE": [_does(_patch("Add File: note.txt", "+first")), say("Written.")],
+        "PROMPT-SHELL": [_does(_exec("echo by-shell > made.txt; echo made-by-shell")), say("Made.")],
+        "PROMPT-PAIR": [_does(_exec("echo left-result"), _exec("echo right-result")), say("Both done.")],
+        "PROMPT-EDIT": [_does(_patch("Update File: note.txt", "@@", "-first", "+second")), say("Edited.")],
+        "PROMPT-HARM": [_does(_exec("rewind back 1 --both")), say("Could not.")],
+        "CONTEXT CHECKPOINT COMPACTION": [say("SUMMARY of what was said")],
+    }
+
+
+def opencode_script(project: Path) -> Script:
+    note = str(project / "note.txt")
+
+    def bash(command: str) -> dict[str, object]:
+        return call("bash", command=command, description="try")
+
+    return {
+        "PROMPT-WRITE": [_does(call("write", filePath=note, content="first\n")), say("Written.")],
+        "PROMPT-SHELL": [_does(bash("echo by-shell > made.txt; echo made-by-shell")), say("Made.")],
+        "PROMPT-PAIR": [_does(bash("echo left-result"), bash("echo right-result")), say("Both done.")],
+        "PROMPT-EDIT": [_does(call("edit", filePath=note, oldString="first", newString="second")),
+                        say("Edited.")],
+        "PROMPT-HARM": [_does(bash("rewind back 1 --both")), say("Could not.")],
+    }
+
+
+def gemini_script(project: Path) -> Script:
+    note = str(project / "note.txt")
+    return {
+        "PROMPT-WRITE": [_does(call("write_file", file_path=note, content="first\n")), say("Written.")],
+        "PROMPT-SHELL": [_does(_run("echo by-shell > made.txt; echo made-by-shell")), say("Made.")],
+        "PROMPT-PAIR": [_does(_run("echo left-result"), _run("echo right-result")), say("Both done.")],
+        "PROMPT-EDIT": [_does(call("replace", file_path=note, instruction="the next", old_string="first",
+                                   new_string="second")), say("Edited.")],
+        "PROMPT-HARM": [_does(_run("rewind back 1 --both")), say("Could not.")],
+    }
+
+
+def _run(command: str) -> dict[str, object]:
+    return call("run_shell_command", command=command, description="try")
+
+
+def _patch(*lines: str) -> dict[str, object]:
+    text = "\n".join(["*** Begin Patch", f"*** {lines[0]}", *lines[1:], "*** End Patch"])
+    return {"type": "tool_use", "name": "apply_patch", "input": text}
+
+
+def _exec(command: str) -> dict[str, object]:
+    return call("exec_command", cmd=command)
+
+
 def _does(*calls: dict[str, object]) -> Reply:
     return Reply(list(calls))
 

@@ -33,14 +33,15 @@ def make_repository(stage: Stage) -> None:
 
 def copy_stage(recorded: Stage, to: Stage) -> None:
     """Everything the client and its tools have left, as if it had been recorded in the other place."""
-    # Not what a client that may be running keeps about itself: its settings are made anew.
-    own = shutil.ignore_patterns(".claude.json*")
+    # Not what a client that may be running keeps about itself: its settings are made anew. Nor Codex's index
+    # of its sessions, which has their full paths and is made from them again.
+    own = shutil.ignore_patterns(".claude.json*", "*.sqlite*")
     shutil.copytree(recorded.home, to.home, dirs_exist_ok=True, ignore=own)
     shutil.copytree(recorded.project, to.project, dirs_exist_ok=True)
     for was, now in zip(_session_folders(recorded), _session_folders(to)):
         if (to.home / was).exists():
             (to.home / was).rename(to.home / now)
-    for path in to.home.rglob("*.json*"):
+    for path in (*to.home.rglob("*.json*"), *to.home.glob(".gemini/*/*/.project_root")):
         _name_other_place(path, recorded, to)
     _close_clients(to)
 

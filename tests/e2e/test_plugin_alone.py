@@ -4,36 +4,19 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 from claude_client import Claude
 from inside import inside
 from installed import Installed, state
+from kinds import claude_command, install_plugin, remove_plugin
 from scripted import prompt
 from stage import Stage
 
 from rewind_cli import CHECKOUT, Rewind
 
 PLUGIN = CHECKOUT / "plugin"
-
-
-def claude_command(claude: Claude, *args: str) -> str:
-    done = subprocess.run([str(claude.program), *args], cwd=claude.project, env=claude.env, text=True,
-                          capture_output=True, stdin=subprocess.DEVNULL, timeout=120)
-    assert done.returncode == 0, done
-    return done.stdout + done.stderr
-
-
-def install_plugin(claude: Claude) -> None:
-    claude_command(claude, "plugin", "marketplace", "add", str(CHECKOUT))
-    claude_command(claude, "plugin", "install", "rewind@rewind")
-
-
-def remove_plugin(claude: Claude) -> None:
-    claude_command(claude, "plugin", "uninstall", "rewind@rewind")
-    claude_command(claude, "plugin", "marketplace", "remove", "rewind")
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 
 import pytest
@@ -39,6 +40,13 @@ def test_the_band_is_there_on_request(claude: Claude, rewind: Installed) -> None
         found.ask("WRITE")
         found.screen.wait("Rewind: turn 1 · ")
         found.screen.wait("1 file changed")
+
+
+def test_without_a_screen_it_says_where_it_works(claude: Claude, rewind: Installed) -> None:
+    done = subprocess.run([str(claude.program), "-p", "/goback"], cwd=claude.project, env=claude.env,
+                          text=True, capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
+    assert done.returncode == 2 and "/goback needs the interactive client" in done.stdout + done.stderr
+    assert not claude.api.was_asked("/goback"), "the model heard of it"
 
 
 def test_two_clients_with_one_session(claude: Claude, rewind: Installed) -> None:

@@ -161,7 +161,7 @@ from rewind.hooks.checkpoint import _is_first
 from rewind.hooks.session_file import SessionFile
 from rewind.paths import Project
 state, name = sys.argv[2:]
-event = Some(session=name, transcript="", profile=Some(name="claude"))
+event = Some(session=name, transcript="", subagent="", profile=Some(name="claude"))
 sys.stdin.readline()
 for number in range(15):
     SessionFile(state + "/session.json").turn(event, running=number % 2 == 0)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Any, Optional
 
 import pytest
 
@@ -12,11 +14,14 @@ from rewind import __version__
 from rewind.agents.registry import profile_named
 from rewind.config.load import load_tier
 from rewind.install.check_plugin import check_plugins
+from rewind.install.finding import Finding
 from rewind.install.merger import entries_for
+from rewind.install.plugin import put_plugin
 from rewind.install.system import System
 from rewind_cli import CHECKOUT
 
 PLUGIN = CHECKOUT / "plugin"
+SESSION = "0b7c1c52-5d0e-4a63-9b8a-2f1d3a6c9e41"
 
 
 @pytest.fixture
@@ -30,8 +35,8 @@ def folder(machine: Machine) -> Path:
     return machine.home / ".claude" / "skills" / "rewind"
 
 
-def plugin_warnings(machine: Machine) -> list[str]:
-    checks = machine.rewind("doctor", "--json", cwd=machine.top).data["checks"]
+def plugin_warnings(machine: Machine, project: Optional[Path] = None) -> list[str]:
+    checks = machine.rewind("doctor", "--json", cwd=project or machine.top).data["checks"]
     return [one["message"] + one["fix"] for one in checks
             if one["name"] == "plugin" and one["status"] != "ok"]
 
@@ -166,15 +171,79 @@ def test_doctor_knows_what_keeps_it_from_loading(machine: Machine) -> None:
     assert "2.1.197 is too old" in told and "not to trust this directory" in told and "disabled" in told
 
 
-@pytest.mark.parametrize("key", ["disableAllHooks", "allowManagedHooksOnly"])
-def test_an_organisations_settings_are_a_problem(
-        machine: Machine, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_takes_the_version_from_the_latest_session_when_no_client_runs(machine: Machine) -> None:
+    machine.installed("--yes")
+    project = machine.git_project()
+    folder = machine.home / ".claude" / "projects" / re.sub("[^A-Za-z0-9]", "-", str(project))
+    folder.mkdir(parents=True)
+    line = {"type": "user", "uuid": "1", "parentUuid": None, "sessionId": SESSION, "cwd": str(project),
+            "version": "2.1.200", "message": {"role": "user", "content": "do it"}}
+    (folder / f"{SESSION}.jsonl").write_text(json.dumps(line) + "\n")
+    assert any("2.1.200 is too old for /goback" in text for text in plugin_warnings(machine, project))
+    (folder / f"{SESSION}.jsonl").write_text(json.dumps({**line, "version": "2.1.325"}) + "\n")
+    assert plugin_warnings(machine, project) == []
+
+
+@pytest.mark.parametrize("where", ["home/.claude/settings.json", "project/.claude/settings.json",
+                                   "project/.claude/settings.local.json"])
+def test_doctor_says_that_nothing_loads_where_hooks_are_turned_off(machine: Machine, where: str) -> None:
+    machine.installed("--yes")
+    project = machine.git_project()
+    file = machine.top / where
+    file.parent.mkdir(exist_ok=True)
+    settings = json.loads(file.read_text()) if file.exists() else {}
+    file.write_text(json.dumps({**settings, "disableAllHooks": True}))
+    told, = plugin_warnings(machine, project)
+    assert "no /goback" in told and str(file) in told and "disableAllHooks" in told
+
+
+# each with what 2.1.325 did: whether hooks ran
+MANAGED: list[tuple[dict[str, Any], str]] = [
+    ({"disableAllHooks": True}, "problem"), ({"allowManagedHooksOnly": True}, "problem"),
+    ({"strictPluginOnlyCustomization": True}, "problem"),
+    ({"strictPluginOnlyCustomization": ["hooks"]}, "problem"),
+    ({"strictPluginOnlyCustomization": ["skills"]}, "warning"), ({"strictKnownMarketplaces": []}, "warning"),
+    ({"enabledPlugins": {"rewind@skills-dir": False}}, "warning"),
+    ({"pluginConfigs": {"a@builtin": {"options": {"allowManagedModsOnly": True}}}}, "warning")]
+HARMLESS: list[Any] = [
+    {}, [], {"disableAllHooks": False, "allowManagedHooksOnly": "yes"}, {"blockedMarketplaces": []},
+    {"strictPluginOnlyCustomization": ["mcp"]}, {"enabledPlugins": {"other@market": False}},
+    {"pluginConfigs": {"a": 1, "b": {"options": [1]}}, "enabledPlugins": [1]}]
+
+
+def managed_findings(machine: Machine, monkeypatch: pytest.MonkeyPatch, name: str,
+                     settings: Any) -> list[Finding]:
     monkeypatch.setenv("HOME", str(machine.home))
-    managed = machine.top / "managed"
-    managed.mkdir()
-    (managed / "managed-settings.json").write_text(json.dumps({key: True}))
-    found = list(check_plugins(System(str(machine.home / ".rewind")), None, str(managed)))
-    assert [one.status for one in found] == ["problem"] and key in found[0].message
+    file = machine.top / "managed" / name
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(settings))
+    return list(check_plugins(System(str(machine.home / ".rewind")), None, str(machine.top / "managed")))
+
+
+@pytest.mark.parametrize("name", ["managed-settings.json", "managed-settings.d/10-hooks.json"])
+@pytest.mark.parametrize("settings, status", MANAGED)
+def test_an_organisations_settings_are_named(
+        machine: Machine, settings: dict[str, Any], status: str, name: str,
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    put_plugin(str(folder(machine)), "/x/bin-rewind", __version__)
+    found = managed_findings(machine, monkeypatch, name, settings)
+    assert [one.status for one in found] == [status]
+    key = "allowManagedModsOnly" if "pluginConfigs" in settings else next(iter(settings))
+    assert f"({key})" in found[0].message and name in found[0].message and found[0].fix
+
+
+@pytest.mark.parametrize("settings", HARMLESS)
+def test_other_settings_of_an_organisation_are_not(machine: Machine, settings: Any,
+                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    put_plugin(str(folder(machine)), "/x/bin-rewind", __version__)
+    found = managed_findings(machine, monkeypatch, "managed-settings.json", settings)
+    assert [one.status for one in found] == ["ok"]
+
+
+def test_what_forbids_a_plugin_that_is_not_there_is_not_told(machine: Machine,
+                                                             monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {"strictKnownMarketplaces": []}
+    assert managed_findings(machine, monkeypatch, "managed-settings.json", settings) == []
 
 
 # the plugin of this repository
@@ -194,12 +263,23 @@ def test_every_version_is_the_same() -> None:
     assert [(one["name"], one["source"]) for one in market["plugins"]] == [("rewind", "./plugin")]
 
 
+# What Claude Code 2.1.287 has of the events that a module may want: with one more, it would not load there.
+EVENTS_OF_THE_OLDEST = {"session.start", "session.end", "session.compact", "turn.start", "turn.complete",
+                        "command.run", "ui.render", "prompt.submit", "tool.call"}
+
+
+def test_it_wants_no_event_that_the_oldest_client_does_not_know() -> None:
+    wanted = set(re.findall(r"\bon\('([^']+)'", (PLUGIN / "hooks" / "register.tsx").read_text()))
+    assert {name for name in wanted if "*" not in name} <= EVENTS_OF_THE_OLDEST
+    assert "prompt.*" in wanted, "prompt.change is younger, and a pattern may name nothing"
+
+
 def test_its_hook_works_alone_and_keeps_still_beside_an_installation(machine: Machine) -> None:
     for tool in ("grep", "python3"):
         if not (machine.bin / tool).exists():
             machine.add_tool(tool)
     project = machine.git_project()
-    payload = {"session_id": "0b7c1c52-5d0e-4a63-9b8a-2f1d3a6c9e41", "cwd": str(project), "prompt": "do it",
+    payload = {"session_id": SESSION, "cwd": str(project), "prompt": "do it",
                "transcript_path": str(machine.home / ".claude" / "projects" / "-p" / "x.jsonl"),
                "hook_event_name": "UserPromptSubmit", "prompt_id": "1"}
 

@@ -15,7 +15,7 @@ from chat_scene import Scene, client_is_running
 from cli.conftest import InProcess
 from rewind.checkpoint.story import CHECKPOINT, PROMPT, SESSION
 from rewind.cli.theme import light_wanted, remember_light
-from rewind.tui.lines import Lines
+from rewind.tui.diff_view import DiffView
 
 both_sizes = pytest.mark.parametrize("size", SIZES, ids=["80x24", "160x50"])
 
@@ -133,7 +133,7 @@ def test_d_shows_the_diff_and_n_what_came_since(scene: Scene, size: tuple[int, i
 
 
 def _lines(person: Person) -> list[str]:
-    return [line.plain for line in person.app.screen.query_one(Lines).lines]
+    return [line.plain for line in person.app.screen.query_one(DiffView).lines]
 
 
 def test_new_turns_appear_while_an_agent_works(scene: Scene) -> None:

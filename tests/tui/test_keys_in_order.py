@@ -83,3 +83,25 @@ def test_rows_have_the_numbers_of_the_list_and_what_turns_changed(scene: Scene) 
         assert [row.split()[-2] for row in rows] == ["+1", "+2", "+3"]
 
     at_keyboard(scene, SIZES[0], look)
+
+
+def test_what_a_terminal_says_was_pasted_is_looked_for(scene: Scene) -> None:
+    async def look(person: Person) -> None:
+        person.app.post_message(events.Paste("/step 77\n"))
+        box = person.app.screen.query_one("#filter", Input)
+        await person.until(lambda: box.value == "step 77")
+        await person.calm()
+        assert person.screen == "TimelineScreen"
+
+    at_keyboard(scene, SIZES[0], look)
+
+
+def test_keys_wait_while_something_is_worked_out(scene: Scene) -> None:
+    """The whole way back in one go: each key is for the question that the one before brings up."""
+    async def look(person: Person) -> None:
+        await person.stand_on("step 77")
+        paste(person, "\n2y")
+        await person.until(lambda: person.screen == "Outcome")
+
+    at_keyboard(scene, SIZES[0], look)
+    assert sorted(path.stem for path in scene.cli.project.glob("*.txt")) == ["f1"]

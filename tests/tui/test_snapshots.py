@@ -11,17 +11,19 @@ from typing import Any, Callable
 
 import pytest
 from picture_of import compare, needs_the_pinned, without_blinking
-from scene_tui import SIZES, Person, at_keyboard
+from scene_tui import Person, at_keyboard
 
 from chat_scene import Scene, client_is_running
 from cli.conftest import InProcess
+from map_scene import Story, afternoon
 from rewind.checkpoint.story import CHECKPOINT, PROMPT
-from rewind.tui import details, flows, forks_screen, outcome, rows, timeline_screen
+from rewind.tui import blame_screen, details, flows, forks_screen, merging, outcome, rows, timeline_screen
+from rewind.tui.diff_view import DiffView
 from rewind.tui.working import Working
 
-looks = pytest.mark.parametrize(
-    ("size", "light"), [(size, light) for size in SIZES for light in (False, True)],
-    ids=[f"{x}x{y}-{how}" for x, y in SIZES for how in ("dark", "light")])
+LOOKS = [((80, 24), False), ((80, 24), True), ((120, 40), False), ((200, 50), False)]
+looks = pytest.mark.parametrize(("size", "light"), LOOKS, ids=[
+    f"{x}x{y}-{'light' if light else 'dark'}" for (x, y), light in LOOKS])
 
 
 @pytest.fixture(autouse=True)
@@ -29,18 +31,19 @@ def steady(monkeypatch: pytest.MonkeyPatch) -> None:
     """Times, places and commands that are the same in every run."""
     needs_the_pinned()
     monkeypatch.setattr(timeline_screen, "_LOOK_AGAIN", 3600.0)  # else what is behind depends on the machine
-    for room in (rows, forks_screen):
+    for room in (rows, forks_screen, blame_screen):
         monkeypatch.setattr(room, "age", lambda then, now=None: "2m" if then else "")
     monkeypatch.setattr(details, "clock", lambda then: "2026-11-15 10:15")
     for place in (details, flows, timeline_screen):
         monkeypatch.setattr(place, "from_home", lambda folder: "~/shop")
 
     class Steady(outcome.Outcome):
-        def __init__(self, title: str, body: list[Any], command: str = "") -> None:
+        def __init__(self, title: str, body: list[Any], command: str = "", note: str = "") -> None:
             id_ = "00000000-0000-4000-8000-000000000000"
-            super().__init__(title, body, f"cd /home/me/shop && claude --resume {id_}" if command else "")
+            command = f"cd /home/me/shop && claude --resume {id_}" if command else ""
+            super().__init__(title, body, command, note)
 
-    for room in (flows, forks_screen, timeline_screen):
+    for room in (flows, forks_screen, timeline_screen, merging):
         monkeypatch.setattr(room, "Outcome", Steady)
 
 
@@ -159,6 +162,71 @@ def test_the_screens_that_ask_and_wait(scene: Scene, size: tuple[int, int], ligh
         album.problems += [problem] if problem else []
         done.set()
         await person.calm()
+
+    album.look(scene, size, light, look)
+
+
+LINES = "".join(f"line {n}\n" for n in range(1, 41))
+
+
+@looks
+def test_the_map_of_an_afternoon(cli: InProcess, size: tuple[int, int], light: bool) -> None:
+    """A session, a fork, a native rewind, an edit by hand and an import."""
+    album, scene = Album(size, light), afternoon(cli)
+
+    async def look(person: Person) -> None:
+        await album.take(person, "map")
+        await person.stand_on("Please clean up", PROMPT)
+        await person.press("right", "space")
+        await album.take(person, "map-unfolded")
+        await person.press("escape", "z")
+        await album.take(person, "map-folded")
+
+    album.look(scene, size, light, look)
+
+
+@looks
+def test_the_screens_of_one_change(cli: InProcess, size: tuple[int, int], light: bool) -> None:
+    """The diff with marks, what comes back, comparing, revert and blame."""
+    album, scene = Album(size, light), Story(cli)
+    changed = LINES.replace("line 5\n", "five\n").replace("line 20\n", "twenty\n")
+    scene.turn("Write a list of lines", a=LINES)
+    scene.turn("Spell the numbers out", a=changed, b="new\n")
+    scene.write(a=changed.replace("five\n", "FIVE\n") + "by hand\n")
+
+    async def look(person: Person) -> None:
+        await person.stand_on("Spell", PROMPT)
+        await person.press("d")
+        view = person.app.screen.query_one(DiffView)
+        await person.until(lambda: len(view.lines) > 10)
+        view.cursor = [line.plain for line in view.lines].index("+twenty")
+        await person.press("space")
+        await album.take(person, "diff-marked")
+        await person.press("b")
+        await album.take(person, "bring-back")
+        await person.press("escape", "question_mark")
+        await album.take(person, "diff-help")
+        await person.press("escape", "escape", "v")
+        await album.take(person, "conflict")
+        await person.press("2")
+        await album.take(person, "revert")
+        await person.press("y")
+        await album.take(person, "reverted")
+        await person.press("enter", "b")
+        await album.take(person, "choose-file")
+        await person.press("enter")
+        await album.take(person, "blame")
+
+    album.look(scene, size, light, look)
+
+
+@looks
+def test_a_project_in_which_nothing_happened(cli: InProcess, size: tuple[int, int], light: bool) -> None:
+    album, scene = Album(size, light), Scene(cli)
+    scene.path.unlink()
+
+    async def look(person: Person) -> None:
+        await album.take(person, "empty")
 
     album.look(scene, size, light, look)
 

@@ -25,7 +25,8 @@ class Shop(Scene):
         """A turn as the hooks see it: a checkpoint before it, one after it."""
         self.turns += 1
         key = f"p{self.turns}"
-        self.save("UserPromptSubmit", promptId=key)
+        text = {"promptText": prompt} if isinstance(prompt, str) else {}
+        self.save("UserPromptSubmit", promptId=key, **text)
         self.talk.prompt(prompt, promptId=key)
         for name, content in files.items():
             path = self.cli.project / f"{name}.txt"

@@ -68,7 +68,7 @@ def test_a_turn_has_the_checkpoint_of_what_comes_next_and_what_changed(site: Sit
         record = by_name[turn["checkpoint"]["name"]]
         assert turn["checkpoint"]["exact"]
         assert record.trigger == {"event": "UserPromptSubmit", "session": site.session,
-                                  "promptId": f"p{following['turn']}"}
+                                  "promptId": f"p{following['turn']}", "promptText": following["prompt"]}
     assert by_name[turns[3]["checkpoint"]["name"]].trigger["event"] == "Stop"
     # What changed until the turn's own end: edits after that are not its work.
     following = turns[1]["checkpoint"]["name"]

@@ -108,12 +108,24 @@ def test_tools_are_shown_by_what_they_were_given() -> None:
     assert (run["view"], run["status"]) == ("terminal", 2) and "<b>" not in run["html"]
     assert tool_view(block({"todos": [{"content": "a", "status": "completed"}, 3]}))["items"] == [
         {"text": "a", "status": "completed"}]
+    droid = tool_view(block({"todos": "1. [in_progress] first\n2. [pending] second"}))
+    assert droid["items"] == [{"text": "first", "status": "in_progress"},
+                              {"text": "second", "status": "pending"}]
+    codex = tool_view(block({"plan": [{"step": "a", "status": "pending"}]}))
+    assert codex["items"] == [{"text": "a", "status": "pending"}]
+    cell = tool_view(block({"notebook_path": "a.ipynb", "new_source": "x = 1"}))
+    assert cell["view"] == "diff" and [row[0] for row in cell["parts"][0]] == ["add"]
+    patch = tool_view(block({"patch": "*** Begin Patch\n*** Update File: a\n-<b>\n+y\n"}))
+    assert patch["view"] == "code" and "<b>" not in patch["html"]
+    assert tool_view(block({"plan": "Do it in two steps"}))["view"] is None
     for odd in ([], None, "text", {"command": 3}, {"edits": "x"}, {"todos": 1}, {"file_path": 1}):
         assert tool_view(block(odd))["view"] is None
     assert tool_view({"input": '{"cut', "result": None, "isError": False})["view"] is None
 
 
 def test_tools_have_a_kind() -> None:
-    kinds = {"Read": "read", "MultiEdit": "edit", "Bash": "run", "Grep": "search", "TodoWrite": "todo",
-             "Task": "agent", "WebFetch": "web", "X": "other"}
+    kinds = {"Read": "read", "MultiEdit": "edit", "NotebookEdit": "edit", "ApplyPatch": "edit",
+             "Create": "edit", "Bash": "run", "Execute": "run", "BashOutput": "run", "Grep": "search", "Glob": "search",
+             "LS": "search", "TodoWrite": "todo", "ExitPlanMode": "todo", "Task": "agent", "WebFetch": "web",
+             "WebSearch": "web", "X": "other"}
     assert {name: kind_of(name) for name in kinds} == kinds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import struct
 import sys
@@ -41,6 +42,15 @@ def test_without_the_key_nothing_is_shown(site: Site, path: str) -> None:
     answer = site.ask(path)
     assert answer.status_code == 403
     assert answer.json()["error"]["code"] == "forbidden"
+
+
+def test_a_browser_without_the_key_gets_a_page_that_is_drawn(site: Site) -> None:
+    site.client.cookies.clear()
+    answer = site.client.get("/", headers={"Accept": "text/html"})
+    assert answer.status_code == 403 and "<pre>rewind ui</pre>" in answer.text
+    drawn = re.findall(r'(?:href|src)="([^"]+)"', answer.text)
+    assert len(drawn) == 4 and all(site.ask(path).status_code == 200 for path in drawn)
+    assert "style=" not in answer.text, "the policy would not let it"
 
 
 @pytest.mark.parametrize("value", ["", "x", TOKEN[:-1], TOKEN + "x", TOKEN.upper(), f'"{TOKEN}"', "é" * 40])

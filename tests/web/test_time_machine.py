@@ -125,3 +125,49 @@ class TestKey:
             path.write_text(text)
             path.chmod(0o600)
             assert remembered(str(path))[1] == 0
+
+
+class TestHunks:
+    def changed_twice(self, shop: Shop) -> None:
+        lines = [f"line {n}" for n in range(30)]
+        shop.work("five", long="\n".join(lines))
+        shop.work("six", long="\n".join(["first", *lines[1:20], "twentieth", *lines[21:]]))
+
+    def test_each_begins_at_its_row_and_comes_back_alone(self, site: Site, shop: Shop) -> None:
+        self.changed_twice(shop)
+        found = site.get("/api/review", session=site.session, turn=6)
+        ends = {"from": found["from"], "to": found["to"], "path": "long.txt"}
+        one = site.get("/api/review/file", **ends)
+        assert [one["rows"][hunk["row"]][:2] for hunk in one["hunks"]] == [["del", 1], ["del", 21]]
+        second = one["hunks"][1]["id"]
+        plan = site.get("/api/review/hunks", hunk=second, **ends)
+        assert plan["written"] == ["long.txt"] and not plan["conflicts"]
+        done = site.does("bring_back", hunks=[second], label="turn 6", stamp=plan["stamp"], **ends)
+        assert done["written"] == ["long.txt"] and done["operation"]
+        text = (shop.cli.project / "long.txt").read_text()
+        assert text.startswith("first\n") and "line 20\n" in text
+
+    def test_a_plan_that_is_no_longer_true_is_refused(self, site: Site, shop: Shop) -> None:
+        self.changed_twice(shop)
+        found = site.get("/api/review", session=site.session, turn=6)
+        ends = {"from": found["from"], "to": found["to"], "path": "long.txt"}
+        ids = [hunk["id"] for hunk in site.get("/api/review/file", **ends)["hunks"]]
+        stamp = site.get("/api/review/hunks", hunk=ids[0], **ends)["stamp"]
+        site.refuses("changed-since-plan", "bring_back", hunks=[ids[1]], stamp=stamp, **ends)
+        site.refuses("hunk-changed", "bring_back", hunks=["0" * 16], **ends)
+        site.refuses("bad-request", "bring_back", hunks=[], **ends)
+        site.refuses("checkpoint-not-found", "bring_back", hunks=ids, **{**ends, "from": "last"})
+        site.fails(400, "/api/review/hunks", hunk=ids[0], how="mine", **ends)
+
+    def test_lines_that_changed_again_are_settled_by_a_person(self, site: Site, shop: Shop) -> None:
+        self.changed_twice(shop)
+        found = site.get("/api/review", session=site.session, turn=6)
+        ends = {"from": found["from"], "to": found["to"], "path": "long.txt"}
+        first = site.get("/api/review/file", **ends)["hunks"][0]["id"]
+        path = shop.cli.project / "long.txt"
+        path.write_text(path.read_text().replace("first", "mine"))
+        assert site.get("/api/review/hunks", hunk=first, **ends)["conflicts"]
+        plan = site.get("/api/review/hunks", hunk=first, how="theirs", **ends)
+        assert not plan["conflicts"]
+        site.does("bring_back", hunks=[first], how="theirs", stamp=plan["stamp"], **ends)
+        assert path.read_text().startswith("line 0\n")

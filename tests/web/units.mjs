@@ -8,6 +8,7 @@ const {current, to} = await import('./static/core/route.js');
 const {oneAtATime} = await import('./static/core/order.js');
 const {runsOf, stepWords} = await import('./static/turns/worklog.js');
 const {changeWords, figureWords} = await import('./static/turns/figures.js');
+const {lanesOf, scaleOf, turnAt} = await import('./static/sessions/lanes.js');
 const {state} = await import('./static/core/state.js');
 
 const tool = (about, isError = false) => ({kind: 'tool', about, isError});
@@ -65,4 +66,23 @@ test('roots are ordered by what was done last below them', () => {
   const all = [session('old', '2026-01-01'), session('new', '2026-02-01'), session('fork', '2026-03-01', 'old')];
   state.sessions = new Map(all.map(one => [one.sessionId, one]));
   assert.deepEqual(state.roots().map(one => one.sessionId), ['old', 'new']);
+});
+
+test('forks that part later lie nearer to their parent, and begin where they part', () => {
+  const root = {sessionId: 'root', turns: 10};
+  const early = {sessionId: 'early', turns: 12, rewindFromTurn: 2};
+  const late = {sessionId: 'late', turns: 8, rewindFromTurn: 7};
+  const below = {sessionId: 'below', turns: 9, rewindFromTurn: 8};
+  const forks = {root: [early, late], late: [below, root]}; // records may say that a root is a fork of its fork
+  const lanes = lanesOf(root, session => forks[session.sessionId] || []);
+  assert.deepEqual(
+    lanes.map(({session, depth, start, end}) => [session.sessionId, depth, start, end]),
+    [['root', 0, 0, 10], ['late', 1, 7, 8], ['below', 2, 8, 9], ['early', 1, 2, 12]],
+  );
+  const scale = scaleOf(lanes, [], 120, 0);
+  assert.equal(scale(12), 120);
+  assert.equal(scaleOf([{end: 1}], [], 1000, 0)(1), 56);
+  assert.equal(turnAt(lanes[0], 51, scale), 5);
+  assert.equal(turnAt(lanes[3], 0, scale), 2);
+  assert.equal(turnAt({start: 0, end: 0}, 9, scale), 0);
 });

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.agents.profile import Profile
+from rewind.agents.profile import OPLOG, ROLLOUT, SQLITE, TREE, Profile
 from rewind.errors import RewindError
 
 TYPE_CHECKING = False
@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 FORMAT = 1
+KINDS = (TREE, ROLLOUT, OPLOG, SQLITE)
 LINKS = ("parent-uuid", "file-order")
 FORKS = ("prefix-copy",)
-FOLDERS = ("alphanumeric", "slashes")
+FOLDERS = ("alphanumeric", "slashes", "dates", "marked")
+SCRIPTS = ("opencode.js",)
 
 
 class ProfileInvalid(RewindError):
@@ -51,6 +53,10 @@ def _is_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
+def _is_names(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
+
+
 def _is_object(value: object) -> bool:
     return isinstance(value, dict)
 
@@ -80,6 +86,7 @@ def _one_of(choices: tuple[str, ...]) -> Callable[[object], bool]:
 
 _WHAT = {_is_text: "a text", _is_name: "letters, digits and dashes", _is_bool: "true or false",
          _is_count: "a number from 1 to 10000", _is_texts: "a list of texts", _is_object: "an object",
+         _is_names: "an object of texts",
          _is_where: "a condition", _is_one_where: "one condition, not a list",
          _is_command: "a command in which only {session} is filled in"}
 _TITLE = {"line": _is_where, "field": _is_text, "*entry": _is_text}
@@ -90,8 +97,10 @@ _SHAPE: dict[str, Any] = {
     "environment": {"marks": _is_texts, "session?": _is_text, "pid?": _is_text, "project?": _is_text,
                     "envFile?": _is_text},
     "sessions?": {"home": _is_text, "homeVariable?": _is_text, "homeBelow": _is_text, "root": _is_text,
-                  "folders": _one_of(FOLDERS), "flat": _is_bool},
+                  "folders": _one_of(FOLDERS), "flat": _is_bool, "*side": _is_where,
+                  "*mark": _is_text, "*below": _is_text},
     "recognise?": {"within": _is_count, "*keys": _is_texts, "*equals": _is_where},
+    "*kind": _one_of(KINDS),
     "links": _one_of(LINKS),
     "lines": {"id": _is_text, "parent?": _is_text, "logicalParent?": _is_text, "timestamp?": _is_text,
               "cwd?": _is_text, "version?": _is_text, "entry": _is_where, "sideline": _is_where,
@@ -107,7 +116,8 @@ _SHAPE: dict[str, Any] = {
               "since?": _is_text},
     "compaction?": {"line": _is_where, "summary?": _is_where, "*kept?": _is_text, "resumable": _is_bool},
     "titles": [_TITLE],
-    "fork": {"strategy": _one_of(FORKS), "emptyResumes": _is_bool, "append": [_is_object],
+    "fork": {"strategy": _one_of(FORKS), "emptyResumes": _is_bool, "*inPlace": _is_bool,
+             "*notInPlace": _is_text, "append": [_is_object],
              "header?": {"set": _is_object, "setIfPresent": _is_object, "drop": _is_texts,
                          "lastMessage": {"refuse": _is_where}},
              "titleField?": {"field": _is_text, "within": _is_count},
@@ -115,13 +125,20 @@ _SHAPE: dict[str, Any] = {
     "native?": {"within": _is_count, "session": _is_text, "event": _is_text},
     "liveness?": {"folder": _is_text, "session": _is_text, "start?": _is_text, "*domain": _is_text,
                   "busy?": _is_where},
+    "*locks?": {"folder": _is_text, "suffix": _is_text},
     "payload?": dict.fromkeys(("event", "session", "transcript", "cwd", "tool", "input", "prompt", "promptId",
                                "messageId", "toolUseId", "source", "subagent", "envFile", "files",
                                "patch", "command"), _is_texts),
     # May be absent: a profile without hooks is one whose sessions can be rewound all the same.
     "*registration?": {"settings": _is_text, "*local?": _is_text, "flat?": _is_text, "project": _is_text,
-                       "disabled?": _is_text, "*plugin?": _is_text},
-    "commands": {"resume": _is_command, "start": _is_text},
+                       "disabled?": _is_text, "*plugin?": _is_text, "*named": _is_bool, "*consent": _is_text,
+                       "*script": _one_of(SCRIPTS), "*home": _is_text, "*homeVariable?": _is_text,
+                       "*homeBelow": _is_text, "*needs": _is_text, "*note": _is_text,
+                       "*events": _is_names, "*timeoutsPerSecond": _is_count, "*comments": _is_bool,
+                       "*trust": dict.fromkeys(("file", "trusted", "parent", "variable", "setting"),
+                                               _is_text)},
+    "commands": {"resume": _is_command, "start": _is_text, "*server": _is_texts,
+                 "*import": _is_texts, "*delete": _is_texts},
     "tools": {"edit": _is_texts, "shell": _is_texts},
 }
 

@@ -13,17 +13,22 @@ if TYPE_CHECKING:
     Where = Union[dict[str, list[Any]], list[dict[str, list[Any]]]]
 
 
+TREE, ROLLOUT = "jsonl-tree", "jsonl-rollout"  # kinds of transcripts; the first, unless a profile says so
+OPLOG, SQLITE = "jsonl-oplog", "sqlite"
+
+
 class Profile:
     """One agent, as data. Sections stay dictionaries: whoever needs one knows its fields."""
 
-    __slots__ = ("commands", "compaction", "data", "environment", "fork", "leaf", "lines",
-                 "links", "liveness", "name", "native", "payload", "prompt", "recognise",
+    __slots__ = ("commands", "compaction", "data", "environment", "fork", "kind", "leaf",
+                 "lines", "links", "liveness", "locks", "name", "native", "payload", "prompt", "recognise",
                  "registration", "sessions", "title", "titles", "tools")
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
         self.name: str = data["name"]
         self.title: str = data["title"]
+        self.kind: str = data.get("kind", TREE)
         self.links: str = data["links"]
         self.environment: dict[str, Any] = data["environment"]
         self.sessions: dict[str, Any] | None = data["sessions"]
@@ -36,9 +41,10 @@ class Profile:
         self.fork: dict[str, Any] = data["fork"]
         self.native: dict[str, Any] | None = data["native"]
         self.liveness: dict[str, Any] | None = data["liveness"]
+        self.locks: dict[str, str] | None = data.get("locks")
         self.payload: dict[str, list[str]] | None = data["payload"]
         self.registration: dict[str, Any] | None = data.get("registration")
-        self.commands: dict[str, str] = data["commands"]
+        self.commands: dict[str, Any] = data["commands"]
         self.tools: dict[str, list[str]] = data["tools"]
 
     def __repr__(self) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 UNKNOWN = "unknown"
-_BUILTIN = ("claude", "droid")
+_BUILTIN = ("claude", "droid", "codex", "gemini", "opencode")
 _MAX_BYTES = 1 << 20
 _SCHEMAS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "schemas")
 # For each home its own profiles, and what is wrong with one of them.
@@ -99,13 +99,20 @@ def _load(path: str) -> Profile:
 
 def session_home(profile: Profile, environ: Mapping[str, str] | None = None) -> str | None:
     """The agent's own directory (`~/.claude`), wherever the environment has moved it."""
-    where = profile.sessions
-    if where is None:
-        return None
+    return _home(profile.sessions, environ) if profile.sessions else None
+
+
+def hooks_home(profile: Profile, environ: Mapping[str, str] | None = None) -> str | None:
+    """The directory below which it is told which hooks to run; nearly always the same."""
+    where = profile.registration
+    return _home(where, environ) if where and where.get("home") else session_home(profile, environ)
+
+
+def _home(where: dict[str, Any], environ: Mapping[str, str] | None) -> str:
     environ = os.environ if environ is None else environ
-    moved = environ.get(where["homeVariable"] or "")
+    moved = environ.get(where.get("homeVariable") or "")
     if moved:
-        return os.path.join(os.path.abspath(moved), str(where["homeBelow"])).rstrip(os.sep)
+        return os.path.join(os.path.abspath(moved), str(where.get("homeBelow") or "")).rstrip(os.sep)
     return os.path.expanduser(str(where["home"]))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from rewind.agents.profile import TREE
 from rewind.agents.registry import is_under_root, profile_named
 from rewind.checkpoint.backup_sums import sum_of
 from rewind.checkpoint.branches import Branches, new_branch
@@ -15,20 +16,28 @@ from rewind.checkpoint.which_session import recorded_session
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE, draft_of, make_private_dir
 from rewind.transcript.cursor import header_length, place_in
-from rewind.transcript.cut import Cut, resolve_cut
-from rewind.transcript.find import SessionFile, began_in, session_anywhere
-from rewind.transcript.fork import check_resumable, temp_of, write_fork
+from rewind.transcript.cut import Cut
+from rewind.transcript.find import SessionFile, began_in, folder_for, session_anywhere
+from rewind.transcript.fork import NothingBeforeCut, temp_of, write_fork
+from rewind.transcript.import_session import check_client
 from rewind.transcript.in_place import rewrite
 from rewind.transcript.index import read_index
-from rewind.transcript.lines import TranscriptNotFound, identity_of, open_transcript, size_of
-from rewind.transcript.liveness import SessionInUse, why_open
-from rewind.transcript.names import SUFFIX, is_session_id, session_id_of
+from rewind.transcript.kinds import kind_of
+from rewind.transcript.lines import (
+    TranscriptNotFound,
+    identity_of,
+    open_conversation,
+    open_transcript,
+    size_of,
+)
+from rewind.transcript.liveness import SessionInUse, check_in_place, why_open
+from rewind.transcript.names import is_session_id, path_beside, session_id_of
 from rewind.transcript.sidecars import INDEX, add_to_index, sidecar_paths, update_index
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Any
+    from typing import Any, BinaryIO
 
     from rewind.agents.profile import Profile
     from rewind.checkpoint.record import Record
@@ -51,6 +60,17 @@ class NotOurs(RewindError):
     hint = "Only files under {root} are written."
 
 
+class Home:
+    """Where a fork goes on that is not for the directory of its original: in another place of the project."""
+
+    __slots__ = ("place", "point", "root")
+
+    def __init__(self, root: str, place: str, point: str = "") -> None:
+        self.root = root
+        self.place = place
+        self.point = point  # the checkpoint that the place began with
+
+
 class ChatPlan:
     """A session and where to cut it. `source` is its file, or what the store has of it."""
 
@@ -61,16 +81,39 @@ class ChatPlan:
         self.cut = cut
         self.identity: tuple[int, int] | None = None  # of the file that was checked: no other one is read
         self.turns: int | None = None  # how many are kept, where that is known already
+        self.home: Home | None = None
         self.notes: list[str] = []
 
     @property
+    def beside(self) -> str:
+        """A path in the directory that a fork goes to."""
+        if self.home is None:
+            return self.original
+        folder = folder_for(self.profile, self.home.root, self.original)
+        return os.path.join(folder, os.path.basename(self.original))
+
+    def path_of(self, session_id: str) -> str:
+        return path_beside(self.beside, session_id, self.profile)
+
+    @property
     def session_id(self) -> str:
-        return session_id_of(self.original)
+        return session_id_of(self.original, self.profile)
 
     def check(self) -> None:
         """Whether the agent could go on from there; better said before anything is restored."""
-        with open_transcript(self.source, self.identity) as file:
-            check_resumable(file, self.profile, self.cut.placed(file))
+        with open_conversation(self.source, self.profile, self.identity) as file:
+            kind_of(self.profile).check_resumable(file, self.profile, self.cut.placed(file))
+        check_client(self.profile)
+
+    def check_format(self) -> None:
+        """Refuse a format that may mean something else, before anything is restored. A tree is checked by
+        whoever cuts it."""
+        if self.profile.kind == TREE:
+            return
+        try:
+            self.check()
+        except NothingBeforeCut:
+            pass  # no matter of the format: whoever asks for a fork is told then
 
     @property
     def is_from_store(self) -> bool:
@@ -99,7 +142,7 @@ def plan_of_record(state: State, record: Record) -> ChatPlan:
     plan = ChatPlan(profile, original, source, Cut(0))
     plan.identity = identity
     try:
-        with open_transcript(source, identity) as file:
+        with open_conversation(source, profile, identity) as file:
             plan.cut = resolve_cut(file, profile, offset, record.trigger).marked(file)
     except BaseException:
         plan.close()
@@ -112,11 +155,19 @@ def plan_of_record(state: State, record: Record) -> ChatPlan:
     return plan
 
 
+def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any]) -> Cut:
+    """The cut that a checkpoint stands for, as the agent's kind of transcript has it."""
+    return kind_of(profile).resolve_cut(file, profile, offset, trigger)
+
+
 def checked_path(profile: Profile, data: dict[str, Any]) -> str:
     """A path out of a record is used only where the agent itself would write."""
     path, session_id = data.get("original_path"), data.get("sessionId")
+    if isinstance(path, str) and isinstance(session_id, str) and is_session_id(session_id) and (
+            not session_id_of(path, profile)):
+        path = path_beside(path, session_id, profile)  # it is gone, and its name does not tell whose it was
     if (not isinstance(path, str) or not isinstance(session_id, str) or not is_session_id(session_id)
-            or session_id_of(path) != session_id):
+            or session_id_of(path, profile) != session_id):
         raise RewindError("The checkpoint does not say which session it belongs to.",
                           hint="Restore its code alone with --code-only.")
     check_ours(profile, path)
@@ -125,7 +176,9 @@ def checked_path(profile: Profile, data: dict[str, Any]) -> str:
 
 def _where_now(profile: Profile, path: str) -> str:
     """The agent may have moved the transcript since, to the folder of another directory."""
-    moved = None if os.path.lexists(path) else session_anywhere(profile, session_id_of(path), near=path)
+    if os.path.lexists(path):
+        return path
+    moved = session_anywhere(profile, session_id_of(path, profile), near=path)
     return moved.path if moved else path
 
 
@@ -142,7 +195,7 @@ def _source(state: State, record: Record, data: dict[str, Any], original: str,
     cursor = data.get("cursor")
     if isinstance(cursor, dict):
         try:
-            with open_transcript(original) as file:
+            with open_conversation(original, profile) as file:
                 identity = identity_of(file)
                 # Once more, now that it is open: a link to elsewhere may have taken its place meanwhile.
                 ours = is_under_root(profile, original) and _is_still(original, identity)
@@ -230,28 +283,44 @@ class Done:
 def make_fork(state: State, plan: ChatPlan, session_id: str, name: str = "") -> Done:
     """The fork gets this id, which the log knows already."""
     done = Done()
-    folder = os.path.dirname(plan.original)
+    home = plan.home
+    folder = os.path.dirname(plan.beside)
     if not os.path.isdir(folder):
-        make_private_dir(folder)  # the agent's own directory of this project, deleted since
+        make_private_dir(folder)  # the agent's own directory of this project, or of a new place
     turns = turns_before(plan)
 
     def appears(fork: Fork) -> None:
         """Known before it is there: a fork that never came does no harm, one that nobody knows does."""
         branch = new_branch(fork, plan.session_id, plan.profile.name, turns, plan.cut.offset)
-        Branches(state).add({**branch, "name": name or None})
+        where = {"dir": home.root, "place": home.place, "point": home.point} if home else {}
+        Branches(state).add({**branch, "name": name or None, **where})
 
-    path = os.path.join(folder, session_id + SUFFIX)
+    path = plan.path_of(session_id)
     beside = [draft_of(sidecar) for sidecar in sidecar_paths(path, plan.profile)]
     with Unfinished(state.project, temp_of(path), *beside):
         fork = write_fork(plan.source, plan.profile, plan.cut, original=plan.original, session_id=session_id,
-                          appears=appears, identity=plan.identity)
+                          appears=appears, identity=plan.identity, beside=plan.beside,
+                          cwd=home.root if home else "", folder=home.root if home else state.project.root)
     note_in_index(plan.profile, Branches(state).find(fork.session_id) or {})
+    _name_in_client(state, plan.profile, fork)
     done.fork = {"session_id": fork.session_id, "path": fork.path, "title": fork.title,
                  "resume": resume_command(state, plan.profile, fork.session_id, fork.path)}
     done.effect = {"kind": "fork", "sessionId": fork.session_id, "path": fork.path,
                    "agent": plan.profile.name, "size": fork.size, "header": fork.header}
     done.notes = plan.notes + fork.notes
     return done
+
+
+def _name_in_client(state: State, profile: Profile, fork: Fork) -> None:
+    """An agent that keeps titles in a database of its own is asked to write it down, if it is there."""
+    if not profile.commands.get("server"):
+        return
+    from rewind.agents.app_server import NoAnswer, name_session
+
+    try:
+        name_session(profile, fork.session_id, fork.title, state.project.root)
+    except NoAnswer:
+        pass  # the fork can be resumed by its id all the same
 
 
 def turns_before(plan: ChatPlan) -> int | None:
@@ -283,12 +352,15 @@ def resume_command(state: State, profile: Profile, session_id: str, path: str) -
     command = profile.commands["resume"].replace("{session}", session_id)
     if not command:
         return ""
-    began = began_in(SessionFile(path, profile, os.stat(path)))
+    began = (Branches(state).find(session_id) or {}).get("dir")
+    if not isinstance(began, str):
+        began = began_in(SessionFile(path, profile, os.stat(path)))
     where = began if began and os.path.isdir(began) else state.project.root
     return f"cd {quote(where)} && {command}"
 
 
 def refuse_if_open(state: State, plan: ChatPlan, force: bool) -> None:
+    check_in_place(plan.profile)
     reason = why_open(plan.profile, plan.session_id, plan.original,
                       recorded_session(state, plan.session_id))
     if reason and not force:

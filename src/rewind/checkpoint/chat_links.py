@@ -79,6 +79,16 @@ def snapshot_of(record: Record) -> dict[str, Any] | None:
     return snapshot if isinstance(snapshot, dict) else None
 
 
+def newest_versions(records: list[Record]) -> dict[str, Record]:
+    """By session, the checkpoint that holds the newest version of its conversation."""
+    found: dict[str, Record] = {}
+    for record in records:
+        data = record.data.get("transcript")
+        if snapshot_of(record) and isinstance(data, dict) and isinstance(data.get("sessionId"), str):
+            found[data["sessionId"]] = record
+    return found
+
+
 def body_of(record: Record) -> bytes | None:
     return _oid((snapshot_of(record) or {}).get("body"))
 

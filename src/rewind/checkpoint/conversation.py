@@ -14,7 +14,7 @@ from rewind.errors import RewindError, StoreDamaged
 from rewind.files import PRIVATE_FILE, write_all
 from rewind.store.blobs import CHUNK
 from rewind.transcript.cursor import head_of, header_length, make_cursor, tail_of
-from rewind.transcript.lines import end_of_lines, open_transcript, read_at
+from rewind.transcript.lines import end_of_lines, open_conversation, open_transcript, read_at, stored
 from rewind.transcript.names import session_id_of
 
 TYPE_CHECKING = False
@@ -53,7 +53,8 @@ class Captured:
 
 def capture(state: State, path: str, profile: Profile) -> Captured | None:
     """Store what is new in a transcript, up to its last complete line. The caller holds the lock."""
-    with open_transcript(path) as file:
+    with open_conversation(path, profile) as opened:
+        file = stored(opened)
         for _ in range(_PATIENCE):
             captured = _capture(state, file, path, profile)
             # Droid rewrites line 1 in place, which moves the rest while we read: then once more.
@@ -67,7 +68,7 @@ def _capture(state: State, file: BinaryIO, path: str, profile: Profile) -> Captu
     header, end = len(top), end_of_lines(file)
     if not end:
         return None
-    session_id = session_id_of(path)
+    session_id = session_id_of(path, profile)
     data: dict[str, Any] = {"agent": profile.name, "original_path": path, "sessionId": session_id}
     if state.settings.get("storage.format") == "archive":
         lines = _count_lines(file, 0, end)

@@ -19,6 +19,7 @@ from rewind.store.objects import ObjectStore, remove_database
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from rewind.checkpoint.conversation import Captured
@@ -44,21 +45,37 @@ class Draft:
 
 
 def capture(state: State, rules: Rules, progress: Progress | None = None,
-            moment: Moment | None = None) -> Draft:
-    """Store the whole tree as it is now. The caller holds the lock."""
+            moment: Moment | None = None, *, aside: bool = True) -> Draft:
+    """Store the whole tree as it is now. The caller holds the lock, and has it again afterwards: the tree is
+    looked at and read while other places may write, unless not `aside`."""
     if state.settings.get("storage.format") == "archive":
         return _capture_apart(state, rules, progress, moment)
     store = state.objects
     before = store.added
+
+    def look() -> Snapshot:
+        return scan(state.root, rules, state.cache, store, keep=True,
+                    now_ns=state.lock_now_ns, progress=progress, moment=moment)
+
     try:
-        snapshot = scan(state.root, rules, state.cache, store, keep=True,
-                        now_ns=state.lock_now_ns, progress=progress, moment=moment)
+        snapshot = _look_aside(state, look) if aside else look()
         rules_id = _put_rules(state, rules, store)
     except BaseException:
         store.rollback()
         raise
     _sweep_leftovers(state, snapshot)
     return Draft(snapshot, _code(snapshot, "objects", rules_id, store.added - before), None)
+
+
+def _look_aside(state: State, look: Callable[[], Snapshot]) -> Snapshot:
+    """Meanwhile a collection may have deleted an object that was found in the store, or a hook of an earlier
+    version, which knows no lock of a place, may have looked here: then once more, with the lock."""
+    version = state.cache.version()
+    with state.aside():
+        snapshot = look()
+    if state.cache.version() == version and state.objects.is_all_there():
+        return snapshot
+    return look()
 
 
 def _sweep_leftovers(state: State, snapshot: Snapshot) -> None:
@@ -92,8 +109,9 @@ def _capture_apart(state: State, rules: Rules, progress: Progress | None, moment
     """An archive holds everything, so everything is read; nothing of it goes to the object store."""
     store = ObjectStore(state.project.path(f"temporary-{os.getpid()}.db"), create=True)
     try:
-        snapshot = scan(state.root, rules, ScanCache(None), store, keep=True,
-                        now_ns=state.lock_now_ns, progress=progress, moment=moment)
+        with state.aside():
+            snapshot = scan(state.root, rules, ScanCache(None), store, keep=True,
+                            now_ns=state.lock_now_ns, progress=progress, moment=moment)
         rules_id = store.put(rules.to_json())
         store.commit()
     except BaseException:

@@ -33,10 +33,12 @@ def _only_held_our_state(change: Change, source: Source, own: bytes) -> bool:
 
 
 def write_elsewhere(state: State, record: Record, target: str, paths: list[bytes] | None,
-                    progress: Progress | None = None, left_out: list[bytes] | None = None) -> list[bytes]:
+                    progress: Progress | None = None, left_out: list[bytes] | None = None,
+                    beside: tuple[str, ...] = ()) -> list[bytes]:
     """The paths that could not be written are in the error; what was written is returned. A checkpoint that
-    is not whole is refused, unless `left_out` is there to take what is missing."""
-    root = _empty_place(target)
+    is not whole is refused, unless `left_out` is there to take what is missing. `beside` are names that may
+    lie in the directory already."""
+    root = _empty_place(target, beside)
     with Source(state, record) as source:
         plan = _plan(state, source, paths, left_out)
         os.makedirs(root, exist_ok=True)
@@ -63,9 +65,9 @@ def plan_elsewhere(state: State, record: Record, target: str, paths: list[bytes]
         return _plan(state, source, paths, left_out).written
 
 
-def _empty_place(target: str) -> str:
+def _empty_place(target: str, beside: tuple[str, ...] = ()) -> str:
     root = os.path.realpath(target)
-    if os.path.exists(root) and (not os.path.isdir(root) or os.listdir(root)):
+    if os.path.exists(root) and (not os.path.isdir(root) or set(os.listdir(root)).difference(beside)):
         raise RewindError(f"{target} is not an empty directory.",
                           hint="Name a directory that is empty or does not exist yet.")
     return root

@@ -8,12 +8,18 @@ from rewind.checkpoint.fork_title import carry_title, title_change
 from rewind.checkpoint.rewind import effects
 from rewind.checkpoint.rewind import operations as ops
 from rewind.checkpoint.rewind.lineage import here
-from rewind.checkpoint.trash import TRASH, bring_from_trash, check_free, free_name, move_to_trash, trashed
+from rewind.checkpoint.trash import (
+    bring_from_trash,
+    check_free,
+    file_in_trash,
+    free_name,
+    move_to_trash,
+    trashed,
+)
 from rewind.checkpoint.which_session import recorded_session
 from rewind.errors import RewindError, SessionNotFound
 from rewind.transcript.lines import open_transcript
 from rewind.transcript.liveness import SessionInUse, is_open
-from rewind.transcript.names import SUFFIX
 from rewind.transcript.titles import plain_title, read_title
 
 TYPE_CHECKING = False
@@ -45,13 +51,13 @@ def rename(state: State, info: SessionInfo, name: str) -> None:
     name, before = checked_name(name), (info.branch or {}).get("name")
     effect = {"kind": effects.RENAME, "sessionId": info.session_id, "before": before, "after": name,
               **title_change(info, name)}
-    with _Logged(state, ops.RENAME, effect):
+    with Logged(state, ops.RENAME, effect):
         Branches(state).change(info.session_id, _about(info, {"name": name}))
         note = carry_title(state, effect)
     info.notes += [note] if note else []
 
 
-class _Logged:
+class Logged:
     """An operation about one fork. Of several that are deleted together each is one of its own."""
 
     def __init__(self, state: State, command: str, effect: dict[str, Any]) -> None:
@@ -95,7 +101,7 @@ def delete(state: State, info: SessionInfo) -> None:
     check_deletable(state, info)
     effect = {"kind": effects.TRASH, "sessionId": info.session_id, "agent": info.file.profile.name,
               "path": info.file.path, "trash": free_name(state, info.session_id)}
-    with _Logged(state, ops.DELETE, effect):
+    with Logged(state, ops.DELETE, effect):
         move_to_trash(state, effect)
 
 
@@ -116,7 +122,7 @@ def deleted(state: State) -> list[dict[str, Any]]:
 
 
 def _title(state: State, one: dict[str, Any]) -> str:
-    path = state.project.path(TRASH, str(one["trash"]), str(one["sessionId"]) + SUFFIX)
+    path = file_in_trash(state, str(one["trash"]), one)
     try:
         with open_transcript(path) as file:
             return read_title(file, profile_named(str(one.get("agent")), state.project.home))
@@ -131,6 +137,6 @@ def undelete(state: State, session_id: str) -> str:
     if len({b["sessionId"] for b in found}) != 1:
         raise SessionNotFound(name=session_id, hint="`rewind forks list` shows what is in the trash.")
     check_free(state, found[0])
-    with _Logged(state, ops.UNDELETE, {"kind": effects.UNTRASH, **found[0]}):
+    with Logged(state, ops.UNDELETE, {"kind": effects.UNTRASH, **found[0]}):
         bring_from_trash(state, found[0])
     return str(found[0]["sessionId"])

@@ -16,6 +16,23 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
+    from rewind.store.blobs import BlobSink
+
+class Unasked:
+    """A sink that is given everything. While a restore writes files, others may write to the store: what is
+    there now, and in no checkpoint, may be collected before ours is made."""
+
+    in_bulk = False
+
+    def __init__(self, sink: BlobSink) -> None:
+        self._sink = sink
+
+    def has(self, oid: bytes) -> bool:
+        return False
+
+    def put_packed(self, oid: bytes, packed: bytes) -> None:
+        self._sink.put_packed(oid, packed)
+
 
 ONLY_THESE = b"kept-copy"  # why nothing is known of other names
 _FIRST = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rewind.agents.registry import profile_named
 from rewind.errors import RewindError
 from rewind.transcript.cursor import place_in
-from rewind.transcript.lines import open_transcript
+from rewind.transcript.lines import open_conversation
 from rewind.transcript.names import session_id_of
 from rewind.transcript.turn_index import open_turns
 
@@ -49,12 +49,12 @@ class LastPrompts:
             known = self._turns(path, str(told.get("agent")))
             if known is None:
                 return None
-            with open_transcript(path) as file:
+            with open_conversation(path, known[0].profile) as file:
                 place = place_in(file, told["cursor"])
         except (RewindError, OSError):
             return None
         row = _last(known[1], place, record) if place is not None else None
-        return LastPrompt(session_id_of(path), row.turn or 0, row.prompt) if row else None
+        return LastPrompt(session_id_of(path, known[0].profile), row.turn or 0, row.prompt) if row else None
 
     def _turns(self, path: str, agent: str) -> tuple[TurnIndex, list[Row]] | None:
         if path not in self._known:

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from rewind.snapshot.build import Progress
 
 _MOVING = "moving.json"  # in a directory that is being filled: whose it is
-_LEFT = (STORE_FILE, _MOVING, "lock", "lock.waiting", "hooks.lock", "staging")
+_LEFT = (STORE_FILE, _MOVING, "lock", "lock.waiting", "staging")
+_LOCKS = ("hooks.lock", "place.lock", "place.lock.waiting")  # of each place
 _DERIVED = "scan-cache.db"  # made anew: it is bound to the file that it was derived from
 _PIECE = 1 << 20
 
@@ -47,7 +48,7 @@ def move_store(state: State, mode: str, progress: Progress | None = None) -> Pro
         _remove_leftover(old, store_id)
         return old
     _check(new, store_id)
-    with state.locked("config"):
+    with state.locked("config", all_places=True):
         state.close()
         write_atomic(old.path(PROJECT_FILE), quickjson.dump_file({"root": old.main}))
         make_durable_dir(os.path.dirname(new.state))
@@ -159,7 +160,7 @@ def _files(top: str) -> Iterator[tuple[str, os.stat_result]]:
 def _is_left(path: str) -> bool:
     name = os.path.basename(path)
     return path in _LEFT or name.startswith((_DERIVED, "temporary-")) or name.endswith((".tmp", "-shm")) or (
-        name == "hooks.lock")
+        name in _LOCKS)
 
 
 def _remove_others(new: str, files: dict[str, os.stat_result]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewind.errors import RewindError
-from rewind.transcript.lines import events_forward, open_transcript
+from rewind.transcript.lines import events_forward, open_conversation
 from rewind.transcript.prompts import prompt_text
 from rewind.transcript.turn_index import open_turns
 from rewind.transcript.turn_tree import SHORT
@@ -47,7 +47,7 @@ def search_prompts(state: State, sessions: list[SessionFile], text: str, *,
 
 def _in_session(session: SessionFile, index: TurnIndex, text: str, any_case: bool) -> Iterator[Found]:
     rows = index.turns(1, index.total) + index.abandoned(0, index.size)
-    with open_transcript(session.path) as file:
+    with open_conversation(session.path, session.profile) as file:
         for row in sorted(rows, key=lambda r: r.offset, reverse=True):
             prompt = _whole_prompt(file, index, row)
             at = _find(prompt, text, any_case)

@@ -6,7 +6,7 @@ import os
 import time
 
 from rewind.checkpoint.chat_links import FILE as CHAT
-from rewind.checkpoint.chat_links import body_of, header_of, links_of
+from rewind.checkpoint.chat_links import body_of, header_of, links_of, newest_versions
 from rewind.checkpoint.record import ARCHIVE, FORMAT, Record
 from rewind.checkpoint.rewind.lineage import here_in_all_places, lineage
 from rewind.checkpoint.rewind.operations import KEPT_STEPS
@@ -120,7 +120,9 @@ def choose(state: State, keep: int | None) -> list[Record]:
         return keep_newest(records, keep, in_use)
     kept = never_collected(records, in_use)
     now = trusted_now([r.created for r in records], time.time())
-    gone = bounded_share(thin(records, now, state.settings, kept), len(records))
+    # An agent deletes its transcripts after a while; here the newest version of each stays, if there is room.
+    spared = kept | {record.name for record in newest_versions(records).values()}
+    gone = bounded_share(thin(records, now, state.settings, spared), len(records))
     return gone + _over_budget(state, records, {r.name for r in gone}, kept)
 
 

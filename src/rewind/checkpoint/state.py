@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 
 from rewind import quickjson
 from rewind.checkpoint.identity import enter_place
@@ -20,9 +21,9 @@ from rewind.errors import (
     StoreMoved,
     StoreNotTrusted,
 )
-from rewind.files import Lock, give_to_owner, on_local_disk, process_start, read_bounded
+from rewind.files import Lock, give_to_owner, is_wanted, on_local_disk, process_start, read_bounded
 from rewind.index import MAIN
-from rewind.paths import PLACES, STORE_FILE, Project
+from rewind.paths import PLACES, STORE_FILE, Project, is_same_dir
 from rewind.store.derived import DerivedDb
 
 TYPE_CHECKING = False
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 FORMAT = 2  # with 2 came `operations.jsonl`; an earlier version must not write here any more
 DAMAGE_FILE = "damage.json"
 DERIVED = "scan-cache.db"
+LOCK, PLACE_LOCK = "lock", "place.lock"
+_REGAIN = 60.0  # seconds for the lock of the store, once the work that it is for is done
 _MAX_BYTES = 4 << 20
 
 
@@ -64,6 +67,7 @@ class State:
         self._scanned: DerivedDb | None = None
         self._timeline: Timeline | None = None
         self.lock_now_ns: int | None = None
+        self.held: _Locked | None = None
 
     def on_shared_disk(self) -> bool:
         return not on_local_disk(self.project.state)
@@ -133,7 +137,7 @@ class State:
 
         yield self.cache
         for place in self.places():
-            path = Project(self.project.root, self.project.state, self.project.home, place).own(DERIVED)
+            path = self._of(place).own(DERIVED)
             if place != self.place and os.path.lexists(path):
                 db = self._derived_db(path)
                 try:
@@ -170,7 +174,10 @@ class State:
     def look_again(self) -> None:
         """Other processes make checkpoints too; while we hold the lock they do not."""
         if self.lock_now_ns is None:
-            self._timeline = None
+            self.forget_timeline()
+
+    def forget_timeline(self) -> None:
+        self._timeline = None
 
     def operations(self, place: str = "") -> Operations:
         from rewind.checkpoint.rewind.old_history import FILE as OLD
@@ -194,17 +201,36 @@ class State:
 
     @property
     def staging(self) -> str:
-        return self.project.path("staging")
+        return self.project.own("staging")
 
-    def locked(self, what: str, wait: float = 10.0, *, upkeep: bool = False) -> _Locked:
-        """`with state.locked("save"):` makes this process the one writer; upkeep lets others go first."""
-        return _Locked(self, Lock(self.project.path("lock"), what, wait, in_line=not upkeep, upkeep=upkeep))
+    def locked(self, what: str, wait: float = 10.0, *, all_places: bool = False) -> _Locked:
+        """`with state.locked("save"):` makes this process the one that works in this place, and the one that
+        writes to the store. `all_places`: what nobody may be at work beside, wherever that is."""
+        places = sorted(self.places()) if all_places else [self.place]
+        return _Locked(self, [Lock(self._of(place).own(PLACE_LOCK), what, in_line=True) for place in places],
+                       Lock(self.project.path(LOCK), what, wait, in_line=True))
 
-    def begin_writing(self, lock: Lock) -> None:
+    def locked_for_upkeep(self, what: str, wait: float) -> _Locked:
+        """The store alone, and after all who wait for it."""
+        return _Locked(self, [], Lock(self.project.path(LOCK), what, wait, upkeep=True))
+
+    def aside(self) -> _Aside:
+        """`with state.aside():` around what takes long and is about this place alone: others may write to the
+        store meanwhile. Not in a project with one place, where there are no others; not while something is
+        stored that no checkpoint has yet, nor in a store without any: there the lock is kept."""
+        can = self.held and len(self.places()) > 1 and self.files.extent()[0] and not self.objects.is_writing
+        return _Aside(self, self.held if can else None)
+
+    def _of(self, place: str) -> Project:
+        return Project(self.project.root, self.project.state, self.project.home, place, self.project.main)
+
+    def begin_writing(self, now_ns: int, is_place_ours: bool) -> None:
         """What was read before is read again, for it may be old by now."""
         self._timeline = None
-        self.lock_now_ns = lock.now_ns()
+        self.lock_now_ns = now_ns
         self._sweep()
+        if is_place_ours:
+            self._sweep_staging()
         if self.store_info["format"] < FORMAT:
             self._upgrade()
 
@@ -251,14 +277,19 @@ class State:
             pass  # a full disk: the marks say too much, and the next healing or `validate` corrects them
 
     def is_busy(self) -> bool:
-        """Whether another process holds the lock right now."""
+        """Whether another process is at work in this place right now, or writes to the store."""
         try:
-            with Lock(self.project.path("lock"), "look", wait=0):
+            with Lock(self.project.own(PLACE_LOCK), "look", wait=0), \
+                    Lock(self.project.path(LOCK), "look", wait=0):
                 return False
         except Locked:
             return True
         except OSError:
             return False
+
+    def is_wanted(self) -> bool:
+        """Whether somebody works here, or waits for that. For upkeep, which then rests."""
+        return is_wanted(self.project.path(LOCK)) or is_wanted(self.project.own(PLACE_LOCK))
 
     def _sweep(self) -> None:
         """Remove what a killed process left in the state directory; the lock says it is dead."""
@@ -266,6 +297,8 @@ class State:
             for name in os.listdir(folder) if os.path.isdir(folder) else ():
                 if _is_dead_draft(name) or _is_abandoned(name):
                     self._sweep_one(os.path.join(folder, name))
+
+    def _sweep_staging(self) -> None:
         if os.path.isdir(self.staging):
             for name in os.listdir(self.staging):
                 os.unlink(os.path.join(self.staging, name))
@@ -328,9 +361,19 @@ class State:
 
         root, main = self.project.root, self.project.main
         inside = [os.path.join(root, os.fsdecode(path)) for path in self._inside(work_tree_top(self.root))]
-        before = load_index(self.project.home).roots(self.store_info["id"]) if self.place == MAIN else []
-        gone = [path for path in before if path != root and not os.path.isdir(path)]
-        return Area([root, *gone], inside, [main])
+        known = load_index(self.project.home).paths(self.store_info["id"]) if self.place == MAIN else []
+        others = [path for path in known
+                  if path != root and (not os.path.isdir(path) or is_same_dir(path, root))]
+        return Area([root, *others], inside, [main], self._told())
+
+    def _told(self) -> dict[str, bool]:
+        """Forks that Rewind made for a place, whatever their lines say: whether it is this one."""
+        if len(self.places()) == 1:
+            return {}
+        from rewind.checkpoint.branches import Branches
+
+        return {branch["sessionId"]: branch["place"] == self.place for branch in Branches(self).all
+                if branch.get("place")}
 
     def _other_places(self) -> list[str]:
         """Those that are no git work trees: somebody told the index where they are."""
@@ -352,31 +395,99 @@ class State:
 
 
 class _Locked:
-    def __init__(self, state: State, lock: Lock) -> None:
+    """The lock of a place first, then that of the store: so two can never wait for each other. Who works in a
+    place has its lock from beginning to end, and the store's while it writes."""
+
+    def __init__(self, state: State, places: list[Lock], store: Lock) -> None:
         self._state = state
-        self._lock = lock
+        self._places = places
+        self._store = store
 
     def __enter__(self) -> None:
+        until = time.monotonic() + self._store.wait
         try:
-            self._lock.__enter__()
-        except PermissionError as error:
-            raise StateUnwritable(reason=error.strerror, path=self._state.project.state)
-        except FileNotFoundError:
-            raise StoreMoved(path=self._state.project.state)
-        try:
-            if not os.path.lexists(self._state.project.path(STORE_FILE)):
-                raise StoreMoved(path=self._state.project.state)  # while we waited
-            self._state.begin_writing(self._lock)
+            for lock in (*self._places, self._store):
+                lock.wait = max(0.0, until - time.monotonic())
+                self._take(lock)
+            self._state.begin_writing(self._store.now_ns(), bool(self._places))
         except BaseException:
-            self._lock.close()
+            self._close()
             raise
+        self._state.held = self
+
+    def _take(self, lock: Lock) -> None:
+        project = self._state.project
+        try:
+            self._refuse_moved()
+            enter_place(project)
+            lock.__enter__()
+        except PermissionError as error:
+            raise StateUnwritable(reason=error.strerror, path=project.state)
+        except FileNotFoundError:
+            raise StoreMoved(path=project.state)
+        self._refuse_moved()  # while we waited
+
+    def _refuse_moved(self) -> None:
+        if not os.path.lexists(self._state.project.path(STORE_FILE)):
+            raise StoreMoved(path=self._state.project.state)
+
+    def give_way(self) -> None:
+        self._store.close()
+
+    def regain(self) -> None:
+        self._store.wait = _REGAIN
+        self._take(self._store)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
+        self._state.held = None
         self._state.end_writing()
         if not os.geteuid():
             give_to_owner(self._state.project.state)
-        self._lock.close()
+        self._close()
+
+    def _close(self) -> None:
+        for lock in (self._store, *reversed(self._places)):
+            lock.close()
+
+
+class _Aside:
+    """The store is for others, the place still ours."""
+
+    def __init__(self, state: State, held: _Locked | None) -> None:
+        self._state = state
+        self._held = held  # None: the lock is kept
+
+    def __enter__(self) -> None:
+        held = self._held
+        if held:
+            self._state.objects.hold(lambda: _Turn(held))
+            self._state.held = None  # there is no other within this one
+            held.give_way()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        if self._held:
+            try:
+                self._held.regain()
+            finally:
+                self._state.objects.release()
+                self._state.forget_timeline()
+            self._state.held = self._held
+
+
+class _Turn:
+    """The lock of the store for a moment, for who is aside."""
+
+    def __init__(self, held: _Locked) -> None:
+        self._held = held
+
+    def __enter__(self) -> None:
+        self._held.regain()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._held.give_way()
 
 
 def _is_dead_draft(name: str) -> bool:

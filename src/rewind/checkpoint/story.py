@@ -24,18 +24,20 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.target import Target
     from rewind.checkpoint.session_tree import SessionInfo
     from rewind.checkpoint.state import State
+    from rewind.checkpoint.turn_map import MapRow
     from rewind.transcript.turn_tree import Row
 
 _SAME = 100  # so many characters tell two prompts apart
 _PATIENCE = 0.4  # seconds for counting what is not known yet
 SESSION, PROMPT, CHECKPOINT, NOW = "session", "prompt", "checkpoint", "now"
+EDIT, OPERATION = "edit", "operation"  # of the map alone
 
 
 class Item:
     """One line of the story. A prompt's `record` is the checkpoint made when it was given, if any."""
 
-    __slots__ = ("changes", "depth", "here", "kind", "offset", "record", "session", "text", "time", "turn",
-                 "uuid")
+    __slots__ = ("changes", "depth", "here", "kind", "letter", "offset", "record", "row", "session", "text",
+                 "time", "turn", "under", "uuid")
 
     def __init__(self, kind: str, text: str, time: float, depth: int = 0, *,
                  session: SessionInfo | None = None, record: Record | None = None) -> None:
@@ -50,13 +52,23 @@ class Item:
         self.uuid = ""
         self.changes: dict[str, Any] | None = None  # what a turn did to the files, where that is known
         self.here = False  # the code was brought back to this one, and nothing came after
+        self.row: MapRow | None = None  # its row of the map
+        self.under: list[Item] = []  # checkpoints of this turn
+        self.letter = ""  # of its session, where the map has several
 
     @property
     def key(self) -> tuple[str, ...]:
         """The same for the same thing in a story told later."""
         session = self.session.session_id if self.session else ""
-        name = self.record.name if self.record and self.kind == CHECKPOINT else ""
+        name = self.record.name if self.record and (self.kind in (CHECKPOINT, EDIT) or not self.uuid) else ""
+        if self.row and self.row.op:
+            name = self.row.op.id
         return (self.kind, session if self.kind in (SESSION, PROMPT) else "", self.uuid, name)
+
+    @property
+    def session_id(self) -> str:
+        """That it belongs to; of a turn whose transcript is gone as well."""
+        return self.session.session_id if self.session else (self.row.session or "" if self.row else "")
 
     def target(self) -> Target:
         """A prompt stands for the moment before it was given, a checkpoint for itself."""
@@ -68,7 +80,10 @@ class Item:
 
     @property
     def has_chat(self) -> bool:
-        return self.kind == PROMPT or bool(self.record and self.record.data.get("hasTranscript"))
+        if self.kind == EDIT:
+            return False
+        told = bool(self.record and self.record.data.get("hasTranscript"))
+        return (self.kind == PROMPT and self.session is not None) or told
 
 
 class Story:

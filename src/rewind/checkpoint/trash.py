@@ -12,8 +12,9 @@ from rewind.checkpoint.chat import note_in_index
 from rewind.checkpoint.unfinished import Unfinished
 from rewind.errors import NotAFork, PlaceTaken, RewindError
 from rewind.files import draft_of, make_private_dir, read_bounded, write_atomic
+from rewind.transcript.import_session import give, take
 from rewind.transcript.in_place import copy_whole
-from rewind.transcript.names import SUFFIX, is_session_id
+from rewind.transcript.names import SUFFIX, is_session_id, session_id_of
 from rewind.transcript.sidecars import remove_from_index, sidecar_paths
 
 TYPE_CHECKING = False
@@ -33,7 +34,8 @@ def checked_fork(state: State, fork: dict[str, Any]) -> tuple[Profile, str, str]
     path, session = fork.get("path"), fork.get("sessionId")
     profile = profile_named(str(fork.get("agent")), state.project.home)
     if (not isinstance(path, str) or not isinstance(session, str) or not is_session_id(session)
-            or os.path.basename(path) != session + SUFFIX or not is_under_root(profile, path)):
+            or not path.endswith(SUFFIX) or session_id_of(path, profile) != session
+            or not is_under_root(profile, path)):
         raise NotAFork(path=path)
     return profile, path, session
 
@@ -58,6 +60,7 @@ def move_to_trash(state: State, fork: dict[str, Any]) -> None:
     profile, path, session = checked_fork(state, fork)
     folder = state.project.path(TRASH, str(fork["trash"]))
     make_private_dir(folder)
+    take(session, profile, state.project.root)
     about = {"sessionId": session, "path": path, "agent": profile.name}
     with Unfinished(state.project, draft_of(os.path.join(folder, ABOUT))):
         write_atomic(os.path.join(folder, ABOUT), quickjson.dump_file(about))
@@ -73,10 +76,16 @@ def trashed(state: State) -> list[dict[str, Any]]:
     found = []
     for name in sorted(os.listdir(top), key=_by_age, reverse=True) if os.path.isdir(top) else ():
         about = _about(os.path.join(top, name))
-        if about and is_session_id(name) and os.path.lexists(
-                os.path.join(top, name, str(about.get("sessionId")) + SUFFIX)):
+        if about and is_session_id(name) and os.path.lexists(file_in_trash(state, name, about)):
             found.append({**about, "trash": name})
     return found
+
+
+def file_in_trash(state: State, name: str, about: dict[str, Any]) -> str:
+    """The transcript in a directory of the trash: it keeps its name there."""
+    path = str(about.get("path"))
+    kept = os.path.basename(path) if path.endswith(SUFFIX) else str(about.get("sessionId")) + SUFFIX
+    return state.project.path(TRASH, name, kept)
 
 
 def _about(folder: str) -> dict[str, Any] | None:
@@ -106,6 +115,7 @@ def bring_from_trash(state: State, fork: dict[str, Any]) -> None:
         raise RewindError(f"The trash no longer holds {session}", hint="It cannot be recovered.")
     folder = state.project.path(TRASH, str(fork["trash"]))
     make_private_dir(os.path.dirname(path))
+    give(os.path.join(folder, os.path.basename(path)), profile, session, state.project.root)
     for one in (*sidecar_paths(path, profile), path):
         kept = os.path.join(folder, os.path.basename(one))
         if os.path.lexists(kept) and not os.path.lexists(one):

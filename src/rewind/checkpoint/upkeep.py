@@ -25,7 +25,7 @@ class Piece:
     """One turn at the lock: `with Piece(state, wait) as piece:` and, in a loop, `until piece.is_over()`."""
 
     def __init__(self, state: State, wait: float) -> None:
-        self._locked = state.locked("gc", wait, upkeep=True)
+        self._locked = state.locked_for_upkeep("gc", wait)
         self._began = 0.0
         self.seconds = 0.0
 
@@ -62,7 +62,7 @@ def let_others(state: State, wait: float) -> None:
     """Rest while somebody else is at work here: the processor and the disk are theirs, too. Not for ever:
     who has the lock for so long may be waiting for a person."""
     until = time.monotonic() + wait
-    while is_wanted(state.project.path("lock")) and time.monotonic() < until:
+    while state.is_wanted() and time.monotonic() < until:
         time.sleep(_REST)
 
 

@@ -203,7 +203,8 @@ def _of_environment(state: State, environ: Mapping[str, str]) -> SessionFile | N
             return session_at(path, state.project.home, environ)
         except TranscriptNotFound:
             # It was there, or was to be, when the session started.
-            moved = moved_session(state, session_id_of(path), environ)
+            session = session_id_of(path, profile_for(path, environ, state.project.home))
+            moved = moved_session(state, session, environ)
             if moved is None:
                 raise
             return moved
@@ -251,4 +252,4 @@ def _recorded_file(state: State, entry: dict[str, Any], environ: Mapping[str, st
         return None
     if os.path.isfile(path):
         return SessionFile(path, profile, os.stat(path))
-    return session_anywhere(profile, session_id_of(path), environ, near=path)
+    return session_anywhere(profile, session_id_of(path, profile), environ, near=path)

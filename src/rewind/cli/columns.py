@@ -60,3 +60,12 @@ def fitted(name: str, room: int) -> str:
     while cells(name) > room - 1:
         name = name[1:]
     return "…" + name
+
+
+def in_columns(rows: list[tuple[str, ...]], tabs: bool) -> list[str]:
+    """One line for each row, below one another; for a program, with tabs between them and nothing else."""
+    if tabs:
+        return ["\t".join(row) for row in rows]
+    widths = [max(map(cells, column)) for column in zip(*rows)]
+    return ["  ".join(text + " " * (width - cells(text)) for text, width in zip(row, widths)).rstrip()
+            for row in rows]

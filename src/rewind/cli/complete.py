@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Candidate = tuple[str, str]  # what to type, what it is
 
 _MOST = 50
+_OF_LANES = ("compare", "adopt", "remove", "delete")  # forks with a directory, by their names
 _PROMPT = 60  # characters
 _TURNS = 15
 _CHECKPOINT = ("checkpoint", "checkpoints", "old", "new", "good", "bad")
@@ -184,7 +185,14 @@ def _sessions(controller: Controller, words: list[str]) -> Iterator[Candidate]:
     if words and words[0] == "undelete":
         for entry in controller.deleted_forks():
             yield str(entry["sessionId"]), "in the trash"
+        for lane in controller.removed_lanes():
+            yield lane.name, f"removed from {lane.dir}"
         return
+    if words and words[0] in _OF_LANES:
+        for lane in controller.lanes():
+            yield lane.name, lane.dir
+        if words[0] in ("compare", "adopt"):
+            return
     for info in controller.sessions():
         yield info.session_id, f"{age(info.file.modified)}  {info.name}"
 

@@ -84,6 +84,8 @@ def report_hooks(hooks: list[Registered], args: argparse.Namespace) -> None:
             print(f"The hooks would be {words} {title}")
         elif one.files:
             print(f"The hooks were {words} {title}: {', '.join(safe(file) for file in one.files)}")
+            if args.register_hooks and one.consent:
+                note(one.consent)
         elif args.register_hooks:
             print(f"{title} has these hooks already")
         else:

@@ -14,7 +14,7 @@ import sys
 from rewind.cli.ask import ask_choice, ask_yes, has_terminal
 from rewind.cli.session import note, print_json
 from rewind.cli.style import safe, style_for
-from rewind.controller import BY_KEY, load_tier, session_home
+from rewind.controller import BY_KEY, hooks_home, load_tier
 from rewind.errors import DONE, PARTIAL, UsageError
 from rewind.install.installer import Plan, Registered, agents_found, agents_named, install, registered_agents
 from rewind.install.library import own_package
@@ -37,7 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="ask nothing, take the defaults")
     parser.add_argument("--tier", choices=TIERS, help="how often checkpoints are taken (default: balanced)")
     parser.add_argument("--agents", metavar="A,B",
-                        help="register hooks with these, such as claude,droid (default: those found)")
+                        help="register hooks with these, such as claude,codex (default: those found)")
     parser.add_argument("--no-hooks", action="store_true", help="register hooks with no agent")
     parser.add_argument("--no-plugin", action="store_true",
                         help="leave out the commands inside Claude Code (/goback, /goforward, /timeline)")
@@ -97,7 +97,7 @@ def _choose_agents(plan: Plan, args: argparse.Namespace, asking: bool) -> None:
         again = {profile.name for profile in registered_agents(plan.home)} if plan.is_upgrade else set()
         for profile in found:
             words = "Register the hooks again with" if profile.name in again else "Register hooks with"
-            if ask_yes(f"{words} {profile.title} ({_short(session_home(profile) or '')})?",
+            if ask_yes(f"{words} {profile.title} ({_short(hooks_home(profile) or '')})?",
                        default=not plan.is_upgrade):
                 plan.agents.append(profile)
     elif args.yes or not plan.is_upgrade:
@@ -166,7 +166,7 @@ def _dry_run(plan: Plan, as_json: bool) -> int:
     print(f"Would {verb} Rewind {plan.version} in {safe(_short(plan.system.folder))}")
     print(f"  command  {safe(_short(plan.system.link))}")
     for profile in plan.agents:
-        print(f"  hooks    {profile.title}: {safe(_short(session_home(profile) or ''))}")
+        print(f"  hooks    {profile.title}: {safe(_short(hooks_home(profile) or ''))}")
     print(f"  tier     {plan.tier}")
     if plan.ui:
         print("  ui       to be installed from the network")

@@ -7,8 +7,8 @@ import time
 
 from rewind.cli.changed import amount
 from rewind.cli.columns import cells, cut, cut_quote, terminal_width
-from rewind.cli.graph import lanes
 from rewind.cli.style import age, safe, style_for
+from rewind.graph import lanes
 from rewind.words import and_more, is_large_deletion
 
 TYPE_CHECKING = False

@@ -6,7 +6,7 @@ import sys
 
 from rewind.cli.arguments import project_paths
 from rewind.cli.progress import ProgressLine
-from rewind.cli.restored import common_arguments, conflict_json, outcome_json, plan_json
+from rewind.cli.restored import common_arguments, conflict_json, outcome_json, plan_json, tell_chat
 from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.style import safe, shown, style_for
 from rewind.errors import DONE, PARTIAL, UsageError
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.apply import Outcome
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
+    from rewind.controller import Controller
 
     MakeTarget = Callable[[Optional[list[bytes]], str], Target]
 
@@ -29,6 +30,7 @@ _MARKERS = "markers"
 _HOW = (_MARKERS, "ours", "theirs")
 _COLOURS = {"+": "green", "~": "yellow", "-": "red", "=": "dim", "!": "red"}
 _SETTLED = {_MARKERS: "marked in the file", "ours": "kept as it is now", "theirs": "taken from there"}
+_VERBS = {"revert": ("revert", "Reverted"), "apply": ("apply", "Applied"), "forks": ("adopt", "Adopted")}
 _SETTLE = "To resolve them: --markers, --ours or --theirs. To leave them out: name other paths after `--`."
 
 
@@ -48,6 +50,21 @@ def run_merge(args: argparse.Namespace, target: MakeTarget) -> int:
     with ProgressLine() as progress:
         outcome = controller.go(wanted, "code", force=args.force, progress=progress)
     return _show_outcome(outcome, args)
+
+
+def run_adopt(args: argparse.Namespace, controller: Controller, target: Callable[[str], Target]) -> int:
+    wanted, what = target(_how(args)), "code" if args.code_only else "both"
+    args.copy = False
+    if args.dry_run:
+        return _show_plan(controller.plan(wanted, what), args)
+    with ProgressLine() as progress:
+        outcome = controller.go(wanted, what, force=args.force, progress=progress)
+    code = _show_outcome(outcome, args)
+    if not args.json:
+        tell_chat(outcome.chat)
+        if outcome.resume:
+            note(f"To go on with it here: {outcome.resume}")
+    return code
 
 
 def _how(args: argparse.Namespace) -> str:
@@ -96,12 +113,12 @@ def _sum_up(code: RestorePlan, args: argparse.Namespace, about: str) -> str:
         return f"{plural(len(code.conflicts), 'conflict')}, so nothing would be written. {_SETTLE}"
     if not code.changes:
         return _nothing(args, about)
-    return f"Plan: {args.command} {about}: {code.counts()}"
+    return f"Plan: {_VERBS[args.command][0]} {about}: {code.counts()}"
 
 
 def _nothing(args: argparse.Namespace, about: str) -> str:
-    return f"Nothing to {args.command}: the code is as it would be without {about}" if (
-        args.command == "revert") else f"Nothing to apply: the code has all of {about}"
+    return f"Nothing to revert: the code is as it would be without {about}" if (
+        args.command == "revert") else f"Nothing to {_VERBS[args.command][0]}: the code has all of {about}"
 
 
 # an outcome
@@ -139,7 +156,7 @@ def _tell_done(outcome: Outcome, args: argparse.Namespace, failed: list[tuple[by
     for path, reason in failed:
         note(f"not done: {shown(path)} ({reason})")
     _print_settled(outcome.plan.settled, args, note)
-    print(f"{'Reverted' if args.command == 'revert' else 'Applied'} {safe(outcome.about)}")
+    print(f"{_VERBS[args.command][1]} {safe(outcome.about)}")
     for text in outcome.notes:
         note(text)
     _offer_note(outcome.for_agent, args.copy)

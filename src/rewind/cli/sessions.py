@@ -1,4 +1,7 @@
-"""Show the agents' conversations in this project, as a tree; or the turns of one of them."""
+"""Show the agents' conversations in this project, as a tree; or the turns of one of them.
+
+Agents delete old conversations. `restore` puts one back that only checkpoints still hold.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import sys
 import time
 
 from rewind.cli.columns import cells, cut, terminal_width
-from rewind.cli.session import open_controller, print_json
+from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.style import age, safe, style_for
 from rewind.errors import UsageError
 from rewind.words import plural
@@ -17,30 +20,68 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
+    from rewind.checkpoint.only_here import Kept
     from rewind.checkpoint.session_tree import SessionInfo
     from rewind.transcript.index import SessionIndex, Turn
 
 summary = "list the agents' conversations in this project, and their turns"
 examples = ("rewind sessions list", "rewind sessions show          # the current one",
-            "rewind sessions show 3f2a9c11", "rewind sessions show path/to/transcript.jsonl --json")
+            "rewind sessions show 3f2a9c11", "rewind sessions show path/to/transcript.jsonl --json",
+            "rewind sessions restore 3f2a9c11  # one that the agent has deleted")
+
+_NAMED = 10  # conversations that only checkpoints hold
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", nargs="?", default="list", choices=("list", "show"),
-                        help="`list` them all, or `show` the turns of one")
+    parser.add_argument("action", nargs="?", default="list", choices=("list", "show", "restore"),
+                        help="`list` them all, `show` the turns of one, or `restore` a deleted one")
     parser.add_argument("session", nargs="?", help="an id, the beginning of one, or a transcript's path")
 
 
 def run(args: argparse.Namespace) -> int:
     if args.action == "show":
         return _show(args)
+    if args.action == "restore":
+        return _restore(args)
     if args.session:
         raise UsageError("`rewind sessions list` takes no session.", hint="Did you mean `sessions show`?")
-    infos = open_controller(args).sessions()
+    controller = open_controller(args)
+    infos, kept = controller.sessions(), controller.only_here()
     if args.json:
-        print_json({"sessions": [session_json(info) for info in infos]})
+        print_json({"sessions": [session_json(info) for info in infos],
+                    "onlyHere": [kept_json(one) for one in kept]})
     else:
         print_tree(infos)
+        tell_kept(kept)
+    return 0
+
+
+def kept_json(kept: Kept) -> dict[str, Any]:
+    return {"session_id": kept.session_id, "agent": kept.agent, "checkpoint": kept.record.name}
+
+
+def tell_kept(kept: list[Kept]) -> None:
+    if not kept:
+        return
+    note(f"{plural(len(kept), 'conversation')} that the agent has deleted; to bring one back:")
+    for one in kept[:_NAMED]:
+        note(f"  rewind sessions restore {one.session_id}  ({one.agent}, {age(one.record.created)})")
+    if len(kept) > _NAMED:
+        note(f"  and {len(kept) - _NAMED} more (`rewind sessions --json` lists them)")
+
+
+def _restore(args: argparse.Namespace) -> int:
+    if not args.session:
+        raise UsageError("`rewind sessions restore` takes the id of a session.",
+                         hint="`rewind sessions` shows what can be brought back.")
+    controller = open_controller(args)
+    kept = controller.restore_session(args.session)
+    resume = controller.resume_command(controller.session(kept.session_id))
+    if args.json:
+        print_json({**kept_json(kept), "path": kept.path, "resume": resume or None})
+    else:
+        print(f"Brought back {kept.session_id} as {kept.record.name} has it.")
+        note(f"To resume it: {safe(resume)}")
     return 0
 
 

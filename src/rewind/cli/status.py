@@ -10,6 +10,7 @@ import sys
 from rewind.cli import unprotected
 from rewind.cli.progress import ProgressLine
 from rewind.cli.session import note, open_controller, print_json
+from rewind.cli.sessions import kept_json, tell_kept
 from rewind.cli.style import age, path_json, safe, shown, size, style_for
 from rewind.words import plural
 
@@ -39,13 +40,15 @@ def run(args: argparse.Namespace) -> int:
     controller = open_controller(args)
     with ProgressLine() as progress:
         status = controller.status(progress)
-    missed = controller.missed()
+    missed, kept = controller.missed(), controller.only_here()
     if args.json:
-        print_json({**_json(status, args.unprotected), "late": missed.late_json(), "missed": missed.json()})
+        print_json({**_json(status, args.unprotected), "onlyHere": [kept_json(one) for one in kept],
+                    "late": missed.late_json(), "missed": missed.json()})
     elif args.unprotected:
         unprotected.show(status, controller.settings(), args.all)
     else:
         _print(status, missed)
+        tell_kept(kept)
     return 0
 
 

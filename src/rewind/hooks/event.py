@@ -66,10 +66,12 @@ class HookEvent:
 
     @property
     def is_machine_prompt(self) -> bool:
-        """A background task reports through the same event as a person's prompt. What else a prompt of the
+        """A background task reports through the same event as a person's prompt, and a subagent gets its task
+        by it. What else a prompt of the
         client's own may begin with never comes this way: a person has pasted it."""
         rule = self.profile.prompt
-        return self.prompt.lstrip().startswith(tuple(rule.get("notices", rule["refuseStarts"])))
+        starts = tuple(rule.get("notices", rule["refuseStarts"]))
+        return bool(self.subagent) or self.prompt.lstrip().startswith(starts)
 
     def files(self) -> list[str]:
         """The files that a tool is about to change, as full paths."""

@@ -16,6 +16,10 @@ def transcript_path(event: HookEvent, environ: Mapping[str, str] | None = None) 
     one's folder, and no file ever appears there: the session is looked up by its id. A new session has no
     file yet; then the payload is right."""
     path = event.transcript
+    if event.subagent and path:
+        path = _of_parent(event, environ)
+    if path and event.session and (event.profile.sessions or {}).get("mark"):
+        return _fullest(event, environ)
     if not path or os.path.exists(path):
         return path
     from rewind.agents.registry import is_under_root
@@ -24,5 +28,28 @@ def transcript_path(event: HookEvent, environ: Mapping[str, str] | None = None) 
 
     if not is_under_root(event.profile, path, environ):
         return path
-    found = session_anywhere(event.profile, session_id_of(path), environ, near=path)
+    found = session_anywhere(event.profile, session_id_of(path, event.profile), environ, near=path)
     return found.path if found else path
+
+
+def _fullest(event: HookEvent, environ: Mapping[str, str] | None) -> str:
+    """Gemini CLI 0.61 begins a second file when it resumes a session, names that one at SessionStart, and
+    goes on in the first one. The longest of the session's files is the conversation."""
+    from rewind.transcript.find import session_anywhere
+
+    found = session_anywhere(event.profile, event.session, environ, near=event.transcript)
+    return found.path if found else event.transcript
+
+
+def _of_parent(event: HookEvent, environ: Mapping[str, str] | None) -> str:
+    """A subagent's event belongs to the session that started it. Codex 0.166 names that one's id, but the
+    subagent's own file."""
+    from rewind.transcript.names import session_id_of
+
+    path = event.transcript
+    if not event.session or session_id_of(path, event.profile) == event.session:
+        return path
+    from rewind.transcript.find import session_anywhere
+
+    found = session_anywhere(event.profile, event.session, environ, near=path)
+    return found.path if found else ""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 
 from rewind.agents.check import ProfileInvalid
+from rewind.agents.registry import hooks_home
 from rewind.config.load import load_tier
 from rewind.errors import RewindError
 from rewind.install.finding import ok, problem, warning
 from rewind.install.installer import agents_found
 from rewind.install.market_plugin import market_plugin
-from rewind.install.merger import PathNotText, entries_for, is_text
+from rewind.install.merger import MARK, PathNotText, entries_for, is_text
 from rewind.install.register import is_disabled, registered, shadowed
 from rewind.install.system import script_in
 
@@ -111,6 +112,44 @@ class _Agent:
                               _REGISTER)
         if not self.has(tier):
             yield warning(name, f"{title} lacks some hooks of tier {tier}.", _REGISTER)
+        registration = self.profile.registration or {}
+        needs = registration.get("needs")
+        if needs and not os.path.isdir(os.path.join(hooks_home(self.profile) or "", needs)):
+            yield warning(name, f"{title} has not fetched {os.path.basename(os.path.dirname(needs))}/"
+                                f"{os.path.basename(needs)} yet, so its next start takes longer.",
+                          "Start it once. If every start is slow, it cannot reach the npm registry.")
+        if registration.get("consent"):
+            yield from self._trust(name)
+        yield from self._trust_in_folder(name)
+
+    def _trust_in_folder(self, name: str) -> Iterator[Finding]:
+        from rewind.agents.trust import is_trusted
+
+        root = self.scopes[-1]
+        if root and not is_trusted(self.profile, root):
+            start = self.profile.commands["start"]
+            yield problem(name, f"{self.profile.title} runs no hooks here, for you have not told it to trust"
+                                f" {root}", f"Run `{start}` in that directory and choose to trust it.")
+
+    def _trust(self, name: str) -> Iterator[Finding]:
+        """Codex runs a hook once the person trusts it. That is theirs to say: it is only looked at here."""
+        from rewind.agents.app_server import NoAnswer, hooks_of
+
+        title, consent = self.profile.title, str((self.profile.registration or {})["consent"])
+        try:
+            hooks = hooks_of(self.profile, self.scopes[-1] or os.path.expanduser("~"))
+        except NoAnswer as error:
+            yield warning(name, f"{title} could not be asked whether you trust Rewind's hooks ({error}).",
+                          consent)
+            return
+        ours = [hook for hook in hooks if MARK in str(hook.get("command"))]
+        untrusted = [hook for hook in ours if hook.get("trustStatus") not in ("trusted", "managed")]
+        if not ours:
+            yield problem(name, f"{title} does not read Rewind's hooks. Its hooks.json may have an error.",
+                          "Start `codex` in this directory: it says what is wrong.")
+        elif untrusted:
+            yield problem(name, f"{title} runs {len(ours) - len(untrusted)} of {len(ours)} hooks of Rewind:"
+                                " you have not trusted the others.", consent)
 
     def has(self, tier: str) -> bool:
         """By event, tools and action; which script it is, is another question."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from rewind import __version__
 from rewind.agents.check import ProfileInvalid
 from rewind.agents.registry import session_home
+from rewind.errors import RewindError
+from rewind.install.client_version import client_version
 from rewind.install.finding import ok, problem, warning
 from rewind.install.installer import agents_found, registered_agents
+from rewind.install.managed import MANAGED, forbidden
 from rewind.install.market_plugin import is_switched_off, market_plugin
 from rewind.install.plugin import installed_version, is_ours, plugin_folder
+from rewind.install.register import is_disabled
 from rewind.install.system import read_object
 
 TYPE_CHECKING = False
@@ -24,11 +27,10 @@ if TYPE_CHECKING:
 
 OLDEST = (2, 1, 287)  # the first Claude Code that loads modules of plugins
 _MAX_BYTES = 32 << 20
-_MANAGED = ("/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code")
-_FORBIDDING = ("disableAllHooks", "allowManagedHooksOnly")
+_ASK = "Ask whoever manages them to allow Rewind."
 
 
-def check_plugins(system: System, root: str | None, managed: str = _MANAGED) -> Iterator[Finding]:
+def check_plugins(system: System, root: str | None, managed: str = MANAGED) -> Iterator[Finding]:
     try:
         agents = agents_found(system.home)
     except ProfileInvalid:
@@ -38,14 +40,15 @@ def check_plugins(system: System, root: str | None, managed: str = _MANAGED) -> 
         folder = plugin_folder(profile)
         if folder is None:
             continue
-        yield from _managed(profile, managed)
-        found = list(_faults(profile, folder, root, profile.name in hooked))
+        found = [*_managed(profile, folder, managed, profile.name in hooked),
+                 *_faults(profile, folder, root, profile.name in hooked, system.home)]
         yield from found
         if is_ours(folder) and not found:
             yield ok("plugin", f"{profile.title} has /goback, /goforward and /timeline")
 
 
-def _faults(profile: Profile, folder: str, root: str | None, has_hooks: bool) -> Iterator[Finding]:
+def _faults(profile: Profile, folder: str, root: str | None, has_hooks: bool,
+            home: str) -> Iterator[Finding]:
     market = market_plugin(profile)
     if market and has_hooks:
         yield warning("plugin", f"{profile.title} has Rewind twice: from `rewind install`, and as its plugin"
@@ -62,44 +65,45 @@ def _faults(profile: Profile, folder: str, root: str | None, has_hooks: bool) ->
     if is_ours(folder) and is_switched_off(profile):
         yield warning("plugin", f"The plugin is disabled in {profile.title}.",
                       "Run `claude plugin enable rewind@skills-dir`.")
-    yield from _cannot_load(profile, root)
+    yield from _cannot_load(profile, root, home)
 
 
-def _cannot_load(profile: Profile, root: str | None) -> Iterator[Finding]:
-    version = _client_version(profile)
+def _cannot_load(profile: Profile, root: str | None, home: str) -> Iterator[Finding]:
+    version = client_version(profile, root, home)
     if version and version < OLDEST:
         yield warning("plugin", f"{profile.title} {_dotted(version)} is too old for /goback and /timeline."
                                 " The hooks work all the same.", f"Update it to {_dotted(OLDEST)} or newer.")
+    file = _hooks_off(profile, root)
+    if file:
+        yield warning("plugin", f"{profile.title} loads no plugin's commands while hooks are turned off, so"
+                                f" there is no /goback: {file}",
+                      f"Remove `{(profile.registration or {})['disabled']}` from that file.")
     if root and _is_untrusted(profile, root):
         yield warning("plugin", f"{profile.title} was told not to trust this directory, so its plugins do not"
                                 " load here.", "If you trust it, accept the question at the next start.")
 
 
-def _managed(profile: Profile, folder: str) -> Iterator[Finding]:
-    file = os.path.join(folder, "managed-settings.json")
-    found = read_object(file, _MAX_BYTES)
-    for key in _FORBIDDING:
-        if found.get(key) is True:
-            yield problem("plugin", f"Your organisation's settings keep {profile.title} from running Rewind's"
-                                    f" hooks and plugin ({key}): {file}",
-                          "Ask whoever manages them to allow Rewind.")
-
-
-def _client_version(profile: Profile) -> tuple[int, ...] | None:
-    """Of the newest client that ran lately: each leaves a note about itself."""
-    folder = os.path.join(session_home(profile) or "", "sessions")
+def _hooks_off(profile: Profile, root: str | None) -> str | None:
     try:
-        names = [name for name in os.listdir(folder) if name.endswith(".json")]
-    except OSError:
-        return None
-    found = [_parsed(read_object(os.path.join(folder, name), _MAX_BYTES).get("version")) for name in names]
-    return max((version for version in found if version), default=None)
+        return is_disabled(profile) or (is_disabled(profile, project=root) if root else None)
+    except RewindError:
+        return None  # the hooks' check tells
 
 
-def _parsed(text: object) -> tuple[int, ...] | None:
-    parts = text.split(".") if isinstance(text, str) else []
-    is_version = len(parts) == 3 and all(part.isascii() and part.isdigit() for part in parts)
-    return tuple(map(int, parts)) if is_version else None
+def _managed(profile: Profile, folder: str, managed: str, has_hooks: bool) -> Iterator[Finding]:
+    """A problem where the hooks do not run either: without them there are no checkpoints."""
+    market = market_plugin(profile)
+    keeps = f"Your organisation's settings keep {profile.title} from"
+    rest = " The hooks work all the same." if has_hooks else ""
+    for one in forbidden(managed):
+        if market and not one.plugins:
+            continue
+        if one.hooks:
+            yield problem("plugin", f"{keeps} running Rewind's hooks and plugin ({one.key}): {one.file}",
+                          _ASK)
+        elif market or is_ours(folder):
+            yield warning("plugin", f"{keeps} loading the plugin, so there is no /goback.{rest}"
+                                    f" ({one.key}): {one.file}", _ASK)
 
 
 def _dotted(version: tuple[int, ...]) -> str:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 
-from rewind.agents.profile import pick
 from rewind.checkpoint import retention
 from rewind.checkpoint.branches import Branches
 from rewind.checkpoint.init import root_to_protect
@@ -16,11 +14,11 @@ from rewind.checkpoint.rewind.words import interrupted_text
 from rewind.checkpoint.state import State
 from rewind.checkpoint.vanished import vanished
 from rewind.errors import RewindError
+from rewind.install.client_version import numbers, version_in
 from rewind.install.finding import ok, problem, warning
 from rewind.install.system import read_object
 from rewind.snapshot.rules import MB
 from rewind.transcript.find import latest_sessions
-from rewind.transcript.lines import events_backward, open_transcript
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +35,6 @@ _RECENT = 86_400.0
 _TOO_OFTEN = 3
 _MAX_BYTES = 1 << 20
 _TAIL = 64 << 10
-_LINES = 200
 _LOOK = "The log has more: {log}"
 
 
@@ -143,30 +140,11 @@ def _clients(sessions: list[SessionFile]) -> Iterator[Finding]:
         latest.setdefault(session.profile.name, session)
     for session in latest.values():
         since = (session.profile.leaf or {}).get("since")
-        version = _version(session) if since else ""
-        if since and version and _numbers(version) < _numbers(since):
+        version = version_in(session) if since else ""
+        if since and version and numbers(version) < numbers(since):
             yield warning("client", f"{session.profile.title} {version} is old: it does not continue from"
                           f" where a conversation was cut. {since} and later do.",
                           f"Update {session.profile.title}.")
-
-
-def _version(session: SessionFile) -> str:
-    """Of the client that wrote last."""
-    try:
-        with open_transcript(session.path) as file:
-            for number, event in enumerate(events_backward(file)):
-                found = pick(event.data, session.profile.lines["version"])
-                if isinstance(found, str):
-                    return found
-                if number > _LINES:
-                    break
-    except RewindError:
-        pass
-    return ""
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d{1,9}", version)[:3])
 
 
 def _interrupted(state: State, system: System) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from rewind import __version__
-from rewind.agents.registry import profiles, session_home
+from rewind.agents.registry import hooks_home, profiles
 from rewind.config.edit import set_value
 from rewind.config.load import CONFIG_FILE, load_tier, load_usable
 from rewind.errors import RewindError, StateUnwritable, UsageError
@@ -57,7 +57,7 @@ def agents_with_hooks(home: str) -> list[Profile]:
 
 def agents_found(home: str) -> list[Profile]:
     """Those that have been used here: their directory exists."""
-    return [profile for profile in agents_with_hooks(home) if os.path.isdir(session_home(profile) or "")]
+    return [profile for profile in agents_with_hooks(home) if os.path.isdir(hooks_home(profile) or "")]
 
 
 def agents_named(text: str, home: str) -> list[Profile]:
@@ -108,6 +108,20 @@ class Registered:
         self.files = files
         self.problem = problem
 
+    @property
+    def consent(self) -> str:
+        """What the person must do before the agent runs hooks that are new to it."""
+        return self._told("consent")
+
+    @property
+    def note(self) -> str:
+        """What else the person should know when the agent's files were changed."""
+        return self._told("note")
+
+    def _told(self, field: str) -> str:
+        told = (self.profile.registration or {}).get(field) if self.files and not self.problem else None
+        return str(told or "")
+
 
 def install(plan: Plan, program: str = "", say: Say = lambda text: None) -> Installed:
     """`program` is what the person started; `say` is told about what takes its time."""
@@ -129,6 +143,7 @@ def install(plan: Plan, program: str = "", say: Say = lambda text: None) -> Inst
     done.hooks = register_hooks(plan.agents, plan.tier, system.shim, create=plan.named)
     if plan.plugin:
         _put_plugins(plan, done, notes)
+    done.warnings += [text for one in done.hooks for text in (one.consent, one.note) if text]
     if plan.ui:
         _add_ui(plan, done, say)
     elif not fits(system):

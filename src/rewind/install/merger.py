@@ -55,17 +55,20 @@ def entries_for(tier: dict[str, Any], profile: Profile, shim: str) -> Hooks:
     if not is_text(os.path.abspath(shim)):
         raise PathNotText(shim=os.path.abspath(shim))
     found: Hooks = {}
+    called = (profile.registration or {}).get("events", {})  # where the agent has other names for them
     for event in EVENTS:
         groups = [_group(entry, profile, os.path.abspath(shim)) for entry in tier["hooks"].get(event, [])
                   if "tools" not in entry or profile.tools[entry["tools"]]]
         if groups:
-            found[event] = groups
+            found[called.get(event, event)] = groups
     return found
 
 
 def _group(entry: dict[str, Any], profile: Profile, shim: str) -> dict[str, Any]:
-    hook = {"type": "command", "command": f"{shlex.quote(shim)} {entry['action']}",
-            "timeout": entry["timeout"]}
+    # An agent that says in no variable who it is, is named: not every payload has a path that tells.
+    named = f"env REWIND_AGENT={profile.name} " if (profile.registration or {}).get("named") else ""
+    hook = {"type": "command", "command": f"{named}{shlex.quote(shim)} {entry['action']}",
+            "timeout": entry["timeout"] * (profile.registration or {}).get("timeoutsPerSecond", 1)}
     if "tools" not in entry:
         return {"hooks": [hook]}
     return {"matcher": "|".join(profile.tools[entry["tools"]]), "hooks": [hook]}

@@ -7,10 +7,12 @@ import os
 import stat
 from typing import NamedTuple
 
-from rewind.agents.registry import session_home
+from rewind.agents.registry import hooks_home
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE, make_private_dir, read_bounded, sweep_drafts, write_atomic
+from rewind.install.comments import put_back, take_out
 from rewind.install.merger import EVENTS, MARK, entries_for, in_new_folder, merge, our_hooks, unmerge
+from rewind.install.script import folders_made, hooks_in, is_our_script, script_text
 from rewind.install.settings_text import BOM, SettingsUnreadable, read_root, without_comments
 
 TYPE_CHECKING = False
@@ -68,6 +70,12 @@ class NoHooks(RewindError):
     hint = "Its profile has no section `registration`; see docs/agents.md."
 
 
+class ScriptForeign(RewindError):
+    """{file} is not Rewind's, so it was left alone."""
+
+    hint = "Move it away, then run `rewind config --register-hooks`."
+
+
 class Found(NamedTuple):
     """One hook of ours in a file."""
 
@@ -83,6 +91,7 @@ class _Places(NamedTuple):
     folder: str
     settings: str
     flat: str | None
+    script: str | None  # the one that is put there, instead of hooks among a person's settings
 
     def all(self) -> list[tuple[str, bool]]:
         """The files, each with whether the hooks in it are wrapped."""
@@ -98,11 +107,13 @@ def register(profile: Profile, tier: dict[str, Any], shim: str, *, project: str 
         raise NoHooks(title=profile.title)
     hooks = entries_for(tier, profile, shim)
     made = _make_folder(profile, places, project, create)
+    if places.script:
+        return _put_script(places, hooks, made)
     # Droid 0.225 reads an event from hooks.json alone when it is there, and drops no duplicates: so each
     # event goes into one file.
     above = _shadowing(places.flat) & set(hooks)
     changes = [(file, _merging({event: groups for event, groups in hooks.items()
-                                if (event in above) != wrapped}, wrapped, file, made))
+                                if (event in above) != wrapped}, wrapped, file, made, _comments(profile)))
                for file, wrapped in places.all()]
     for file, change in changes:
         change(_read(file))  # what is wrong with the second file must show before the first is written
@@ -112,10 +123,12 @@ def register(profile: Profile, tier: dict[str, Any], shim: str, *, project: str 
 def unregister(profile: Profile, *, project: str | None = None) -> list[str]:
     """Take our hooks out of every file of the agent; the files that were changed."""
     places = _places(profile, project)
+    if places and places.script:
+        return _remove_script(places.settings)
     changed, errors = [], []
     for file, wrapped in places.all() if places else ():
         try:
-            if _change(file, _merging({}, wrapped, file)):
+            if _change(file, _merging({}, wrapped, file, comments=_comments(profile))):
                 changed.append(file)
         except RewindError as error:
             errors.append(error)
@@ -127,9 +140,12 @@ def unregister(profile: Profile, *, project: str | None = None) -> list[str]:
 def registered(profile: Profile, *, project: str | None = None) -> list[Found]:
     """Our hooks as they stand in the agent's files."""
     places = _places(profile, project)
+    if places and places.script:
+        return [Found(places.settings, hook.event, hook.command, hook.matcher)
+                for hook in hooks_in(_read(places.settings) or "")]
     return [Found(file, hook.event, hook.command, hook.matcher)
             for file, wrapped in (places.all() if places else ())
-            for text in [_read(file)] if text is not None and MARK in text
+            for text in [_plain(profile, file)] if text is not None and MARK in text
             for hook in our_hooks(text, wrapped=wrapped, file=file)]
 
 
@@ -165,19 +181,19 @@ def _is_set(file: str, key: str) -> bool:
 
 def _places(profile: Profile, project: str | None) -> _Places | None:
     where = profile.registration
-    home = session_home(profile)
+    home = hooks_home(profile)
     if where is None or home is None:
         return None
     folder = home if project is None else os.path.join(project, where["project"])
     flat = os.path.join(folder, where["flat"]) if where["flat"] else None
-    return _Places(folder, os.path.join(folder, where["settings"]), flat)
+    return _Places(folder, os.path.join(folder, where["settings"]), flat, where.get("script"))
 
 
 def _make_folder(profile: Profile, places: _Places, project: str | None, create: bool) -> bool:
     """Whether it was not there."""
     if os.path.isdir(places.folder):
         return False
-    home = session_home(profile) or ""
+    home = hooks_home(profile) or ""
     if not create and not (project is not None and os.path.isdir(home)):
         raise AgentMissing(title=profile.title, folder=home)
     try:
@@ -214,13 +230,36 @@ def _events_in(text: str | None) -> set[str]:
 
 # reading and writing
 
-def _merging(hooks: Hooks, wrapped: bool, file: str, new_folder: bool = False) -> Change:
+def _merging(hooks: Hooks, wrapped: bool, file: str, new_folder: bool = False,
+             comments: bool = False) -> Change:
     def change(text: str | None) -> str | None:
         if hooks:
             return merge(text, hooks, wrapped=wrapped, file=file, new_folder=new_folder)
         # A file that has nothing of ours may be as broken as it likes.
         return unmerge(text, wrapped=wrapped, file=file) if text is not None and MARK in text else text
-    return change
+    return _around_comments(change, wrapped, file) if comments else change
+
+
+def _around_comments(change: Change, wrapped: bool, file: str) -> Change:
+    """The same for a file with comments, if they come through it, and the way back is exact."""
+    def changed(text: str | None) -> str | None:
+        plain, comments = take_out(text, file) if text is not None else (None, [])
+        new = change(plain)
+        if comments and new is not None and plain is not None and (
+                unmerge(new, wrapped=wrapped, file=file) != unmerge(plain, wrapped=wrapped, file=file)):
+            raise SettingsUnreadable(file=file, problem="its comments stand where Rewind's hooks go")
+        return put_back(new, comments, file)
+    return changed
+
+
+def _comments(profile: Profile) -> bool:
+    """Whether the agent reads settings that have comments."""
+    return bool((profile.registration or {}).get("comments"))
+
+
+def _plain(profile: Profile, file: str) -> str | None:
+    text = _read(file)
+    return take_out(text, file)[0] if text is not None and _comments(profile) else text
 
 
 def _change(file: str, change: Change) -> bool:
@@ -234,7 +273,8 @@ def _change(file: str, change: Change) -> bool:
             return False
         if _signature(_status(target)) == _signature(before):
             _write(file, target, new, before)
-            if new is None and text is not None and in_new_folder(text, wrapped=True):
+            if new is None and text is not None and not is_our_script(text) and in_new_folder(
+                    text, wrapped=True):
                 _remove_folder(file)
             return True
     raise SettingsBusy(file=file)
@@ -303,3 +343,35 @@ def _remove_folder(file: str) -> None:
             os.rmdir(os.path.dirname(file))
         except OSError:
             pass  # there is more in it than the file that registering had made
+
+
+# a script of ours
+
+def _put_script(places: _Places, hooks: Hooks, made: bool) -> list[str]:
+    """A file of that name that somebody else has written stays."""
+    file, folder = places.settings, os.path.dirname(places.settings)
+    there = _read(file)
+    if there is not None and not is_our_script(there):
+        raise ScriptForeign(file=file)
+    try:
+        new = int(made) + int(not os.path.isdir(folder)) if there is None else folders_made(there)
+        if not os.path.isdir(folder):
+            os.mkdir(folder)
+    except OSError as error:
+        raise SettingsUnwritable(file=file, reason=error.strerror) from None
+    text = script_text(str(places.script), hooks, new)
+    return [file] if _change(file, lambda _: text) else []
+
+
+def _remove_script(file: str) -> list[str]:
+    text = _read(file)
+    if text is None or not is_our_script(text) or not _change(file, lambda _: None):
+        return []
+    folder = file
+    for _ in range(folders_made(text)):
+        folder = os.path.dirname(folder)
+        try:
+            os.rmdir(folder)
+        except OSError:
+            break  # there is something else in it
+    return [file]

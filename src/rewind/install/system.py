@@ -107,6 +107,9 @@ def read_baked(script: str) -> Baked | None:
 def script_in(command: str) -> str:
     """The file that a registered command starts."""
     try:
-        return next(iter(shlex.split(command)), "")
+        words = shlex.split(command)
+        while words and (words[0] == "env" or words[0].startswith("REWIND_AGENT=")):
+            words.pop(0)
+        return next(iter(words), "")
     except ValueError:
         return ""

@@ -28,6 +28,7 @@ _OURS = ("system", "config.json", "agents", "hook-state.json", "rewind.log", "re
 _STORES = "known-stores.json"
 _MACHINE = "machine-id"  # says whose the files outside a project are that a checkpoint holds
 _STORAGE = "storage"
+_TRANSCRIPTS = "transcripts"  # copies of conversations whose agents keep them in a database
 
 
 class Uninstall:
@@ -58,7 +59,7 @@ class Uninstall:
             return []
         drafts = [name for name in there if name.startswith(".") and name.endswith(".tmp")
                   and name[1:].startswith((*_OURS, _STORES))]
-        stores = [] if self.remaining else [_STORES, _MACHINE]
+        stores = [] if self.remaining else [_STORES, _MACHINE, _TRANSCRIPTS]
         return [*_OURS, *stores, *sorted(drafts)]
 
     def _places(self) -> list[tuple[Profile, str | None]]:

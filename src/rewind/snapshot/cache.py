@@ -52,7 +52,8 @@ class KnownDirs:
 
 
 class ScanCache:
-    """Rows of `scan-cache.db`. Only the holder of the lock writes them."""
+    """Rows of `scan-cache.db`. Only who has the lock of the place writes them; whoever deletes objects, which
+    takes the store's lock, makes rows forgotten first."""
 
     def __init__(self, db: DerivedDb | None) -> None:
         self._db = db
@@ -87,6 +88,11 @@ class ScanCache:
             ("INSERT OR REPLACE INTO stats VALUES(?,?)", list(stats.items())),
             _set_top(top),
         ])
+
+    def version(self) -> list[Any]:
+        """Another one after every change: the top directory's row is replaced, and gets a new number."""
+        asked = "SELECT (SELECT rowid FROM dirs WHERE path=x''), (SELECT value FROM facts WHERE key='top')"
+        return self._db.query(asked) if self._db else []
 
     def dirs_not_in(self, live: set[bytes]) -> list[bytes]:
         """Rows that promise a tree which is about to be deleted."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from difflib import SequenceMatcher
 
+from rewind.sha256 import sha256
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +42,17 @@ class Hunk:
         self.lines += [(sign, line) for line in lines]
         self.old_count += len(lines) if sign != b"+" else 0
         self.new_count += len(lines) if sign != b"-" else 0
+
+    @property
+    def old_range(self) -> tuple[int, int]:
+        """Its lines of the old text: from, to."""
+        return self.old_start, self.old_start + self.old_count
+
+    @property
+    def id(self) -> str:
+        """The same while the lines are, wherever they have moved to in the new text."""
+        text = b"".join([b"%d\n" % self.old_start, *(sign + line for sign, line in self.lines)])
+        return sha256(text).hex()[:16]
 
     def header(self) -> bytes:
         old, new = _range(self.old_start, self.old_count), _range(self.new_start, self.new_count)

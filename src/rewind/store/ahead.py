@@ -6,6 +6,8 @@ from __future__ import annotations
 import threading
 from queue import SimpleQueue
 
+from rewind.store.alike import Alike
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +24,7 @@ class Ahead:
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
+        self._alike = Alike()  # of the thread
         self._oid: bytes | None = None  # what is being unpacked
         self._jobs: SimpleQueue[Job] = SimpleQueue()
         self._answers: SimpleQueue[Answer] = SimpleQueue()
@@ -29,7 +32,7 @@ class Ahead:
 
     def start(self, oid: bytes) -> None:
         """The store is read here and now: its connection belongs to one thread."""
-        unpack = self._store.get_later(oid)
+        unpack = self._store.get_later(oid, self._alike.unpack)
         self._drop()
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, daemon=True)

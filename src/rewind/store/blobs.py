@@ -71,6 +71,10 @@ def is_loose(packed: bytes) -> bool:
     return packed[:1] == _LOOSE
 
 
+def is_deflated(packed: bytes) -> bool:
+    return packed[:1] == _ZLIB
+
+
 def unpack(oid: bytes, packed: bytes) -> bytes:
     """The content, verified: what a disk or an attacker changed is never handed on."""
     codec, body = packed[:1], packed[1:]

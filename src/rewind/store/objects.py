@@ -15,7 +15,10 @@ from rewind.store.blobs import Unreadable, is_loose, oid_of, pack, unpack
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from contextlib import AbstractContextManager
     from typing import Any
+
+    Unpack = Callable[[bytes, bytes], bytes]
 
 FORMAT = 1
 _BUSY_MS = 10_000
@@ -47,6 +50,8 @@ class ObjectStore:
         self.lost: set[bytes] = set()  # known to be damaged: as good as not there, and stored anew
         self.healed: set[bytes] = set()  # those of them that are whole again, once committed
         self._healing: set[bytes] = set()
+        self._turn: Callable[[], AbstractContextManager[None]] | None = None  # set while others may write
+        self._relied: set[bytes] = set()  # found there meanwhile, and in no checkpoint of ours yet
         if not create and not os.path.exists(path):
             raise StoreDamaged(what=f"{path} is missing")
         try:
@@ -116,7 +121,7 @@ class ObjectStore:
 
     def _run(self, statement: str, values: tuple[object, ...] = ()) -> list[Any]:
         """Every statement goes through here, so that SQLite's troubles come out as ours."""
-        if self._waiting:
+        if self._waiting and not self._turn:
             self._insert()
         return self._ask(statement, values)
 
@@ -137,19 +142,29 @@ class ObjectStore:
     def has(self, oid: bytes) -> bool:
         if self._filling or (self.lost and oid in self.lost):
             return False  # a fresh store: asking costs more than an insert that is ignored
-        return oid in self._waiting or bool(self._ask("SELECT 1 FROM objects WHERE id=?", (oid,)))
+        if oid in self._waiting:
+            return True
+        found = bool(self._ask("SELECT 1 FROM objects WHERE id=?", (oid,)))
+        if found and self._turn:
+            self._relied.add(oid)
+        return found
 
     def those_there(self, oids: Iterable[bytes]) -> set[bytes]:
         """`has` for many, in a few questions."""
-        wanted = list(set(oids) - self.lost)
+        wanted = set(oids) - self.lost
         found: set[bytes] = set()
-        for marks, part in sqlite.in_parts(wanted):
+        for marks, part in sqlite.in_parts(list(wanted)):
             found.update(oid for (oid,) in self._run(f"SELECT id FROM objects WHERE id IN ({marks})", part))
-        return found
+        if self._turn:
+            self._relied |= found
+        return found | (wanted & self._waiting.keys())
 
     def get_many(self, oids: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
         """(id, content) of those that are there."""
-        for marks, part in sqlite.in_parts(list(set(oids) - self.lost)):
+        wanted = set(oids) - self.lost
+        for oid in wanted & self._waiting.keys():
+            yield oid, self._unpack(oid, self._waiting[oid])
+        for marks, part in sqlite.in_parts(list(wanted - self._waiting.keys())):
             for oid, packed in self._run(f"SELECT id, data FROM objects WHERE id IN ({marks})", part):
                 yield oid, self._unpack(oid, packed)
 
@@ -157,21 +172,23 @@ class ObjectStore:
         return self._unpack(oid, self._packed(oid))
 
     def _packed(self, oid: bytes) -> object:
+        if oid in self._waiting:
+            return self._waiting[oid]
         rows = self._run("SELECT data FROM objects WHERE id=?", (oid,))
         if not rows:
             raise StoreDamaged(what=f"object {oid.hex()} is missing")
         return rows[0][0]
 
-    def get_later(self, oid: bytes) -> Callable[[], bytes]:
+    def get_later(self, oid: bytes, by: Unpack = unpack) -> Callable[[], bytes]:
         """The same in two steps: it is read now; what is returned unpacks it, in whatever thread."""
         packed = self._packed(oid)
-        return lambda: self._unpack(oid, packed)
+        return lambda: self._unpack(oid, packed, by)
 
-    def _unpack(self, oid: bytes, packed: object) -> bytes:
+    def _unpack(self, oid: bytes, packed: object, by: Unpack = unpack) -> bytes:
         if not isinstance(packed, bytes):
             raise StoreDamaged(what=f"object {oid.hex()} is not made of bytes")
         try:
-            return unpack(oid, packed)
+            return by(oid, packed)
         except Unreadable as error:
             raise StoreDamaged(what=f"object {oid.hex()} is unreadable: {error}")
 
@@ -220,20 +237,28 @@ class ObjectStore:
         return oid
 
     def put_packed(self, oid: bytes, packed: bytes) -> None:
-        self._begin()
         self._waiting[oid] = packed
         self._pending += len(packed)
         self.added += len(packed)
-        if len(self._waiting) >= _ROWS or len(packed) > _ROW_BYTES:
+        if not self._turn and (len(self._waiting) >= _ROWS or len(packed) > _ROW_BYTES):
             self._insert()
         if self._pending > (_BULK_BATCH_BYTES if self.in_bulk else _BATCH_BYTES):
             # In batches, so that a first checkpoint that is killed keeps the work it has done.
+            self._commit_in_turn()
+
+    def _commit_in_turn(self) -> None:
+        if not self._turn:
+            self.commit()
+            return
+        self._relied |= self._waiting.keys()
+        with self._turn():
             self.commit()
 
     def _insert(self) -> None:
-        rows, self._waiting = self._waiting, {}
-        if not rows:
+        if not self._waiting:
             return
+        self._begin()
+        rows, self._waiting = self._waiting, {}
         healing = self.lost & rows.keys()
         self._healing |= healing
         # What is damaged makes way; what is whole stays, for it is the same.
@@ -248,6 +273,14 @@ class ObjectStore:
         self.in_bulk = True
         self._filling = self.top() == 0
         self._run(f"PRAGMA cache_size=-{_BULK_BATCH_BYTES >> 10}")
+        if not self._turn:
+            self._mark_loose()
+            return
+        with self._turn():
+            self._mark_loose()
+            self._ask("COMMIT", ())
+
+    def _mark_loose(self) -> None:
         self._begin()
         top = self.top()
         # Where the last ones are being compressed right now, that ends before these: they come next.
@@ -255,18 +288,21 @@ class ObjectStore:
         self._run("INSERT OR IGNORE INTO meta VALUES('loose', ?)", (top,))
 
     def end_bulk(self) -> None:
-        self._insert()
+        if not self._turn:
+            self._insert()
         self.in_bulk = self._filling = False
 
     def _begin(self) -> None:
         if not self._db.in_transaction:
-            self._run("BEGIN IMMEDIATE")
+            self._ask("BEGIN IMMEDIATE", ())
 
     def commit(self) -> None:
         self._insert()
         self._pending = 0
         if self._db.in_transaction:
             self._run("COMMIT")
+        if not self._turn:
+            self._relied.clear()
         if self._healing:
             self.healed |= self._healing
             self.lost -= self._healing
@@ -274,6 +310,7 @@ class ObjectStore:
 
     def rollback(self) -> None:
         self._waiting = {}
+        self._relied.clear()
         self._healing = set()
         self._pending = 0
         self.in_bulk = self._filling = False
@@ -288,6 +325,26 @@ class ObjectStore:
                 self._run("PRAGMA wal_checkpoint(TRUNCATE)")
             except StoreUnavailable:
                 pass  # readers, or no space even for that; the next one tries again
+
+    # while others may write
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether something is stored that is not committed."""
+        return self._db.in_transaction
+
+    def hold(self, turn: Callable[[], AbstractContextManager[None]]) -> None:
+        """From here on the caller has no lock. What is put stays in memory; what becomes too much for that is
+        committed within `turn()`, which takes the lock for that moment."""
+        self._turn = turn
+
+    def release(self) -> None:
+        """The caller has the lock again."""
+        self._turn = None
+
+    def is_all_there(self) -> bool:
+        """Whether nobody has collected what was found here, or committed, while we had no lock."""
+        return self._relied <= self.those_there(self._relied)
 
     def delete(self, oids: Iterable[bytes]) -> None:
         self._begin()

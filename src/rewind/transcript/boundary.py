@@ -7,7 +7,8 @@ from rewind.errors import NOT_FOUND, RewindError, UsageError
 from rewind.transcript.chain import Tail
 from rewind.transcript.cut import Cut
 from rewind.transcript.entries import OTHER
-from rewind.transcript.lines import open_transcript, parse, read_at
+from rewind.transcript.kinds import kind_of
+from rewind.transcript.lines import open_conversation, parse, read_at
 from rewind.transcript.prompts import prompt_text
 
 TYPE_CHECKING = False
@@ -55,7 +56,7 @@ def find_boundary_by_user_prompts(transcript: str, n: int, profile: Profile | No
     if n <= 0:
         raise UsageError(f"Cannot go back {n} prompts.", hint="Use a number of at least 1.")
     profile = profile or profile_for(transcript)
-    with open_transcript(transcript) as file:
+    with open_conversation(transcript, profile) as file:
         return _find(file, n, profile)
 
 
@@ -70,7 +71,8 @@ def _find(file: BinaryIO, n: int, profile: Profile) -> BoundaryResult:
     if len(taken) < n:
         raise NotEnoughPrompts(found=len(taken), wanted=n)
     leaf = next(chain, None)
-    cut = Cut(taken[-1].offset, leaf.id if leaf else "").marked(file)
+    start = kind_of(profile).start_of_prompt(file, profile, taken[-1].offset)
+    cut = Cut(start, leaf.id if leaf else "").marked(file)
     return BoundaryResult(cut, [read_prompt(file, e, profile) for e in reversed(taken)],
                           _was_anything_said(leaf, chain))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rewind.agents.profile import pick
 from rewind.sha256 import sha256
-from rewind.transcript.lines import events_backward, lines_forward, read_at, size_of
+from rewind.transcript.lines import events_backward, lines_forward, read_at, size_of, stored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rewind.agents.profile import Profile
 
 SAMPLE = 64 << 10
+_LOOKED_AT = 1 << 20  # so far back the last id is looked for
 _LONGEST_HEADER = 1 << 20  # a longer first line counts as part of the body
 
 
@@ -49,6 +50,7 @@ def make_cursor(file: BinaryIO, profile: Profile, end: int, line_count: int, hea
 
 def mark_of(file: BinaryIO, end: int, header: int) -> dict[str, Any]:
     """What `place_in` goes by."""
+    file = stored(file)
     header = min(header, end)
     return {"byte_offset_end": end, "prefix_sha256": fingerprint(file, 0, min(SAMPLE, end)),
             "tail_sha256": tail_of(file, header, end), "header_bytes": header,
@@ -60,11 +62,14 @@ def last_event_id(file: BinaryIO, profile: Profile, end: int) -> str | None:
         id = pick(event.data, profile.lines["id"])
         if isinstance(id, str):
             return id
+        if end - event.offset > _LOOKED_AT:
+            break  # of an agent that gives its lines no ids
     return None
 
 
 def place_in(file: BinaryIO, cursor: dict[str, Any]) -> int | None:
     """The cursor's offset in this file as it is now; None when it is another file, or was rewritten."""
+    file = stored(file)
     end, header = cursor.get("byte_offset_end"), cursor.get("header_bytes")
     if not isinstance(end, int) or not isinstance(header, int) or not 0 <= header <= end:
         return None

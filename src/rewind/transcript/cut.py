@@ -60,8 +60,8 @@ class TranscriptRewritten(RewindError):
 
 def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any]) -> Cut:
     """The cut that a checkpoint stands for, `offset` being where the file ended at the time."""
-    finders = {"UserPromptSubmit": _before_prompt, "Stop": _after_turn, "PreToolUse": _before_tool,
-               "PostToolUse": _after_tool}
+    finders = {"UserPromptSubmit": _before_prompt, "Stop": _after_turn, "PreToolUse": before_tool,
+               "PostToolUse": after_tool}
     finder = finders.get(str(trigger.get("event")))
     cut = finder(file, profile, offset, trigger) if finder else None
     if cut is None:
@@ -70,7 +70,7 @@ def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str
     return _out_of_compaction(file, profile, cut)
 
 
-def _around(file: BinaryIO, offset: int) -> Iterator[Event]:
+def around(file: BinaryIO, offset: int) -> Iterator[Event]:
     """From a little before the offset on, beginning with a whole line."""
     start = end_of_lines(file, max(0, offset - _LOOK_BACK))
     return events_forward(file, start)
@@ -81,7 +81,7 @@ def _before_prompt(file: BinaryIO, profile: Profile, offset: int,
     """A prompt's own line is not there yet when its hook runs; it was only if the checkpoint was late. One
     that was typed while a turn ran carries the id of that turn: so its text has a say."""
     return (_find_prompt(events_forward(file, offset), profile, trigger, sure=False)
-            or _find_prompt(_around(file, offset), profile, trigger, sure=True))
+            or _find_prompt(around(file, offset), profile, trigger, sure=True))
 
 
 def _find_prompt(events: Iterator[Event], profile: Profile, trigger: dict[str, Any], *,
@@ -124,20 +124,20 @@ def _is_result(event: Event, profile: Profile) -> bool:
     return has_block(content_of(event.data, profile), profile.prompt["refuseBlocks"])
 
 
-def _before_tool(file: BinaryIO, profile: Profile, offset: int,
+def before_tool(file: BinaryIO, profile: Profile, offset: int,
                  trigger: dict[str, Any]) -> Cut | None:
     wanted = trigger.get("toolUseId")
-    for event in _around(file, offset) if wanted else ():
+    for event in around(file, offset) if wanted else ():
         if _has_block(event, profile, "tool_use", "id", wanted):
             entry = entry_of(event, profile)
             return Cut(event.offset, entry.parent if entry else None)
     return None
 
 
-def _after_tool(file: BinaryIO, profile: Profile, offset: int,
+def after_tool(file: BinaryIO, profile: Profile, offset: int,
                 trigger: dict[str, Any]) -> Cut | None:
     wanted = trigger.get("toolUseId")
-    for event in _around(file, offset) if wanted else ():
+    for event in around(file, offset) if wanted else ():
         if _has_block(event, profile, "tool_result", "tool_use_id", wanted):
             return Cut(event.end)
     return None

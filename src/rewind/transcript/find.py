@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from rewind.agents.profile import pick
+from rewind.agents.profile import holds, pick
 from rewind.agents.registry import is_under_root, profiles, session_root
 from rewind.errors import NOT_FOUND, RewindError, SessionNotFound, UsageError
 from rewind.transcript.lines import events_forward, open_transcript, size_of
@@ -13,14 +13,16 @@ from rewind.transcript.names import SUFFIX, is_session_id, session_id_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from rewind.agents.profile import Profile
 
+DATES, MARKED = "dates", "marked"
 _LONGEST_FOLDER = 200  # of Claude Code; a longer name is cut there and gets a hash
 _FIRST = 8 << 10
 _HEAD = 256 << 10
 _SHORTEST_PREFIX = 6
+_LONGEST_PATH = 64 << 10
 
 
 class SessionAmbiguous(RewindError):
@@ -38,18 +40,21 @@ class SessionFile:
     def __init__(self, path: str, profile: Profile, info: os.stat_result) -> None:
         self.path = path
         self.profile = profile
-        self.session_id = session_id_of(path)
+        self.session_id = session_id_of(path, profile)
         self.modified = info.st_mtime
         self.size = info.st_size
 
 
 class Area:
     """Where a project's sessions begin: in its root, and in the directories that it was in before; not in its
-    other places. `folders` are directories under whose name an agent may keep them."""
+    other places. `folders` are directories under whose name an agent may keep them. A fork that Rewind made
+    for another place says where it began, not where it goes on: `told` knows better."""
 
-    __slots__ = ("folders", "roots", "without")
+    __slots__ = ("folders", "roots", "told", "without")
 
-    def __init__(self, roots: list[str], without: Iterable[str] = (), folders: Iterable[str] = ()) -> None:
+    def __init__(self, roots: list[str], without: Iterable[str] = (), folders: Iterable[str] = (),
+                 told: Mapping[str, bool] | None = None) -> None:
+        self.told = told or {}
         self.roots = [os.path.realpath(root) for root in roots]
         self.without = [os.path.realpath(path) for path in without]
         self.folders = list(dict.fromkeys((*self.roots, *map(os.path.realpath, folders))))
@@ -83,9 +88,7 @@ def latest_sessions(root: str | Area, environ: Mapping[str, str] | None = None, 
 def candidates(root: str | Area, environ: Mapping[str, str] | None = None,
                home: str | None = None) -> list[tuple[SessionFile, bool]]:
     """(session, whether its directory's name is just the project's), latest first; none is opened yet."""
-    found = [(s, sure) for profile in profiles(home)
-             for folder, sure in _folders(profile, _area(root), environ).items()
-             for s in _in_folder(profile, folder)]
+    found = [one for profile in profiles(home) for one in _in_folders(profile, _area(root), environ)]
     found.sort(key=lambda one: (one[0].modified, one[0].session_id), reverse=True)
     return found
 
@@ -108,6 +111,11 @@ def session_anywhere(profile: Profile, session_id: str, environ: Mapping[str, st
     top = session_root(profile, environ)
     if top is None or profile.sessions is None or not is_session_id(session_id):
         return None
+    if profile.sessions["folders"] == MARKED and near:
+        return _fullest(_files_of(profile, os.path.dirname(near), session_id))
+    if profile.sessions["folders"] in (DATES, MARKED):
+        return next((s for s, _ in _in_folders(profile, Area([]), environ) if s.session_id == session_id
+                     and is_under_root(profile, s.path, environ)), None)
     try:
         folders = [os.path.join(top, name) for name in os.listdir(top)]
     except OSError:
@@ -137,15 +145,53 @@ def belonging(found: list[tuple[SessionFile, bool]], root: str | Area,
             and _belongs(session, area, sure))
 
 
+def _in_folders(profile: Profile, area: Area,
+                environ: Mapping[str, str] | None) -> Iterator[tuple[SessionFile, bool]]:
+    found = ((s, sure) for folder, sure in _folders(profile, area, environ).items()
+             for s in _in_folder(profile, folder))
+    if profile.sessions is None or profile.sessions["folders"] not in (DATES, MARKED):
+        return found
+    # By date, a session may have several files: Codex's own rewind goes on in a new one. In marked folders
+    # the longest counts: Gemini CLI 0.61 leaves a stub when it resumes one.
+    by_date = profile.sessions["folders"] == DATES
+    best: dict[str, tuple[SessionFile, bool]] = {}
+    for session, sure in found:
+        known = best.get(session.session_id)
+        if session.session_id and (known is None or _rank(known[0], by_date) < _rank(session, by_date)):
+            best[session.session_id] = session, sure
+    return iter(best.values())
+
+
+def _rank(session: SessionFile, by_date: bool) -> tuple[int, str]:
+    return 0 if by_date else session.size, os.path.basename(session.path)
+
+
+def _files_of(profile: Profile, folder: str, session_id: str) -> list[SessionFile]:
+    """Of a session, in one folder. Only files are opened whose names may be its."""
+    found = _in_folder(profile, folder, lambda name: session_id[:8] in name)
+    return [session for session in found if session.session_id == session_id]
+
+
+def _fullest(sessions: list[SessionFile]) -> SessionFile | None:
+    return max(sessions, key=lambda session: _rank(session, False), default=None)
+
+
 def _folders(profile: Profile, area: Area, environ: Mapping[str, str] | None) -> dict[str, bool]:
     """Directory -> whether its name is just the project's: names are not reversible and may collide."""
     top = session_root(profile, environ)
     if top is None or profile.sessions is None:
         return {}
+    if profile.sessions["folders"] == DATES:
+        return dict.fromkeys(by_date(top), False)
     try:
         names = os.listdir(top)
     except OSError:
         return {}
+    if profile.sessions["folders"] == MARKED:
+        below = str(profile.sessions.get("below", ""))
+        marked = {os.path.join(top, name, below): _marked(profile, os.path.join(top, name)) for name in names}
+        return {folder: True for folder, cwd in marked.items()
+                if cwd and (not area.roots or area.holds(os.path.realpath(cwd)))}
     found: dict[str, bool] = {}
     for number, folder in enumerate(area.folders):
         wanted = folder_name(profile, folder)
@@ -158,6 +204,32 @@ def _folders(profile: Profile, area: Area, environ: Mapping[str, str] | None) ->
     return found
 
 
+def by_date(top: str) -> Iterator[str]:
+    """`YYYY/MM/DD` below a directory, the latest first."""
+    for year in _numbered(top):
+        for month in _numbered(year):
+            yield from _numbered(month)
+
+
+def _numbered(folder: str) -> list[str]:
+    try:
+        names = sorted(os.listdir(folder), reverse=True)
+    except OSError:
+        return []
+    return [os.path.join(folder, name) for name in names if name.isascii() and name.isdigit()]
+
+
+def folder_for(profile: Profile, root: str, original: str) -> str:
+    """Where a session that goes on in `root` belongs; beside `original` where they are sorted by date. Empty
+    where only the agent itself makes that directory, and has not."""
+    top = session_root(profile)
+    if top is None or profile.sessions is None or profile.sessions["folders"] == DATES:
+        return os.path.dirname(original)
+    if profile.sessions["folders"] == MARKED:
+        return next(iter(_folders(profile, Area([root]), None)), "")
+    return os.path.join(top, folder_name(profile, root))
+
+
 def folder_name(profile: Profile, root: str) -> str:
     """The directory in which the agent keeps the sessions that begin in `root`."""
     assert profile.sessions is not None
@@ -168,13 +240,26 @@ def folder_name(profile: Profile, root: str) -> str:
     return "".join(c if c.isascii() and c.isalnum() else "-" * (2 if ord(c) > 0xFFFF else 1) for c in real)
 
 
-def _in_folder(profile: Profile, folder: str) -> Iterator[SessionFile]:
+def _marked(profile: Profile, folder: str) -> str:
+    """The directory that a folder is for, as a file in it says."""
+    from rewind.files import read_bounded
+
+    try:
+        mark = os.path.join(folder, str((profile.sessions or {}).get("mark", "")))
+        told = os.fsdecode(read_bounded(mark, _LONGEST_PATH)).strip("\r\n")
+    except (OSError, RewindError):
+        return ""
+    return told if os.path.isabs(told) and "\0" not in told else ""
+
+
+def _in_folder(profile: Profile, folder: str,
+               named: Callable[[str], bool] = lambda name: True) -> Iterator[SessionFile]:
     try:
         entries = list(os.scandir(folder))
     except OSError:
         return
     for entry in entries:
-        if entry.name.endswith(SUFFIX) and not entry.name.startswith("."):
+        if entry.name.endswith(SUFFIX) and not entry.name.startswith(".") and named(entry.name):
             try:
                 if entry.is_file(follow_symlinks=False):
                     yield SessionFile(entry.path, profile, entry.stat(follow_symlinks=False))
@@ -184,12 +269,28 @@ def _in_folder(profile: Profile, folder: str) -> Iterator[SessionFile]:
 
 def _belongs(session: SessionFile, area: Area, sure: bool) -> bool:
     """By the directory that the session itself says it began in."""
-    cwd = began_in(session)
+    told = area.told.get(session.session_id)
+    if told is not None:
+        return told
+    cwd, is_side = _origin(session)
+    if is_side:
+        return False
     return sure if cwd is None else area.holds(cwd)
 
 
 def began_in(session: SessionFile) -> str | None:
+    return _origin(session)[0]
+
+
+def _origin(session: SessionFile) -> tuple[str | None, bool]:
+    """The directory that it began in, and whether it is a subagent's, which is no session of its own."""
     field = session.profile.lines["cwd"]
+    where = session.profile.sessions or {}
+    side = where.get("side")
+    if where.get("folders") == MARKED:
+        folder = os.path.dirname(session.path)
+        told = _marked(session.profile, os.path.dirname(folder) if where.get("below") else folder)
+        return os.path.realpath(told) if told else None, False
     try:
         with open_transcript(session.path) as file:
             # Nearly always one of the first lines tells; hundreds of sessions are looked at in a row.
@@ -197,10 +298,11 @@ def began_in(session: SessionFile) -> str | None:
                 for event in events_forward(file, 0, min(end, size_of(file))):
                     cwd = pick(event.data, field)
                     if isinstance(cwd, str):
-                        return os.path.realpath(cwd) if os.path.isabs(cwd) else None
+                        is_side = side is not None and holds(side, event.data)
+                        return os.path.realpath(cwd) if os.path.isabs(cwd) else None, is_side
     except (RewindError, ValueError):
         pass  # a null byte or half a character is in no path
-    return None
+    return None, False
 
 
 def find_session(sessions: list[SessionFile], text: str) -> SessionFile:

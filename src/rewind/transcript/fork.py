@@ -16,7 +16,9 @@ from rewind.transcript.copying import copy_range
 from rewind.transcript.cursor import header_length
 from rewind.transcript.entries import OTHER
 from rewind.transcript.filtered import kept_ranges
-from rewind.transcript.lines import events_backward, open_transcript, parse, read_at
+from rewind.transcript.import_session import give
+from rewind.transcript.kinds import kind_of
+from rewind.transcript.lines import events_backward, open_conversation, open_transcript, parse, read_at
 from rewind.transcript.names import is_session_id, session_id_of
 from rewind.transcript.sidecars import copy_sidecars
 from rewind.transcript.titles import FORK_PREFIX, read_title
@@ -48,6 +50,19 @@ class Fork:
         self.header = header  # of these bytes, so many are line 1
         self.title = title
         self.notes: list[str] = []  # what could not be brought along
+
+
+class Names:
+    """What a new session is called: its id, the id of the one it comes from, its title; and the directory
+    that it goes on in, where that is another one."""
+
+    __slots__ = ("cwd", "parent", "session", "title")
+
+    def __init__(self, session: str, parent: str, title: str, cwd: str = "") -> None:
+        self.session = session
+        self.parent = parent
+        self.title = title
+        self.cwd = cwd
 
 
 class Content:
@@ -133,25 +148,27 @@ def is_temp(name: str) -> bool:
 
 
 def write_fork(source: str, profile: Profile, cut: Cut, *, original: str, session_id: str = "",
-               appears: Callable[[Fork], None] | None = None,
-               identity: tuple[int, int] | None = None) -> Fork:
+               appears: Callable[[Fork], None] | None = None, identity: tuple[int, int] | None = None,
+               beside: str = "", cwd: str = "", folder: str = "/") -> Fork:
     """Make a fork beside `original`, out of `source`: the same file, or what the store has of it.
-    It appears there complete, or not at all; `appears` is told right before."""
-    folder, parent = os.path.dirname(original), session_id_of(original)
-    session_id = session_id or new_session_id()
-    path = os.path.join(folder, session_id + ".jsonl")
-    sweep(folder)
-    with open_transcript(source, identity) as file:
-        content = plan_content(file, profile, cut)
+    It appears there complete, or not at all; `appears` is told right before. `folder` is the project's. A
+    fork for another directory, `cwd`, goes beside `beside`."""
+    kind, parent = kind_of(profile), session_id_of(original, profile)
+    session_id = session_id or kind.new_session_id()
+    path = kind.path_beside(beside or original, session_id)
+    sweep(os.path.dirname(path))
+    with open_conversation(source, profile, identity) as file:
+        content = kind.plan_content(file, profile, cut)
         title = FORK_PREFIX + (read_title(file, profile) or parent)
         temp = temp_of(path)
         fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), PRIVATE_FILE)
         try:
-            _write(fd, file, profile, content, session_id, parent, title)
+            kind.write_session(fd, file, profile, content, Names(session_id, parent, title, cwd))
             with open_transcript(temp) as made:
                 fork = Fork(session_id, path, os.fstat(fd).st_size, header_length(made), title)
             if appears:
                 appears(fork)
+            give(temp, profile, session_id, folder)  # first: a file says that the fork is there
             _appear(temp, path)
         finally:
             os.close(fd)
@@ -168,16 +185,16 @@ def sweep(folder: str) -> None:
             _remove(path)
 
 
-def _write(fd: int, file: BinaryIO, profile: Profile, content: Content, session_id: str, parent: str,
-           title: str) -> None:
-    values = {"session": session_id, "parent": parent, "title": title, "leaf": content.leaf or ""}
+def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, names: Names) -> None:
+    values = {"session": names.session, "parent": names.parent, "title": names.title,
+              "leaf": content.leaf or ""}
     ranges = content.ranges
     if profile.fork["header"]:
-        ranges = _write_header(fd, file, profile, ranges, values)
+        ranges = _write_header(fd, file, profile, ranges, values, names.cwd)
     elif profile.fork["titleField"]:
-        ranges = _write_titled_head(fd, file, profile, ranges, title)
+        ranges = _write_titled_head(fd, file, profile, ranges, names.title)
     write_content(fd, file, ranges)
-    write_leaf(fd, profile, content.leaf, session_id)
+    write_leaf(fd, profile, content.leaf, names.session)
     for line in profile.fork["append"]:
         write_all(fd, _line(_filled(line, values)))
 
@@ -217,8 +234,8 @@ def _fill(value: Any, values: dict[str, str]) -> Any:
 
 
 def _write_header(fd: int, file: BinaryIO, profile: Profile, ranges: list[tuple[int, int]],
-                  values: dict[str, str]) -> list[tuple[int, int]]:
-    """Line 1 tells who the session is; returns the ranges without it."""
+                  values: dict[str, str], cwd: str) -> list[tuple[int, int]]:
+    """Line 1 tells who the session is and where it works; returns the ranges without it."""
     rule, length = profile.fork["header"], header_length(file)
     events = parse(0, read_at(file, 0, length))
     data = dict(events[0].data)
@@ -229,6 +246,8 @@ def _write_header(fd: int, file: BinaryIO, profile: Profile, ranges: list[tuple[
     data.update(_filled({k: v for k, v in rule["setIfPresent"].items() if k in data}, values))
     if not values["lastMessage"]:
         data = {k: v for k, v in data.items() if rule["set"].get(k) != "{lastMessage}"}
+    if cwd and isinstance(data.get(profile.lines["cwd"]), str):
+        data[profile.lines["cwd"]] = cwd
     write_all(fd, _line(data))
     return [(max(start, length), end) for start, end in ranges if end > length]
 

@@ -7,7 +7,7 @@ from rewind.agents.registry import profile_for
 from rewind.transcript.chain import can_be_named, follow
 from rewind.transcript.entries import entry_of, is_compaction
 from rewind.transcript.leaf import WITHIN, named_leaf, newest_below
-from rewind.transcript.lines import events_forward, open_transcript, size_of
+from rewind.transcript.lines import events_forward, open_conversation, size_of
 from rewind.transcript.names import session_id_of
 from rewind.transcript.prompts import IF_ANSWERED, prompt_text
 from rewind.transcript.titles import read_title
@@ -42,7 +42,7 @@ class SessionIndex:
     def __init__(self, path: str, profile: Profile) -> None:
         self.path = path
         self.profile = profile
-        self.session_id = session_id_of(path)
+        self.session_id = session_id_of(path, profile)
         self.turns: list[Turn] = []
         self.chain: list[str] = []
         self.compactions: list[int] = []
@@ -59,7 +59,7 @@ class SessionIndex:
 
 def read_index(path: str, profile: Profile | None = None) -> SessionIndex:
     profile = profile or profile_for(path)
-    with open_transcript(path) as file:
+    with open_conversation(path, profile) as file:
         return _Reader(path, profile).read(file)
 
 

@@ -9,12 +9,15 @@ import os
 import stat
 
 from rewind import quickjson
+from rewind.agents.profile import TREE
 from rewind.errors import NOT_FOUND, RewindError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any, BinaryIO
+
+    from rewind.agents.profile import Profile
 
 CHUNK = 256 << 10
 _BOM = b"\xef\xbb\xbf"
@@ -45,6 +48,20 @@ class Event:
         self.data = data
 
 
+def open_conversation(path: str, profile: Profile, identity: tuple[int, int] | None = None) -> BinaryIO:
+    """The conversation that ends in this file, also where it began in others."""
+    file = open_transcript(path, identity)
+    if profile.kind == TREE:
+        return file
+    from rewind.transcript.kinds import kind_of
+
+    try:
+        return kind_of(profile).whole(file, path)
+    except BaseException:
+        file.close()
+        raise
+
+
 def open_transcript(path: str, identity: tuple[int, int] | None = None) -> BinaryIO:
     """The file, for reading; a FIFO or a directory in its place is refused, and with `identity` every other
     file than the one that was looked at before."""
@@ -65,17 +82,27 @@ def open_transcript(path: str, identity: tuple[int, int] | None = None) -> Binar
     return os.fdopen(fd, "rb", buffering=0)
 
 
+def stored(file: BinaryIO) -> BinaryIO:
+    """The bytes as they lie in the file, where a conversation is read as something else than these."""
+    found: BinaryIO = getattr(file, "stored", file)
+    return found
+
+
 def identity_of(file: BinaryIO) -> tuple[int, int]:
     info = os.fstat(file.fileno())
     return info.st_dev, info.st_ino
 
 
 def size_of(file: BinaryIO) -> int:
-    return os.fstat(file.fileno()).st_size
+    joined: int | None = getattr(file, "joined_size", None)  # several files, read as one (`joined.py`)
+    return os.fstat(file.fileno()).st_size if joined is None else joined
 
 
 def read_at(file: BinaryIO, offset: int, count: int) -> bytes:
     """Exactly these bytes, fewer only where the file ends."""
+    joined: Callable[[int, int], bytes] | None = getattr(file, "read_joined", None)
+    if joined is not None:
+        return joined(offset, count)
     pieces = []
     while count > 0:
         piece = os.pread(file.fileno(), min(count, 8 << 20), offset)

@@ -10,9 +10,10 @@ import time
 
 from rewind import quickjson
 from rewind.agents.profile import holds, pick
-from rewind.agents.registry import session_home
+from rewind.agents.registry import is_under_root, session_home
 from rewind.errors import CHANGED, RewindError
-from rewind.files import process_start, read_bounded
+from rewind.files import is_locked, process_start, read_bounded
+from rewind.transcript.names import is_session_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _RECENT = 600.0  # seconds
 _MAX_BYTES = 1 << 20
+_REFER = "keeps conversations in files that refer to one another"
 
 
 class SessionInUse(RewindError):
@@ -31,6 +33,18 @@ class SessionInUse(RewindError):
     exit_code = CHANGED
     hint = ("Close it first, or leave out --in-place to get a fork. With --force its whole history may be"
             " lost when that client continues.")
+
+
+class NotInPlace(RewindError):
+    """{agent} {reason}, so none is rewritten in place."""
+
+    hint = "Leave out --in-place to get a fork. The original stays as it is."
+
+
+def check_in_place(profile: Profile) -> None:
+    """Whether a session of this agent may be rewritten at all."""
+    if not profile.fork.get("inPlace", True):
+        raise NotInPlace(agent=profile.title, reason=profile.fork.get("notInPlace", _REFER))
 
 
 def is_open(profile: Profile, session_id: str, recorded: dict[str, Any] | None = None,
@@ -50,19 +64,29 @@ class Clients:
 
     def __init__(self, profile: Profile, environ: Mapping[str, str] | None = None) -> None:
         register = _register(profile, environ)
+        self._profile = profile
+        self._locks = _locks(profile, environ)
         self._rule = profile.liveness
         self._entries = None if register is None else list(_entries(register))
 
     def is_open(self, session_id: str, recorded: dict[str, Any] | None) -> bool | None:
         if self._entries is not None:
             return bool(self._of(session_id))
+        if self._locks is not None and self._profile.locks and is_session_id(session_id):
+            return is_locked(os.path.join(self._locks, session_id + self._profile.locks["suffix"]))
         return _recorded_client(recorded)
 
     def is_busy(self, session_id: str, recorded: dict[str, Any] | None) -> bool:
         busy = self._rule["busy"] if self._rule else None
         if self._entries is not None and busy:
             return any(holds(busy, entry) for entry in self._of(session_id))
-        return bool((recorded or {}).get("running")) and bool(_recorded_client(recorded))
+        if not (recorded or {}).get("running"):
+            return False
+        if self._locks is not None:
+            # The process that runs its hooks may serve many sessions, and an interrupted turn tells no hook.
+            return (bool(self.is_open(session_id, recorded))
+                    and _turn_runs(self._profile, recorded) is not False)
+        return bool(_recorded_client(recorded))
 
     def _of(self, session_id: str) -> list[dict[str, Any]]:
         assert self._rule is not None
@@ -107,6 +131,29 @@ def _register(profile: Profile, environ: Mapping[str, str] | None) -> str | None
         return None
     folder = os.path.join(home, profile.liveness["folder"])
     return folder if os.path.isdir(folder) else None
+
+
+def _locks(profile: Profile, environ: Mapping[str, str] | None) -> str | None:
+    """Where the agent has a lock file for each session that a client writes to."""
+    home = session_home(profile, environ)
+    if profile.locks is None or home is None:
+        return None
+    folder = os.path.join(home, profile.locks["folder"])
+    return folder if os.path.isdir(folder) else None
+
+
+def _turn_runs(profile: Profile, recorded: dict[str, Any] | None) -> bool | None:
+    from rewind.transcript.kinds import kind_of
+    from rewind.transcript.lines import open_transcript
+
+    path = (recorded or {}).get("transcript_path")
+    if not isinstance(path, str) or not is_under_root(profile, path):
+        return None
+    try:
+        with open_transcript(path) as file:
+            return kind_of(profile).turn_runs(file)
+    except RewindError:
+        return None
 
 
 def _entries(folder: str) -> Iterator[tuple[int, dict[str, Any]]]:

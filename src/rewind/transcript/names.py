@@ -1,8 +1,14 @@
-"""A session's id is the stem of its file's name, whatever the lines in it say: agents hold it so, too."""
+"""A session's id is told by its file's name, whatever the lines in it say: agents hold it so, too."""
 
 from __future__ import annotations
 
 import os
+
+from rewind.agents.profile import TREE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.agents.profile import Profile
 
 SUFFIX = ".jsonl"
 
@@ -11,8 +17,20 @@ def stem(path: str) -> str:
     return path[: -len(SUFFIX)] if path.endswith(SUFFIX) else path
 
 
-def session_id_of(path: str) -> str:
-    return os.path.basename(stem(path))
+def session_id_of(path: str, profile: Profile | None = None) -> str:
+    """The stem of the name, unless the agent's kind of transcript has it otherwise."""
+    if profile is None or profile.kind == TREE:
+        return os.path.basename(stem(path))
+    from rewind.transcript.kinds import kind_of
+
+    return kind_of(profile).session_id_of(path)
+
+
+def path_beside(original: str, session_id: str, profile: Profile) -> str:
+    """The file of a new session, in the directory of another one."""
+    from rewind.transcript.kinds import kind_of
+
+    return kind_of(profile).path_beside(original, session_id)
 
 
 def is_session_id(text: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.agents.profile import holds, pick
+from rewind.agents.profile import TREE, holds, pick
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +16,10 @@ SHORT = 200
 
 def content_of(data: dict[str, Any], profile: Profile) -> Any:
     """What was said: a text, or a list of blocks."""
+    if profile.kind != TREE:
+        from rewind.transcript.kinds import kind_of
+
+        return kind_of(profile).content_of(data, profile)
     for path in profile.lines["content"]:
         found = pick(data, path)
         if isinstance(found, (str, list)):

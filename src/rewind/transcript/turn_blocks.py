@@ -117,6 +117,8 @@ class TurnText:
                 self._add({"kind": "thinking", "text": self._cut(text)})
         elif kind == "tool_use":
             self._tool(block, event)
+        elif kind == "tool_result":  # of an agent that keeps call and result together
+            self._result(block)
         elif kind == "image":
             self._image(block)
 

@@ -11,14 +11,14 @@ import threading
 from rewind import quickjson
 from rewind.transcript.cursor import fingerprint
 from rewind.transcript.index import read_index
-from rewind.transcript.lines import lines_forward, open_transcript, parse, size_of
+from rewind.transcript.lines import lines_forward, open_conversation, parse, size_of, stored
 from rewind.transcript.names import session_id_of
 from rewind.transcript.titles import read_title
 from rewind.transcript.turn_tree import SHORT, STATE, NotResumable, Row, TurnTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any, BinaryIO, Optional, Protocol
 
     from rewind.agents.profile import Profile
@@ -114,7 +114,7 @@ def _is_sound(state: dict[str, Any]) -> bool:
 
 def _as_remembered(path: str, profile: Profile, memory: Memory) -> TurnIndex | None:
     known = _remembered(path, profile, memory)
-    with open_transcript(path) as file:
+    with open_conversation(path, profile) as file:
         if known and known[0] == stamp_of(os.fstat(file.fileno())):
             return TurnIndex(path, profile, memory, known[4]["facts"], None)
     return None
@@ -122,9 +122,9 @@ def _as_remembered(path: str, profile: Profile, memory: Memory) -> TurnIndex | N
 
 def _bring_up_to_date(path: str, profile: Profile, memory: Memory) -> TurnIndex:
     known = _remembered(path, profile, memory)
-    with open_transcript(path) as file:
+    with open_conversation(path, profile) as file:
         info = os.fstat(file.fileno())
-        work = _Work(path, profile, memory, file, info.st_size)
+        work = _Work(path, profile, memory, file, size_of(file))
         if known and known[4]["tree"] and _is_continued(file, known):
             try:
                 return work.go_on(known, stamp_of(info))
@@ -136,10 +136,15 @@ def _bring_up_to_date(path: str, profile: Profile, memory: Memory) -> TurnIndex:
 def _is_continued(file: BinaryIO, known: Known) -> bool:
     assert known is not None
     _, upto, head, tail, _ = known
-    return size_of(file) >= upto and (head, tail) == _ends(file, upto)
+    if size_of(file) < upto or (head, tail) != _ends(file, upto):
+        return False
+    # In a log of operations a later line may take back an earlier one.
+    only_grew: Callable[[int], bool] | None = getattr(file, "only_grew", None)
+    return only_grew is None or only_grew(upto)
 
 
 def _ends(file: BinaryIO, upto: int) -> tuple[str, str]:
+    file = stored(file)
     return (fingerprint(file, 0, min(_SAMPLE, upto)), fingerprint(file, max(0, upto - _SAMPLE), upto))
 
 
@@ -152,7 +157,7 @@ class _Work:
         self.size = size
 
     def start(self, stamp: str) -> TurnIndex:
-        tree = TurnTree(self.profile, session_id_of(self.path))
+        tree = TurnTree(self.profile, session_id_of(self.path, self.profile))
         end = self._read(tree, 0)
         leaf = tree.finish(self.size)
         if tree.is_odd:
@@ -162,7 +167,7 @@ class _Work:
     def go_on(self, known: Known, stamp: str) -> TurnIndex:
         assert known is not None
         state = known[4]["tree"]
-        tree = TurnTree.load(self.profile, session_id_of(self.path), state, self._find_old)
+        tree = TurnTree.load(self.profile, session_id_of(self.path, self.profile), state, self._find_old)
         end = self._read(tree, known[1])
         leaf = tree.finish(self.size)
         if tree.is_odd:

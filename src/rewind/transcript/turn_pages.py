@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 
 from rewind.transcript.entries import entry_of
-from rewind.transcript.lines import lines_forward, open_transcript, parse, read_at
+from rewind.transcript.lines import lines_forward, open_conversation, parse, read_at
 from rewind.transcript.prompts import content_of
 from rewind.transcript.tool_calls import may_have_started
 from rewind.transcript.turn_blocks import Limits, TurnText
@@ -53,7 +53,7 @@ def read_turns(index: TurnIndex, first: int, last: int, limits: Limits) -> list[
         turn.compacted_before = index.is_compacted_between(before, turn.row.offset)
         before = turn.row.offset
     end = rows[-1].offset if rows[-1].turn == last + 1 else index.size
-    with open_transcript(index.path) as file:
+    with open_conversation(index.path, index.profile) as file:
         for number, event, entry in _of_turns(file, index, wanted, end):
             if entry is None:
                 turns[number].note_line(event)
@@ -86,7 +86,7 @@ def search(index: TurnIndex, text: str) -> tuple[list[Match], bool]:
     found: list[Match] = []
     if not rows or not wanted:
         return found, False
-    with open_transcript(index.path) as file:
+    with open_conversation(index.path, index.profile) as file:
         for turn in _turns_that_may_say(file, index, rows, text):
             for where, said, block in _all_that_is_said(turn):
                 at = said.casefold().find(wanted)
@@ -153,7 +153,7 @@ def left_processes(index: TurnIndex, offset: int) -> bool:
     """Whether what was said after `offset` has a command in it that may have left a process running."""
     tools = [f'"{name}"'.encode() for name in index.profile.tools["shell"]]
     end = min(index.size, offset + _SEARCHED)
-    with open_transcript(index.path) as file:
+    with open_conversation(index.path, index.profile) as file:
         for at, raw in lines_forward(file, offset, end):
             if any(tool in raw for tool in tools):
                 for event in parse(at, raw):

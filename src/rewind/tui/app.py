@@ -28,7 +28,7 @@ class RewindApp(KeysInOrder):
     #top { height: 1; background: $panel; }
     #warning { height: auto; background: $warning 30%; padding: 0 1; }
     #main { height: 1fr; }
-    #left { width: 45%; min-width: 34; max-width: 72; border-right: vkey $panel; }
+    #left { width: 45%; min-width: 34; max-width: 96; border-right: vkey $panel; }
     #right { width: 1fr; padding: 0 1; scrollbar-size-vertical: 1; }
     #right:focus { background: $surface; }
     #filter { height: 1; background: $boost; }
@@ -42,6 +42,7 @@ class RewindApp(KeysInOrder):
         self.go_on = ""
         self.resume = False  # the command is to be run now
         self.crash: Exception | None = None
+        self.show_turn: tuple[str, int] | None = None  # a session and a turn that the list is to stand on
 
     def on_mount(self) -> None:
         self.register_theme(_DARK)
@@ -61,8 +62,12 @@ class RewindApp(KeysInOrder):
         except Exception as error:
             self.notify(f"This cannot be remembered: {Failure(error).message}", severity="warning")
 
+    @property
+    def is_working(self) -> bool:
+        return isinstance(self.screen, Working)
+
     def action_leave(self) -> None:
-        if isinstance(self.screen, Working):
+        if self.is_working:
             self.notify("One moment: this is better finished.")
         else:
             self.exit(self.go_on)

@@ -6,15 +6,16 @@ import os
 
 from rich.text import Text
 
-from rewind.controller import CHECKPOINT, NOW, PROMPT, SESSION
+from rewind.controller import CHECKPOINT, EDIT, NOW, OPERATION, PROMPT, SESSION
 from rewind.errors import RewindError
 from rewind.tui.difftext import Changed, changed
 from rewind.tui.words import clock, from_home, one_line, safe
-from rewind.words import plural
+from rewind.words import plural, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.story import Item
+    from rewind.checkpoint.turn_map import MapRow
     from rewind.controller import Controller
     from rewind.transcript.turn_blocks import TurnText
 
@@ -24,17 +25,23 @@ _SAID = 6000
 
 
 class Span:
-    """Two moments to compare: names of checkpoints, None for now; `why` there is nothing to compare."""
+    """Two moments to compare: names of checkpoints, None for now; `why` there is nothing to compare. `label`
+    and `session` say whose work it is."""
 
-    def __init__(self, old: str | None, new: str | None, why: str = "") -> None:
+    def __init__(self, old: str | None, new: str | None, why: str = "", *, label: str = "",
+                 session: str | None = None) -> None:
         self.old = old
         self.new = new
         self.why = why
+        self.label = label
+        self.session = session
 
 
 def span_of(controller: Controller, item: Item) -> Span:
     """What the item itself did: a turn up to the next prompt, a checkpoint since the one before it."""
-    if item.kind == PROMPT:
+    if item.row and item.kind in (PROMPT, EDIT) and item.row.before:
+        return _row_span(item, item.row)
+    if item.kind == PROMPT and item.session:
         return _turn_span(controller, item)
     if item.kind == CHECKPOINT and item.record:
         before = controller.lineage().parent(item.record.name)
@@ -45,10 +52,21 @@ def span_of(controller: Controller, item: Item) -> Span:
     return Span(None, None, "There is nothing to compare here.")
 
 
+def _row_span(item: Item, row: MapRow) -> Span:
+    assert row.before is not None
+    turn = f"turn {item.turn}, " if item.turn else ""
+    label = f"{turn}{quoted(one_line(item.text))}" if item.kind == PROMPT else one_line(item.text)
+    return Span(row.before.name, row.after.name if row.after else None, label=label,
+                session=item.session.session_id if item.session else None)
+
+
 def _turn_span(controller: Controller, item: Item) -> Span:
     assert item.session is not None and item.turn is not None
     old, new = controller.turn_span(item.session.session_id, item.turn, item.offset)
-    return Span(old, new) if old else Span(None, None, "No checkpoint is from before this prompt.")
+    if old is None:
+        return Span(None, None, "No checkpoint is from before this prompt.")
+    return Span(old, new, label=f"turn {item.turn}, {quoted(one_line(item.text))}",
+                session=item.session.session_id)
 
 
 def compared(controller: Controller, span: Span, files: int, lines: int) -> Changed:
@@ -60,7 +78,7 @@ def compared(controller: Controller, span: Span, files: int, lines: int) -> Chan
 def preview(controller: Controller, item: Item) -> Text:
     text = Text()
     _HEAD[item.kind](controller, item, text)
-    if item.kind == SESSION:
+    if item.kind in (SESSION, OPERATION):
         return text
     _add_files(controller, item, text)
     return text
@@ -110,7 +128,10 @@ def _session(controller: Controller, item: Item, text: Text) -> None:
 
 def _prompt(controller: Controller, item: Item, text: Text) -> None:
     when = f"  {clock(item.time)}" if item.time else ""
-    text.append(f"Turn {item.turn}", "bold cyan").append(when, "dim").append("\n")
+    turn = f"Turn {item.turn}" if item.turn else "A turn that the conversation left behind"
+    text.append(turn, "bold cyan").append(when, "dim").append("\n")
+    if item.letter and item.session:
+        text.append(f"{item.letter} ▌{one_line(item.session.name)}\n", "dim")
     said = _said(controller, item)
     text.append(f"{safe(said.prompt if said else item.text).strip()}\n", "bold")
     for block in said.blocks if said else ():
@@ -124,7 +145,8 @@ def _prompt(controller: Controller, item: Item, text: Text) -> None:
 
 
 def _said(controller: Controller, item: Item) -> TurnText | None:
-    assert item.session is not None and item.turn is not None
+    if item.session is None or item.turn is None:
+        return None
     found = controller.said(item.session.session_id, item.turn, _SAID)
     return found if found and found.row.uuid == item.uuid else None
 
@@ -141,9 +163,28 @@ def _checkpoint(controller: Controller, item: Item, text: Text) -> None:
     text.append(" · ".join(parts) + "\n", "dim")
 
 
+def _edit(controller: Controller, item: Item, text: Text) -> None:
+    words = one_line(item.text)
+    text.append(f"{words[:1].upper()}{words[1:]}\n", "bold").append(f"{clock(item.time)}\n", "dim")
+    text.append("Between two turns, so no turn is charged with it.\n", "dim")
+
+
+def _operation(controller: Controller, item: Item, text: Text) -> None:
+    op = item.row.op if item.row else None
+    if op is None:
+        return
+    text.append(f"{one_line(item.text)}\n", "bold").append(f"{op.id}", "yellow")
+    text.append(f"  {clock(item.time)}\n", "dim")
+    done = op.ended or {}
+    text.append(f"{done.get('written', 0):,} written, {done.get('deleted', 0):,} deleted\n")
+    if op.can_undo:
+        text.append("\nEnter undoes it, with everything that Rewind did later.\n", "dim")
+
+
 def _now(controller: Controller, item: Item, text: Text) -> None:
     text.append("The project as it is now\n", "bold").append(f"{from_home(controller.project.root)}\n", "dim")
 
 
-_HEAD = {SESSION: _session, PROMPT: _prompt, CHECKPOINT: _checkpoint, NOW: _now}
+_HEAD = {SESSION: _session, PROMPT: _prompt, CHECKPOINT: _checkpoint, NOW: _now, EDIT: _edit,
+         OPERATION: _operation}
 _KINDS = {"manual": "saved by hand", "auto": "automatic", "initial": "the first"}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.rewind.apply import Outcome as Done
+    from rewind.checkpoint.rewind.operations import Operation
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
     from rewind.checkpoint.story import Item
@@ -76,7 +77,7 @@ async def go_back(app: RewindApp, item: Item) -> bool:
                                  lambda controller, _: controller.plan(item.target(), intent))
     if plan is None or not await app.push_screen_wait(Confirm("The plan", _plan_lines(plan), "Go back")):
         return False
-    done: Done | None = await _apply(app, "Going back…", plan)
+    done: Done | None = await apply_plan(app, "Going back…", plan)
     if done is None:
         return False
     app.go_on = done.resume or app.go_on
@@ -85,7 +86,7 @@ async def go_back(app: RewindApp, item: Item) -> bool:
     return True
 
 
-async def _apply(app: RewindApp, title: str, plan: Plan) -> Done | None:
+async def apply_plan(app: RewindApp, title: str, plan: Plan) -> Done | None:
     done: Done | None = await insist(
         app, title,
         lambda controller, progress, force: controller.apply(plan, force=force, progress=progress))
@@ -144,7 +145,7 @@ async def _step(app: RewindApp, title: str, target: Target, what: str = BOTH) ->
     if plan is None or not await app.push_screen_wait(
             Confirm(title, [*_code_lines(plan), *about_notes(plan.all_notes())], title)):
         return False
-    done = await _apply(app, f"{title}…", plan)
+    done = await apply_plan(app, f"{title}…", plan)
     if done is None:
         return False
     lines = about_files(done) if done.record else [Text("Only the conversation moved.")]
@@ -157,6 +158,15 @@ def _code_lines(plan: Plan) -> list[Text]:
     if plan.code is None:
         return [Text("The code stays as it is; only the conversation moves.")]
     return [Text(plan.code.summary(), "bold"), *plan_lines(plan.code)]
+
+
+async def undo_operation(app: RewindApp, op: Operation) -> bool:
+    """It and all later ones."""
+    if not op.can_undo:
+        reason = "It is undone already." if op.undone else "It left nothing to undo."
+        await app.push_screen_wait(Tell("Nothing to undo", [Text(reason)]))
+        return False
+    return await _step(app, "Undo from here on", BeforeOperation(op.id))
 
 
 async def save(app: RewindApp) -> bool:

@@ -15,6 +15,7 @@ from textual.message import Message
 
 _ROUNDS = 2  # the key itself, and the messages that its action has sent
 _LOOK_AGAIN = 0.02
+_ALWAYS = ("ctrl+c", "ctrl+q")
 
 
 class KeyDone(Message):
@@ -22,7 +23,7 @@ class KeyDone(Message):
 
 
 class KeysInOrder(App[str]):
-    starting = False  # something was chosen, and its dialog is about to come up
+    starting = 0  # so many screens there will be once the dialog of what was chosen has come up
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,7 +40,7 @@ class KeysInOrder(App[str]):
     async def _next_key(self) -> None:
         if self._rounds or not self._typed:
             return
-        if self.starting and not self._dialog_is_up():
+        if not self._is_ready(self._typed[0]):
             self.set_timer(_LOOK_AGAIN, self._next_key)
             return
         self._rounds = _ROUNDS
@@ -59,5 +60,14 @@ class KeysInOrder(App[str]):
         else:
             await self._next_key()
 
-    def _dialog_is_up(self) -> bool:
-        return len(self.screen_stack) > 2
+    def expect_dialog(self) -> None:
+        """What is typed from here on is for the dialog that comes up next."""
+        self.starting = len(self.screen_stack) + 1
+
+    def _is_ready(self, key: events.Key) -> bool:
+        """Whether the screen is there that a key was typed for: not while something is worked out."""
+        return key.key in _ALWAYS or (len(self.screen_stack) >= self.starting and not self.is_working)
+
+    @property
+    def is_working(self) -> bool:
+        return False

@@ -26,11 +26,13 @@ class Outcome(ModalScreen[bool]):
     BINDINGS = [Binding("escape,q", "leave", show=False), Binding("c,y", "copy", show=False),
                 Binding("r", "resume", show=False)]
 
-    def __init__(self, title: str, body: list[Text], command: str = "") -> None:
+    def __init__(self, title: str, body: list[Text], command: str = "", note: str = "") -> None:
+        """`note` is what the agent should be told, to be pasted into its conversation."""
         super().__init__(classes="dialog")
         self.heading = title
         self.body = body
         self.command = command
+        self.note = note
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box") as box:
@@ -40,9 +42,13 @@ class Outcome(ModalScreen[bool]):
             if self.command:
                 yield Static(Text("\nContinue with:", "dim"))
                 yield Static(Text(self.command, overflow="fold"), classes="command")
+            if self.note:
+                yield Static(Text("\nThe agent does not know of this. To tell it, paste:", "dim"))
+                yield Static(Text(safe(self.note), overflow="fold"), classes="command")
             with Horizontal(classes="buttons"):
                 if self.command:
                     yield Button(Text("Resume (r)"), id="resume", compact=True, variant="primary")
+                if self.command or self.note:
                     yield Button(Text("Copy (c)"), id="copy", compact=True)
                 yield Button(Text("Close"), id="close", compact=True)
 
@@ -58,9 +64,9 @@ class Outcome(ModalScreen[bool]):
             self.dismiss(True)
 
     def action_copy(self) -> None:
-        if self.command:
-            self.app.copy_to_clipboard(self.command)
-            self.notify("The command is on the clipboard.")
+        if self.command or self.note:
+            self.app.copy_to_clipboard(self.command or self.note)
+            self.notify(f"The {'command' if self.command else 'note'} is on the clipboard.")
 
     def action_leave(self) -> None:
         self.dismiss(False)

@@ -14,7 +14,8 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from rewind.tui.rows import drawn
+from rewind.controller import OPERATION, PROMPT, SESSION
+from rewind.tui.rows import drawn, folded_at_first, rows_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,10 @@ class Timeline(ScrollView, can_focus=True):
         Binding("up,k", "move(-1)", "Up", show=False), Binding("down,j", "move(1)", "Down", show=False),
         Binding("pageup", "page(-1)", show=False), Binding("pagedown", "page(1)", show=False),
         Binding("home", "jump(0)", show=False), Binding("end", "jump(-1)", show=False),
-        Binding("enter", "choose", "Go back", key_display="⏎"),
+        Binding("enter", "choose", "Back", key_display="⏎"),
+        Binding("space", "mark", "Mark", key_display="␣"),
+        Binding("right,l", "unfold", show=False), Binding("left,h", "fold", show=False),
+        Binding("z", "fold_all", show=False),
     ]
     cursor = reactive(0)
 
@@ -44,6 +48,14 @@ class Timeline(ScrollView, can_focus=True):
             super().__init__()
             self.item = item
 
+    class Marked(Message):
+        """Two rows are marked, the first one first: they are to be compared."""
+
+        def __init__(self, one: Item, other: Item) -> None:
+            super().__init__()
+            self.one = one
+            self.other = other
+
     class Chosen(Message):
         def __init__(self, item: Item) -> None:
             super().__init__()
@@ -52,14 +64,26 @@ class Timeline(ScrollView, can_focus=True):
     def __init__(self) -> None:
         super().__init__()
         self.rows: list[Row] = []
+        self.items: list[Item] = []
+        self.filter = ""
+        self.opened: set[tuple[str, ...]] = set()
+        self.folded: set[tuple[str, ...]] | None = None
+        self.mark: Item | None = None
 
     @property
     def item(self) -> Item | None:
         return self.rows[self.cursor].item if self.cursor < len(self.rows) else None
 
-    def show(self, rows: list[Row], key: tuple[str, ...] | None) -> None:
-        """New rows; the cursor stays on the item with this key, else goes to the last."""
-        self.rows = rows
+    def tell(self, items: list[Item], wanted: str) -> None:
+        """New items, or another filter; the cursor stays where it is, else goes to the last."""
+        key = self.item.key if self.item else None
+        self.items, self.filter = items, wanted
+        if self.folded is None and items:
+            self.folded = folded_at_first(items)
+        self._show(key)
+
+    def _show(self, key: tuple[str, ...] | None) -> None:
+        self.rows = rows = rows_of(self.items, self.filter, self.opened, self.folded or set())
         self.virtual_size = Size(0, len(rows))
         keys = [row.item.key for row in rows]
         at = keys.index(key) if key in keys else max(0, len(rows) - 1)
@@ -82,7 +106,8 @@ class Timeline(ScrollView, can_focus=True):
         width = self.scrollable_content_region.width
         if number >= len(self.rows):
             return Strip.blank(width, self.rich_style)
-        text = drawn(self.rows[number], width, time.time())
+        row = self.rows[number]
+        text = drawn(row, width, time.time(), bool(self.mark and self.mark.key == row.item.key))
         text.truncate(width, pad=True)
         style = self.rich_style
         if number == self.cursor:
@@ -105,6 +130,65 @@ class Timeline(ScrollView, can_focus=True):
 
     def action_jump(self, at: int) -> None:
         self._go(at if at >= 0 else len(self.rows) - 1)
+
+    def stand_on(self, session: str, turn: int) -> None:
+        """A turn, wherever it is folded away."""
+        for item in self.items:
+            if item.kind == PROMPT and item.session_id == session and item.turn == turn:
+                self.folded = {key for key in self.folded or () if key[1] != session}
+                self._show(item.key)
+
+    # folding
+
+    def action_unfold(self) -> None:
+        """A turn shows its checkpoints, a folded session its turns."""
+        item = self.item
+        if item is None:
+            return
+        if item.under:
+            self.opened.add(item.key)
+        self.folded = (self.folded or set()) - {item.key}
+        self._show(item.key)
+
+    def action_fold(self) -> None:
+        """A turn hides its checkpoints; what has nothing to hide folds its session."""
+        item = self.item
+        if item is None:
+            return
+        turn = next((one for one in self.items if item in one.under), item)
+        if turn.key in self.opened:
+            self.opened.discard(turn.key)
+            self._show(turn.key)
+            return
+        heading = next((one for one in self.items if one.kind == SESSION and item.session_id
+                        and one.session_id == item.session_id), None)
+        if heading:
+            self.folded = (self.folded or set()) | {heading.key}
+            self._show(heading.key)
+
+    def action_fold_all(self) -> None:
+        """All sessions, or none."""
+        every = {item.key for item in self.items if item.kind == SESSION}
+        self.folded = set() if self.folded else every
+        self._show(self.item.key if self.item else None)
+
+    # marking
+
+    def action_mark(self) -> None:
+        """One row, then another: they are compared."""
+        item, mark = self.item, self.mark
+        if item is None or item.kind in (SESSION, OPERATION):
+            return
+        self.mark = None if mark and mark.key == item.key else mark or item
+        if mark and mark.key != item.key:
+            self.post_message(self.Marked(mark, item))
+        self.refresh()
+
+    def unmark(self) -> bool:
+        """Whether there was a mark."""
+        mark, self.mark = self.mark, None
+        self.refresh()
+        return mark is not None
 
     def action_choose(self) -> None:
         if self.item:

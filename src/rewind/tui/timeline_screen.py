@@ -13,16 +13,16 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Footer, Input, Static
 
-from rewind.controller import NOW, SESSION
+from rewind.controller import CHECKPOINT, EDIT, NOW, OPERATION, PROMPT, SESSION
 from rewind.errors import NotInitialised
 from rewind.tui import flows
+from rewind.tui.advice import advice
 from rewind.tui.details import preview
 from rewind.tui.dialog import Tell
 from rewind.tui.help import help_lines
 from rewind.tui.outcome import Outcome
-from rewind.tui.rows import rows_of
 from rewind.tui.timeline import Timeline
-from rewind.tui.words import from_home, one_line
+from rewind.tui.words import from_home, one_line, safe
 from rewind.tui.working import Failure
 from rewind.words import plural
 
@@ -41,9 +41,10 @@ _LOOK_AGAIN = 2.0
 
 class TimelineScreen(Screen[None]):
     BINDINGS = [
-        Binding("slash", "filter", "Filter", key_display="/"), Binding("d", "diff", "Diff"),
+        Binding("slash", "filter", "Find", key_display="/"), Binding("d", "diff", "Diff"),
+        Binding("v", "revert", "Revert"), Binding("b", "blame", "Blame"),
         Binding("s", "flow('save')", "Save"), Binding("u", "flow('undo')", "Undo"),
-        Binding("r", "flow('redo')", "Redo"),
+        Binding("r", "flow('redo')", "Redo", show=False),
         Binding("U", "flow('take_back')", "Take back", show=False), Binding("f", "forks", "Forks"),
         Binding("question_mark", "help", "Help", key_display="?"), Binding("q", "quit", "Quit"),
         Binding("t", "theme", show=False), Binding("escape", "all", show=False),
@@ -57,6 +58,7 @@ class TimelineScreen(Screen[None]):
         self.filter = ""
         self._stamp = ""
         self._shown: tuple[str, ...] | None = None
+        self.advice: list[str] = []
         self._pause: Timer | None = None
 
     def compose(self) -> ComposeResult:
@@ -94,7 +96,7 @@ class TimelineScreen(Screen[None]):
         if isinstance(found, Failure):
             await self._cannot(found)
             return
-        self.story, self._stamp, root, interrupted = found
+        self.story, self._stamp, root, interrupted, self.advice = found
         self._shown = None
         self._head(root)
         warning = self.query_one("#warning", Static)
@@ -118,9 +120,7 @@ class TimelineScreen(Screen[None]):
             (" Rewind ", "bold reverse"), f" {_from_the_end(root, 40)} ", (f" {' · '.join(counts)}", "dim")))
 
     def _rows(self) -> None:
-        timeline = self.query_one(Timeline)
-        key = timeline.item.key if timeline.item else None
-        timeline.show(rows_of(self.story.items if self.story else [], self.filter), key)
+        self.query_one(Timeline).tell(self.story.items if self.story else [], self.filter)
 
     def _read_quietly(self) -> Any:
         try:
@@ -154,7 +154,8 @@ class TimelineScreen(Screen[None]):
         if self.story is None:
             return
         if event.item is None:
-            self._tell(Text("Nothing matches." if self.filter else "There is nothing yet.", "dim"))
+            self._tell(Text("Nothing matches. Esc shows everything again." if self.filter
+                            else "There is nothing yet. Press s to save a checkpoint.", "dim"))
             self._shown = None
         elif event.item.key != self._shown:
             self._pause = self.set_timer(_CALM, lambda: self.look_at(event.item))
@@ -164,6 +165,8 @@ class TimelineScreen(Screen[None]):
         try:
             with self.app.host.open() as controller:
                 text = preview(controller, item)
+                if item.kind == NOW:
+                    text.append("".join(f"\n{safe(line)}\n" for line in self.advice), "yellow")
         except Exception as error:
             text = Text("\n").join(Failure(error).text())
         if self.is_attached:  # the person may have left meanwhile
@@ -187,6 +190,9 @@ class TimelineScreen(Screen[None]):
             self.continue_session(event.item)
         elif event.item.kind == NOW:
             self.notify("You are here. Choose a prompt or a checkpoint to go back to.")
+        elif event.item.row and event.item.row.op:
+            op = event.item.row.op
+            self.run_flow(lambda app: flows.undo_operation(app, op))
         else:
             self.run_flow(lambda app: flows.go_back(app, event.item))
 
@@ -204,7 +210,7 @@ class TimelineScreen(Screen[None]):
         self.run_flow(getattr(flows, name))
 
     def run_flow(self, flow: Callable[[RewindApp], Awaitable[bool]]) -> None:
-        self.app.starting = True  # what is typed from here on is for the dialog
+        self.app.expect_dialog()
         self._run_flow(flow)
 
     @work(exclusive=True, group="flow")
@@ -212,9 +218,12 @@ class TimelineScreen(Screen[None]):
         try:
             changed = await flow(self.app)
         finally:
-            self.app.starting = False
+            self.app.starting = 0
         if changed:
             await self._load()
+        if self.app.show_turn:
+            self.query_one(Timeline).stand_on(*self.app.show_turn)
+            self.app.show_turn = None
 
     def action_forks(self) -> None:
         from rewind.tui.forks_screen import ForksScreen
@@ -222,11 +231,44 @@ class TimelineScreen(Screen[None]):
         self.run_flow(lambda app: app.push_screen_wait(ForksScreen()))
 
     def action_diff(self) -> None:
+        timeline = self.query_one(Timeline)
+        item, mark = timeline.item, timeline.mark
+        if item is None or item.kind in (SESSION, OPERATION):
+            self.notify("Stand on a turn, an edit or a checkpoint to see what it changed.")
+        elif mark and mark.key != item.key:
+            self._compare(mark, item)
+        else:
+            self._open_diff(item)
+
+    @on(Timeline.Marked)
+    def marked(self, event: Timeline.Marked) -> None:
+        self._compare(event.one, event.other)
+
+    def _compare(self, one: Item, other: Item) -> None:
+        """From the earlier one to the later."""
+        items = [item.key for item in self.story.items] if self.story else []
+        first, last = sorted((one, other), key=lambda item: items.index(item.key) if item.key in items else 0)
+        self._open_diff(first, last)
+
+    def _open_diff(self, item: Item, other: Item | None = None) -> None:
         from rewind.tui.diff_screen import DiffScreen
 
+        self.run_flow(lambda app: app.push_screen_wait(DiffScreen(item, other)))
+
+    def action_revert(self) -> None:
+        from rewind.tui.merging import revert
+
         item = self.query_one(Timeline).item
-        if item and item.kind != SESSION:
-            self.app.push_screen(DiffScreen(item))
+        if item is None or item.kind not in (PROMPT, CHECKPOINT, EDIT):
+            self.notify("Stand on the turn that is to be taken back.")
+        else:
+            self.run_flow(lambda app: revert(app, item))
+
+    def action_blame(self) -> None:
+        from rewind.tui.blame_screen import blame_a_file
+
+        item = self.query_one(Timeline).item
+        self.run_flow(lambda app: blame_a_file(app, item))
 
     def action_help(self) -> None:
         self.app.push_screen(Tell("Keys", help_lines()))
@@ -256,6 +298,13 @@ class TimelineScreen(Screen[None]):
             event.stop()
             self.action_filter(event.character)
 
+    def on_paste(self, event: events.Paste) -> None:
+        """What a terminal says was pasted is no keys: into the list, it is something to look for."""
+        text = " ".join(event.text.split()).removeprefix("/")
+        if text and self.query_one(Timeline).has_focus:
+            event.stop()
+            self.action_filter(text)
+
     @on(Input.Changed, "#filter")
     def filtered(self, event: Input.Changed) -> None:
         self.filter = event.value
@@ -267,16 +316,20 @@ class TimelineScreen(Screen[None]):
         self.query_one(Timeline).focus()
 
     def action_all(self) -> None:
+        """One thing at a time: the mark, then the filter."""
+        if self.query_one(Timeline).unmark():
+            return
         box = self.query_one("#filter", Input)
         box.value = ""
         box.display = False
         self.query_one(Timeline).focus()
 
 
-def _read(controller: Controller, progress: object) -> tuple[Story, str, str, str]:
+def _read(controller: Controller, progress: object) -> tuple[Story, str, str, str, list[str]]:
     # The stamp first: what comes while the story is told makes it told again.
     stamp = controller.story_stamp()
-    return controller.story(), stamp, controller.project.root, controller.interrupted_text()
+    story = controller.map()
+    return (story, stamp, controller.project.root, controller.interrupted_text(), advice(controller, story))
 
 
 def _from_the_end(path: str, most: int) -> str:

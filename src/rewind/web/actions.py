@@ -6,7 +6,9 @@ from rewind.controller import BeforeFork, is_name, is_session_id
 from rewind.errors import CheckpointNotFound, RewindError, SessionNotFound
 from rewind.web import shapes
 from rewind.web.errors import BadRequest
-from rewind.web.plans import STEPS, checkpoint_target, turn_target
+from rewind.web.paths import named_paths
+from rewind.web.plans import STEPS, checkpoint_target, hunk_target, turn_target
+from rewind.web.surgery import HOW, revert_target, reverted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,8 +47,11 @@ class Request:
             raise BadRequest("sessionIds is not a list of sessions.")
         return [_session(controller, one) for one in found]
 
-    def checkpoint(self) -> str:
-        found = self._data.get("name")
+    def checkpoint_or_now(self, key: str) -> str:
+        return "now" if self._data.get(key, "now") == "now" else self.checkpoint(key)
+
+    def checkpoint(self, key: str = "name") -> str:
+        found = self._data.get(key)
         if not isinstance(found, str) or not is_name(found):
             raise CheckpointNotFound(name=str(found)[:50])
         return found
@@ -68,11 +73,12 @@ class Request:
         return found
 
     def paths(self) -> list[str]:
-        found = self._data.get("paths")
-        if found is None:
-            return []
+        return self.texts("paths") if self._data.get("paths") is not None else []
+
+    def texts(self, key: str) -> list[str]:
+        found = self._data.get(key)
         if not isinstance(found, list) or not found or not all(isinstance(one, str) for one in found):
-            raise BadRequest("paths is not a list of paths.")
+            raise BadRequest(f"{key} is not a list of {key}.")
         return found
 
 
@@ -157,6 +163,28 @@ def restore_checkpoint(controller: Controller, request: Request) -> Answer:
     return {"event": "restored", **shapes.outcome(done)}
 
 
+def revert_turn(controller: Controller, request: Request) -> Answer:
+    """What one turn did is taken back; everything later stays."""
+    how = request.text("how")
+    if how not in HOW:
+        raise BadRequest("how is markers, ours or theirs.")
+    target = revert_target(request.session(controller), request.number("turn"), how,
+                           named_paths(request.paths(), ()))
+    return {"event": "reverted", **reverted(controller.go(target, "code", digest=request.stamp()))}
+
+
+def bring_back(controller: Controller, request: Request) -> Answer:
+    """Hunks of one file as they were at the first of two points; what else changed in it stays."""
+    how = request.text("how")
+    if how not in ("", "markers", "theirs"):
+        raise BadRequest("how is markers or theirs.")
+    ends = request.checkpoint("from"), request.checkpoint_or_now("to")
+    target = hunk_target(controller, ends, request.text("path", longest=4096), request.texts("hunks"),
+                         how=how, label=" ".join(request.text("label", longest=200).split()))
+    done = controller.go(target, "code", digest=request.stamp())
+    return {"event": "restored", **shapes.outcome(done)}
+
+
 def undo_restore(controller: Controller, request: Request) -> Answer:
     return _step(controller, request, "undo_restore")
 
@@ -173,4 +201,4 @@ def _step(controller: Controller, request: Request, action: str) -> Answer:
 ACTIONS: dict[str, Callable[[Controller, Request], Answer]] = {
     action.__name__: action for action in (
         rewind_session, fast_forward, rename_branch, promote_branch, delete_branches, undelete_branch,
-        save_checkpoint, mark_turn, restore_checkpoint, undo_restore, redo)}
+        save_checkpoint, mark_turn, restore_checkpoint, revert_turn, bring_back, undo_restore, redo)}

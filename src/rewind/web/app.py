@@ -10,7 +10,7 @@ from starlette.responses import FileResponse, JSONResponse
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 
-from rewind.web import reads, review
+from rewind.web import files, history, reads, review, setup, surgery
 from rewind.web.errors import body_of, known, status_of
 from rewind.web.query import Query
 from rewind.web.security import Door
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 STATIC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "static")
 _READS: dict[str, Read] = {
     "/api/project": reads.project,
+    "/api/setup": setup.setup,
     "/api/sessions": reads.sessions,
+    "/api/graph": reads.graph,
     "/api/sessions/{session}/turns": reads.turns,
     "/api/sessions/{session}/turns/{n}": reads.one_turn,
     "/api/sessions/{session}/turns/{n}/blocks/{block}": reads.block,
@@ -45,7 +47,14 @@ _READS: dict[str, Read] = {
     "/api/compare": reads.compare,
     "/api/review": review.review,
     "/api/review/file": review.file,
+    "/api/review/hunks": reads.plan_of_hunks,
     "/api/find": reads.find,
+    "/api/files": files.tree,
+    "/api/files/log": files.log,
+    "/api/files/blame": files.blame,
+    "/api/sessions/{session}/revert": surgery.revert_plan,
+    "/api/sessions/{session}/revert/file": surgery.revert_file,
+    "/api/history": history.history,
     "/api/checkpoints": reads.checkpoints,
     "/api/checkpoints/{name}/diff": reads.diff,
     "/api/checkpoints/{name}/plan": reads.plan_of_checkpoint,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rewind.controller import AtCheckpoint, AtTurn, BeforeFork, BeforeOperation, BeforeUndo
+from rewind.controller import AtCheckpoint, AtTurn, BeforeFork, BeforeOperation, BeforeUndo, BroughtBack
 from rewind.web import shapes
-from rewind.web.paths import named_paths
+from rewind.web.paths import checked, named_paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ def turn_target(session: str, turn: int) -> Target:
     return AtTurn(session, turn, after=True)
 
 
-def _shape(plan: Plan) -> dict[str, Any]:
-    """One for every action that goes back, as it is for every command."""
-    at = plan.record
+def _shape(plan: Plan, *, merged: bool = False) -> dict[str, Any]:
+    """One for every action that goes back, as for every command. What is merged is no checkpoint yet."""
+    at = None if merged else plan.record
     code = {"checkpoint": at.name, "exact": plan.exact, "createdAt": at.created_at} if at else None
     return {"code": code, **shapes.plan(plan.code), "notes": plan.all_notes(), "warnings": [],
             "stamp": plan.digest}
@@ -80,3 +80,18 @@ def step_plan(controller: Controller, action: str) -> dict[str, Any]:
 
 def forward_plan(controller: Controller, session: str) -> dict[str, Any]:
     return _shape(controller.plan(BeforeFork(session), "code"))
+
+
+def hunk_plan(controller: Controller, target: Target) -> dict[str, Any]:
+    return _shape(controller.plan(target, "code"), merged=True)
+
+
+def hunk_target(controller: Controller, ends: tuple[str, str], path: str, ids: list[str], *, how: str = "",
+                label: str = "") -> Target:
+    """Hunks of one file, as they were at the first of two points."""
+    old, new = ends
+    paths = [checked(path)]
+    if "\\" in path:  # perhaps an escaped name
+        with controller.diff(old, None if new == "now" else new) as everything:
+            paths = named_paths([path], (one for one, _, _ in everything.changes)) or paths
+    return BroughtBack(old, None if new == "now" else new, {paths[0]: ids}, how=how, label=label)

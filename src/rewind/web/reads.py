@@ -10,7 +10,7 @@ from rewind.web import shapes
 from rewind.web.errors import BadRequest
 from rewind.web.patches import patch_of
 from rewind.web.paths import checked, named_paths
-from rewind.web.plans import checkpoint_plan, forward_plan, step_plan, turn_plan
+from rewind.web.plans import checkpoint_plan, forward_plan, hunk_plan, hunk_target, step_plan, turn_plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,6 +64,16 @@ def sessions(controller: Controller, query: Query) -> dict[str, Any]:
              for one in controller.deleted_forks()}
     return {"sessions": [shapes.session(controller, info) for info in infos],
             "trash": list(trash.values()), "warnings": _warnings(controller, infos)}
+
+
+def graph(controller: Controller, query: Query) -> dict[str, Any]:
+    """What the sessions' own list does not tell of how they part."""
+    infos = controller.sessions()
+    rewinds, at = controller.native_rewinds(infos), controller.stands_at(infos)
+    return {"here": {"sessionId": at[0], "turn": at[1]} if at else None,
+            "rewinds": [{"sessionId": id, "turn": one.turn, "left": one.left,
+                         "prompt": one.first.prompt[:120], "timestamp": one.first.stamp}
+                        for id, found in rewinds.items() for one in found]}
 
 
 def _warnings(controller: Controller, infos: list[SessionInfo]) -> list[dict[str, Any]]:
@@ -169,25 +179,29 @@ def find(controller: Controller, query: Query) -> dict[str, Any]:
     text = query.text("q", _LONGEST_SEARCH).strip()
     if not text:
         raise BadRequest("There is nothing to search for.", hint="Type a word.")
-    until, found, more = time.monotonic() + _LOOKING, [], False
+    until, found, more, complete = time.monotonic() + _LOOKING, [], False, True
     for info in controller.sessions():
         if time.monotonic() > until:
             more = True
             break
         said, rest = controller.search(info.session_id, text)
-        matches = [*_touched(controller, info.session_id, text), *map(_match, said)]
+        touched, counted = _touched(controller, info.session_id, text)
+        complete = complete and counted
+        matches = [*touched, *map(_match, said)]
         more = more or rest or len(matches) > _MOST_FOUND
         if matches:
             found.append({"sessionId": info.session_id, "matches": matches[:_MOST_FOUND]})
-    return {"found": found, "more": more}
+    return {"found": found, "more": more, "complete": complete}
 
 
-def _touched(controller: Controller, session: str, text: str) -> list[dict[str, Any]]:
+def _touched(controller: Controller, session: str, text: str) -> tuple[list[dict[str, Any]], bool]:
+    """Files with such a name that turns changed, and whether all turns are counted by now."""
     wanted = text.casefold()
     shape = controller.shape(session, _known(session), _PATIENCE)
-    return [{"turn": one.row.turn, "where": "file", "snippet": file["path"], "status": file["status"]}
-            for one in reversed(shape.turns) for file in (one.changes or {}).get("files", ())
-            if wanted in file["path"].casefold()][:_MOST_FOUND // 2]
+    found = [{"turn": one.row.turn, "where": "file", "snippet": file["path"], "status": file["status"]}
+             for one in reversed(shape.turns) for file in (one.changes or {}).get("files", ())
+             if wanted in file["path"].casefold()]
+    return found[:_MOST_FOUND // 2], shape.complete
 
 
 def future(controller: Controller, query: Query) -> dict[str, Any]:
@@ -297,3 +311,9 @@ def plan_of_checkpoint(controller: Controller, query: Query) -> dict[str, Any]:
     return checkpoint_plan(controller, query.checkpoint, query.texts("path", 4096))
 
 
+def plan_of_hunks(controller: Controller, query: Query) -> dict[str, Any]:
+    old, new = query.a_checkpoint(query.text("from", 100)), query.text("to", 100) or "now"
+    ends = old, new if new == "now" else query.a_checkpoint(new)
+    how = query.choice("how", ("", "markers", "theirs"))
+    return hunk_plan(controller, hunk_target(controller, ends, query.text("path", 4096),
+                                             query.texts("hunk", 100), how=how))

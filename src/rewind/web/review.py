@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rewind.controller import comparing as c
+from rewind.controller import hunks
 from rewind.errors import PathNotFound, RewindError
 from rewind.web import shapes
 from rewind.web.paths import checked, named_paths
@@ -53,9 +54,29 @@ def file(controller: Controller, query: Query) -> dict[str, Any]:
         if found is None:
             raise PathNotFound(path=text, checkpoint="This difference")
         one = _compared(start, difference, found)
-        counts = one.counts
+        counts, rows = one.counts, _rows(one, text)
         return {"path": text, "status": _status(found), "verdict": one.verdict,
-                "added": counts and counts[0], "removed": counts and counts[1], "rows": _rows(one, text)}
+                "added": counts and counts[0], "removed": counts and counts[1], "rows": rows,
+                "hunks": _hunks(one, rows) if start != _NOW else []}
+
+
+def _hunks(one: Comparison, rows: list[list[Any]]) -> list[dict[str, Any]]:
+    """Each by its id and the row of its first change."""
+    if one.verdict != c.TEXT:
+        return []
+    found, at = [], 0
+    for hunk in hunks(one.old_lines, one.new_lines, one.blocks):
+        low, high = hunk.old_range
+        first = next((n for n in range(at, len(rows)) if _is_in(rows[n], low, high, hunk.new_start)), None)
+        if first is not None:
+            found.append({"id": hunk.id, "row": first})
+            at = first + 1
+    return found
+
+
+def _is_in(row: list[Any], low: int, high: int, new_start: int) -> bool:
+    kind, before, after = row[:3]
+    return bool(low < before <= high if kind == "del" else kind == "add" and after > new_start)
 
 
 def _rows(one: Comparison, path: str) -> list[list[Any]]:

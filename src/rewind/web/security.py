@@ -52,7 +52,7 @@ class Door:
             answer = _refused("This page belongs to another site.")
         elif scope["path"] == "/" and self._brings_token(scope):
             answer = self._welcome()
-        elif not self._has_token(scope):
+        elif not self._has_token(scope) and scope["path"] not in _DRAWN_WITH:
             answer = _locked(scope)
         else:
             await self.app(scope, receive, send)
@@ -107,15 +107,24 @@ def _refused(message: str) -> JSONResponse:
 
 
 _LOCKED = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Rewind: no key</title></head><body>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Rewind: no key</title>
+<link rel="icon" href="/static/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/static/style/base.css">
+<link rel="stylesheet" href="/static/style/dialogs.css">
+<script src="/static/theme.js"></script></head>
+<body><main class="locked">
 <h1>This address has no valid key.</h1>
 <p>The page of Rewind opens with the whole address that the command prints, which ends in a key. Run it again
 in your project, and open what it prints:</p>
 <pre>rewind ui</pre>
-<p>Is it running already? Its terminal shows the address.</p>
-</body></html>
+<p class="muted">Is it running already? Its terminal shows the address. The key stays the same when the server
+is started again, until <code>ui.json</code> in the state directory is deleted.</p>
+</main></body></html>
 """
+# What that page is drawn with; the same for everybody, and in everybody's copy of Rewind.
+_DRAWN_WITH = ("/static/icon.svg", "/static/style/base.css", "/static/style/dialogs.css", "/static/theme.js")
 
 
 def _locked(scope: Scope) -> Response:

@@ -151,5 +151,9 @@ def project_name(root: str) -> str:
 def row_changes(changes: dict[str, dict[str, Any]], record: Record) -> dict[str, Any]:
     """What differs from the checkpoint before it, where that was asked for and is known."""
     found = changes.get(record.name)
-    return {"changes": {"added": found["added"], "removed": found["removed"],
-                        "files": len(found["files"]) + found["more"]}} if found else {}
+    return {"changes": change_counts(found)} if found else {}
+
+
+def change_counts(found: dict[str, Any]) -> dict[str, int]:
+    return {"added": found["added"], "removed": found["removed"],
+            "files": len(found["files"]) + found["more"]}

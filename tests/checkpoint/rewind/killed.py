@@ -16,6 +16,11 @@ COUNTED = ("rename", "replace", "unlink", "rmdir", "mkdir", "link", "write", "fs
 def killed_after(calls: int, args: list[str], cwd: Path) -> bool:
     """Run a command in a child that kills itself before its next change to the disk, when so many were made.
     False: it had ended by then."""
+    return killed_in(calls, lambda: main(args), cwd)
+
+
+def killed_in(calls: int, act: Callable[[], int], cwd: Path) -> bool:
+    """The same for a function that gives an exit code."""
     sys.stdout.flush()
     child = os.fork()
     if not child:
@@ -37,11 +42,11 @@ def killed_after(calls: int, args: list[str], cwd: Path) -> bool:
 
             for name in COUNTED:
                 setattr(os, name, counted(getattr(os, name)))
-            code = main(args)
+            code = act()
         finally:
             os._exit(code)
     status = os.waitpid(child, 0)[1]
     if os.WIFSIGNALED(status):
         return True
-    assert os.WEXITSTATUS(status) == 0, (args, status)
+    assert os.WEXITSTATUS(status) == 0, status
     return False

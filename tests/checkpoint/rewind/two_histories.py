@@ -216,7 +216,8 @@ class TwoHistories:
         """The paths in conflict, if there are any; then nothing is changed."""
         for turn in turns:
             # The default strategy of git before 2.50 looks for renames although it is told not to.
-            done = self._git(command, *options, "--strategy=recursive", "-X", "no-renames",
+            strategy = "ort" if self._was_a_directory(command, turn) else "recursive"
+            done = self._git(command, *options, f"--strategy={strategy}", "-X", "no-renames",
                              "-X", "diff-algorithm=myers", self.commits[turn])
             unmerged = {_plain(line.partition(b"\t")[2])
                         for line in self.git("ls-files", "-u", "-z").split(b"\0") if line}
@@ -228,6 +229,20 @@ class TwoHistories:
                 assert b"nothing to commit" in done.stdout or b"is now empty" in done.stderr, done
                 self._git(command, "--skip")
         return None
+
+
+    def _was_a_directory(self, command: str, turn: int) -> bool:
+        """Two files, with different modes, in place of one directory: only the default strategy sees that
+        their modes are in conflict."""
+        sides = [self._modes(f"{self.commits[turn]}{at}") for at in ("~1", "")]
+        base, theirs = sides if command == "cherry-pick" else sides[::-1]
+        ours = self._modes("HEAD")
+        return any(path in ours and ours[path] != mode and any(one.startswith(path + b"/") for one in base)
+                   for path, mode in theirs.items())
+
+    def _modes(self, commit: str) -> dict[bytes, bytes]:
+        lines = self.git("ls-tree", "-r", "-z", commit).split(b"\0")
+        return {line.partition(b"\t")[2]: line[:6] for line in lines if line}
 
 
 def _plain(path: bytes) -> bytes:

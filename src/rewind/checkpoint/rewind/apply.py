@@ -188,7 +188,8 @@ class _Act:
         outcome.code = plan
         outcome.remaining = [(k.path, k.reason) for k in plan.conflicts]
         if self._is_there(plan) or self._is_refused(ready):
-            return outcome
+            # Of a fork that changed nothing here, the conversation comes all the same.
+            return outcome if plan.conflicts or not self.effects else self.alone(None)
         if not self.force:
             refuse_unsaved(self.state, self.found, plan, ready.draft.snapshot)
         before = self._before(ready)

@@ -7,7 +7,7 @@ import os
 from rewind.checkpoint import git_since, open_files, torn
 from rewind.checkpoint.create import capture
 from rewind.checkpoint.damage import Lacks
-from rewind.checkpoint.kept_copies import keep_copies, kept_note
+from rewind.checkpoint.kept_copies import Unasked, keep_copies, kept_note
 from rewind.checkpoint.missing import leave_out_missing
 from rewind.checkpoint.plan import MAX_CHANGES, NOT_EMPTY, Kept, RestorePlan, plan_restore
 from rewind.checkpoint.rewind.left_alone import LeftAlone
@@ -77,19 +77,22 @@ class Wanted:
 
 def plan_code(state: State, wanted: Wanted) -> tuple[RestorePlan, Snapshot]:
     """The plan, with nothing stored and nothing locked, and the look that it is made from."""
+    return with_sources(state, wanted, lambda source, look_back: planned(state, wanted, source, look_back))
+
+
+def planned(state: State, wanted: Wanted, source: Source,
+            look_back: Source | None) -> tuple[RestorePlan, Snapshot]:
+    """The same with the checkpoint open."""
     def look(rules: Rules) -> Snapshot:
         return scan(state.root, rules, state.cache, state.objects, keep=False)
 
-    def plan_it(source: Source, look_back: Source | None) -> tuple[RestorePlan, Snapshot]:
-        plan, snapshot = _plan(state, source, state.rules(), look, wanted.paths, look_back,
-                               open_files.open_files(state.root))
-        _check_named(source, snapshot, wanted)
-        plan.foreign = _foreign(state, plan, snapshot)
-        plan.notes += [*torn.plan_notes(state, wanted.record, plan),
-                       *git_since.plan_notes(state, wanted.record, plan)]
-        return plan, snapshot
-
-    return with_sources(state, wanted, plan_it)
+    plan, snapshot = _plan(state, source, state.rules(), look, wanted.paths, look_back,
+                           open_files.open_files(state.root))
+    _check_named(source, snapshot, wanted)
+    plan.foreign = _foreign(state, plan, snapshot)
+    plan.notes += [*torn.plan_notes(state, wanted.record, plan),
+                   *git_since.plan_notes(state, wanted.record, plan)]
+    return plan, snapshot
 
 
 def with_sources(state: State, wanted: Wanted, act: Callable[[Source, Source | None], T]) -> T:
@@ -156,15 +159,18 @@ class Ready:
         is returned, with the reason. All others were so when they were captured, a moment ago. What somebody
         wrote to files while they were replaced is kept as a checkpoint of its own."""
         changes = self.plan.changes
-        applied = self.applier.run(changes)
+        state.objects.commit()
+        with state.aside():
+            applied = self.applier.run(changes)
         if applied.replaced:
             self.kept_copy = keep_copies(state, applied.replaced, record)
             self.plan.notes.append(kept_note(self.kept_copy, sorted(applied.replaced)))
         remaining = [(k.path, k.reason) for k in self.plan.conflicts] + applied.failed
         self.plan.kept += [Kept(path, NOT_EMPTY) for path in applied.not_empty]
         explained = {path for path, _ in remaining} | {k.path for k in self.plan.kept}
-        return remaining + sorted((path, NOT_AS_IT_WAS) for path in self.applier.not_as_wanted(changes)
-                                  if path not in explained)
+        with state.aside():
+            others = self.applier.not_as_wanted(changes)
+        return remaining + sorted((path, NOT_AS_IT_WAS) for path in others if path not in explained)
 
     def close(self) -> None:
         self.draft.close()
@@ -188,7 +194,7 @@ def _capture_and_stage(state: State, source: Source, leaving: Source | None, wan
     for attempt in range(_PATIENCE):
         draft, plan = _prepare(state, source, wanted, progress, leaving)
         applier = Applier(state.root, source.blobs, state.staging, state.lock_now_ns or 0, progress,
-                          state.objects)
+                          Unasked(state.objects))
         try:
             if expected:
                 expected(plan)

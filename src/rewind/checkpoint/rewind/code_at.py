@@ -9,12 +9,13 @@ from bisect import bisect_left, bisect_right
 
 from rewind.agents.profile import pick
 from rewind.checkpoint.branches import Branches
+from rewind.checkpoint.futures.origin import reaches
 from rewind.checkpoint.record import is_timestamp, timestamp
 from rewind.transcript.chain import Tail
 from rewind.transcript.cursor import place_in
 from rewind.transcript.entries import entry_of
-from rewind.transcript.lines import events_forward, open_transcript
-from rewind.transcript.prompts import content_of
+from rewind.transcript.lines import events_forward, open_conversation
+from rewind.transcript.prompts import content_of, prompt_text
 from rewind.transcript.turn_index import open_turns
 
 TYPE_CHECKING = False
@@ -42,27 +43,39 @@ class CodeAt:
 
 
 class PromptAt:
-    """What a prompt is known by: its place, the keys that hooks saw, its time."""
+    """What a prompt is known by: its place, the keys that hooks saw, its time, its text."""
 
-    def __init__(self, offset: int, join: object, first_tool: str | None, stamp: object) -> None:
+    def __init__(self, offset: int, join: object, first_tool: str | None, stamp: object,
+                 text: str = "", since: object = None) -> None:
         self.offset = offset
         self.join = join
         self.first_tool = first_tool
         self.stamp = stamp
+        self.text = text
+        self.since = since  # the time of the prompt before, where no key is seen by hooks
 
 
 def prompt_of(turn: TurnText) -> PromptAt:
-    return PromptAt(turn.row.offset, turn.join, turn.first_tool, turn.row.stamp)
+    return PromptAt(turn.row.offset, turn.join, turn.first_tool, turn.row.stamp, turn.prompt)
 
 
 def read_prompt_at(session: SessionFile, offset: int) -> PromptAt:
     profile = session.profile
     key, stamp = profile.prompt["joinKey"], profile.lines.get("timestamp")
-    with open_transcript(session.path) as file:
+    with open_conversation(session.path, profile) as file:
         event = next(events_forward(file, offset), None)
         return PromptAt(offset, pick(event.data, key) if event and key else None,
                         _first_tool(file, profile, offset),
-                        pick(event.data, stamp) if event and stamp else None)
+                        pick(event.data, stamp) if event and stamp else None,
+                        prompt_text(event.data, profile) if event else "",
+                        None if key else _stamp_before(file, profile, offset))
+
+
+def _stamp_before(file: BinaryIO, profile: Profile, offset: int) -> object:
+    tail, stamp = Tail(file, profile, offset), profile.lines.get("timestamp")
+    before = next((entry for entry in tail.chain() if entry.is_prompt), None)
+    event = next(events_forward(file, before.offset), None) if before else None
+    return pick(event.data, stamp) if event and stamp else None
 
 
 def _first_tool(file: BinaryIO, profile: Profile, boundary: int) -> str | None:
@@ -88,16 +101,21 @@ class SessionCode:
 
     def __init__(self, state: State, session: SessionFile) -> None:
         self.session = session
-        self.records = [r for r in state.timeline.all() if r.kind != "backup" and r.place == state.place]
+        reach = reaches(state)
+        self.records = [r for r in state.timeline.all() if r.kind != "backup"
+                        and r.sequence <= reach.get(r.place, -1)]
         self._sequences = [r.sequence for r in self.records]
         self._by_prompt: dict[object, Record] = {}
+        self._meanwhile: dict[object, list[Record]] = {}
         self._by_tool: dict[object, Record] = {}
         # By id over all sessions: a fork has its parent's lines, and ids are unique.
         for record in self.records:
             trigger = record.trigger
             if trigger.get("event") == "UserPromptSubmit":
                 # Of several the earliest: the others are of prompts that were typed meanwhile.
-                self._by_prompt.setdefault(trigger.get("promptId"), record)
+                first = self._by_prompt.setdefault(trigger.get("promptId"), record)
+                if first is not record:
+                    self._meanwhile.setdefault(trigger.get("promptId"), []).append(record)
             elif trigger.get("event") == "PreToolUse":
                 self._by_tool[trigger.get("toolUseId")] = record
         self._near = [[r for r in self.records if session_of(r) == id]
@@ -114,16 +132,39 @@ class SessionCode:
 
     def recorded(self, prompt: PromptAt) -> CodeAt | None:
         """The checkpoint that was made for this very prompt."""
-        found = self._by_prompt.get(prompt.join) if isinstance(prompt.join, str) and prompt.join else None
+        found = self._of_prompt(prompt) if isinstance(prompt.join, str) and prompt.join else None
         found = found or (self._by_tool.get(prompt.first_tool) if prompt.first_tool else None)
+        if found is None and not self.session.profile.prompt["joinKey"]:
+            found = self._of_moment(prompt)
         # One that was made late may hold what the turn did already.
         return CodeAt(found, not found.trigger.get("late")) if found else None
+
+    def _of_prompt(self, prompt: PromptAt) -> Record | None:
+        """By its id. A prompt that Codex got while a turn ran has that turn's: there the text tells."""
+        found = self._by_prompt.get(prompt.join)
+        if found is None or prompt.join not in self._meanwhile or _says(found, prompt.text):
+            return found
+        return next((r for r in self._meanwhile[prompt.join] if _says(r, prompt.text)), found)
+
+    def _of_moment(self, prompt: PromptAt) -> Record | None:
+        """Where hooks see no key of a prompt: the last one before it that says the same, and that no other
+        prompt came after."""
+        if not isinstance(prompt.stamp, str) or not is_timestamp(prompt.stamp):
+            return None
+        until = timestamp(prompt.stamp)
+        since = prompt.since if isinstance(prompt.since, str) and is_timestamp(prompt.since) else None
+        for records in self._near:
+            for record in reversed(records):
+                if (record.trigger.get("event") == "UserPromptSubmit" and record.created <= until
+                        and _says(record, prompt.text)):
+                    return record if since is None or record.created >= timestamp(since) else None
+        return None
 
     def _last_before(self, boundary: int) -> Record | None:
         """The newest whose place in this very conversation is before the prompt, and on its branch."""
         if not any(self._near):
             return None
-        with open_transcript(self.session.path) as file:
+        with open_conversation(self.session.path, self.session.profile) as file:
             for records in self._near:
                 for record in reversed(records):
                     if _noted_place(record) > boundary + _SLACK:
@@ -151,7 +192,7 @@ class SessionCode:
     def after_last(self, prompt: PromptAt) -> CodeAt | None:
         """The code as the last turn left it: the newest checkpoint that was made once it was over."""
         own = self._near[0] if self._near else []
-        with open_transcript(self.session.path) as file:
+        with open_conversation(self.session.path, self.session.profile) as file:
             for record in list(reversed(own))[:_LATEST]:
                 if str(record.trigger.get("event") or "") not in _AFTER_A_TURN:
                     continue
@@ -230,6 +271,11 @@ def _same_prompt(one: Record, other: Record) -> bool:
     """A prompt that was typed while a turn ran has that turn's id, and does not end it."""
     id = one.trigger.get("promptId")
     return bool(id) and id == other.trigger.get("promptId")
+
+
+def _says(record: Record, text: str) -> bool:
+    begins = str(record.trigger.get("promptText") or "").strip()
+    return bool(begins) and text.strip().startswith(begins)
 
 
 def _noted_place(record: Record) -> int:

@@ -7,6 +7,7 @@ import os
 from rewind.agents.registry import is_under_root, profile_named
 from rewind.checkpoint.chat import (
     ChatPlan,
+    Home,
     NoConversation,
     check_ours,
     free_backup_name,
@@ -22,9 +23,10 @@ from rewind.checkpoint.rewind.effects import was_done
 from rewind.checkpoint.rewind.outside import OUTSIDE
 from rewind.errors import RewindError
 from rewind.transcript.cut import Cut, TranscriptRewritten
-from rewind.transcript.fork import NothingBeforeCut, new_session_id
+from rewind.transcript.fork import NothingBeforeCut
+from rewind.transcript.kinds import kind_of
 from rewind.transcript.liveness import SessionInUse
-from rewind.transcript.names import SUFFIX, session_id_of
+from rewind.transcript.names import session_id_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,22 +74,25 @@ def finish_conversation(state: State, found: Destination, op: Operation) -> None
     if not isinstance(wanted, dict):
         return
     found.in_place = bool(wanted.get("inPlace"))
+    profile = profile_named(str(wanted.get("agent")), state.project.home)
     for effect in op.effects:
         if effect.get("kind") != OUTSIDE and was_done(effect):
+            path = str(effect.get("path"))
             # Noted again, so that undoing this takes it back.
             found.effects.append({**effect, **made_of(str(effect["path"]))})
             found.notes.append("The conversation was brought back before the interruption:"
-                               f" {effect.get('sessionId') or session_id_of(str(effect.get('path')))}")
+                               f" {effect.get('sessionId') or session_id_of(path, profile)}")
             return
-    path, offset, mark = wanted.get("path"), wanted.get("offset"), wanted.get("mark")
-    profile = profile_named(str(wanted.get("agent")), state.project.home)
+    original, offset, mark = wanted.get("path"), wanted.get("offset"), wanted.get("mark")
     if op.command == ops.RESTORE and found.record:
         add_of_record(state, found, found.record)
         return
-    if not isinstance(path, str) or not isinstance(offset, int) or not is_under_root(profile, path):
+    if not isinstance(original, str) or not isinstance(offset, int) or not is_under_root(profile, original):
         return
-    found.chat = ChatPlan(profile, path, path, Cut(offset, wanted.get("leaf"), True,
-                                                   mark if isinstance(mark, dict) else None))
+    found.chat = ChatPlan(profile, original, original, Cut(offset, wanted.get("leaf"), True,
+                                                           mark if isinstance(mark, dict) else None))
+    if wanted.get("root"):
+        found.chat.home = Home(state.project.root, state.place)
     try:
         found.chat.check()
     except TranscriptRewritten as error:
@@ -135,8 +140,8 @@ class Conversation:
         if self.found.in_place:
             backup = free_backup_name(self.state, chat.original) if os.path.lexists(chat.original) else None
             return [{"kind": effects.REWRITE, **about, "backup": backup}]
-        session = str(before.get("sessionId") or new_session_id())
-        path = os.path.join(os.path.dirname(chat.original), session + SUFFIX)
+        session = str(before.get("sessionId") or kind_of(chat.profile).new_session_id())
+        path = chat.path_of(session)
         return [{"kind": effects.FORK, "sessionId": session, "agent": chat.profile.name, "path": path}]
 
     def check(self) -> None:
@@ -152,7 +157,8 @@ class Conversation:
         if chat is None:
             return None
         return {"agent": chat.profile.name, "path": chat.original, "offset": chat.cut.offset,
-                "leaf": chat.cut.leaf, "mark": chat.cut.mark, "inPlace": self.found.in_place}
+                "leaf": chat.cut.leaf, "mark": chat.cut.mark, "inPlace": self.found.in_place,
+                **({"root": chat.home.root} if chat.home else {})}
 
     def run(self, outcome: Outcome) -> None:
         result = effects.Conversations()

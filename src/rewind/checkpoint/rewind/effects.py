@@ -42,11 +42,12 @@ from rewind.files import make_private_dir
 from rewind.transcript.cursor import header_length
 from rewind.transcript.cut import Cut
 from rewind.transcript.entries import entry_of
-from rewind.transcript.fork import new_session_id, temp_of
+from rewind.transcript.fork import temp_of
 from rewind.transcript.in_place import put_back, same_bytes
+from rewind.transcript.kinds import kind_of
 from rewind.transcript.lines import end_of_lines, events_forward, open_transcript, size_of
 from rewind.transcript.liveness import SessionInUse, is_open, why_open
-from rewind.transcript.names import SUFFIX, is_session_id, session_id_of
+from rewind.transcript.names import is_session_id, path_beside, session_id_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,9 +116,10 @@ def _swap_back(state: State, effect: Effect, taken: set[str]) -> Effect:
     path, put = str(effect.get("path")), effect.get("backup" if effect["kind"] == REWRITE else "kept")
     if put and os.path.lexists(put) and _went_on(state, effect):
         # What was said since must not disappear: the backup comes back beside it.
-        session = new_session_id()
+        profile = _profile(state, effect)
+        session = kind_of(profile).new_session_id()
         return {"kind": FORK, "sessionId": session, "agent": effect.get("agent"), "of": put, "original": path,
-                "path": os.path.join(os.path.dirname(path), session + SUFFIX)}
+                "path": path_beside(path, session, profile)}
     kept = free_backup_name(state, path, taken) if os.path.lexists(path) else None
     return {"kind": SWAP, "path": path, "agent": effect.get("agent"), "put": put, "kept": kept,
             **({"made": effect["made"]} if "made" in effect else {})}
@@ -178,7 +180,7 @@ def _why_refused(state: State, effect: Effect) -> str | None:
     if effect.get("kind") != SWAP:
         return None
     profile, path = _profile(state, effect), str(effect.get("path"))
-    session = session_id_of(path)
+    session = session_id_of(path, profile)
     recorded = recorded_session(state, session)
     reason = why_open(profile, session, path, recorded)
     # Its age alone says nothing if it is as we left it.

@@ -26,7 +26,7 @@ def finish(state: State, request: Request, op: Operation) -> Destination:
     if op.checkpoint:
         step = found.undoes[-1] if found.undoes else found.redoes
         left = step.checkpoint if step else ""
-        if op.command in (ops.REVERT, ops.APPLY):
+        if op.command in (ops.REVERT, ops.APPLY, ops.ADOPT):
             left = op.here_before  # what goes was there before, and goes although it is ignored
         found.code = Wanted(kept(state, op.checkpoint), op.paths, whole(state, left), request.skip_missing)
     if op.command in (ops.UNDO_RESTORE, ops.REDO):

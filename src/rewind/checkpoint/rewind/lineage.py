@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from rewind.checkpoint.record import FORMAT
-from rewind.checkpoint.rewind.operations import APPLY, FILE, REVERT, last_line
+from rewind.checkpoint.rewind.operations import ADOPT, APPLY, FILE, REVERT, last_line
 from rewind.errors import RewindError
 from rewind.index import MAIN
 
@@ -39,7 +39,7 @@ def here(state: State) -> Record | None:
 def here_in_all_places(state: State) -> set[str]:
     """The names of the checkpoints that the places stand on."""
     records, found = state.timeline.all(), set()
-    for place in {record.place for record in records}:
+    for place in {record.place for record in records} | set(state.places()):
         name, sequence = _noted(state, place)
         own = [r.name for r in records if r.place == place and _can_be_here(r) and r.sequence > sequence]
         found |= {own[-1] if own else name}
@@ -84,9 +84,9 @@ def _is_own(state: State, record: Record) -> bool:
 
 
 def is_result(record: Record) -> bool:
-    """What `revert` or `apply` came to. The log says when the project stands there: a killed process may have
-    made it and nothing more."""
-    return record.trigger.get("event") in (REVERT, APPLY)
+    """What `revert`, `apply` or `forks adopt` came to. The log says when the project stands there: a killed
+    process may have made it and nothing more."""
+    return record.trigger.get("event") in (REVERT, APPLY, ADOPT)
 
 
 class Lineage:

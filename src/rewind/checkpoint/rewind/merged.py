@@ -11,6 +11,9 @@ from rewind.checkpoint.record import Record
 from rewind.checkpoint.rewind import operations as ops
 from rewind.checkpoint.rewind.code import Wanted
 from rewind.checkpoint.rewind.merged_source import MergedSource
+from rewind.checkpoint.rewind.target import Adopted, BroughtBack
+from rewind.checkpoint.select import select
+from rewind.checkpoint.turns.spans import Span
 from rewind.checkpoint.turns.spans import spans as spans_named
 from rewind.errors import StoreDamaged, TurnWithoutCheckpoint
 from rewind.snapshot.git_head import git_head
@@ -25,12 +28,12 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.target import Merge
     from rewind.checkpoint.source import Source
     from rewind.checkpoint.state import State
-    from rewind.checkpoint.turns.spans import Span
     from rewind.snapshot.tree import Entry
     from rewind.store.objects import ObjectStore
 
 RESULT = "result"  # what it is called before it is a checkpoint
 _NO_ID = "0" * 64
+_DONE = {ops.REVERT: "Reverted", ops.APPLY: "Applied", ops.ADOPT: "Adopted"}
 _NAMED = 5  # files that a sentence names
 
 
@@ -47,6 +50,7 @@ class MergeWanted(Wanted):
         self.spans = _spans(state, target)
         self.how = target.how
         self.only = target.paths
+        self.parts: dict[bytes, list[str]] = getattr(target, "parts", {})  # hunks by path
         self.source: MergedSource | None = None
 
     def open(self, state: State) -> Source:
@@ -74,7 +78,10 @@ class MergeWanted(Wanted):
     # words
 
     def what(self) -> str:
-        """'turn 2, "Add a cache"' or 'turns 2 and 4'."""
+        """'turn 2, "Add a cache"', 'turns 2 and 4' or '2 hunks in a.py (turn 2, "Add a cache")'."""
+        return f"{parts_in_words(self.parts)} ({self._turns()})" if self.parts else self._turns()
+
+    def _turns(self) -> str:
         if len(self.spans) == 1:
             span = self.spans[0]
             return f"{span.label}, {quoted(printable(span.prompt))}" if span.prompt else span.label
@@ -84,7 +91,7 @@ class MergeWanted(Wanted):
         return f"turns {', '.join(map(str, turns[:-1]))} and {turns[-1]}"
 
     def title(self) -> str:
-        return f"{'Reverted' if self.command == ops.REVERT else 'Applied'} {self.what()}"
+        return f"{_DONE[self.command]} {self.what()}"
 
     def notes(self) -> list[str]:
         return [f"The checkpoint before {span.label} is not exact, so edits from just before it may count as"
@@ -92,12 +99,17 @@ class MergeWanted(Wanted):
 
     def for_agent(self, plan: RestorePlan) -> str:
         """A note to paste into the conversation, which does not know of it."""
-        paths = [path.decode("utf-8", "backslashreplace")
-                 for path in dict.fromkeys([*plan.written, *plan.deleted])]
+        changed = list(dict.fromkeys([*plan.written, *plan.deleted]))
+        folders = {change.path for change in plan.changes if change.action in ("mkdir", "rmdir")}
+        files = [path for path in changed if path not in folders]
+        paths = [path.decode("utf-8", "backslashreplace") for path in files or changed]
         if not paths or not any(span.session for span in self.spans):
             return ""
         names = ", ".join(paths[:_NAMED])
         names += f" and {plural(len(paths) - _NAMED, 'more file')}" if len(paths) > _NAMED else ""
+        if self.parts:
+            return (f"I took back a part of your change to {names} ({self._turns()})."
+                    " Read these files again before you edit them, and do not redo that part.")
         if self.command == ops.REVERT:
             return (f"I reverted your change to {names} ({self.what()}). Later changes are still there."
                     " Read these files again before you edit them, and do not redo that change.")
@@ -107,8 +119,14 @@ class MergeWanted(Wanted):
 
 def _spans(state: State, target: Merge) -> list[Span]:
     """In the order in which they are merged: taking back begins with the newest."""
+    if isinstance(target, BroughtBack):
+        return [_difference(state, target)]
     if target.command == ops.REVERT:
         return spans_named(state, target.turns, target.session)[::-1]
+    if isinstance(target, Adopted):
+        from rewind.checkpoint.futures.adopt import adopted_span
+
+        return [adopted_span(state, target.name)]
     if target.session and not target.turns:
         from rewind.checkpoint.turns.fork_span import fork_span
 
@@ -118,6 +136,25 @@ def _spans(state: State, target: Merge) -> list[Span]:
         if span.after is None:
             raise TurnWithoutCheckpoint(turn=span.turn, session=span.session)
     return found
+
+
+def _difference(state: State, target: BroughtBack) -> Span:
+    old, new = select(state, target.old), select(state, target.new) if target.new else None
+    label = printable(target.label) or (f"{old.name}..{new.name}" if new else f"since {old.name}")
+    return Span(old, new, label, session=target.session or "")
+
+
+def parts_in_words(parts: dict[bytes, list[str]]) -> str:
+    """'a.py and 2 hunks in b.py'."""
+    whole, partly = ([path for path, ids in parts.items() if bool(ids) == some] for some in (False, True))
+    count = sum(len(parts[path]) for path in partly)
+    return " and ".join([*([_files(whole)] if whole else []),
+                         *([f"{plural(count, 'hunk')} in {_files(partly)}"] if partly else [])])
+
+
+def _files(paths: list[bytes]) -> str:
+    return printable(paths[0].decode("utf-8", "backslashreplace")) if len(paths) == 1 else (
+        plural(len(paths), "file"))
 
 
 def _counts(ready: Ready) -> dict[str, int]:

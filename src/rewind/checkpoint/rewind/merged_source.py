@@ -10,6 +10,7 @@ from rewind.checkpoint.source import Source
 from rewind.errors import ChangedSincePlan, PathNotChanged
 from rewind.snapshot.change import Paths
 from rewind.snapshot.content import whole
+from rewind.snapshot.hunk_merge import HunkMerge
 from rewind.snapshot.live import read_live
 from rewind.snapshot.three_way import MOST_BYTES, Clash, Side, TreeMerge
 from rewind.snapshot.tree import CHUNKED, FILE, Tree, decode_pieces
@@ -19,6 +20,7 @@ from rewind.words import explain, printable, quoted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
+    from typing import Any
 
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.rewind.merged import MergeWanted
@@ -137,9 +139,12 @@ class MergedSource(Source):
         base, theirs = (after, before) if revert else (before, after)
         label = f"{'before' if revert else 'after'} {span.label}" + (
             f": {quoted(printable(span.prompt))}" if span.prompt else "")
-        return TreeMerge(base, ours, theirs, self._put, how=self.wanted.how, our_label=_NOW,
-                         their_label=label, paths=paths, looked_for=looked_for,
-                         frozen=frozenset(clash.path for clash in self.clashes))
+        more: dict[str, Any] = {
+            "how": self.wanted.how, "our_label": _NOW, "their_label": label, "paths": paths,
+            "looked_for": looked_for, "frozen": frozenset(clash.path for clash in self.clashes)}
+        if self.wanted.parts:
+            return HunkMerge(base, ours, theirs, self._put, self.wanted.parts, **more)
+        return TreeMerge(base, ours, theirs, self._put, **more)
 
     def _side(self, record: Record) -> Side:
         source = self._sources[record.name]

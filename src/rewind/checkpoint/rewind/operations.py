@@ -31,9 +31,10 @@ RESTORE, BACK, UNDO, FORWARD = "restore", "back", "undo", "fast-forward"
 REVERT, APPLY = "revert", "apply"
 RENAME, DELETE, UNDELETE = "forks rename", "forks delete", "forks undelete"
 UNDO_RESTORE, REDO = "undo-restore", "redo"
+FUTURE, ADOPT = "fork", "forks adopt"
 BISECT = "bisect"  # in place: it ends where it began, so there is nothing to undo once it has ended
-STEPS = (RESTORE, BACK, UNDO, FORWARD, REVERT, APPLY, RENAME, DELETE, UNDELETE)
-COMMANDS = (*STEPS, UNDO_RESTORE, REDO, BISECT)
+STEPS = (RESTORE, BACK, UNDO, FORWARD, REVERT, APPLY, ADOPT, RENAME, DELETE, UNDELETE)
+COMMANDS = (*STEPS, UNDO_RESTORE, REDO, BISECT, FUTURE)
 
 DONE, PARTIAL = "done", "partial"  # how an operation ended
 

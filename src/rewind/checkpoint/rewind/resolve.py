@@ -228,11 +228,16 @@ def _merged(state: State, request: Request, target: targets.Merge) -> Destinatio
     found = Destination(target.command, request)
     found.code = wanted = MergeWanted(state, target)
     found.about, found.notes = wanted.what(), wanted.notes()
+    if isinstance(target, targets.Adopted) and request.wants_conversation:
+        from rewind.checkpoint.futures.adopt import add_conversation
+
+        add_conversation(state, found, target.name)
     return found
 
 
 _RESOLVERS: dict[type[Target], Resolver] = {
     targets.AtCheckpoint: _at_checkpoint, targets.EarlierOnLine: _earlier_on_line,
     targets.BeforeOperation: _before_operation, targets.BeforeUndo: _before_undo,
-    targets.Reverted: _merged, targets.Applied: _merged,
+    targets.Reverted: _merged, targets.Applied: _merged, targets.Adopted: _merged,
+    targets.BroughtBack: _merged,
 }

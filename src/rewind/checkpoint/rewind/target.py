@@ -113,6 +113,37 @@ class Applied(Merge):
     command = ops.APPLY
 
 
+class Adopted(Merge):
+    """With what a fork in a directory of its own did, and its conversation at home."""
+
+    command = ops.ADOPT
+
+    def __init__(self, name: str, how: str = "") -> None:
+        super().__init__([], None, None, how)
+        self.name = name
+
+
+class BroughtBack(Reverted):
+    """Some files or hunks of a difference as its old side has them, merged into the code of now. `old` and
+    `new` are checkpoints; without `new` the difference leads to the project as it is now. `parts` has the ids
+    of hunks (`Hunk.id`) by path; none for a path: all of it. `label` says what the difference is, and
+    `session` whose agent should hear of it."""
+
+    def __init__(self, old: str, new: str | None, parts: dict[bytes, list[str]], *, how: str = "",
+                 label: str = "", session: str | None = None) -> None:
+        if not parts:
+            raise UsageError("Nothing is chosen.", hint="Name a file, or hunks of one.")
+        super().__init__([], session, sorted(parts), how)
+        self.old = old
+        self.new = new
+        self.parts = parts
+        self.label = label
+
+    def key(self) -> list[Any]:
+        hunks = [[path.hex(), sorted(ids)] for path, ids in sorted(self.parts.items())]
+        return [type(self).__name__, [["how", self.how], ["new", self.new], ["old", self.old]], hunks]
+
+
 class Request:
     """A target, and how to go there. `what` is "code", "conversation" or "both"."""
 

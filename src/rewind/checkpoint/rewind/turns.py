@@ -30,8 +30,9 @@ from rewind.transcript.cut import Cut
 from rewind.transcript.entries import entry_of
 from rewind.transcript.find import session_with_id
 from rewind.transcript.fork import NothingBeforeCut
-from rewind.transcript.lines import end_of_lines, events_forward, open_transcript
-from rewind.transcript.liveness import is_busy, why_open
+from rewind.transcript.kinds import kind_of
+from rewind.transcript.lines import end_of_lines, events_forward, open_conversation
+from rewind.transcript.liveness import check_in_place, is_busy, why_open
 from rewind.transcript.names import SUFFIX
 from rewind.transcript.turn_index import open_turns
 
@@ -73,15 +74,17 @@ def _add_boundary(state: State, found: Destination, session: SessionFile, bounda
     request, profile = found.request, session.profile
     found.boundary, found.prompts = boundary.boundary, boundary.prompts
     if request.wants_code:
-        _add_code(state, found, code_before(state, session, boundary.boundary))
+        _add_code(state, found, code_before(state, session, boundary.prompts[0].offset))
     if not request.wants_conversation:
         return
     found.chat = ChatPlan(profile, session.path, session.path, boundary.cut)
+    found.chat.check_format()
     if not boundary.resumable and not profile.fork["emptyResumes"]:
         found.start_anew = NothingBeforeCut(agent=profile.title, start=profile.commands["start"])
         if not found.code:
             raise found.start_anew
     if request.in_place:
+        check_in_place(profile)
         reason = why_open(profile, session.session_id, session.path,
                           recorded_session(state, session.session_id))
         found.notes.append(f"Refused without --force: {reason}" if reason else "")
@@ -153,8 +156,9 @@ def _refuse_compacted(profile: Profile, index: TurnIndex, row: Row) -> None:
 
 def _boundary_before(session: SessionFile, dropped: list[Row], resumable: bool) -> BoundaryResult:
     """Cut where the first dropped prompt begins; its parent is what the agent goes on from."""
-    with open_transcript(session.path) as file:
-        cut = Cut(dropped[0].offset, _parent_of(file, session.profile, dropped[0])).marked(file)
+    with open_conversation(session.path, session.profile) as file:
+        start = kind_of(session.profile).start_of_prompt(file, session.profile, dropped[0].offset)
+        cut = Cut(start, _parent_of(file, session.profile, dropped[0])).marked(file)
     return BoundaryResult(cut, [Prompt(row.prompt, row.offset, row.uuid) for row in dropped], resumable)
 
 
@@ -171,11 +175,12 @@ def _parent_of(file: BinaryIO, profile: Profile, row: Row) -> str | None:
 
 
 def _after_the_last(state: State, found: Destination, session: SessionFile, row: Row) -> None:
-    with open_transcript(session.path) as file:
+    with open_conversation(session.path, session.profile) as file:
         cut = Cut(end_of_lines(file)).marked(file)
     found.boundary = cut.offset
     if found.request.wants_conversation:
         found.chat = ChatPlan(session.profile, session.path, session.path, cut)
+        found.chat.check_format()
     if found.request.wants_code:
         code = SessionCode(state, session).after_last(read_prompt_at(session, row.offset))
         if code:

@@ -63,11 +63,18 @@ def _fork(op: Operation) -> str:
 
 def _merge(op: Operation) -> str:
     about = str(op.begun.get("about") or "a change")
-    return f"{'reverted' if op.command == ops.REVERT else 'applied'} {about}"
+    return f"{_MERGED[op.command]} {about}"
 
 
+def _future(op: Operation) -> str:
+    prompt = op.begun.get("prompt")
+    before = f"before {quoted(prompt)}" if isinstance(prompt, str) and prompt else op.checkpoint
+    return f"began here as a fork from {before}"
+
+
+_MERGED = {ops.REVERT: "reverted", ops.APPLY: "applied", ops.ADOPT: "adopted"}
 _DESCRIBE = {
-    ops.REVERT: _merge, ops.APPLY: _merge,
+    ops.REVERT: _merge, ops.APPLY: _merge, ops.ADOPT: _merge, ops.FUTURE: _future,
     ops.RESTORE: _restore, ops.UNDO: lambda op: f"stepped back to {op.checkpoint}",
     ops.FORWARD: lambda op: f"fast-forwarded to {op.checkpoint}",
     ops.BISECT: lambda op: "bisected in the project itself",

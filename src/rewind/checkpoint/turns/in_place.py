@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 
 class InPlace:
-    """`with InPlace(state) as steps:`, then `steps.make(record)`. The lock is held all the time, so that no
-    hook takes a step for somebody's work."""
+    """`with InPlace(state) as steps:`, then `steps.make(record)`. The lock of the place is held all the time,
+    so that no hook takes a step for somebody's work; that of the store while a step is made."""
 
     def __init__(self, state: State, force: bool = False) -> None:
         self._state = state
@@ -37,6 +37,7 @@ class InPlace:
         self._before: Record | None = None
         self._at: Record | None = None
         self._op: Operation | None = None
+        self._aside: Any = None  # while the command runs
         self.remaining: list[tuple[bytes, str]] = []  # what could not be brought back at the end
 
     def __enter__(self) -> InPlace:
@@ -67,10 +68,18 @@ class InPlace:
 
     def make(self, record: Record) -> str:
         self._step(record)
+        self._aside = self._state.aside()
+        self._aside.__enter__()
         return self._state.project.root
+
+    def _come_back(self) -> None:
+        aside, self._aside = self._aside, None
+        if aside:
+            aside.__exit__(None, None, None)
 
     def _step(self, record: Record) -> None:
         """As every restore is made: captured, planned, staged, then one change after the other."""
+        self._come_back()
         wanted = Wanted(record, leaving=self._at)
 
         def go(source: Source, leaving: Source | None) -> None:

@@ -28,11 +28,17 @@ _MOST_BYTES = 1 << 20  # of a file that says where an installed package is
 
 def to_link(state: State) -> list[bytes]:
     """What is there in the project and in no checkpoint, and what a command may need."""
-    snapshot = scan(state.root, state.rules(), state.cache, state.objects, keep=False)
-    found = [path for path, _ in uncovered(snapshot.root, snapshot.tree) if _is_needed(path)]
+    found = needed(state)
     for path in found:
-        _refuse_installed_here(state, path)
+        place = leads_back(state, path)
+        if place:
+            raise LinkedInstall(path=os.fsdecode(path), place=place)
     return found
+
+
+def needed(state: State) -> list[bytes]:
+    snapshot = scan(state.root, state.rules(), state.cache, state.objects, keep=False)
+    return [path for path, _ in uncovered(snapshot.root, snapshot.tree) if _is_needed(path)]
 
 
 def _is_needed(path: bytes) -> bool:
@@ -87,15 +93,17 @@ def _remove(folder: str) -> None:
 
 # packages that lead back to the project
 
-def _refuse_installed_here(state: State, path: bytes) -> None:
-    """With such a link the command would try the code of now, whatever the checkpoint holds."""
+def leads_back(state: State, path: bytes) -> str:
+    """The part of the project that an installed package leads to: whoever used `path` from elsewhere would
+    run the code of this project as it is now."""
     root = os.path.realpath(state.root)
     folder = os.path.join(state.root, path)
     for place in _places_that_lead_back(folder):
         real = os.path.realpath(os.path.join(folder, place))
         inside = real == root or real.startswith(root + b"/")
         if inside and not _is_below(real, os.path.realpath(folder)):
-            raise LinkedInstall(path=os.fsdecode(path), place=os.fsdecode(real))
+            return os.fsdecode(real)
+    return ""
 
 
 def _is_below(path: bytes, folder: bytes) -> bool:

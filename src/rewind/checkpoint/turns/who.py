@@ -10,7 +10,7 @@ from rewind.checkpoint.rewind.lineage import lineage
 from rewind.errors import RewindError
 from rewind.transcript.cursor import place_in
 from rewind.transcript.find import session_with_id
-from rewind.transcript.lines import open_transcript
+from rewind.transcript.lines import open_conversation
 from rewind.transcript.turn_index import open_turns
 
 TYPE_CHECKING = False
@@ -150,7 +150,7 @@ def _place(file: SessionFile, record: Record) -> int | None:
     cursor = told.get("cursor") if isinstance(told, dict) else None
     if not isinstance(cursor, dict):
         return None if record.data.get("hasTranscript") else 0
-    with open_transcript(file.path) as opened:
+    with open_conversation(file.path, file.profile) as opened:
         return place_in(opened, cursor)
 
 

@@ -20,6 +20,7 @@ _EDITS = (("old_string", "new_string"), ("old_str", "new_str"))
 _PATHS = ("file_path", "path", "notebook_path")
 _MOST = 200_000  # characters of a text that is shown as a difference
 _STATUS = re.compile(r"exit(?:ed with)?(?: code| status)?:? (\d{1,3})\b", re.IGNORECASE)
+_TASK = re.compile(r"^\s*(?:\d+\.|[-*])?\s*\[(\w+)\]\s+(.+)$", re.MULTILINE)
 _KINDS = (("todo", ("todo", "plan")), ("agent", ("task", "agent")), ("web", ("web", "fetch")),
           ("read", ("read", "view", "cat")), ("search", ("grep", "glob", "search", "find", "ls")),
           ("edit", ("edit", "write", "create", "patch", "replace")),
@@ -47,8 +48,9 @@ def _edit(given: dict[str, Any]) -> dict[str, Any] | None:
     path = next((given[key] for key in _PATHS if isinstance(given.get(key), str)), "")
     several = given.get("edits")
     pairs = [pair for one in (several if isinstance(several, list) else [given]) for pair in _pairs(one)]
-    if not pairs and path and isinstance(given.get("content"), str):
-        pairs = [("", given["content"])]
+    whole = given.get("content", given.get("new_source"))  # the latter of a notebook's cell
+    if not pairs and path and isinstance(whole, str):
+        pairs = [("", whole)]
     if not pairs or sum(len(old) + len(new) for old, new in pairs) > _MOST:
         return None
     return {"view": "diff", "path": path, "parts": [_rows(old, new, path) for old, new in pairs]}
@@ -92,9 +94,13 @@ def _command(given: dict[str, Any], block: dict[str, Any]) -> dict[str, Any] | N
 
 
 def _todos(given: dict[str, Any]) -> dict[str, Any] | None:
-    todos = given.get("todos")
+    """A list of tasks. Droid gives one as text, Codex calls it a plan of steps."""
+    todos = given.get("todos", given.get("plan"))
+    if isinstance(todos, str):
+        items = [{"text": text, "status": status} for status, text in _TASK.findall(todos)]
+        return {"view": "todos", "items": items[:500]} if items else None
     if not isinstance(todos, list):
         return None
-    items = [{"text": str(one.get("content") or one.get("text") or ""),
+    items = [{"text": next((str(one[key]) for key in ("content", "text", "step") if one.get(key)), ""),
               "status": str(one.get("status") or "")} for one in todos[:500] if isinstance(one, dict)]
     return {"view": "todos", "items": items}

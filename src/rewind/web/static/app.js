@@ -1,6 +1,7 @@
 // Puts the page together: the bar, the tree, one view, and what the server pushes.
 
 import {h, fill} from './core/element.js';
+import {api} from './core/api.js';
 import {wire} from './core/wire.js';
 import {state} from './core/state.js';
 import {current, to} from './core/route.js';
@@ -9,11 +10,13 @@ import {TopBar} from './parts/topbar.js';
 import {SessionView} from './turns/session.js';
 import {CheckpointsView} from './code/checkpoints.js';
 import {ReviewView} from './code/review.js';
+import {FilesView} from './files/view.js';
 import {FindView} from './sessions/find.js';
 import {CompareView} from './sessions/compare.js';
+import {GraphView} from './sessions/graph.js';
 import {HomeView} from './sessions/home.js';
 import {closeMenu} from './parts/menu.js';
-import {listen} from './core/keyboard.js';
+import {listen, replay} from './core/keyboard.js';
 import {notice} from './parts/states.js';
 import {openRestore, openUndo} from './plans/restore.js';
 import {say} from './parts/toast.js';
@@ -29,7 +32,8 @@ let shown = '';
 function show(byHand, hash = location.hash) {
   if (!state.loaded && !state.error) return undefined; // `start` shows what the address says by then
   const route = current(hash);
-  const key = JSON.stringify({...route, turn: undefined, name: undefined, words: undefined});
+  const key = JSON.stringify({view: route.view, ...identity(route)});
+  if (key === shown && view instanceof FilesView) return view.goTo(route.point, route.path);
   if (key === shown && view)
     return route.turn || route.words ? view.goTo(route.turn, route.words) : undefined;
   closeMenu(false);
@@ -38,18 +42,33 @@ function show(byHand, hash = location.hash) {
   fill(main);
   panes.dataset.pane = route.view === 'home' ? 'tree' : 'main';
   panes.dataset.view = route.view;
-  top.setView(route.view === 'checkpoints' ? 'checkpoints' : 'sessions');
+  top.setView(['checkpoints', 'files', 'graph'].includes(route.view) ? route.view : 'sessions');
   tree.select(route.session || (route.view === 'compare' ? route.a : null));
   view = make(route);
   if (byHand) view.arrive();
+  keysWhenReady(view);
   return undefined;
 }
 
+/** What makes it another view, and not another place in the same one. */
+function identity(route) {
+  if (route.view === 'files') return {};
+  return {...route, turn: undefined, name: undefined, words: undefined};
+}
+
+/** Keys that were pressed too early reach the view once it has read what they are about. */
+async function keysWhenReady(made) {
+  await made.ready;
+  if (made === view) replay();
+}
+
 function make(route) {
+  if (route.view === 'files') return new FilesView(main, route.point, route.path);
   if (route.view === 'session') return new SessionView(main, route.session, route.turn, route.words);
   if (route.view === 'checkpoints') return new CheckpointsView(main, route.name);
   if (route.view === 'review' || route.view === 'changes') return new ReviewView(main, route);
   if (route.view === 'find') return new FindView(main, route.words);
+  if (route.view === 'graph') return new GraphView(main);
   if (route.view === 'compare') return new CompareView(main, route.a, route.b);
   return new HomeView(main, panes);
 }
@@ -74,6 +93,7 @@ const PUSHES = {
     const collected = newest === newestPoint;
     newestPoint = newest;
     if (view instanceof CheckpointsView) soon('checkpoints', () => view.reload?.(), 300);
+    if (view instanceof FilesView) soon('files', () => view.reload?.(), 300);
     if (view instanceof SessionView) view.codeChanged(collected);
   },
   turns_added: ({sessionId, total}) => {
@@ -91,24 +111,31 @@ wire.addEventListener('up', event => {
 wire.addEventListener('down', () => {
   top.setUp(false);
   // A blink of the connection is not worth a banner.
-  if (wire.tries > 1 && offline.hidden) showOffline();
+  if (wire.tries > 1) showOffline();
 });
 
-function showOffline() {
+/** Gone, or there again with another key: the truth, and the command that helps. */
+async function showOffline() {
+  let refused = false;
+  try {
+    await api.project();
+    if (wire.up) return;
+  } catch (error) {
+    refused = error.code === 'forbidden';
+  }
+  if (refused) wire.stop(); // this page's key will not become valid again
+  const truth = refused
+    ? ['The Rewind server was started again with another key. ', 'This page can read nothing any more. Run ']
+    : ['The Rewind server cannot be reached. ', 'What you see may be old. Start it again with '];
   fill(
     offline,
-    h(
-      'span',
-      {},
-      h('strong', {}, 'The Rewind server cannot be reached. '),
-      'What you see may be old. Start it again with ',
-      h('code', {}, 'rewind ui'),
-      ' and open the address it prints.',
-    ),
-    h('button.quiet', {type: 'button', onclick: () => wire.connect()}, 'Try now'),
+    h('span', {}, h('strong', {}, truth[0]), truth[1], h('code', {}, 'rewind ui'), ENDS[Number(refused)]),
+    refused ? null : h('button.quiet', {type: 'button', onclick: () => wire.connect()}, 'Try now'),
   );
   offline.hidden = false;
 }
+
+const ENDS = [': the page goes on by itself.', ' in the project and open the address it prints.'];
 
 /** Pushes begin with the connection: what changed before it is read again. */
 async function catchUp(again) {

@@ -1,41 +1,54 @@
-// The timeline of checkpoints: look at one, compare it with another or with now, restore all or some of it.
+// The history of the project: a row for each turn, each edit by hand, each checkpoint and each operation; or
+// every checkpoint by itself. A row opens what it changed.
 
-import {h, fill, freshId} from '../core/element.js';
+import {h, fill} from '../core/element.js';
 import {icon} from '../parts/icons.js';
 import {api} from '../core/api.js';
 import {oneAtATime} from '../core/order.js';
 import {state} from '../core/state.js';
 import {replace, to} from '../core/route.js';
 import {act} from '../sessions/branches.js';
-import {bytes, clock, day, moment, number, oneLine, plural, sessionTitle} from '../core/format.js';
+import {clock, day, number} from '../core/format.js';
 import {askName} from '../parts/modal.js';
-import {counts, fileList, filesOf} from './diff.js';
-import {openRedo, openRestore, openUndo} from '../plans/restore.js';
+import {counts} from './diff.js';
+import {KINDS, pointOfCheckpoint, pointOfRow} from './points.js';
+import {PointDetail} from './detail.js';
+import {openRedo, openUndo} from '../plans/restore.js';
 import {storageView} from '../parts/storage.js';
 import {emptyState, errorState, loadingState} from '../parts/states.js';
 import {say} from '../parts/toast.js';
 
 const PAGE = 60;
-const KINDS = {manual: 'Manual', initial: 'First', backup: 'Backup', auto: 'Automatic'};
+const MOST = 500;
+const WAIT = 220;
+const SHOWN = [
+  ['all', 'Everything'],
+  ['turn', 'Turns'],
+  ['edit', 'Changed by hand'],
+  ['checkpoint', 'Saved by hand'],
+  ['operation', 'What Rewind did'],
+  ['every', 'Every checkpoint'],
+];
 
 export class CheckpointsView {
   constructor(host, name) {
-    Object.assign(this, {host, name, points: [], total: 0, chosen: new Set(), target: 'now'});
+    Object.assign(this, {host, name, points: [], total: 0, kind: 'all', words: ''});
     this.timeline = h('div.timeline', {role: 'region', 'aria-label': 'Timeline'});
     this.detail = h('div.detail');
     this.stats = h('div.stats');
+    this.filters = this.filterBar();
     this.reload = oneAtATime(() => this.readAgain());
     this.onProject = () => {
       this.renderStats();
       this.renderSteps();
     };
     state.addEventListener('project', this.onProject);
-    document.title = 'Checkpoints – Rewind';
-    this.load();
+    document.title = 'History – Rewind';
+    this.ready = this.load();
   }
 
   get title() {
-    return 'Checkpoints';
+    return 'History';
   }
 
   head() {
@@ -45,12 +58,12 @@ export class CheckpointsView {
       h(
         'div.title-row',
         {},
-        h('h1', {tabindex: '-1'}, 'Checkpoints'),
+        h('h1', {tabindex: '-1'}, 'History'),
         h('span.grow'),
         h(
           'div.actions',
           {},
-          this.step('Undo restore', 'canUndo', openUndo),
+          this.step('Undo', 'canUndo', openUndo),
           this.step('Redo', 'canRedo', openRedo),
           h(
             'button.outline-button',
@@ -79,13 +92,58 @@ export class CheckpointsView {
     );
   }
 
+  // which rows
+
+  filterBar() {
+    this.field = h('input', {
+      type: 'search',
+      placeholder: 'Filter by words or file',
+      'aria-label': 'Filter the history',
+      autocomplete: 'off',
+      oninput: () => {
+        clearTimeout(this.typing);
+        this.typing = setTimeout(() => this.choose(this.kind, this.field.value.trim()), WAIT);
+      },
+    });
+    this.select = h(
+      'select',
+      {'aria-label': 'Show', onchange: event => this.choose(event.target.value, this.words)},
+      SHOWN.map(([value, label]) => h('option', {value}, label)),
+    );
+    return h('div.timeline-filter', {}, h('div.search-box', {}, icon('search'), this.field), this.select);
+  }
+
+  choose(kind, words) {
+    Object.assign(this, {kind, words});
+    return this.reload();
+  }
+
+  /** {points, total, waiting}; `after` is the last point that is there already. */
+  async read({after = null, count = PAGE, upto = undefined} = {}) {
+    if (this.kind === 'every') {
+      const page = await api.checkpoints(after?.checkpoint.sequence, count, upto);
+      const points = page.checkpoints.map(pointOfCheckpoint).filter(point => this.matches(point));
+      return {points, total: this.words ? points.length : page.total, everything: page.total, waiting: 0};
+    }
+    const query = {kind: this.kind, q: this.words || undefined, after: after?.key, count, upto};
+    const page = await api.history(query);
+    return {...page, points: page.rows.map(pointOfRow)};
+  }
+
+  matches(point) {
+    return `${point.title} ${point.key}`.toLowerCase().includes(this.words.toLowerCase());
+  }
+
   async load() {
-    fill(this.host, this.head(), loadingState('Reading the checkpoints'));
+    fill(this.host, this.head(), loadingState('Reading the history'));
     try {
-      const page = await api.checkpoints(undefined, PAGE, this.name || undefined);
+      let page = await this.read({upto: this.name || undefined});
+      if (this.name && !page.points.some(point => point.names.includes(this.name))) {
+        this.kind = this.select.value = 'every'; // a backup is in no row
+        page = await this.read({upto: this.name});
+      }
       if (this.ended) return;
-      this.points = page.checkpoints;
-      this.total = page.total;
+      this.take(page);
       this.show();
     } catch (error) {
       if (!this.ended)
@@ -97,94 +155,96 @@ export class CheckpointsView {
     }
   }
 
+  take(page) {
+    Object.assign(this, {points: page.points, total: page.total, everything: page.everything});
+    clearTimeout(this.counting);
+    if (page.waiting && !this.ended) this.counting = setTimeout(() => this.reload(), 800);
+  }
+
   show() {
-    if (!this.points.length) {
-      fill(
-        this.host,
-        this.head(),
-        emptyState(
-          'No checkpoints yet',
-          'Save one now, or let the agent work: Rewind saves one before each prompt.',
-        ),
-      );
+    if (!this.everything) {
+      const words = 'Save one now, or let the agent work: Rewind saves one before each prompt.';
+      fill(this.host, this.head(), emptyState('No checkpoints yet', words));
       return;
     }
-    fill(
-      this.host,
-      this.head(),
-      h('div.checkpoints', {}, h('div.timeline-side', {}, this.stats, this.timeline), this.detail),
-    );
+    const side = h('div.timeline-side', {}, this.filters, this.timeline, this.stats);
+    fill(this.host, this.head(), h('div.checkpoints', {}, side, this.detail));
     this.renderStats();
     this.renderTimeline();
-    // On a phone the list comes first, and a checkpoint is opened by a tap.
-    if (this.name || matchMedia('(min-width: 900px)').matches) this.open(this.name || this.points[0].name);
+    // On a phone the list comes first, and a row is opened by a tap.
+    const wanted = this.name || (matchMedia('(min-width: 900px)').matches && this.points[0]?.key);
+    if (wanted) this.open(wanted);
   }
 
   renderStats() {
-    fill(this.stats, storageView(state.project?.storage, this.points));
+    const every = this.kind === 'every' ? this.points.map(point => point.checkpoint) : [];
+    fill(this.stats, storageView(state.project?.storage, every.filter(Boolean)));
   }
 
   renderTimeline() {
     const top = this.timeline.scrollTop;
-    const focused = this.timeline.contains(document.activeElement)
-      ? document.activeElement.dataset.name
-      : null;
+    const focused = this.timeline.contains(document.activeElement) ? document.activeElement.dataset.key : null;
     const groups = [];
     for (const point of this.points) {
-      const label = day(point.createdAt);
+      const label = day(point.at);
       if (groups.at(-1)?.label !== label) groups.push({label, points: []});
       groups.at(-1).points.push(point);
     }
+    const more = this.total - this.points.length;
     fill(
       this.timeline,
-      groups.map(g =>
-        h(
-          'section',
-          {},
-          h('h2.day', {}, g.label),
-          h(
-            'ol',
-            {},
-            g.points.map(p => h('li', {}, this.row(p))),
-          ),
-        ),
-      ),
-      this.points.length < this.total
+      groups.map(group => this.day(group)),
+      this.points.length ? null : h('p.side-note', {}, 'Nothing in the history matches.'),
+      more > 0
         ? h(
             'button.quiet.more',
             {type: 'button', onclick: () => this.loadMore()},
-            `Show earlier (${number(this.total - this.points.length)} more)`,
+            `Show earlier (${number(more)} more)`,
           )
         : null,
     );
     this.timeline.scrollTop = top;
     if (focused)
-      this.timeline.querySelector(`[data-name="${CSS.escape(focused)}"]`)?.focus({preventScroll: true});
+      this.timeline.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({preventScroll: true});
+  }
+
+  day({label, points}) {
+    return h(
+      'section',
+      {},
+      h('h2.day', {}, label),
+      h(
+        'ol',
+        {},
+        points.map(point => h('li', {}, this.row(point))),
+      ),
+    );
   }
 
   row(point) {
-    const current = point.name === this.name;
+    const current = point.key === this.opened?.key;
     return h(
-      `button.point.kind-${KINDS[point.kind] ? point.kind : 'manual'}${current ? '.current' : ''}`,
+      `button.point.kind-${point.kind}${current ? '.current' : ''}`,
       {
         type: 'button',
         'aria-current': current ? 'true' : null,
-        'data-name': point.name,
-        onclick: () => this.open(point.name, true),
+        'data-key': point.key,
+        onclick: () => this.open(point.key, true),
       },
       h('span.point-mark', {'aria-hidden': 'true'}),
       h(
         'span.point-text',
         {},
-        h('span.clip', {}, oneLine(point.description, 140) || KINDS[point.kind] || point.kind),
+        h('span.clip', {title: point.title}, point.title),
         h(
           'span.row-meta',
           {},
-          h('time', {datetime: point.createdAt}, clock(point.createdAt)),
-          h('span', {}, KINDS[point.kind] || point.kind),
-          h('span', {}, plural(point.fileCount ?? 0, 'file')),
+          h('time', {datetime: point.at}, clock(point.at)),
+          h('span', {}, point.turn ? `Turn ${point.turn}` : KINDS[point.kind] || point.kind),
           point.changes?.files ? h('span', {}, counts(point.changes.added, point.changes.removed)) : null,
-          point.newBytes ? h('span', {}, `+${bytes(point.newBytes)}`) : null,
+          point.running ? h('span.mark.busy', {}, 'running') : null,
+          point.undone ? h('span', {}, 'undone') : null,
+          point.here ? h('span.mark.here', {}, 'you are here') : null,
         ),
       ),
     );
@@ -192,188 +252,59 @@ export class CheckpointsView {
 
   async loadMore() {
     try {
-      const page = await api.checkpoints(this.points.at(-1).sequence, PAGE);
-      this.points.push(...page.checkpoints);
+      const page = await this.read({after: this.points.at(-1)});
+      this.points.push(...page.points);
       this.renderTimeline();
     } catch (error) {
       say(error.message, {kind: 'error', hint: error.hint});
     }
   }
 
-  // one checkpoint
+  // one of them
 
-  open(name, byHand = false) {
-    const point = this.points.find(p => p.name === name);
-    this.name = point ? name : null;
-    this.chosen.clear();
-    this.target = 'now';
+  /** By its key, or by the name of a checkpoint in it. */
+  find(wanted) {
+    return (
+      this.points.find(point => point.key === wanted) ||
+      this.points.find(point => point.names.includes(wanted))
+    );
+  }
+
+  open(wanted, byHand = false) {
+    const point = this.find(wanted);
+    this.opened = point || null;
+    this.shown?.end();
     for (const row of this.timeline.querySelectorAll('.point')) {
-      const on = row.dataset.name === this.name;
+      const on = row.dataset.key === point?.key;
       row.classList.toggle('current', on);
       if (on) row.setAttribute('aria-current', 'true');
       else row.removeAttribute('aria-current');
       if (on && !byHand) row.scrollIntoView({block: 'nearest'});
     }
-    if (!point)
-      return fill(
-        this.detail,
-        emptyState(
-          'This checkpoint is not in the list',
-          'It may be older than those shown, or it was removed to keep the budget.',
-        ),
-      );
-    if (byHand) replace(to.checkpoints(name));
+    const missing = ['This checkpoint is not there', 'It was removed to keep the budget, or never existed.'];
+    if (!point) return fill(this.detail, emptyState(...missing));
+    if (byHand && point.names[0]) replace(to.checkpoints(point.names.at(-1)));
     this.host.querySelector('.checkpoints').dataset.open = 'yes';
-    this.renderDetail(point);
-    return undefined;
+    this.shown = new PointDetail(
+      point,
+      () => this.points,
+      () => this.reload(),
+    );
+    return fill(this.detail, this.backButton(), this.shown.node);
   }
 
-  renderDetail(point) {
-    const session = point.sessionId && state.get(point.sessionId);
-    this.files = h('div.diff-files');
-    this.restore = h('button.primary', {type: 'button', onclick: () => this.openRestore(point)});
-    fill(
-      this.detail,
-      h(
-        'button.quiet.to-list',
-        {type: 'button', onclick: () => this.closeDetail()},
-        icon('back'),
-        'Timeline',
-      ),
-      h(
-        'header.detail-head',
-        {},
-        h(
-          'div',
-          {},
-          h('h2', {}, oneLine(point.description, 200) || KINDS[point.kind]),
-          h('p.meta', {}, h('code', {}, point.name), h('span', {}, moment(point.createdAt))),
-        ),
-        this.restore,
-      ),
-      h(
-        'dl.facts',
-        {},
-        fact('Kind', KINDS[point.kind] || point.kind),
-        fact('Trigger', triggerWords(point.trigger)),
-        fact('Files', `${number(point.fileCount ?? 0)}, ${bytes(point.totalSize || 0)}`),
-        fact('New data', bytes(point.newBytes || 0)),
-        fact(
-          'Conversation',
-          session
-            ? h('a', {href: to.session(session.sessionId)}, sessionTitle(session))
-            : point.hasTranscript
-              ? 'saved with it'
-              : 'none',
-        ),
-      ),
-      this.targets(point),
-      this.files,
+  backButton() {
+    return h(
+      'button.quiet.to-list',
+      {type: 'button', onclick: () => this.closeDetail()},
+      icon('back'),
+      'Timeline',
     );
-    this.renderRestore();
-    this.loadDiff(point);
   }
 
   closeDetail() {
     delete this.host.querySelector('.checkpoints').dataset.open;
     this.timeline.querySelector('.current')?.focus();
-  }
-
-  targets(point) {
-    const id = freshId('target');
-    const choices = this.points.filter(p => p.name !== point.name).slice(0, 200);
-    return h(
-      'div.target',
-      {},
-      h('label', {for: id}, 'Changes from this checkpoint to'),
-      h(
-        'select',
-        {
-          id,
-          onchange: event => {
-            this.target = event.target.value;
-            this.loadDiff(point);
-          },
-        },
-        h('option', {value: 'now'}, 'the files now'),
-        choices.map(p =>
-          h('option', {value: p.name}, `${moment(p.createdAt)} – ${oneLine(p.description, 60) || p.kind}`),
-        ),
-      ),
-    );
-  }
-
-  /** `again`: what is shown stays unless it has changed, for someone may be reading it. */
-  async loadDiff(point, again = false) {
-    const target = this.target;
-    if (!again) {
-      fill(this.files, loadingState('Comparing', 2));
-      this.chosen.clear();
-      this.renderRestore();
-    }
-    try {
-      const diff = await api.diff(point.name, target);
-      if (target !== this.target || this.name !== point.name || this.ended) return;
-      const files = filesOf(diff);
-      const seen = JSON.stringify([point.name, target, files]);
-      if (again && seen === this.seen) return;
-      this.seen = seen;
-      const words =
-        target === 'now'
-          ? `${plural(files.length, 'file differs', 'files differ')}. Select some to restore only those.`
-          : plural(files.length, 'file differs', 'files differ');
-      fill(
-        this.files,
-        files.length
-          ? [
-              h('p.muted.files-words', {}, words),
-              fileList(files, point.name, target, target === 'now' ? file => this.box(file) : undefined),
-            ]
-          : emptyState(
-              'No difference',
-              target === 'now'
-                ? 'The files are exactly as in this checkpoint.'
-                : 'Both checkpoints hold the same files.',
-            ),
-      );
-    } catch (error) {
-      fill(
-        this.files,
-        errorState(error, () => this.loadDiff(point)),
-      );
-    }
-  }
-
-  box(file) {
-    return h('input', {
-      type: 'checkbox',
-      'aria-label': `Restore ${file.path}`,
-      onchange: event => {
-        if (event.target.checked) this.chosen.add(file.path);
-        else this.chosen.delete(file.path);
-        this.renderRestore();
-      },
-    });
-  }
-
-  renderRestore() {
-    fill(
-      this.restore,
-      icon('rewind'),
-      h('span', {}, this.chosen.size ? `Restore ${plural(this.chosen.size, 'file')}…` : 'Restore…'),
-    );
-  }
-
-  openRestore(point) {
-    openRestore(point, [...this.chosen], () => this.restored());
-  }
-
-  restored() {
-    if (this.ended) return;
-    this.chosen.clear();
-    this.seen = null;
-    this.renderRestore();
-    this.reload();
   }
 
   // actions and changes from elsewhere
@@ -396,18 +327,15 @@ export class CheckpointsView {
   }
 
   async readAgain() {
-    state.loadProject();
     try {
-      const page = await api.checkpoints(undefined, Math.min(200, Math.max(PAGE, this.points.length)));
+      const page = await this.read({count: Math.min(MOST, Math.max(PAGE, this.points.length))});
       if (this.ended) return;
-      const was = this.points.length;
-      this.points = page.checkpoints;
-      this.total = page.total;
-      if (!was) return this.show();
+      const first = !this.everything;
+      this.take(page);
+      if (first) return this.show();
       this.renderStats();
       this.renderTimeline();
-      const point = this.points.find(p => p.name === this.name);
-      if (point && this.target === 'now' && !this.chosen.size) this.loadDiff(point, true);
+      this.shown?.refresh();
     } catch (error) {
       say(error.message, {kind: 'error', hint: error.hint});
     }
@@ -415,19 +343,16 @@ export class CheckpointsView {
   }
 
   key(name) {
-    const at = this.points.findIndex(p => p.name === this.name);
+    const at = this.points.findIndex(point => point.key === this.opened?.key);
     const next = {j: this.points[at + 1], k: this.points[Math.max(0, at - 1)]}[name];
     if (next) {
-      this.open(next.name);
-      replace(to.checkpoints(next.name));
+      this.open(next.key);
+      if (next.names[0]) replace(to.checkpoints(next.names.at(-1)));
       this.timeline.querySelector('.current')?.focus();
-      return true;
-    }
-    if (name === 'r' && at >= 0) {
-      this.openRestore(this.points[at]);
-      return true;
-    }
-    return false;
+    } else if (name === 'r' && this.opened) this.shown.openRestore();
+    else if (name === '/') this.field.focus();
+    else return false;
+    return true;
   }
 
   goTo() {}
@@ -438,43 +363,9 @@ export class CheckpointsView {
 
   end() {
     this.ended = true;
+    this.shown?.end();
+    clearTimeout(this.typing);
+    clearTimeout(this.counting);
     state.removeEventListener('project', this.onProject);
   }
-}
-
-const TRIGGERS = {
-  UserPromptSubmit: 'a prompt',
-  Stop: 'the end of a turn',
-  PreToolUse: 'a tool, before it ran',
-  PostToolUse: 'a tool, after it ran',
-  SessionStart: 'the start of a session',
-  SessionEnd: 'the end of a session',
-  PreCompact: 'a compaction',
-  restore: 'a restore',
-};
-
-/** What caused it: an event, and the prompt that came with it. */
-function triggerWords(trigger) {
-  const event = typeof trigger === 'string' ? trigger : trigger?.event;
-  if (!event) return null;
-  const words = TRIGGERS[event] || String(event);
-  return trigger.promptText ? `${words}: “${oneLine(trigger.promptText, 80)}”` : words;
-}
-
-function fact(name, value) {
-  return value ? h('div', {}, h('dt', {}, name), h('dd', {}, value)) : null;
-}
-
-/** Gives the code of a turn a name in the timeline. */
-export async function markTurn(session, turn) {
-  const name = await askName(
-    `Mark turn ${turn.turn} as a checkpoint`,
-    'Name',
-    oneLine(turn.prompt, 60) || `Turn ${turn.turn}`,
-    'Mark',
-  );
-  if (name)
-    await act('mark_turn', {sessionId: session.sessionId, turn: turn.turn, name}, () =>
-      say(`Turn ${turn.turn} is marked as “${name}”.`),
-    );
 }

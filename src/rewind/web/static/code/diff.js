@@ -83,7 +83,7 @@ export async function loadPatch(place, from, target, path) {
     fill(place, found.rows.length ? linesView(found.rows) : h('p.muted.pad', {}, whyNoLines(found.verdict)));
   } catch (error) {
     if (error.code === 'path-not-found')
-      fill(place, h('p.muted.pad', {}, 'This file is the same in both states.'));
+      fill(place, h('p.muted.pad', {}, 'Nothing in this file differs between these two points.'));
     else
       fill(
         place,

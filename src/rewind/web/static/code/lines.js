@@ -8,12 +8,33 @@ import {fromServer} from './door.js';
 const CONTEXT = 3;
 const FOLDED = 10; // lines that are the same, from which on they are folded
 
-/** rows: [kind, number before, number after, html] */
-export function linesView(rows, {split = false, label = 'Changes, line by line'} = {}) {
+/**
+ * rows: [kind, number before, number after, html]. `before` makes what stands above a row that begins a hunk:
+ * hunks are [{id, row}].
+ */
+export function linesView(rows, options = {}) {
+  const {split = false, label = 'Changes, line by line', hunks = [], before = null} = options;
   const node = h(`div.patch${split ? '.split' : ''}`, {tabindex: '0', role: 'region', 'aria-label': label});
+  const starts = before ? new Map(hunks.map(hunk => [rows[hunk.row], hunk])) : new Map();
+  const made = {split, above: row => (starts.has(row) ? [before(starts.get(row))] : [])};
   for (const part of parts(rows))
-    node.append(...(part.folded ? [fold(part.rows, split)] : draw(part.rows, split)));
+    node.append(...(part.folded ? [fold(part.rows, made)] : draw(part.rows, made)));
   return node;
+}
+
+/** What bringing a hunk back does to the lines of now: what came goes, what went comes. */
+export function broughtBack(rows, hunks, id) {
+  const at = hunks.findIndex(hunk => hunk.id === id);
+  const end = hunks[at + 1]?.row ?? rows.length;
+  const turned = {add: 'del', del: 'add'};
+  return rows
+    .slice(Math.max(0, hunks[at].row - CONTEXT), end)
+    .map(([kind, before, after, html]) => [turned[kind] || kind, after, before, html])
+    .filter((row, n, all) => row[0] !== 'same' || all.slice(Math.max(0, n - CONTEXT), n + CONTEXT + 1).some(isChange));
+}
+
+function isChange([kind]) {
+  return kind === 'add' || kind === 'del';
 }
 
 /** Runs of what is the same, with a few lines kept at the changes. */
@@ -37,18 +58,23 @@ function parts(rows) {
   return found.filter(part => part.rows.length);
 }
 
-function fold(rows, split) {
+function fold(rows, made) {
   const button = h(
     'button.unfold',
-    {type: 'button', onclick: () => button.replaceWith(...draw(rows, split))},
+    {type: 'button', onclick: () => button.replaceWith(...draw(rows, made))},
     icon('fold'),
     `Show ${plural(rows.length, 'unchanged line')}`,
   );
   return button;
 }
 
-function draw(rows, split) {
-  return split ? pairs(rows).map(([before, after]) => pairLine(before, after)) : rows.map(line);
+function draw(rows, {split, above}) {
+  if (!split) return rows.flatMap(row => [...above(row), line(row)]);
+  return pairs(rows).flatMap(([before, after]) => [
+    ...above(before),
+    ...(after === before ? [] : above(after)),
+    pairLine(before, after),
+  ]);
 }
 
 function line([kind, before, after, html]) {

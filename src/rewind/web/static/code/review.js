@@ -5,13 +5,14 @@ import {icon} from '../parts/icons.js';
 import {api} from '../core/api.js';
 import {state} from '../core/state.js';
 import {to} from '../core/route.js';
+import {LATER} from '../core/keyboard.js';
 import {plural, sessionTitle} from '../core/format.js';
 import {emptyState, errorState, loadingState} from '../parts/states.js';
 import {openRewind} from '../plans/dialog.js';
-import {openRestore} from '../plans/restore.js';
+import {openHunk, openRestore} from '../plans/restore.js';
 import {say, sayError} from '../parts/toast.js';
 import {counts, pathText, statusLetter, whyNoLines} from './diff.js';
-import {linesView} from './lines.js';
+import {broughtBack, linesView} from './lines.js';
 
 const KEY = 'rewind.split';
 const WIDE = '(min-width: 1000px)';
@@ -26,7 +27,7 @@ export class ReviewView {
       : {from: route.from, to: route.target};
     this.near = new IntersectionObserver(seen => this.seen(seen), {rootMargin: '600px'});
     document.title = `${this.title} – Rewind`;
-    this.load();
+    this.ready = this.load();
   }
 
   get title() {
@@ -41,6 +42,7 @@ export class ReviewView {
       this.found = await api.review(this.query);
       if (!this.ended) this.show();
     } catch (error) {
+      this.failed = true;
       if (!this.ended)
         fill(
           this.host,
@@ -81,7 +83,7 @@ export class ReviewView {
               icon('back'),
               sessionTitle(session),
             )
-          : h('a', {href: to.checkpoints()}, icon('back'), 'Checkpoints'),
+          : h('a', {href: to.checkpoints()}, icon('back'), 'History'),
       ),
       h(
         'div.title-row',
@@ -227,6 +229,7 @@ export class ReviewView {
     try {
       const found = await api.reviewFile({from: this.found.from, to: this.found.to}, section.file.path);
       section.rows = found.rows;
+      section.hunks = found.hunks || [];
       section.verdict = found.verdict;
       this.draw(section);
     } catch (error) {
@@ -238,12 +241,51 @@ export class ReviewView {
   }
 
   draw(section) {
-    const {rows, verdict, file} = section;
+    const {rows, hunks, verdict, file} = section;
     const label = `Changes to ${file.path}`;
+    const before = file.status === 'modified' ? hunk => this.hunkBar(section, hunk) : null;
     fill(
       section.place,
-      rows.length ? linesView(rows, {split: this.split, label}) : h('p.muted.pad', {}, whyNoLines(verdict)),
+      rows.length
+        ? linesView(rows, {split: this.split, label, hunks, before})
+        : h('p.muted.pad', {}, whyNoLines(verdict)),
     );
+  }
+
+  /** One change of a file can come back without the others. */
+  hunkBar(section, hunk) {
+    return h(
+      'div.hunk-bar',
+      {},
+      h(
+        'button.hunk-back',
+        {
+          type: 'button',
+          'data-hunk': hunk.id,
+          title: `Make these lines as they were ${this.found.words.from} (b)`,
+          onclick: () => this.bringBack(section, hunk.id),
+        },
+        icon('undo'),
+        'Bring back this hunk…',
+      ),
+    );
+  }
+
+  bringBack(section, id) {
+    const {from, to: target} = this.found;
+    const about = this.route.session ? this.title.toLowerCase() : '';
+    openHunk({from, to: target, path: section.file.path, hunk: id, label: about}, this.found.words.from, () =>
+      linesView(broughtBack(section.rows, section.hunks, id), {label: 'Lines that come back'}),
+    );
+  }
+
+  /** The hunk of the change that was gone to last, else the first that is in view. */
+  hunkInView() {
+    const top = this.body.getBoundingClientRect().top;
+    const at = this.body.querySelector('.at-change')?.getBoundingClientRect().top;
+    const all = [...this.body.querySelectorAll('.hunk-back')];
+    const y = node => node.getBoundingClientRect().top;
+    return at === undefined ? all.find(node => y(node) > top) : all.filter(node => y(node) <= at + 4).at(-1);
   }
 
   // moving
@@ -261,15 +303,14 @@ export class ReviewView {
   }
 
   key(name) {
-    if (!this.body) return false;
+    if (!this.body) return !this.failed && '][npbr'.includes(name) && LATER;
     if (name === ']' || name === '[')
       return this.step([...this.body.querySelectorAll('.review-file')], name === ']', 1);
     if (name === 'n' || name === 'p') return this.step(this.changes(), name === 'n', 60);
-    if (name === 'r') {
-      this.rewind();
-      return true;
-    }
-    return false;
+    if (name === 'r') this.rewind();
+    else if (name === 'b') this.hunkInView()?.click();
+    else return false;
+    return true;
   }
 
   /** The first line of each change. */

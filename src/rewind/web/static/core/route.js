@@ -9,6 +9,7 @@ export const to = {
   review: (session, turn, last) => `#/review/${encode(session)}/${turn}${last > turn ? `-${last}` : ''}`,
   changes: (from, target) => `#/changes/${encode(from)}/${encode(target)}`,
   files: (name, path) => `#/files/${encode(name || 'now')}${path ? `/${encode(path)}` : ''}`,
+  graph: () => '#/graph',
   find: words => `#/find/${encode(words || '')}`,
   checkpoints: name => (name ? `#/checkpoints/${encode(name)}` : '#/checkpoints'),
   compare: (a, b) => `#/compare/${encode(a)}/${encode(b)}`,
@@ -31,6 +32,7 @@ export function current(hash = location.hash) {
   }
   if (view === 'changes' && rest[1]) return {view, from: rest[0], target: rest[1]};
   if (view === 'files') return {view, point: rest[0] || 'now', path: rest[1] || null};
+  if (view === 'graph') return {view};
   if (view === 'find') return {view, words: rest[0] || ''};
   if (view === 'compare' && rest[1]) return {view, a: rest[0], b: rest[1]};
   return {view: 'home'};

@@ -7,6 +7,7 @@ const KEYS = [
   [['j', 'k'], 'Next and previous turn, or checkpoint'],
   [['r'], 'Rewind to the selected turn: to before it. On a checkpoint: restore it'],
   [['v'], 'Review what the selected turn changed'],
+  [['b'], 'In a review: bring back the hunk at the change in view'],
   [['u'], 'Undo the last step, once its plan was seen'],
   [['U'], 'Redo it'],
   [['y'], 'Copy the command with which the agent goes on, after a rewind'],
@@ -15,6 +16,7 @@ const KEYS = [
   [['f'], 'View or hide the future turns of a branch'],
   [['/'], 'Search this session'],
   [['s'], 'Go to the list of sessions; arrows move in it'],
+  [['g'], 'Show the graph of sessions; j and k move in it'],
   [['?'], 'This help'],
   [['Esc'], 'Close a dialog, leave the search'],
 ];

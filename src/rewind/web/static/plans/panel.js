@@ -15,13 +15,14 @@ let shown = null;
 
 /**
  * `title`: what was done; `answer`: what the server said of files; `resume`: the command to go on with;
- * `prompt`: what was asked and is taken back; `undo`, `redo`: {run} where there is such a way.
+ * `prompt`: what was asked and is taken back; `note`: what to tell the agent; `undo`, `redo`: {run} where there is such a way.
  */
 export function showPanel({
   title,
   answer = null,
   resume = '',
   prompt = '',
+  note = '',
   notes = [],
   undo = null,
   redo = null,
@@ -50,7 +51,8 @@ export function showPanel({
       resume
         ? h('div.panel-part', {}, h('span.label', {}, 'Go on with', h('kbd', {}, 'y')), command(resume))
         : null,
-      prompt ? promptPart(prompt) : null,
+      prompt ? copyPart('The prompt that was taken back', prompt, 'Copy the prompt') : null,
+      note ? copyPart('The agent does not know of this. To tell it, paste', note, 'Copy the note') : null,
       undo || redo ? steps(undo, redo) : null,
     ),
   );
@@ -111,12 +113,12 @@ function list(label, items, total) {
   );
 }
 
-function promptPart(prompt) {
+function copyPart(label, text, copy) {
   return h(
     'div.panel-part',
     {},
-    h('span.label', {}, 'The prompt that was taken back'),
-    h('div.taken', {}, h('p.prompt', {}, prompt), copyButton(prompt, 'Copy the prompt', 'quiet')),
+    h('span.label', {}, label),
+    h('div.taken', {}, h('p.prompt', {tabindex: '0'}, text), copyButton(text, copy, 'quiet')),
   );
 }
 

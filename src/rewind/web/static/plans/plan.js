@@ -6,7 +6,8 @@ import {moment, number, plural} from '../core/format.js';
 import {openDiff, pathText} from '../code/diff.js';
 import {notice} from '../parts/states.js';
 
-const SHOWN = 200;
+const SHOWN = 500; // as many as the server lists
+
 /** The parts of a plan that speak of code. */
 export function codePlan(plan, point = plan.code?.checkpoint) {
   const written = count(plan, 'written'),
@@ -28,7 +29,7 @@ export function codePlan(plan, point = plan.code?.checkpoint) {
       ),
     );
   }
-  if (count(plan, 'changedSince')) parts.push(changedSince(plan));
+  if (count(plan, 'changedSince')) parts.push(changedSince(plan, point));
   if (!written && !deleted)
     parts.push(
       h('p.plan-line', {}, icon('check'), h('span', {}, 'No file changes: the files are as they were.')),
@@ -56,6 +57,7 @@ export function codePlan(plan, point = plan.code?.checkpoint) {
       `${plural(count(plan, 'kept'), 'file is', 'files are')} kept`,
       plan.kept,
       'kept',
+      point,
     ),
   );
   return parts.filter(Boolean);
@@ -72,7 +74,7 @@ function count(plan, field) {
   return plan[`${field}Count`] ?? plan[field]?.length ?? 0;
 }
 
-function changedSince(plan) {
+function changedSince(plan, point) {
   const n = count(plan, 'changedSince');
   return notice('warning', [
     h('strong', {}, `${plural(n, 'file has', 'files have')} changed since by someone else.`),
@@ -80,7 +82,7 @@ function changedSince(plan) {
     h(
       'ul.paths',
       {},
-      plan.changedSince.slice(0, SHOWN).map(p => h('li', {}, pathText(p))),
+      plan.changedSince.slice(0, SHOWN).map(p => h('li', {}, pathItem(p, point))),
     ),
   ]);
 }
@@ -88,9 +90,10 @@ function changedSince(plan) {
 /** Every path can be looked at before the plan is confirmed: what is there now, and what would be. */
 function pathItem(path, point) {
   if (!point) return pathText(path);
+  const open = typeof point === 'function' ? point : () => openDiff('now', point, path);
   return h(
     'button.plan-path',
-    {type: 'button', title: `See what changes in ${path}`, onclick: () => openDiff('now', point, path)},
+    {type: 'button', title: `See what changes in ${path}`, onclick: () => open(path)},
     pathText(path),
   );
 }

@@ -31,6 +31,50 @@ export function openRestore(point, paths, done) {
   });
 }
 
+/** Lines of one file as they were; `preview()` draws them. Where they changed since, a person says how. */
+export function openHunk({from, to, path, hunk, label}, when, preview) {
+  let how = '';
+  const asked = () => ({from, to, path, how: how || undefined});
+  return openPlan({
+    title: `Bring back a hunk of ${path}?`,
+    lead: () => `These lines become what they were ${when}. What else changed in the file stays.`,
+    label: 'Bring back',
+    load: () => api.hunkPlan({...asked(), hunk}),
+    parts: (plan, again) => [
+      preview(),
+      ...(plan.conflicts.length || how ? [settle(how, chosen => again((how = chosen)))] : []),
+    ],
+    refused: plan => plan.conflicts.length > 0,
+    run: stamp => wire.request('bring_back', {...asked(), hunks: [hunk], label, stamp}),
+    done: answer => {
+      const read = () => state.loadSessions();
+      said('Brought back a hunk', answer, {undo: () => openUndo(read)});
+      read();
+    },
+  });
+}
+
+const SETTLED = [
+  ['markers', 'Write both, between conflict markers'],
+  ['theirs', 'Take the old lines'],
+];
+
+function settle(how, choose) {
+  const radio = ([value, label]) =>
+    h(
+      'label.check',
+      {},
+      h('input', {type: 'radio', name: 'how', value, checked: how === value, onchange: () => choose(value)}),
+      h('span', {}, label),
+    );
+  return h(
+    'fieldset.settle',
+    {},
+    h('legend', {}, h('strong', {}, 'These lines changed again since. Choose what to do:')),
+    SETTLED.map(radio),
+  );
+}
+
 /** Undo the last operation, once its plan was seen. */
 export function openUndo(done) {
   return openPlan({
@@ -76,7 +120,8 @@ async function said(title, answer, steps) {
   showPanel({title, answer, notes: answer.notes || [], ...steps});
 }
 
-function openPlan({title, lead, label, load, run, done}) {
+/** `parts(plan, again)`: what stands above the files; `refused(plan)`: whether it cannot be done as it is. */
+function openPlan({title, lead, label, load, run, done, parts = () => [], refused = () => false}) {
   const {body, foot, close, dialog} = openModal(title);
   const about = h('p.lead', {}, lead({}));
   const place = h('div.plan', {'aria-live': 'polite'});
@@ -101,9 +146,11 @@ function openPlan({title, lead, label, load, run, done}) {
     try {
       plan = await load();
       fill(about, lead(plan));
-      fill(place, ...codePlan({...plan, code: null}, plan.code?.checkpoint), ...planNotes(plan));
-      act.disabled = false;
-      act.focus();
+      const above = parts(plan, show);
+      const point = plan.code?.checkpoint;
+      fill(place, above, above.length ? null : codePlan({...plan, code: null}, point), planNotes(plan));
+      act.disabled = refused(plan);
+      if (!act.disabled) act.focus();
     } catch (error) {
       fill(
         place,

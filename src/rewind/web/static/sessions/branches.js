@@ -1,10 +1,13 @@
 // What can be done to a branch: rename, promote, delete and take that back, fast-forward.
 
-import {h, freshId} from '../core/element.js';
+import {h, fill, freshId} from '../core/element.js';
+import {api} from '../core/api.js';
 import {wire} from '../core/wire.js';
 import {state} from '../core/state.js';
 import {go, to} from '../core/route.js';
 import {plural, sessionTitle} from '../core/format.js';
+import {codePlan, planNotes} from '../plans/plan.js';
+import {notice} from '../parts/states.js';
 import {askName, confirm, openModal} from '../parts/modal.js';
 import {say, sayError} from '../parts/toast.js';
 
@@ -96,9 +99,10 @@ export async function undelete(ids) {
 
 export async function fastForward(session) {
   const parent = state.parentOf(session);
-  const withCode = await askForward(session, parent);
-  if (withCode === null) return;
-  await act('fast_forward', {sessionId: session.sessionId, code: withCode}, answer => {
+  const answer = await askForward(session, parent);
+  if (!answer) return;
+  const {code, stamp} = answer;
+  await act('fast_forward', {sessionId: session.sessionId, code, ...(code ? {stamp} : {})}, answer => {
     if (answer.code) state.loadSessions();
     go(to.session(answer.sessionId));
     say(answer.code ? 'Back at the parent, with its code.' : 'Back at the parent.', {
@@ -107,11 +111,13 @@ export async function fastForward(session) {
   });
 }
 
-/** true: with the code, false: the conversation alone, null: not at all. */
+/** {code, stamp}: with the code (of the plan that was seen) or without; null: not at all. */
 function askForward(session, parent) {
   const {body, foot, close, closed} = openModal('Fast-forward to the parent?');
   const id = freshId('code');
-  const box = h('input', {id, type: 'checkbox', checked: true});
+  const box = h('input', {id, type: 'checkbox', checked: true, onchange: () => look()});
+  const place = h('div.plan', {'aria-live': 'polite'});
+  let plan = null;
   body.append(
     h(
       'p',
@@ -120,34 +126,49 @@ function askForward(session, parent) {
         'This branch stays.',
     ),
   );
-  if (session.codeRestored) {
-    body.append(
-      h(
-        'label.check',
-        {for: id},
-        box,
-        h(
-          'span',
-          {},
-          h('strong', {}, 'Bring the code back too'),
-          h(
-            'small',
-            {},
-            'The files become what they were before this branch was made. ' +
-              'What they hold now is saved first.',
-          ),
-        ),
-      ),
-    );
-  }
-  const act = h(
+  if (session.codeRestored) body.append(codeChoice(id, box), place);
+  const go = h(
     'button.primary',
-    {type: 'button', onclick: () => close(Boolean(session.codeRestored) && box.checked)},
+    {type: 'button', onclick: () => close({code: Boolean(plan) && box.checked, stamp: plan?.stamp})},
     'Fast-forward',
   );
-  foot.append(h('button.plain', {type: 'button', onclick: () => close()}, 'Cancel'), act);
-  act.focus();
+  foot.append(h('button.plain', {type: 'button', onclick: () => close()}, 'Cancel'), go);
+  go.focus();
+  if (session.codeRestored) look();
   return closed;
+
+  /** Nothing is brought back that was not shown. */
+  async function look() {
+    place.hidden = !box.checked;
+    if (plan || !box.checked) return;
+    go.disabled = true;
+    try {
+      plan = await api.forwardPlan(session.sessionId);
+      fill(place, codePlan({...plan, code: null}, plan.code?.checkpoint), planNotes(plan));
+    } catch (error) {
+      fill(place, notice('error', [h('strong', {}, error.message), ' ', error.hint]));
+    }
+    go.disabled = false;
+    go.focus();
+  }
+}
+
+function codeChoice(id, box) {
+  return h(
+    'label.check',
+    {for: id},
+    box,
+    h(
+      'span',
+      {},
+      h('strong', {}, 'Bring the code back too'),
+      h(
+        'small',
+        {},
+        'The files become what they were before this branch was made. What they hold now is saved first.',
+      ),
+    ),
+  );
 }
 
 export async function act(event, fields, done) {

@@ -9,6 +9,8 @@ import {age, inProject, oneLine, plural, sessionTitle} from '../core/format.js';
 import {emptyState, errorState, loadingState} from '../parts/states.js';
 import {marked} from '../turns/search.js';
 
+const AGAIN = 400; // milliseconds
+
 export class FindView {
   constructor(host, words) {
     this.host = host;
@@ -20,7 +22,8 @@ export class FindView {
     return 'Search';
   }
 
-  async load(words) {
+  /** `again`: what was found so far stays until there is more. */
+  async load(words, again = false) {
     this.words = words;
     const head = h(
       'header.session-head',
@@ -32,12 +35,17 @@ export class FindView {
       ),
       h('div.title-row', {}, h('h1', {tabindex: '-1'}, `Search for “${oneLine(words, 60)}”`)),
     );
-    fill(this.host, head, loadingState('Searching all sessions'));
+    if (!again) fill(this.host, head, loadingState('Searching all sessions'));
     try {
       const found = await api.find(words);
       if (this.ended || words !== this.words) return;
       const total = found.found.reduce((sum, one) => sum + one.matches.length, 0);
-      fill(this.host, head, h('div.finds', {}, total ? this.all(found, total) : this.none()));
+      const partly = found.complete === false; // the server counts on, and knows more the next time
+      fill(this.host, head, h('div.finds', {}, total ? this.all(found, total) : partly ? null : this.none()));
+      if (partly) {
+        this.host.append(loadingState('Looking through older turns', 1));
+        setTimeout(() => this.again(words), AGAIN);
+      }
     } catch (error) {
       if (!this.ended)
         fill(
@@ -46,6 +54,10 @@ export class FindView {
           errorState(error, () => this.load(words)),
         );
     }
+  }
+
+  again(words) {
+    if (!this.ended && words === this.words) this.load(words, true);
   }
 
   none() {

@@ -1,8 +1,19 @@
-// Nothing is chosen: a first step for a newcomer, the reason when something is wrong.
+// Nothing is chosen: the first steps for a newcomer, by what is here already; the reason when something is wrong.
 
 import {h, fill} from '../core/element.js';
+import {icon} from '../parts/icons.js';
+import {api} from '../core/api.js';
 import {state} from '../core/state.js';
+import {to} from '../core/route.js';
+import {plural} from '../core/format.js';
 import {command, emptyState, errorState} from '../parts/states.js';
+
+const HOOKS = {
+  registered: 'calls Rewind',
+  missing: 'does not call Rewind yet',
+  off: 'runs no hooks: they are turned off in its settings',
+  unknown: 'has settings that cannot be read',
+};
 
 export class HomeView {
   constructor(host, panes) {
@@ -10,6 +21,18 @@ export class HomeView {
     this.panes = panes;
     document.title = 'Rewind';
     this.render();
+    this.ready = this.look();
+  }
+
+  /** Who is here is asked for only where there is nothing else to show. */
+  async look() {
+    if (state.sessions.size || state.error) return;
+    try {
+      this.setup = await api.setup();
+    } catch (_) {
+      return; // the steps are shown without it
+    }
+    if (!this.ended) this.render();
   }
 
   render() {
@@ -27,12 +50,45 @@ export class HomeView {
       );
     return emptyState(
       'No sessions yet',
-      'Rewind shows the conversations that your agents have in this project. ' +
-        'Start one here, and it appears by itself:',
-      h('div.first-steps', {}, command('claude'), command('droid')),
-      h('p.muted', {}, 'So that each prompt gets a checkpoint of the code, let the agents call Rewind:'),
-      h('div.first-steps', {}, command('rewind config --register-hooks')),
+      'Rewind shows the conversations that your agents have in this project.',
+      ...(this.setup ? this.steps(this.setup) : []),
+      this.saved(),
     );
+  }
+
+  steps({agents, register}) {
+    const used = agents.filter(agent => agent.used);
+    const calls = used.filter(agent => agent.hooks === 'registered');
+    const list = used.length
+      ? h(
+          'ul.agents',
+          {},
+          used.map(agent =>
+            h(
+              `li.agent.${agent.hooks}`,
+              {},
+              icon(agent.hooks === 'registered' ? 'check' : 'warning'),
+              h('span', {}, h('strong', {}, agent.title), ` ${HOOKS[agent.hooks]}`),
+            ),
+          ),
+        )
+      : h('p', {}, 'No agent has been used on this machine yet.');
+    if (!used.length)
+      return [list, step('Start one here. Its session appears by itself:', agents.map(a => a.name))];
+    if (calls.length)
+      return [list, step('Start a session here, and it appears by itself:', calls.map(a => a.name))];
+    return [
+      list,
+      step('Let the agents call Rewind, so that each prompt gets a checkpoint of the code:', [register]),
+      step('Then start a session here:', used.map(a => a.name)),
+    ];
+  }
+
+  saved() {
+    const n = state.project?.storage?.checkpoints;
+    return n
+      ? h('p.muted', {}, h('a', {href: to.checkpoints()}, plural(n, 'checkpoint')), ' of the files so far.')
+      : null;
   }
 
   key() {
@@ -41,5 +97,12 @@ export class HomeView {
 
   goTo() {}
   arrive() {}
-  end() {}
+
+  end() {
+    this.ended = true;
+  }
+}
+
+function step(words, commands) {
+  return h('div.first-step', {}, h('p', {}, words), h('div.first-steps', {}, commands.map(command)));
 }

@@ -8,7 +8,7 @@ import {inProject, oneLine, plural} from '../core/format.js';
 const WAIT = 220;
 const BEFORE = 18; // characters before a match
 
-/** `jump(match, words)` shows a match; `leave()` gives the focus back to the turns. */
+/** `jump(match, words, focus)` shows a match, and gives its turn the focus or not; `leave()` gives the focus back to the turns. */
 export class Search {
   constructor(session, jump, leave) {
     this.session = session;
@@ -101,19 +101,18 @@ export class Search {
     if (at >= 0) this.goTo(at);
   }
 
-  goTo(index) {
+  goTo(index, focus = true) {
     if (!this.matches.length) return;
     this.at = (index + this.matches.length) % this.matches.length;
     this.count.textContent = `${this.at + 1} of ${this.matches.length}`;
     this.results.hidden = true;
-    this.jump(this.matches[this.at], this.field.value.trim());
+    this.jump(this.matches[this.at], this.field.value.trim(), focus);
   }
 
   onKey(event) {
     if (event.key === 'Enter') {
       event.preventDefault();
-      this.goTo(this.at + (event.shiftKey ? -1 : 1));
-      this.field.focus();
+      this.goTo(this.at + (event.shiftKey ? -1 : 1), false);
       this.results.hidden = true;
     } else if (event.key === 'ArrowDown') {
       event.preventDefault();

@@ -19,12 +19,14 @@ import {openMenu} from '../parts/menu.js';
 import {openDiff} from '../code/diff.js';
 import {openRewind} from '../plans/dialog.js';
 import {openRestore} from '../plans/restore.js';
+import {openRevert, whyNotRevert} from '../plans/revert.js';
 import {chooseOther} from '../sessions/compare.js';
-import {markTurn} from '../code/checkpoints.js';
+import {markTurn} from '../code/mark.js';
 import {branchActions, fastForward} from '../sessions/branches.js';
 import {mark} from '../sessions/tree.js';
 import {copyText} from '../parts/copy.js';
 import {announce, say, sayError} from '../parts/toast.js';
+import {LATER} from '../core/keyboard.js';
 
 const NOTHING_BEFORE = 'No checkpoint was saved before the first turn.';
 const RUNNING = 'A turn is running. Rewinding is possible again when it has ended.';
@@ -51,7 +53,7 @@ export class SessionView {
     this.scrubber = new Scrubber(this.shape, {jump: n => this.jump(n), open: n => this.rewindBefore(n)});
     this.search = new Search(
       sessionId,
-      (match, words) => this.showMatch(match, words),
+      (match, words, focus) => this.showMatch(match, words, focus),
       () => this.focusCurrent(),
     );
     this.list.addEventListener('current', () => this.renderCounter());
@@ -62,7 +64,11 @@ export class SessionView {
     this.list.addEventListener('failed', event => sayError(event.detail));
     this.onSessions = () => this.sessionChanged();
     state.addEventListener('sessions', this.onSessions);
-    this.ready = this.load();
+    this.parent = this.session?.parentSessionId;
+    this.opening = true;
+    this.ready = this.load().finally(() => {
+      this.opening = false;
+    });
   }
 
   get session() {
@@ -394,17 +400,18 @@ export class SessionView {
     if (wanted >= 1 && wanted <= this.list.total) await this.jump(wanted);
   }
 
-  async jump(turn) {
+  async jump(turn, options = {}) {
     try {
-      await this.list.moveTo(turn);
+      await this.list.moveTo(turn, options);
     } catch (error) {
       sayError(error);
     }
   }
 
   /** Goes to a match, unfolds what it is in, and brings the words themselves into view. */
-  async showMatch(match, words) {
-    await this.jump(match.turn);
+  async showMatch(match, words, focus) {
+    if (this.opening) await this.ready; // a search may be answered before the turns are there
+    await this.jump(match.turn, {focus});
     const row = this.list.row(match.turn);
     if (!row) return;
     const place = await this.unfold(row, match);
@@ -502,6 +509,12 @@ export class SessionView {
           reason: this.whyNot(turn),
           run: () => this.rewind(turn, {after: true}),
         },
+        {
+          label: 'Take back only this turn…',
+          reason: this.session.busy ? this.whyNot(turn) : whyNotRevert(turn),
+          run: () => openRevert(this.session, turn),
+        },
+        {label: 'Files after this turn', run: () => go(to.files(turn.changes?.to || turn.checkpoint?.name))},
         {label: 'Mark as checkpoint…', run: () => markTurn(this.session, turn)},
         null,
         {
@@ -578,6 +591,7 @@ export class SessionView {
   async readNew() {
     await this.ready; // what is being read may have been there before this was said
     this.soon = null;
+    if (!this.session) return undefined;
     const total = this.wanted;
     this.shape.changed();
     const had = this.list.total;
@@ -594,7 +608,11 @@ export class SessionView {
 
   async sessionChanged() {
     const session = this.session;
-    if (!session) return;
+    if (!session) {
+      this.gone();
+      return;
+    }
+    this.parent = session.parentSessionId;
     if (!this.counter) {
       await this.reopen();
       return;
@@ -604,6 +622,13 @@ export class SessionView {
     this.renderAlerts();
     for (const turn of this.list.turns.values())
       renewReason(this.list.row(turn.turn), this.whyNotBefore(turn));
+  }
+
+  /** A branch that is undone or deleted leaves the reader where it came from. */
+  gone() {
+    const parent = state.loaded && this.counter && state.get(this.parent);
+    if (!parent || !location.hash.startsWith(to.session(this.id))) return;
+    go(to.session(parent.sessionId));
   }
 
   reopen() {
@@ -631,6 +656,7 @@ export class SessionView {
       f: () => this.session?.rewindFromTurn && this.toggleFuture(),
     };
     if (!(name in actions) || !this.counter) return false;
+    if ('jkrv'.includes(name) && this.opening) return LATER;
     actions[name]();
     return true;
   }

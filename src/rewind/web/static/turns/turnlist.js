@@ -309,7 +309,7 @@ export class TurnList extends EventTarget {
 
   /** Presses of a key may come faster than pages: the last of them counts. */
   async moveTo(turn, {focus = true} = {}) {
-    const wanted = Math.max(1, Math.min(this.total, turn));
+    const wanted = Math.max(1, this.total ? Math.min(this.total, turn) : turn);
     const underWay = this.goal !== null;
     this.goal = wanted;
     if (this.row(wanted)) {

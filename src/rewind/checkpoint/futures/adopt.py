@@ -1,0 +1,41 @@
+"""Bringing a future home: what its code became, merged into the code of now, and its conversation."""
+
+from __future__ import annotations
+
+from rewind.checkpoint.chat import ChatPlan, Home
+from rewind.checkpoint.futures.known import AtPlace, find_lane, point_of, session_of
+from rewind.checkpoint.rewind.lineage import here
+from rewind.checkpoint.turns.spans import Span
+from rewind.errors import FutureLost
+from rewind.transcript.cut import Cut
+from rewind.transcript.lines import end_of_lines, open_conversation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.rewind.destination import Destination
+    from rewind.checkpoint.state import State
+
+
+def adopted_span(state: State, name: str) -> Span:
+    """From the checkpoint that it began with to its last one. Whoever adopts it has saved it first."""
+    lane = find_lane(state, name)
+    point = point_of(state, lane)
+    with AtPlace(state, lane) as there:
+        tip = here(there)
+    if point is None or tip is None:
+        raise FutureLost(name=lane.name, what="its checkpoints are gone")
+    return Span(point, tip, f"fork {lane.name}", session=lane.session_id)
+
+
+def add_conversation(state: State, found: Destination, name: str) -> None:
+    lane = find_lane(state, name)
+    with AtPlace(state, lane) as there:
+        file = session_of(there, lane)
+    if file is None:
+        found.notes.append("Its conversation is gone, so only its code comes.")
+        return
+    with open_conversation(file.path, file.profile) as opened:
+        cut = Cut(end_of_lines(opened)).marked(opened)
+    found.chat = ChatPlan(file.profile, file.path, file.path, cut)
+    found.chat.check_format()
+    found.chat.home = Home(state.project.root, state.place)

@@ -1,0 +1,127 @@
+"""The futures of a project: forks with a directory of their own, and how far each has come."""
+
+from __future__ import annotations
+
+import os
+
+from rewind.agents.registry import profile_named
+from rewind.checkpoint.branches import Branches
+from rewind.checkpoint.rewind.lineage import here
+from rewind.checkpoint.session_tree import Life
+from rewind.checkpoint.state import State
+from rewind.checkpoint.turn_changes import changes_between
+from rewind.errors import FutureNotFound, RewindError
+from rewind.index import MAIN
+from rewind.paths import Project
+from rewind.transcript.find import SessionFile, latest_sessions, session_anywhere
+from rewind.transcript.turn_index import open_turns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any
+
+    from rewind.checkpoint.record import Record
+
+_SHORTEST = 6  # of a session's id that names it
+
+
+class Lane:
+    """One future, as `branches.json` knows it."""
+
+    def __init__(self, branch: dict[str, Any]) -> None:
+        self.branch = branch
+        self.session_id: str = branch["sessionId"]
+        self.dir = str(branch["dir"])
+        self.place = str(branch["place"])
+        self.point = str(branch.get("point") or "")
+        self.exists = os.path.isdir(self.dir)
+        self.running = self.busy = False
+        self.turns: int | None = None  # since it was forked
+        self.changes: dict[str, Any] | None = None  # since it was forked, up to its last checkpoint
+        self.tip = ""
+
+    @property
+    def name(self) -> str:
+        return str(self.branch.get("name") or os.path.basename(self.dir))
+
+    @property
+    def last_run(self) -> dict[str, Any] | None:
+        found = self.branch.get("lastRun")
+        return found if isinstance(found, dict) else None
+
+
+def lanes(state: State) -> list[Lane]:
+    """Oldest first, without looking closer."""
+    return [Lane(branch) for branch in Branches(state).all
+            if branch.get("dir") and branch.get("place") not in (None, MAIN) and not branch.get("removed")]
+
+
+def removed_lanes(state: State) -> list[Lane]:
+    return [Lane(branch) for branch in Branches(state).all if branch.get("dir") and branch.get("removed")]
+
+
+def find_lane(state: State, text: str) -> Lane:
+    """By its name, its directory, or the beginning of its session's id."""
+    return pick_lane(lanes(state), text)
+
+
+def pick_lane(known: list[Lane], text: str) -> Lane:
+    real = os.path.realpath(text) if text else ""
+    named = [lane for lane in known if lane.name == text]
+    found = (named or [lane for lane in known if lane.dir == real]
+             or [lane for lane in known if len(text) >= _SHORTEST and lane.session_id.startswith(text)])
+    if len(found) == 1:
+        return found[0]
+    raise FutureNotFound(name=text)
+
+
+class AtPlace:
+    """`with AtPlace(state, lane) as there:` opens the lane's own place."""
+
+    def __init__(self, state: State, lane: Lane) -> None:
+        project = state.project
+        self._state = State(Project(lane.dir, project.state, project.home, lane.place, project.main))
+
+    def __enter__(self) -> State:
+        return self._state
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._state.close()
+
+
+def look(state: State, lane: Lane) -> Lane:
+    """How far it has come: turns, changes, whether somebody is at work."""
+    with AtPlace(state, lane) as there:
+        tip = here(there)
+        lane.tip = tip.name if tip else ""
+        file = session_of(there, lane)
+        if file:
+            total = open_turns(file.path, file.profile, there.derived).total
+            began = lane.branch.get("rewindFromTurn")
+            lane.turns = total - began if isinstance(began, int) else total
+            lane.running, lane.busy = Life(there).of(file)
+        point = point_of(state, lane)
+        if point and tip:
+            lane.changes = changes_between(there, point, tip)
+    return lane
+
+
+def session_of(state: State, lane: Lane) -> SessionFile | None:
+    """Its conversation, wherever the client has moved it to; of a fork without one, the latest one there."""
+    if not lane.branch.get("path"):
+        return next(iter(latest_sessions(state.area(), home=state.project.home)), None)
+    profile = profile_named(str(lane.branch.get("agent")), state.project.home)
+    path = str(lane.branch.get("path"))
+    try:
+        return SessionFile(path, profile, os.stat(path))
+    except OSError:
+        return session_anywhere(profile, lane.session_id, near=path)
+
+
+def point_of(state: State, lane: Lane) -> Record | None:
+    try:
+        return state.files.read(lane.point) if lane.point else None
+    except RewindError:
+        return None

@@ -1,0 +1,41 @@
+"""What a plan would do to one path, line by line. The result may be a checkpoint that is not made yet."""
+
+from __future__ import annotations
+
+from rewind.checkpoint.rewind.code import planned, with_sources
+from rewind.checkpoint.rewind.resolve import resolve
+from rewind.snapshot.compare import compare
+from rewind.snapshot.content import whole
+from rewind.snapshot.live import read_live
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.rewind.code import Wanted
+    from rewind.checkpoint.rewind.target import Request
+    from rewind.checkpoint.source import Source
+    from rewind.checkpoint.state import State
+    from rewind.snapshot.compare import Comparison
+    from rewind.snapshot.tree import Entry
+
+_SHOWN = ("write", "delete", "chmod")
+
+
+def preview(state: State, request: Request, path: bytes) -> Comparison | None:
+    """From the file as it is now to what would be there; None where the plan leaves it alone."""
+    with resolve(state, request) as found:
+        return _of_code(state, found.code, path) if found.code else None
+
+
+def _of_code(state: State, wanted: Wanted, path: bytes) -> Comparison | None:
+    def read_now(path: bytes, entry: Entry, limit: int) -> bytes | None:
+        return read_live(state.root, path, limit)
+
+    def act(source: Source, look_back: Source | None) -> Comparison | None:
+        def read_then(path: bytes, entry: Entry, limit: int) -> bytes | None:
+            return whole(entry, source.blobs) if entry.size <= limit else None
+
+        plan, _ = planned(state, wanted, source, look_back)
+        change = next((one for one in plan.changes if one.path == path and one.action in _SHOWN), None)
+        return compare(path, change.before, change.target, read_now, read_then) if change else None
+
+    return with_sources(state, wanted, act)

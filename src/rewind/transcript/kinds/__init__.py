@@ -1,0 +1,69 @@
+"""How an agent keeps its conversations: one module for each kind of transcript, with the functions of `Kind`.
+
+Most of what differs between agents is data, in their profiles. A kind is code for the rest: what the name of
+a file says, how a conversation in several files is read as one, where a prompt begins, what a fork holds.
+Saving a checkpoint of a `jsonl-tree` does not come here: `names`, `lines` and `prompts` know that kind.
+"""
+
+from __future__ import annotations
+
+from rewind.agents.profile import OPLOG, SQLITE, TREE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO, Protocol
+
+    from rewind.agents.profile import Profile
+    from rewind.transcript.cut import Cut
+    from rewind.transcript.fork import Content, Names
+
+    class Kind(Protocol):
+        def session_id_of(self, path: str) -> str:
+            """The session that a file belongs to; empty where only the file tells, and it is gone."""
+
+        def new_session_id(self) -> str: ...
+
+        def path_beside(self, original: str, session_id: str) -> str:
+            """The file of a new session, in the directory of another one; always the same for an id."""
+
+        def whole(self, file: BinaryIO, path: str) -> BinaryIO:
+            """The conversation that ends in this file as one run of lines. Takes the file over."""
+
+        def content_of(self, data: dict[str, Any], profile: Profile) -> Any:
+            """What a line says: a text, or a list of blocks such as Claude Code has them."""
+
+        def start_of_prompt(self, file: BinaryIO, profile: Profile, offset: int) -> int:
+            """Where to cut so that the prompt at this offset is gone, and all that came before it is not."""
+
+        def resolve_cut(self, file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any]) -> Cut:
+            """The cut that a checkpoint stands for, `offset` being where the file ended at the time."""
+
+        def turn_runs(self, file: BinaryIO) -> bool | None:
+            """Whether the last turn has not ended, by the transcript; None where it does not tell."""
+
+        def check_resumable(self, file: BinaryIO, profile: Profile, cut: Cut) -> None:
+            """Refuse a fork that the agent could not go on from; reads no more than it must."""
+
+        def plan_content(self, file: BinaryIO, profile: Profile, cut: Cut) -> Content:
+            """What a fork at this cut holds; refuses what `check_resumable` does."""
+
+        def write_session(self, fd: int, file: BinaryIO, profile: Profile, content: Content,
+                          names: Names) -> None: ...
+
+
+def kind_of(profile: Profile) -> Kind:
+    if profile.kind == TREE:
+        from rewind.transcript.kinds import jsonl_tree
+
+        return jsonl_tree
+    if profile.kind == SQLITE:
+        from rewind.transcript.kinds import sqlite
+
+        return sqlite
+    if profile.kind == OPLOG:
+        from rewind.transcript.kinds import jsonl_oplog
+
+        return jsonl_oplog
+    from rewind.transcript.kinds import jsonl_rollout
+
+    return jsonl_rollout

@@ -1,0 +1,265 @@
+"""Codex's rollouts: a log of records in the order of the file, which may go on from a place in another file.
+
+A prompt is recorded after what Codex puts before it: the start of the turn, settings, and the message that
+the model gets. So a cut that takes a prompt back begins further up than the prompt's own line. Rollouts refer
+to one another by offsets, so none is ever rewritten, and a fork is a copy that stands alone. Seen with Codex
+0.166.
+"""
+
+from __future__ import annotations
+
+from rewind.agents.profile import pick
+from rewind.errors import RewindError
+from rewind.transcript.cursor import header_length
+from rewind.transcript.cut import Cut, after_tool, around, before_tool
+from rewind.transcript.fork import Content, write_content
+from rewind.transcript.kinds.rollout_files import (
+    line_of,
+    meta_of,
+    new_session_id,
+    path_beside,
+    session_id_of,
+    whole,
+)
+from rewind.transcript.lines import (
+    end_of_lines,
+    events_backward,
+    events_forward,
+    lines_forward,
+    parse,
+    size_of,
+)
+from rewind.transcript.prompts import prompt_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO
+
+    from rewind.agents.profile import Profile
+    from rewind.transcript.fork import Names
+
+__all__ = ["check_resumable", "content_of", "new_session_id", "path_beside", "plan_content", "resolve_cut",
+           "session_id_of", "start_of_prompt", "turn_runs", "whole", "write_session"]
+
+_MODES = (None, "legacy", "paginated")
+_RECORDS = {b"session_meta", b"event_msg", b"response_item", b"turn_context", b"world_state", b"compacted",
+            b"token_usage_record"}
+_MOVES_THE_END = b'"type":"thread_rolled_back"'  # of older versions: what counts is told by a later line
+_LOOKED_AT = 32 << 20  # so much of either end of a long file is looked at for records that nobody knows
+_ENDS = ("task_complete", "turn_aborted")
+
+
+class CannotFork(RewindError):
+    """This conversation cannot be forked: {reason}."""
+
+    hint = "The code can be restored: run `rewind list`, then `rewind restore NAME --code-only`."
+
+
+# what a line is
+
+def _what(data: dict[str, Any]) -> str:
+    """The kind of a record: for events and messages, what kind of these."""
+    kind, payload = data.get("type"), data.get("payload")
+    if not isinstance(kind, str) or not isinstance(payload, dict):
+        return ""
+    inner = payload.get("type")
+    if kind == "response_item" and inner == "message":
+        return f"message {payload.get('role')}"
+    if kind == "event_msg" and inner == "item_completed":
+        return f"item {pick(payload, 'item.type')}"
+    return str(inner) if kind in ("event_msg", "response_item") else kind
+
+
+def _turn_of(data: dict[str, Any]) -> object:
+    return pick(data, "payload.turn_id")
+
+
+def _is_prompt(what: str) -> bool:
+    return what in ("item UserMessage", "user_message")
+
+
+def content_of(data: dict[str, Any], profile: Profile) -> Any:
+    payload = data.get("payload")
+    if not isinstance(payload, dict):
+        return None
+    what = _what(data)
+    if what == "item UserMessage":
+        return _blocks(pick(payload, "item.content"))
+    if what == "user_message":
+        return [{"type": "text", "text": payload.get("message")}, *_images(payload)]
+    if what.startswith("message "):
+        return _blocks(payload.get("content"))
+    if what == "reasoning":
+        texts = [b.get("text") for b in payload.get("summary") or () if isinstance(b, dict)]
+        return [{"type": "thinking", "thinking": "\n".join(t for t in texts if isinstance(t, str))}]
+    if what in ("function_call", "custom_tool_call", "local_shell_call"):
+        return [{"type": "tool_use", "id": payload.get("call_id"), "name": payload.get("name") or what,
+                 "input": _input(payload)}]
+    if what in ("function_call_output", "custom_tool_call_output"):
+        return [{"type": "tool_result", "tool_use_id": payload.get("call_id"),
+                 "content": _output(payload.get("output"))}]
+    return None
+
+
+def _blocks(content: Any) -> list[Any]:
+    """Codex calls a text `input_text` or `output_text`, depending on who said it."""
+    if not isinstance(content, list):
+        return []
+    return [{"type": "text", "text": block.get("text")} if str(block.get("type")).endswith("text") else
+            {**block, "type": "image"} if "image" in str(block.get("type")) else block
+            for block in content if isinstance(block, dict)]
+
+
+def _images(payload: dict[str, Any]) -> list[Any]:
+    lists = [payload.get(key) for key in ("images", "local_images")]
+    return [{"type": "image"} for images in lists if isinstance(images, list) for _ in images]
+
+
+def _input(payload: dict[str, Any]) -> Any:
+    given = payload.get("arguments")
+    if isinstance(given, str):
+        found = next((event.data for event in parse(0, given.encode("utf-8", "replace"))), None)
+        return found if found is not None else given
+    if isinstance(payload.get("input"), str):
+        return {"command": payload["input"]}
+    return payload.get("action")
+
+
+def _output(output: Any) -> Any:
+    if isinstance(output, list):
+        return _blocks(output)
+    return output if isinstance(output, str) else None
+
+
+# where a prompt begins, and where a checkpoint cuts
+
+def start_of_prompt(file: BinaryIO, profile: Profile, offset: int) -> int:
+    """The start of its turn; for a prompt that was typed while a turn ran, the message that the model got."""
+    prompt = next(events_forward(file, offset), None)
+    turn = _turn_of(prompt.data) if prompt else None
+    start = offset
+    for event in events_backward(file, offset):
+        what = _what(event.data)
+        if what == "task_started":
+            return event.offset if turn in (None, _turn_of(event.data)) else start
+        if what == "message user":
+            start = event.offset if start == offset else start
+        elif what != "message developer" and (_is_prompt(what) or what in _ENDS or what in _MODELS
+                                              or what in ("session_meta", "compacted")):
+            break
+    return start
+
+
+_MODELS = ("message assistant", "function_call", "function_call_output", "custom_tool_call",
+           "custom_tool_call_output", "local_shell_call", "reasoning", "item AgentMessage", "agent_message")
+
+
+def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any]) -> Cut:
+    finders = {"UserPromptSubmit": _before_prompt, "Stop": _after_turn, "PreToolUse": before_tool,
+               "PostToolUse": after_tool}
+    finder = finders.get(str(trigger.get("event")))
+    cut = finder(file, profile, offset, trigger) if finder else None
+    return cut or Cut(end_of_lines(file, min(offset, size_of(file))), None, finder is None)
+
+
+def _before_prompt(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any]) -> Cut | None:
+    """By the turn's id; of several prompts in one turn, by the text."""
+    turn = trigger.get("promptId")
+    text = str(trigger.get("promptText") or "").strip()
+    first: int | None = None
+    for event in around(file, offset):
+        if not turn or _turn_of(event.data) != turn:
+            continue
+        what = _what(event.data)
+        if what == "task_started":
+            first = event.offset if first is None else first
+        elif _is_prompt(what) and prompt_text(event.data, profile).startswith(text):
+            return Cut(start_of_prompt(file, profile, event.offset))
+    return Cut(first) if first is not None else None
+
+
+def _after_turn(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any]) -> Cut | None:
+    """Where another turn begins, or the end. The record that ends a turn comes after its hook."""
+    for event in events_forward(file, offset):
+        if _what(event.data) == "task_started" and _turn_of(event.data) != trigger.get("promptId"):
+            return Cut(event.offset)
+    return Cut(end_of_lines(file))
+
+
+def turn_runs(file: BinaryIO) -> bool | None:
+    """Whether the last turn has not ended; None where nothing tells. One that was interrupted has."""
+    for event in events_backward(file):
+        what = _what(event.data)
+        if what == "task_started" or what in _ENDS:
+            return what == "task_started"
+    return None
+
+
+# forks
+
+def check_resumable(file: BinaryIO, profile: Profile, cut: Cut) -> None:
+    lacks = getattr(file, "lacks", "")
+    if lacks:
+        raise CannotFork(reason=f"its beginning is in another file, which is missing or damaged ({lacks})",
+                         hint="Checkpoints have their own copies: `rewind list`, then `rewind restore NAME`.")
+    reason = _why_not(file, cut)
+    if reason:
+        raise CannotFork(reason=reason)
+
+
+def _why_not(file: BinaryIO, cut: Cut) -> str:
+    payload = meta_of(file).get("payload")
+    if payload is None or cut.offset < header_length(file):
+        return "its first line is missing"
+    mode = payload.get("history_mode")
+    if mode not in _MODES:
+        return f"it was written by a Codex that keeps its history in another way ({str(mode)[:40]})"
+    if payload.get("parent_thread_id") is not None:
+        return "it is a subagent's"
+    unknown = _unknown_record(file)
+    return f"it has records that this version of Rewind does not know ({unknown})" if unknown else ""
+
+
+def _unknown_record(file: BinaryIO) -> str:
+    """The kind of the first record that may mean anything. Of a long file both ends are looked at."""
+    size = size_of(file)
+    ends = [(0, size)] if size <= 2 * _LOOKED_AT else [(0, _LOOKED_AT), (size - _LOOKED_AT, size)]
+    for start, end in ends:
+        for offset, raw in lines_forward(file, start, end):
+            if start == offset > 0:
+                continue  # most likely the rest of a line
+            kind = _kind_of_line(offset, raw)
+            if kind is not None and (kind not in _RECORDS or (kind == b"session_meta" and offset)):
+                return kind.decode("utf-8", "replace")[:40]
+            if _MOVES_THE_END in raw[:400]:
+                return "thread_rolled_back"
+    return ""
+
+
+def _kind_of_line(offset: int, raw: bytes) -> bytes | None:
+    """Without parsing it, where it begins as Codex writes it. None for a line that is no record at all."""
+    at = raw.find(b'"type":"', 0, 120)
+    if raw.startswith(b'{"timestamp":"') and 0 < at < raw.find(b'"payload"', 0, 200):
+        return raw[at + 8:raw.find(b'"', at + 8)]
+    for event in parse(offset, raw):
+        kind = event.data.get("type")
+        return kind.encode("utf-8", "replace") if isinstance(kind, str) else b"?"
+    return None
+
+
+def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
+    cut = cut.placed(file)
+    check_resumable(file, profile, cut)
+    return Content([(0, cut.offset)], None)
+
+
+def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, names: Names) -> None:
+    """With the old id in line 1, Codex 0.166 would go on with the old thread."""
+    from rewind.files import write_all
+
+    meta, header = meta_of(file), header_length(file)
+    payload = {**meta["payload"], "id": names.session, "session_id": names.session,
+               "forked_from_id": names.parent}
+    payload.pop("forked_from_ordinal_exclusive", None)
+    write_all(fd, line_of({**meta, "payload": payload}))
+    write_content(fd, file, [(max(start, header), end) for start, end in content.ranges if end > header])

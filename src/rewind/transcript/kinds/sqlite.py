@@ -1,0 +1,303 @@
+"""opencode's sessions: rows of a database that is the agent's own, read from a copy and never written.
+
+The copy is a file of JSON lines: the session, then a line for each message with its parts. The plugin
+writes it, with what opencode's own client gives it. A row may change at any time, so the file is written anew
+each time; all but its last lines nearly always stay the same. A fork is such a file with ids of its own,
+which opencode then imports (`import_session`). Seen with opencode 1.18.33.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from rewind.agents.profile import pick
+from rewind.errors import RewindError
+from rewind.sha256 import sha256
+from rewind.transcript.cursor import header_length
+from rewind.transcript.cut import Cut, resolve_cut
+from rewind.transcript.joined import Joined
+from rewind.transcript.lines import events_backward, events_forward, lines_forward, parse, read_at, size_of
+from rewind.transcript.names import SUFFIX, session_id_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, BinaryIO
+
+    from rewind.agents.profile import Profile
+    from rewind.transcript.fork import Content, Names
+    from rewind.transcript.joined import Piece
+    from rewind.transcript.lines import Event
+
+__all__ = ["check_resumable", "content_of", "new_session_id", "path_beside", "plan_content", "resolve_cut",
+           "session_id_of", "start_of_prompt", "turn_runs", "whole", "write_session"]
+
+_FORMAT = 1
+_NEWEST = 1  # the number before the first dot of the client's version
+_PARTS = {"text", "reasoning", "file", "tool", "step-start", "step-finish", "snapshot", "patch", "agent",
+          "subtask", "retry", "compaction"}
+_STATES = {"pending", "running", "completed", "error"}
+_LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_BITS = (1 << 48) - 1
+_NOT_IN_A_FORK = ("parentID", "revert", "share", "summary", "time")
+
+
+class CannotFork(RewindError):
+    """This conversation cannot be forked: {reason}."""
+
+    hint = "The code can be restored: run `rewind list`, then `rewind restore NAME --code-only`."
+
+
+# names
+
+def _id(kind: str, number: int, tail: bytes) -> str:
+    return f"{kind}_{number & _BITS:012x}" + "".join(_LETTERS[byte % 62] for byte in tail[:14])
+
+
+def new_session_id() -> str:
+    """The time, such that later ones come first, and letters."""
+    return _id("ses", ~(int(time.time() * 1000) * 0x1000), os.urandom(14))
+
+
+class _NewIds:
+    """Ids for the rows of a fork, rising as opencode's do. Made from the session's own: a fork that is
+    written again after a kill has the same ones, and importing it twice does nothing."""
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        try:
+            self._first = ~int(session[4:16], 16)
+        except ValueError:
+            self._first = int(time.time() * 1000) * 0x1000
+        self._count = 0
+        self.new: dict[str, str] = {}  # old -> new
+
+    def add(self, kind: str, old: object) -> str:
+        self._count += 1
+        tail = sha256(f"{self.session} {self._count}".encode())
+        made = _id(kind, self._first + self._count, tail)
+        if isinstance(old, str):
+            self.new[old] = made
+        return made
+
+
+def path_beside(original: str, session_id: str) -> str:
+    return os.path.join(os.path.dirname(original), session_id + SUFFIX)
+
+
+# what a line says
+
+def _parts(data: dict[str, Any]) -> list[dict[str, Any]]:
+    parts = data.get("parts")
+    return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+
+
+def content_of(data: dict[str, Any], profile: Profile) -> Any:
+    """Blocks such as Claude Code has them. What the client itself adds to a prompt is no part of it."""
+    parts = _parts(data)
+    if pick(data, "info.role") == "user":
+        parts = [part for part in parts if not part.get("synthetic") and not part.get("ignored")]
+    return [block for part in parts for block in _blocks(part)]
+
+
+def _blocks(part: dict[str, Any]) -> list[dict[str, Any]]:
+    kind = part.get("type")
+    if kind == "text":
+        return [{"type": "text", "text": part.get("text")}]
+    if kind == "subtask":
+        return [{"type": "text", "text": part.get("prompt")}]
+    if kind == "reasoning":
+        return [{"type": "thinking", "thinking": part.get("text")}]
+    if kind == "tool":
+        return _tool(part)
+    if kind == "file" and str(part.get("mime")).startswith("image/"):
+        return [_image(part)]
+    return []
+
+
+def _image(part: dict[str, Any]) -> dict[str, Any]:
+    mime, url = str(part.get("mime")), str(part.get("url"))
+    head = f"data:{mime};base64,"
+    data = url[len(head):] if url.startswith(head) else None
+    return {"type": "image", "source": {"media_type": mime, "data": data}}
+
+
+def _tool(part: dict[str, Any]) -> list[dict[str, Any]]:
+    """Call and result are one row."""
+    state = part.get("state")
+    state = state if isinstance(state, dict) else {}
+    id = part.get("callID")
+    found: list[dict[str, Any]] = [
+        {"type": "tool_use", "id": id, "name": part.get("tool"), "input": state.get("input")}]
+    if state.get("status") in ("completed", "error"):
+        failed = state["status"] == "error"
+        found.append({"type": "tool_result", "tool_use_id": id, "is_error": failed,
+                      "content": state.get("error" if failed else "output")})
+    return found
+
+
+# the conversation in a file
+
+def _session(file: BinaryIO) -> dict[str, Any]:
+    """What line 1 says about the session; nothing where it is of another format."""
+    events = parse(0, read_at(file, 0, header_length(file)))
+    data = events[0].data if len(events) == 1 else {}
+    info = data.get("info")
+    known = data.get("type") == "session" and data.get("format") == _FORMAT
+    return info if known and isinstance(info, dict) else {}
+
+
+def whole(file: BinaryIO, path: str) -> BinaryIO:
+    """After an /undo of opencode's own the rows stay until the next prompt, and do not count."""
+    revert = _session(file).get("revert")
+    if not isinstance(revert, dict):
+        return file
+    pieces, lacks = _before_revert(file, revert)
+    return Joined(pieces, [file], lacks)  # type: ignore[return-value]
+
+
+def _before_revert(file: BinaryIO, revert: dict[str, Any]) -> tuple[list[Piece], str]:
+    for offset, raw in lines_forward(file):
+        for event in parse(offset, raw):
+            if pick(event.data, "info.id") != revert.get("messageID"):
+                continue
+            kept: list[Piece] = [(file, 0, offset)]
+            return kept + _first_parts(event, revert.get("partID")), ""
+    return [(file, 0, size_of(file))], "its /undo names a message that is not there"
+
+
+def _first_parts(event: Event, part_id: object) -> list[Piece]:
+    """Of a message that was undone in part, the parts before that one."""
+    parts = _parts(event.data)
+    at = next((i for i, part in enumerate(parts) if part_id and part.get("id") == part_id), 0)
+    return [_line({**event.data, "parts": parts[:at]})] if at else []
+
+
+def _line(data: dict[str, Any]) -> bytes:
+    from json import dumps
+
+    try:
+        return dumps(data, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    except UnicodeEncodeError:
+        return dumps(data, separators=(",", ":")).encode() + b"\n"
+
+
+def start_of_prompt(file: BinaryIO, profile: Profile, offset: int) -> int:
+    return offset
+
+
+def turn_runs(file: BinaryIO) -> bool | None:
+    """Whether the last answer is not complete. One of a client that was killed stays so."""
+    for event in events_backward(file):
+        role = pick(event.data, "info.role")
+        if role is not None:
+            return role == "user" or pick(event.data, "info.time.completed") is None
+    return None
+
+
+# forks
+
+def check_resumable(file: BinaryIO, profile: Profile, cut: Cut) -> None:
+    reason = getattr(file, "lacks", "") or _why_not(file, cut)
+    if reason:
+        raise CannotFork(reason=reason)
+
+
+def _why_not(file: BinaryIO, cut: Cut) -> str:
+    info = _session(file)
+    if not info or cut.offset < header_length(file):
+        return "its first line is missing or of a format that this version of Rewind does not know"
+    version = str(info.get("version"))
+    major = version.split(".")[0]
+    if major.isascii() and major.isdigit() and int(major) > _NEWEST:
+        return f"it was written by opencode {version[:20]}, whose format this version of Rewind does not know"
+    lacking = next((key for key in ("id", "directory", "projectID") if not _is_text(info.get(key))), "")
+    if lacking:
+        return f"its first line has no {lacking}"
+    if info.get("parentID") is not None:
+        return "it is a subagent's"
+    known: set[object] = set()
+    for offset, raw in lines_forward(file, header_length(file), cut.offset):
+        events = parse(offset, raw)
+        odd = _odd(events)
+        if odd:
+            return f"it has {odd} that this version of Rewind does not know"
+        message = events[0].data["info"]
+        parent = message.get("parentID")
+        if message["id"] in known or (parent is not None and parent not in known):
+            return "a message is missing in it, or there twice"
+        known.add(message["id"])
+    return ""
+
+
+def _odd(events: list[Event]) -> str:
+    """What in a line may mean anything. A line that is no message would be missing in the fork."""
+    if len(events) != 1:
+        return "a line"
+    data = events[0].data
+    info, parts = data.get("info"), data.get("parts")
+    if data.get("type") not in ("message", "compaction") or not isinstance(info, dict):
+        return "a line"
+    if not isinstance(parts, list) or not _is_text(info.get("id")):
+        return "a message"
+    if info.get("role") not in ("user", "assistant"):
+        return f"a message of {str(info.get('role'))[:40]}"
+    for part in parts:
+        kind = part.get("type") if isinstance(part, dict) else None
+        if not isinstance(kind, str) or kind not in _PARTS:
+            return f"a part ({str(kind)[:40]})"
+        if kind == "tool" and pick(part, "state.status") not in _STATES:
+            return f"a state of a tool ({str(pick(part, 'state.status'))[:40]})"
+    return ""
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
+    from rewind.transcript.fork import Content
+
+    cut = cut.placed(file)
+    check_resumable(file, profile, cut)
+    return Content([(0, cut.offset)], None)
+
+
+def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, names: Names) -> None:
+    """With ids of its own: opencode imports no row whose id it has already, and says nothing."""
+    from rewind.files import write_all
+
+    end = content.ranges[-1][1]
+    first = next(events_forward(file, 0, end))
+    write_all(fd, _line({**first.data, "info": _fork_info(first.data["info"], names)}))
+    ids = _NewIds(names.session)
+    for data in _messages(file, end):
+        write_all(fd, _line(_renamed(data, ids)))
+
+
+def _fork_info(info: dict[str, Any], names: Names) -> dict[str, Any]:
+    """With a parent it would count as a subagent's, and opencode's list would leave it out."""
+    now = int(time.time() * 1000)
+    kept = {key: value for key, value in info.items() if key not in _NOT_IN_A_FORK}
+    return {**kept, "id": names.session, "slug": f"fork-{names.session[-6:].lower()}", "title": names.title,
+            "time": {"created": now, "updated": now}}
+
+
+def _messages(file: BinaryIO, end: int) -> Iterator[dict[str, Any]]:
+    return (event.data for event in events_forward(file, header_length(file), end))
+
+
+def _renamed(data: dict[str, Any], ids: _NewIds) -> dict[str, Any]:
+    """With the new ids, also where a row names another one: a compaction names the first message it kept.
+    What a tool was given and has answered stays as it is."""
+    info, session = data["info"], ids.session
+    own = {"id": ids.add("msg", info["id"]), "sessionID": session}
+    parts = [{**_replaced(part, ids.new), "id": ids.add("prt", part.get("id")), "sessionID": session,
+              "messageID": own["id"]} for part in data["parts"]]
+    return {**data, "info": {**_replaced(info, ids.new), **own}, "parts": parts}
+
+
+def _replaced(data: dict[str, Any], new: dict[str, str]) -> dict[str, Any]:
+    return {key: new.get(value, value) if isinstance(value, str) and key.lower().endswith("id") else value
+            for key, value in data.items()}

@@ -1,0 +1,79 @@
+// Every version of one file, newest first: what changed, after which prompt, and the way back to it.
+
+import {h} from '../core/element.js';
+import {icon} from '../parts/icons.js';
+import {to} from '../core/route.js';
+import {moment, oneLine, plural} from '../core/format.js';
+import {counts, statusLetter} from '../code/diff.js';
+
+/** `bringBack(checkpoint, words)` opens the plan for one of them. */
+export function historyList(found, path, point, bringBack) {
+  return [
+    h(
+      'ol.versions',
+      {},
+      found.changes.map(change => version(change, path, point, bringBack)),
+    ),
+    found.more ? h('p.muted.pad', {}, 'Older changes: rewind log in a terminal.') : null,
+    found.leftOut
+      ? h('p.muted.pad', {}, `${plural(found.leftOut, 'damaged checkpoint')} could not be read.`)
+      : null,
+  ];
+}
+
+function version(change, path, point, bringBack) {
+  const current = change.checkpoint === point && !change.operation;
+  const words = wordsOf(change);
+  return h(
+    `li.version${current ? '.current' : ''}`,
+    {},
+    h(
+      'div.version-line',
+      {},
+      statusLetter(change.status),
+      change.status === 'deleted'
+        ? h('time', {datetime: change.createdAt}, moment(change.createdAt))
+        : h(
+            'a.version-open',
+            {
+              href: to.files(change.checkpoint, path),
+              'aria-current': current ? 'true' : null,
+              title: 'The files at this point',
+            },
+            h('time', {datetime: change.createdAt}, moment(change.createdAt)),
+          ),
+      counts(change.added, change.removed),
+      h('span.grow'),
+      change.status === 'deleted'
+        ? null
+        : h(
+            'button.icon-button',
+            {
+              type: 'button',
+              'aria-label': `Bring back the version of ${moment(change.createdAt)}`,
+              title: 'Bring back this version…',
+              onclick: () => bringBack(change.checkpoint, words),
+            },
+            icon('rewind'),
+          ),
+    ),
+    h('div.version-about', {}, about(change)),
+  );
+}
+
+function wordsOf(change) {
+  if (!change.operation && change.prompt) return `after turn ${change.prompt.turn}: ${change.prompt.text}`;
+  return `on ${moment(change.createdAt)}`;
+}
+
+function about(change) {
+  if (change.operation) return h('span.muted', {}, `Rewind ${oneLine(change.text, 140)}`);
+  if (!change.prompt) return h('span.muted', {}, oneLine(change.text, 140) || 'No prompt is known');
+  const {sessionId, turn, text} = change.prompt;
+  return h(
+    'a',
+    {href: to.session(sessionId, turn), title: `Open turn ${turn}`},
+    h('strong', {}, `Turn ${turn}`),
+    ` ${oneLine(text, 140)}`,
+  );
+}

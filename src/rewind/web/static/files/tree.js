@@ -1,0 +1,214 @@
+// The tree of files at a point, folder by folder, with how often each one changed.
+
+import {h, fill} from '../core/element.js';
+import {icon} from '../parts/icons.js';
+import {api} from '../core/api.js';
+import {to} from '../core/route.js';
+import {age, plural} from '../core/format.js';
+import {errorState, loadingState} from '../parts/states.js';
+
+const LEVELS = 4;
+const PAUSE = 200; // milliseconds after the last key
+
+export class FileTree {
+  /** `view`: {point, path, drawHead()} */
+  constructor(view) {
+    Object.assign(this, {view, open: new Set(), folders: new Map(), gone: false, words: ''});
+    this.filter = h('input', {
+      type: 'search',
+      placeholder: 'Find a file',
+      'aria-label': 'Find a file',
+      oninput: () => this.typed(),
+    });
+    this.deleted = h('label.tree-gone', {hidden: true});
+    this.list = h('div.tree-rows', {onkeydown: event => this.move(event)});
+    this.node = h(
+      'nav.files-tree',
+      {'aria-label': 'Files at this point'},
+      h('div.tree-tools', {}, this.filter, this.deleted),
+      this.list,
+    );
+  }
+
+  typed() {
+    clearTimeout(this.soon);
+    this.soon = setTimeout(() => {
+      this.words = this.filter.value.trim();
+      this.load();
+    }, PAUSE);
+  }
+
+  query(under) {
+    return {
+      at: this.view.point,
+      ...(this.words ? {q: this.words} : {under}),
+      ...(this.gone ? {gone: 'yes'} : {}),
+    };
+  }
+
+  /** The top and every folder that is open; what is shown stays until they are there. */
+  async load() {
+    const turn = (this.turn = (this.turn || 0) + 1);
+    if (!this.list.firstChild) fill(this.list, loadingState('Reading the files', 3));
+    for (const folder of parentsOf(this.view.path)) this.open.add(folder);
+    const wanted = this.words ? [''] : ['', ...this.open];
+    try {
+      const found = await Promise.all(
+        wanted.map(under => api.files(this.query(under)).catch(error => (under ? null : Promise.reject(error)))),
+      );
+      if (turn !== this.turn) return;
+      this.folders = new Map(wanted.map((under, n) => [under, found[n]]).filter(([, one]) => one));
+      this.point = found[0].point;
+      this.view.drawHead();
+      this.draw();
+    } catch (error) {
+      if (turn === this.turn)
+        fill(
+          this.list,
+          errorState(error, () => this.load()),
+        );
+    }
+  }
+
+  draw() {
+    const focused = this.list.contains(document.activeElement) ? document.activeElement.dataset.path : null;
+    const top = this.list.scrollTop;
+    const found = this.folders.get('');
+    this.drawDeleted(found.gone);
+    fill(
+      this.list,
+      found.entries.length ? this.rows(found, 0) : h('p.muted.pad', {}, this.nothing()),
+      found.complete
+        ? null
+        : h('p.muted.pad.small', {}, 'Changes are counted in the newest checkpoints only: there are very many.'),
+    );
+    this.list.scrollTop = top;
+    if (focused !== null)
+      this.list.querySelector(`[data-path="${CSS.escape(focused)}"]`)?.focus({preventScroll: true});
+    this.mark();
+  }
+
+  nothing() {
+    return this.words ? `No path contains “${this.words}”.` : 'There are no files at this point.';
+  }
+
+  drawDeleted(count) {
+    this.deleted.hidden = !count && !this.gone;
+    const box = h('input', {
+      type: 'checkbox',
+      checked: this.gone,
+      onchange: () => {
+        this.gone = box.checked;
+        this.load();
+      },
+    });
+    if (document.activeElement?.parentNode === this.deleted) return;
+    fill(this.deleted, box, `Show deleted files (${count})`);
+  }
+
+  rows(found, depth) {
+    return h(
+      'ul',
+      {},
+      found.entries.map(entry => this.row(entry, found.most, depth)),
+      found.more ? h('li.muted.pad', {}, `and ${plural(found.more, 'more')}: find them by name`) : null,
+    );
+  }
+
+  row(entry, most, depth) {
+    const item = h('li', {});
+    const node = entry.kind === 'folder' ? this.folder(entry, item, depth) : this.file(entry);
+    node.dataset.path = entry.path;
+    node.style.setProperty('--depth', depth);
+    node.append(heat(entry, most));
+    item.append(node);
+    const inside = entry.kind === 'folder' && this.open.has(entry.path) && this.folders.get(entry.path);
+    if (inside) item.append(this.rows({...inside, most}, depth + 1));
+    return item;
+  }
+
+  folder(entry) {
+    const open = this.open.has(entry.path);
+    return h(
+      `button.tree-row.tree-folder${entry.gone ? '.gone' : ''}`,
+      {type: 'button', 'aria-expanded': String(open), onclick: () => this.toggle(entry.path)},
+      icon('chevron'),
+      h('span.clip', {}, entry.name),
+    );
+  }
+
+  file(entry) {
+    const name = this.words ? entry.path : entry.name;
+    if (entry.kind === 'uncovered')
+      return h('span.tree-row.muted', {title: 'Not captured'}, icon('file'), h('span.clip', {}, name));
+    return h(
+      `a.tree-row${entry.gone ? '.gone' : ''}`,
+      {href: to.files(this.view.point, entry.path), title: entry.path},
+      icon('file'),
+      h('span.clip', {}, name),
+      entry.gone ? h('span.visually-hidden', {}, ', deleted') : null,
+    );
+  }
+
+  async toggle(path) {
+    if (this.open.has(path)) this.open.delete(path);
+    else this.open.add(path);
+    if (this.open.has(path) && !this.folders.has(path)) {
+      try {
+        this.folders.set(path, await api.files(this.query(path)));
+      } catch (_) {
+        this.open.delete(path);
+      }
+    }
+    this.draw();
+  }
+
+  /** Which file is shown at the right. */
+  mark() {
+    for (const row of this.list.querySelectorAll('.tree-row')) {
+      if (row.dataset.path === this.view.path) row.setAttribute('aria-current', 'true');
+      else row.removeAttribute('aria-current');
+    }
+  }
+
+  /** Arrows go from row to row, to the right opens a folder, to the left closes it. */
+  move(event) {
+    const rows = [...this.list.querySelectorAll('.tree-row:is(a, button)')];
+    const at = rows.indexOf(document.activeElement);
+    if (at < 0) return;
+    const to = {ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1}[event.key];
+    const isOpen = rows[at].getAttribute('aria-expanded');
+    if (to !== undefined) rows[Math.min(rows.length - 1, Math.max(0, to))].focus();
+    else if (event.key === 'ArrowRight' && isOpen === 'false') rows[at].click();
+    else if (event.key === 'ArrowLeft' && isOpen === 'true') rows[at].click();
+    else if (event.key === 'ArrowLeft') rows[at].closest('ul').parentNode.querySelector('.tree-row')?.focus();
+    else return;
+    event.preventDefault();
+  }
+}
+
+/** The folders that lead to a file. */
+function parentsOf(path) {
+  const parts = (path || '').split('/').slice(0, -1);
+  return parts.map((_, n) => parts.slice(0, n + 1).join('/'));
+}
+
+/** From cold to hot: the more often a file changed, compared with the one that changed most. */
+export function heatLevel(changes, most) {
+  if (!changes) return 0;
+  if (most <= 1) return 1;
+  return 1 + Math.round(((LEVELS - 1) * Math.log(changes)) / Math.log(most));
+}
+
+function heat(entry, most) {
+  if (!entry.changes) return h('span.heat.heat-0');
+  const level = heatLevel(Math.min(entry.hottest, most), most);
+  const when = entry.last ? `, last ${age(entry.last.createdAt)}` : '';
+  return h(
+    `span.heat.heat-${level}`,
+    {title: `Changed ${plural(entry.changes, 'time')}${when}`},
+    h('span.visually-hidden', {}, ', changed '),
+    String(entry.changes),
+    h('span.visually-hidden', {}, entry.changes === 1 ? ' time' : ' times'),
+  );
+}

@@ -1,0 +1,166 @@
+// The files of the project at any point: the tree, and one file with its history and who wrote each line.
+
+import {h, fill, freshId} from '../core/element.js';
+import {icon} from '../parts/icons.js';
+import {api} from '../core/api.js';
+import {go, to} from '../core/route.js';
+import {moment, oneLine} from '../core/format.js';
+import {sayError} from '../parts/toast.js';
+import {FileTree} from './tree.js';
+import {FilePane} from './file.js';
+
+const LISTED = 200;
+
+export class FilesView {
+  constructor(host, point, path) {
+    Object.assign(this, {host, point, path, points: []});
+    this.head = h('header.session-head');
+    this.tree = new FileTree(this);
+    this.pane = new FilePane(this);
+    this.body = h('div.files-view', {}, this.tree.node, this.pane.node);
+    fill(host, this.head, this.body);
+    this.show();
+  }
+
+  get title() {
+    return 'Files';
+  }
+
+  show() {
+    document.title = `${this.path || 'Files'} – Rewind`;
+    if (this.path) this.body.dataset.open = 'yes';
+    else delete this.body.dataset.open;
+    this.drawHead();
+    this.tree.load();
+    this.pane.show(this.point, this.path);
+    this.loadPoints();
+  }
+
+  // the header: at which point, and the way to another one
+
+  drawHead() {
+    const focused = this.head.contains(document.activeElement) ? document.activeElement.dataset.keep : null;
+    fill(
+      this.head,
+      h(
+        'div.title-row',
+        {},
+        h('h1', {tabindex: '-1', 'data-keep': 'title'}, 'Files'),
+        h('span.review-ends.point-words', {}, this.pointWords()),
+        h('span.grow'),
+        h('div.actions.point-choice', {}, this.step('Older', 1), this.step('Newer', -1), this.choice()),
+      ),
+    );
+    if (focused) this.head.querySelector(`[data-keep="${focused}"]`)?.focus({preventScroll: true});
+  }
+
+  pointWords() {
+    const found = this.tree.point;
+    if (!found || found.name !== this.point) return '';
+    if (found.name === 'now') return 'as they are now';
+    const {prompt, words, createdAt} = found;
+    return [
+      h('span', {}, words),
+      h('time.muted', {datetime: createdAt}, moment(createdAt)),
+      prompt
+        ? h(
+            'a.clip.point-prompt',
+            {href: to.session(prompt.sessionId, prompt.turn), title: `Open turn ${prompt.turn}`},
+            `Turn ${prompt.turn}: ${oneLine(prompt.text, 90)}`,
+          )
+        : null,
+    ];
+  }
+
+  choice() {
+    const id = freshId('point');
+    const missing = this.point !== 'now' && !this.points.some(p => p.name === this.point);
+    const options = [
+      h('option', {value: 'now'}, 'The files now'),
+      missing ? h('option', {value: this.point}, this.point) : null,
+      this.points.map(p =>
+        h('option', {value: p.name}, `${moment(p.createdAt)} – ${oneLine(p.description, 60) || p.kind}`),
+      ),
+    ];
+    const onchange = event => go(to.files(event.target.value, this.path));
+    const select = h('select', {id, 'data-keep': 'choice', onchange}, options);
+    select.value = this.point;
+    return [h('label.visually-hidden', {for: id}, 'Point in time'), select];
+  }
+
+  /** One checkpoint further back, or forward; the newest step forward leads to the files of now. */
+  step(label, by) {
+    const at = this.point === 'now' ? -1 : this.points.findIndex(p => p.name === this.point);
+    const known = this.point === 'now' || at >= 0;
+    const next = at + by;
+    const target = next === -1 ? 'now' : this.points[next]?.name;
+    const usable = known && target && next >= -1;
+    return h(
+      'button.icon-button',
+      {
+        type: 'button',
+        'data-keep': label,
+        disabled: !usable,
+        'aria-label': `${label} point`,
+        title: `${label} (${by > 0 ? '[' : ']'})`,
+        onclick: () => go(to.files(target, this.path)),
+      },
+      icon(by > 0 ? 'back' : 'chevron'),
+    );
+  }
+
+  async loadPoints() {
+    try {
+      const upto = this.point === 'now' ? undefined : this.point;
+      if (upto && this.points.some(p => p.name === upto)) return;
+      const page = await api.points(LISTED, upto);
+      if (this.ended) return;
+      this.points = page.checkpoints;
+      this.drawHead();
+    } catch (error) {
+      sayError(error);
+    }
+  }
+
+  // moving
+
+  goTo(point, path) {
+    const moved = point !== this.point;
+    if (!moved && path === this.path) return;
+    Object.assign(this, {point, path});
+    if (moved) return this.show();
+    document.title = `${path || 'Files'} – Rewind`;
+    if (path) this.body.dataset.open = 'yes';
+    else delete this.body.dataset.open;
+    this.tree.mark();
+    this.pane.show(point, path);
+    return undefined;
+  }
+
+  /** Something was saved or restored. What is shown of an older point stays as it is. */
+  async reload() {
+    const page = await api.points(LISTED, this.point === 'now' ? undefined : this.point).catch(() => null);
+    if (this.ended) return;
+    if (page) this.points = page.checkpoints;
+    this.drawHead();
+    if (this.point === 'now') this.tree.load();
+    this.pane.show(this.point, this.path, true);
+  }
+
+  key(name) {
+    if (name === '/') this.tree.filter.focus();
+    else if (name === '[') this.head.querySelector('[data-keep=Older]')?.click();
+    else if (name === ']') this.head.querySelector('[data-keep=Newer]')?.click();
+    else if (name === 'r') this.pane.bringBack();
+    else return false;
+    return true;
+  }
+
+  arrive() {
+    this.host.querySelector('h1')?.focus({preventScroll: true});
+  }
+
+  end() {
+    this.ended = true;
+  }
+}

@@ -1,0 +1,268 @@
+// Sessions and forks as lanes: where they part, where an agent itself went back, and where the files stand.
+
+import {h, fill, svg} from '../core/element.js';
+import {icon} from '../parts/icons.js';
+import {api} from '../core/api.js';
+import {state} from '../core/state.js';
+import {go, to} from '../core/route.js';
+import {oneAtATime} from '../core/order.js';
+import {age, oneLine, plural, sessionTitle} from '../core/format.js';
+import {emptyState, errorState, loadingState} from '../parts/states.js';
+import {mark} from './tree.js';
+import {lanesOf, scaleOf, turnAt} from './lanes.js';
+
+const MOST_DOTS = 90; // turns on a lane that still get a dot each
+
+export class GraphView {
+  constructor(host) {
+    this.host = host;
+    this.told = {here: null, rewinds: []};
+    document.title = 'Graph – Rewind';
+    this.body = h('div.graph');
+    this.top = this.head();
+    this.sizes = new ResizeObserver(() => this.draw());
+    this.reload = oneAtATime(() => this.load());
+    this.onSessions = () => this.later();
+    state.addEventListener('sessions', this.onSessions);
+    state.addEventListener('project', this.onSessions);
+    fill(this.host, this.top, loadingState('Reading the sessions'));
+    this.ready = this.reload();
+  }
+
+  get title() {
+    return 'Graph';
+  }
+
+  /** Many pushes in a row are one reading. */
+  later() {
+    clearTimeout(this.soon);
+    this.soon = setTimeout(() => this.reload(), 400);
+  }
+
+  async load() {
+    try {
+      this.told = await api.graph();
+      if (!this.ended) this.show();
+    } catch (error) {
+      if (!this.ended)
+        fill(
+          this.host,
+          this.top,
+          errorState(error, () => this.reload()),
+        );
+    }
+  }
+
+  head() {
+    return h(
+      'header.session-head',
+      {},
+      h(
+        'nav.crumbs',
+        {'aria-label': 'Breadcrumb'},
+        h('a.to-tree', {href: to.home()}, icon('back'), 'Sessions'),
+      ),
+      h(
+        'div.title-row',
+        {},
+        h('h1', {tabindex: '-1'}, 'Graph'),
+        h('span.grow'),
+        h(
+          'ul.legend',
+          {'aria-hidden': 'true'},
+          h('li', {}, h('i.key.fork'), 'fork'),
+          h('li', {}, h('i.key.left'), 'taken back in the agent'),
+          h('li', {}, h('i.key.here'), 'you are here'),
+        ),
+      ),
+    );
+  }
+
+  show() {
+    const roots = state.roots();
+    const focused = this.body.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+    if (!roots.length) {
+      fill(this.host, this.top, emptyState('No sessions yet', 'Their graph appears with the first one.'));
+      return;
+    }
+    this.groups = roots.map(root => this.group(root));
+    const top = this.body.scrollTop;
+    fill(
+      this.body,
+      this.groups.map(group => group.node),
+    );
+    if (this.body.parentNode !== this.host) {
+      for (const node of [...this.host.children]) if (node !== this.top) node.remove();
+      this.host.append(this.body);
+    }
+    this.body.scrollTop = top;
+    this.sizes.disconnect();
+    this.sizes.observe(this.body);
+    this.draw();
+    if (focused) this.body.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({preventScroll: true});
+  }
+
+  group(root) {
+    const lanes = lanesOf(root, session => state.childrenOf(session.sessionId));
+    const ids = new Set(lanes.map(lane => lane.session.sessionId));
+    const rewinds = this.told.rewinds.filter(one => ids.has(one.sessionId));
+    const drawing = svg('svg', {class: 'lanes', 'aria-hidden': 'true', focusable: 'false'});
+    const rows = lanes.map(lane => this.row(lane));
+    const node = h(
+      'section.graph-root',
+      {'aria-label': sessionTitle(root)},
+      drawing,
+      h(
+        'ul',
+        {},
+        rows.map(row => row.node),
+      ),
+    );
+    return {node, drawing, lanes, rewinds, rows};
+  }
+
+  row(lane) {
+    const {session} = lane;
+    const track = h('div.lane-track', {
+      title: 'Click on a turn to open it',
+      onclick: event => this.openTurn(lane, track, event.clientX),
+    });
+    const node = h(
+      `li.lane${session.archived ? '.archived' : ''}`,
+      {},
+      h(
+        'div.lane-text',
+        {},
+        h(
+          'a.lane-name',
+          {href: to.session(session.sessionId), 'data-key': session.sessionId},
+          h('span.clip', {title: sessionTitle(session)}, sessionTitle(session)),
+          mark(session),
+          this.hereMark(session),
+        ),
+        h('span.row-meta', {}, this.facts(lane)),
+      ),
+      track,
+    );
+    node.style.setProperty('--depth', Math.min(lane.depth, 5));
+    return {node, track, lane};
+  }
+
+  hereMark(session) {
+    const {here} = this.told;
+    if (here?.sessionId !== session.sessionId) return null;
+    const words = here.turn ? `after turn ${here.turn}` : 'before the first turn';
+    return h('span.mark.here', {title: `The files stand ${words}`}, 'you are here');
+  }
+
+  facts({session, depth}) {
+    const parent = state.parentOf(session);
+    const from = session.rewindFromTurn;
+    const back = this.told.rewinds.filter(one => one.sessionId === session.sessionId);
+    return [
+      depth && from && parent
+        ? h('a.lane-from', {href: to.session(parent.sessionId, from)}, `from turn ${from}`)
+        : null,
+      h('span', {}, plural(session.turns, 'turn')),
+      back.length ? h('span', {title: backWords(back)}, plural(back.length, 'native rewind')) : null,
+      h('time', {datetime: session.modified}, age(session.modified)),
+    ];
+  }
+
+  // drawing
+
+  draw() {
+    for (const group of this.groups || []) drawGroup(group, this.told.here);
+  }
+
+  openTurn(lane, track, x) {
+    const group = this.groups.find(one => one.lanes.includes(lane));
+    const box = track.getBoundingClientRect();
+    const scale = scaleOf(group.lanes, group.rewinds, box.width);
+    go(to.session(lane.session.sessionId, turnAt(lane, x - box.left, scale)));
+  }
+
+  // moving
+
+  key(name) {
+    if (name !== 'j' && name !== 'k') return false;
+    const links = [...this.body.querySelectorAll('.lane-name')];
+    const at = links.indexOf(document.activeElement);
+    links[Math.max(0, Math.min(links.length - 1, at + (name === 'j' ? 1 : -1)))]?.focus();
+    return true;
+  }
+
+  goTo() {}
+
+  arrive() {
+    this.host.querySelector('h1')?.focus({preventScroll: true});
+  }
+
+  end() {
+    this.ended = true;
+    clearTimeout(this.soon);
+    this.sizes.disconnect();
+    state.removeEventListener('sessions', this.onSessions);
+    state.removeEventListener('project', this.onSessions);
+  }
+}
+
+function backWords(back) {
+  return back
+    .map(one => `To after turn ${one.turn}; “${oneLine(one.prompt, 60)}” was taken back`)
+    .join('\n');
+}
+
+/** Where lanes lie on the screen is asked of the rows: the style decides that. */
+function drawGroup({node, drawing, lanes, rewinds, rows}, here) {
+  const outer = node.getBoundingClientRect();
+  const tracks = rows.map(row => row.track.getBoundingClientRect());
+  if (!outer.width || !tracks[0].width) return;
+  const scale = scaleOf(lanes, rewinds, tracks[0].width);
+  const left = tracks[0].left - outer.left;
+  const x = turn => left + scale(turn);
+  const y = at => tracks[at].top - outer.top + tracks[at].height / 2;
+  const at = new Map(lanes.map((lane, number) => [lane.session.sessionId, number]));
+  drawing.setAttribute('width', outer.width);
+  drawing.setAttribute('height', outer.height);
+  drawing.replaceChildren(
+    ...lanes.flatMap((lane, number) => laneParts(lane, number, at, x, y)),
+    ...rewinds.flatMap(one => leftParts(one, x, y(at.get(one.sessionId)))),
+    ...(here && at.has(here.sessionId) ? herePart(x(here.turn), y(at.get(here.sessionId))) : []),
+  );
+}
+
+function laneParts(lane, number, at, x, y) {
+  const kind = `lane-${number % 4}`;
+  const from = lane.depth ? at.get(lane.session.parentSessionId) : undefined;
+  const x1 = x(lane.start);
+  const bend = from === undefined ? 0 : 10;
+  const start =
+    from === undefined
+      ? `M${x1} ${y(number)}`
+      : `M${x1} ${y(from)}V${y(number) - 10}q0 10 ${bend} 10`;
+  const parts = [svg('path', {class: `lane-line ${kind}`, d: `${start}H${Math.max(x(lane.end), x1 + bend)}`})];
+  if (from !== undefined) parts.push(svg('circle', {class: 'fork-dot', cx: x1, cy: y(from), r: 5}));
+  if (lane.end <= lane.start)
+    parts.push(svg('circle', {class: `turn-dot ${kind}`, cx: x1 + bend, cy: y(number), r: 3}));
+  if (lane.end - lane.start <= MOST_DOTS)
+    for (let turn = lane.start + 1; turn <= lane.end; turn += 1)
+      parts.push(svg('circle', {class: `turn-dot ${kind}`, cx: x(turn), cy: y(number), r: 3}));
+  return parts;
+}
+
+/** What the agent itself went back over: a stub that ends. */
+function leftParts(one, x, y) {
+  const [x1, x2, below] = [x(one.turn), x(one.turn + one.left), y + 13];
+  return [
+    svg('path', {class: 'left-line', d: `M${x1} ${y}q0 13 ${Math.min(8, x2 - x1)} 13H${x2}`}),
+    svg('path', {class: 'left-end', d: `M${x2 - 3} ${below - 3}l6 6m0-6l-6 6`}),
+  ];
+}
+
+function herePart(x, y) {
+  return [
+    svg('circle', {class: 'here-ring', cx: x, cy: y, r: 8}),
+    svg('circle', {class: 'here-dot', cx: x, cy: y, r: 3.5}),
+  ];
+}

@@ -1,0 +1,300 @@
+"""Several futures: a turn tried again in directories of their own, compared, brought home, taken away."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chat_scene import Scene, client_is_running, prompts_of
+from cli.conftest import InProcess
+from rewind.agents.registry import profile_named
+from rewind.transcript.find import folder_name
+from rewind_cli import git, git_state, tree_state
+
+MANY = 5  # files: a directory with so many is in no checkpoint
+
+
+class Turns(Scene):
+    """Turns that end with a checkpoint, as the hooks make them."""
+
+    def turn(self, text: str, **files: str) -> None:
+        number = self.talk.prompts + 1
+        self.save("UserPromptSubmit", promptId=f"p{number}", promptText=text)
+        self.do(text, **files)
+        self.save("Stop", promptId=f"p{number}")
+
+
+@pytest.fixture(params=["git", "plain"])
+def scene(request: pytest.FixtureRequest, cli: InProcess) -> Turns:
+    if request.param == "git":
+        git(cli.project, "init", "-q", home=cli.home)
+        git(cli.project, "commit", "-q", "--allow-empty", "-m", "begin", home=cli.home)
+    (cli.project / ".gitignore").write_text(".env\nnode_modules\n")
+    (cli.project / ".env").write_text("TOKEN=1\n")
+    (cli.project / "node_modules").mkdir()
+    for number in range(MANY):
+        (cli.project / "node_modules" / f"m{number}.js").write_text("")
+    scene = Turns(cli)
+    cli.ok("config", "--set", f"ignoredDirMaxFiles={MANY - 1}")
+    scene.turn("Write a parser", parser="one\ntwo\nthree\nfour\nfive\n")
+    scene.turn("Make it fast", parser="one\ntwo\nthree\nfour\nFIVE\n")
+    scene.turn("Clean up", notes="clean\n")
+    return scene
+
+
+def fork(scene: Scene, *args: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = scene.cli.json("fork", *args)["forks"]
+    return found
+
+
+def transcript(scene: Scene, made: dict[str, Any], agent: str = "claude") -> Path:
+    profile = profile_named(agent, str(scene.cli.home))
+    return scene.folder.parent / folder_name(profile, made["dir"]) / f"{made['session_id']}.jsonl"
+
+
+def save_in(scene: Turns, made: dict[str, Any], **files: str) -> None:
+    for name, text in files.items():
+        Path(made["dir"], f"{name}.txt").write_text(text)
+    assert scene.cli.run("save", "there", cwd=Path(made["dir"])).code == 0
+
+
+def test_a_fork_has_the_code_of_the_turn_and_its_conversation_up_to_there(scene: Turns) -> None:
+    before = tree_state(scene.cli.project)
+    made, = fork(scene, "t2")
+    folder = Path(made["dir"])
+
+    assert folder == Path(f"{os.path.realpath(scene.cli.project)}-fork-1")
+    assert (folder / "parser.txt").read_text() == "one\ntwo\nthree\nfour\nfive\n"
+    assert not (folder / "notes.txt").exists()
+    assert (folder / ".env").read_text() == "TOKEN=1\n"
+    assert not (folder / "node_modules").exists()
+    assert made["missing"] == ["node_modules"] and made["prompt"] == "Make it fast"
+    assert prompts_of("claude", transcript(scene, made)) == ["Write a parser"]
+    assert made["resume"] == f"cd {folder} && claude --resume {made['session_id']}"
+    assert {path: one for path, one in tree_state(scene.cli.project).items()
+            if not path.startswith(b".git/")} == {path: one for path, one in before.items()
+                                                  if not path.startswith(b".git/")}
+
+
+def test_git_in_the_project_is_as_it_was_and_the_fork_is_a_work_tree(scene: Turns) -> None:
+    if not (scene.cli.project / ".git").exists():
+        pytest.skip("without git")
+    before = git_state(scene.cli.project)
+    made, = fork(scene, "t2")
+    after = {path: one for path, one in git_state(scene.cli.project).items() if "/worktrees" not in path}
+    assert {p: o for p, o in after.items() if p in before and "worktrees" not in p} == {
+        p: o for p, o in before.items() if "worktrees" not in p}
+    assert made["worktree"] is True
+    assert git(Path(made["dir"]), "rev-parse", "HEAD", home=scene.cli.home) == git(
+        scene.cli.project, "rev-parse", "HEAD", home=scene.cli.home)
+    status = git(Path(made["dir"]), "status", "--porcelain", home=scene.cli.home)
+    assert "parser" in status and "D " not in status
+
+
+def test_it_is_a_place_of_the_project_with_a_line_of_its_own(scene: Turns) -> None:
+    made, = fork(scene, "t2")
+    names = scene.cli.names()
+    save_in(scene, made, parser="one\ntwo\nthree\nfour\nfive\nsix\n")
+
+    assert scene.cli.names() == names  # the project's own line
+    newest = scene.cli.run("list", "--json", "--checkpoints", cwd=Path(made["dir"])).data["checkpoints"][0]
+    assert newest["description"] == "there" and newest["parent"] == made["checkpoint"]
+    assert scene.cli.run("diff", "--name-only", cwd=Path(made["dir"])).out == ""
+
+
+def test_the_conversation_belongs_to_the_fork_and_not_to_the_project(scene: Turns) -> None:
+    made, = fork(scene, "t2")
+    here = [one["session_id"] for one in scene.cli.json("sessions", "list")["sessions"]]
+    there = json.loads(scene.cli.run("sessions", "list", "--json", cwd=Path(made["dir"])).out)["sessions"]
+    assert made["session_id"] not in here
+    assert [one["session_id"] for one in there] == [made["session_id"]]
+
+
+def test_going_back_in_a_fork_finds_the_code_from_before_it(scene: Turns) -> None:
+    made, = fork(scene, "t3")
+    done = json.loads(scene.cli.run("back", "1", "--both", "--json", "--session", made["session_id"],
+                                    cwd=Path(made["dir"])).out)
+    assert Path(made["dir"], "parser.txt").read_text() == "one\ntwo\nthree\nfour\nfive\n"
+    assert done["code"]["exact"] is True
+    assert scene.read("parser") == "one\ntwo\nthree\nfour\nFIVE\n"  # the project's
+
+
+def test_three_at_once_have_names_and_directories_of_their_own(scene: Turns) -> None:
+    made = fork(scene, "t2", "-n", "3", "--name", "try")
+    assert [one["name"] for one in made] == ["try-1", "try-2", "try-3"]
+    assert len({one["session_id"] for one in made}) == 3
+    lanes = scene.cli.json("forks", "list")["lanes"]
+    assert [(lane["name"], lane["turns"], lane["files"]) for lane in lanes] == [
+        ("try-1", 0, 0), ("try-2", 0, 0), ("try-3", 0, 0)]
+
+
+def test_before_the_first_turn_a_new_session_begins_there(scene: Turns) -> None:
+    made, = fork(scene, "t1")
+    assert made["session_id"] is None
+    assert made["resume"] == f"cd {made['dir']} && claude"
+    lane, = scene.cli.json("forks", "list")["lanes"]
+    assert (lane["name"], lane["turns"], lane["dir"]) == ("fork-1", None, made["dir"])
+    scene.cli.ok("forks", "remove", "fork-1")
+    assert scene.cli.json("forks", "list")["lanes"] == []
+
+
+def test_what_no_checkpoint_holds_is_linked_or_copied_when_asked(scene: Turns) -> None:
+    linked, = fork(scene, "t2", "--link")
+    copied, = fork(scene, "t2", "--copy")
+    assert os.path.islink(Path(linked["dir"], "node_modules"))
+    there = Path(copied["dir"], "node_modules")
+    assert not there.is_symlink() and len(list(there.iterdir())) == MANY
+    assert linked["carried"] == copied["carried"] == ["node_modules"]
+
+
+def test_an_environment_that_leads_back_is_never_brought_along(scene: Turns) -> None:
+    packages = scene.cli.project / ".venv" / "lib" / "python3.11" / "site-packages"
+    packages.mkdir(parents=True)
+    (scene.cli.project / ".venv" / "pyvenv.cfg").write_text("home = /usr\n")
+    (packages / "__editable__.pth").write_text(f"{os.path.realpath(scene.cli.project)}\n")
+    for number in range(MANY):
+        (packages / f"m{number}.py").write_text("")
+    (scene.cli.project / ".gitignore").write_text(".env\nnode_modules\n.venv\n")
+    made, = fork(scene, "t2", "--copy")
+    assert made["leadsBack"] == [".venv"] and not Path(made["dir"], ".venv").exists()
+    assert "would run the code of this project" in scene.cli.ok("fork", "t2", "--link").err
+
+
+def test_a_dry_run_makes_nothing(scene: Turns) -> None:
+    made, = fork(scene, "t2", "--dry-run")
+    assert not Path(made["dir"]).exists()
+    assert scene.cli.json("forks", "list")["lanes"] == []
+
+
+def test_droid_is_told_the_new_directory_in_its_first_line(cli: InProcess) -> None:
+    scene = Scene(cli, "droid")
+    scene.say("One")
+    scene.save("Stop")
+    scene.say("Two")
+    made, = fork(scene, "t2")
+    path = transcript(scene, made, "droid")
+    assert json.loads(path.read_bytes().splitlines()[0])["cwd"] == made["dir"]
+    assert prompts_of("droid", path) == ["One"]
+
+
+# compare, adopt, remove
+
+def two_tries(scene: Turns) -> tuple[dict[str, Any], dict[str, Any]]:
+    one, other = fork(scene, "t2", "-n", "2")
+    save_in(scene, one, parser="ONE\ntwo\nthree\nfour\nfive\n", ok="yes\n")
+    Path(other["dir"], "parser.txt").write_text("one\ntwo\nthree\nfour\nfive\nsix\n")  # not saved yet
+    return one, other
+
+
+def test_compare_shows_what_each_did_and_what_a_command_says(scene: Turns) -> None:
+    two_tries(scene)
+    found = scene.cli.json("forks", "compare", "fork-1", "fork-2", "--run", "test -f ok.txt")
+    changes = {row["path"]: row["changes"] for row in found["files"]}
+    assert changes["parser.txt"] == {"fork-1": {"status": "modified", "added": 1, "removed": 1},
+                                 "fork-2": {"status": "modified", "added": 1, "removed": 0}}
+    assert changes["ok.txt"]["fork-2"] is None
+    assert {name: one["code"] for name, one in found["run"].items()} == {"fork-1": 0, "fork-2": 1}
+    said = scene.cli.ok("forks", "compare", "fork-1", "fork-2").out.splitlines()
+    assert said[0].split("\t") == ["", "fork-1", "fork-2"]
+    assert ["parser.txt", "+1 −1", "+1 −0"] in [line.split("\t") for line in said]
+    assert scene.cli.json("forks", "list")["lanes"][1]["lastRun"]["code"] == 1
+
+
+def test_adopting_one_merges_its_code_and_brings_its_conversation_home(scene: Turns) -> None:
+    two_tries(scene)
+    done = scene.cli.json("forks", "adopt", "fork-1")
+    assert scene.read("parser") == "ONE\ntwo\nthree\nfour\nFIVE\n"  # with what the project did since
+    assert scene.read("ok") == "yes\n" and scene.read("notes") == "clean\n"
+    assert done["fork"]["resume"] == (f"cd {os.path.realpath(scene.cli.project)} &&"
+                                      f" claude --resume {done['fork']['session_id']}")
+    assert Path(done["fork"]["path"]).parent == scene.folder
+    sessions = scene.cli.json("sessions", "list")["sessions"]
+    assert done["fork"]["session_id"] in [one["session_id"] for one in sessions]
+    assert "adopted fork fork-1" in scene.cli.ok("ops").out
+
+    scene.cli.ok("undo-restore")
+    assert scene.read("parser") == "one\ntwo\nthree\nfour\nFIVE\n" and scene.read("ok") is None
+    assert not Path(done["fork"]["path"]).exists()
+
+
+def test_a_conflict_writes_nothing_and_adopts_no_conversation(scene: Turns) -> None:
+    made, = fork(scene, "t2")
+    save_in(scene, made, parser="one\ntwo\nthree\nfour\n5\n")
+    before = tree_state(scene.cli.project)
+    result = scene.cli.run("forks", "adopt", "fork-1", "--json")
+    assert result.code == 3 and [c["path"] for c in result.data["conflicts"]] == ["parser.txt"]
+    assert tree_state(scene.cli.project) == before and result.data["fork"] is None
+    scene.cli.ok("forks", "adopt", "fork-1", "--theirs")
+    assert scene.read("parser") == "one\ntwo\nthree\nfour\n5\n"
+
+
+def test_a_fork_that_is_removed_can_be_brought_back(scene: Turns) -> None:
+    _, other = two_tries(scene)
+    folder = Path(other["dir"])
+    assert "Removed fork-2" in scene.cli.ok("forks", "remove", "fork-2").out
+    assert not folder.exists() and not transcript(scene, other).exists()
+    assert [lane["name"] for lane in scene.cli.json("forks", "list")["lanes"]] == ["fork-1"]
+    if other["worktree"]:
+        assert "fork-2" not in git(scene.cli.project, "worktree", "list", home=scene.cli.home)
+
+    scene.cli.ok("forks", "undelete", "fork-2")
+    assert (folder / "parser.txt").read_text() == "one\ntwo\nthree\nfour\nfive\nsix\n"
+    assert transcript(scene, other).exists()
+    there = json.loads(scene.cli.run("sessions", "list", "--json", cwd=folder).out)["sessions"]
+    assert [one["session_id"] for one in there] == [other["session_id"]]
+
+
+def test_work_that_nothing_holds_is_not_removed(scene: Turns) -> None:
+    made, = fork(scene, "t2")
+    if made["worktree"]:
+        Path(made["dir"], "more").write_text("x")
+        git(Path(made["dir"]), "add", "-A", home=scene.cli.home)
+        git(Path(made["dir"]), "commit", "-q", "-m", "work", home=scene.cli.home)
+        assert "is on no branch" in scene.cli.fails(13, "forks", "remove", "fork-1")
+        git(Path(made["dir"]), "branch", "keep", home=scene.cli.home)
+    scene.cli.ok("config", "--set", "maxFileSizeMb=1")
+    Path(made["dir"], "big").write_bytes(b"x" * (2 << 20))
+    assert "big is in no checkpoint" in scene.cli.fails(13, "forks", "remove", "fork-1")
+    assert Path(made["dir"], "big").exists()
+    scene.cli.ok("forks", "remove", "fork-1", "--force")
+    assert not Path(made["dir"]).exists()
+
+
+def test_a_fork_in_which_a_client_is_open_stays(scene: Turns) -> None:
+    made, = fork(scene, "t2")
+    client_is_running(scene.cli.home, made["session_id"])
+    assert "An agent is open in the fork fork-1" in scene.cli.fails(13, "forks", "remove", "fork-1")
+    assert scene.cli.json("forks", "list")["lanes"][0]["running"] is True
+
+
+# what cannot be
+
+@pytest.mark.parametrize(("args", "code", "said"), [
+    (["t99"], 12, "99"),
+    (["t2", "-n", "0"], 2, "Cannot make 0 forks"),
+    (["t2", "-n", "21"], 2, "Cannot make 21 forks"),
+    (["t2", "--name", "../x"], 2, "cannot be called"),
+    (["t2", "--to", "."], 2, "a directory of its own"),
+    (["t2", "--link", "--copy"], 2, "exclude each other"),
+    (["last", "--session", "x"], 2, "goes with a turn"),
+])
+def test_bad_input_is_answered_with_a_sentence(scene: Turns, args: list[str], code: int, said: str) -> None:
+    assert said in scene.cli.fails(code, "fork", *args)
+    assert scene.cli.json("forks", "list")["lanes"] == []
+
+
+def test_a_directory_that_is_not_empty_is_left_alone(scene: Turns, tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine").write_text("x")
+    assert "not an empty directory" in scene.cli.fails(1, "fork", "t2", "--to", str(tmp_path / "full"))
+    assert os.listdir(tmp_path / "full") == ["mine"]
+
+
+def test_unknown_names_are_said(scene: Turns) -> None:
+    said = scene.cli.fails(12, "forks", "adopt", "nope")
+    assert "No fork with a directory of its own is called nope" in said
+    assert "called nope" in scene.cli.fails(12, "forks", "compare", "nope", "no")

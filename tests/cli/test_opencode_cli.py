@@ -1,0 +1,194 @@
+"""Sessions of opencode on the command line, alone and beside those of other agents."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chat_scene import Scene
+from cli.conftest import InProcess
+from rewind.checkpoint.which_session import session_at
+from rewind.controller import Controller
+from rewind.transcript.turn_blocks import for_page
+from rewind.transcript.turn_index import open_turns
+from rewind.transcript.turn_pages import read_turns
+from transcript.opencode_sessions import Line, Talk, fake_client, folder, tool
+
+
+class Session:
+    """A session of opencode in a project of Rewind's; its turns write files, and have checkpoints."""
+
+    def __init__(self, cli: InProcess, imported: Path, **info: Any) -> None:
+        if not cli.state.exists():
+            cli.init()
+        self.cli = cli
+        self.imported = imported
+        self.talk = Talk(cli.project, **info)
+
+    @property
+    def path(self) -> Path:
+        return folder(self.cli.home, self.cli.project) / f"{self.talk.id}.jsonl"
+
+    def save(self, event: str, **trigger: Any) -> None:
+        self.talk.write(self.cli.home)
+        controller = Controller(str(self.cli.project))
+        try:
+            session = session_at(str(self.path), controller.project.home)
+            found = {"event": event, "session": session.session_id, **trigger}
+            controller.save(event, trigger=found, session=session, kind="auto")
+        finally:
+            controller.close()
+
+    def do(self, text: str, content: str) -> None:
+        """The copy is written before the prompt, and at the end of the turn."""
+        told = self.talk.messages
+        asked = self.talk.prompt(text)
+        self.talk.messages = told[:-1]
+        self.save("UserPromptSubmit", promptId=asked, promptText=text)
+        self.talk.messages = told
+        self.talk.answer(asked, tool(f"call_{content}", f"did {content}"))
+        (self.cli.project / "a.txt").write_text(content)
+        self.talk.answer(asked, {"type": "text", "text": f"To {text}"})
+        self.save("Stop", promptId=asked)
+
+    def read(self) -> str:
+        return (self.cli.project / "a.txt").read_text()
+
+    def given(self, fork: Line) -> list[str]:
+        """The prompts of a fork as opencode has got it."""
+        data = json.loads((self.imported / f"{fork['session_id']}.json").read_text())
+        assert data["cwd"] == str(self.cli.project) and data["info"]["id"] == fork["session_id"]
+        return [m["parts"][0]["text"] for m in data["messages"] if m["info"]["role"] == "user"]
+
+    def has(self, fork: Line) -> bool:
+        return (self.imported / f"{fork['session_id']}.json").exists()
+
+
+@pytest.fixture
+def imported(cli: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    return fake_client(tmp_path / "bin")
+
+
+@pytest.fixture
+def session(cli: InProcess, imported: Path) -> Session:
+    found = Session(cli, imported)
+    (cli.project / "a.txt").write_text("0")
+    for number in (1, 2, 3):
+        found.do(f"prompt {number}", str(number))
+    return found
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_back_both_brings_code_and_conversation_to_one_moment(
+        session: Session, cli: InProcess, n: int) -> None:
+    before = session.path.read_bytes()
+    found = cli.json("back", str(n), "--both")
+    assert session.read() == str(3 - n) and found["code"]["exact"]
+    assert [p["text"] for p in found["prompts"]] == [f"prompt {i}" for i in range(4 - n, 4)]
+    fork = found["fork"]
+    assert session.given(fork) == [f"prompt {i}" for i in range(1, 4 - n)]
+    assert fork["resume"] == f"cd {cli.project} && opencode -s {fork['session_id']}"
+    assert session.path.read_bytes() == before
+    cli.ok("undo-restore")
+    assert session.read() == "3" and not session.has(fork)
+    cli.ok("redo")
+    assert session.read() == str(3 - n) and session.given(fork) == [f"prompt {i}" for i in range(1, 4 - n)]
+
+
+def test_a_fork_is_listed_below_its_parent_and_can_be_deleted_and_brought_back(
+        session: Session, cli: InProcess) -> None:
+    fork = cli.json("back", "1")["fork"]
+    found = {s["session_id"]: s for s in cli.json("sessions", "list")["sessions"]}
+    assert found[fork["session_id"]]["parentSessionId"] == session.talk.id
+    assert found[fork["session_id"]]["title"] == "[Fork] A talk"
+    cli.ok("forks", "delete", fork["session_id"])
+    assert not session.has(fork) and not Path(fork["path"]).exists()
+    cli.ok("undo-restore")
+    assert session.given(fork) == ["prompt 1", "prompt 2"]
+
+
+def test_a_fork_that_went_on_is_kept(session: Session, cli: InProcess) -> None:
+    fork = cli.json("back", "1")["fork"]
+    went_on = Talk(cli.project, fork["session_id"])
+    for text in ("prompt 1", "prompt 2", "and now"):
+        went_on.turn(text, "out")
+    went_on.write(cli.home)
+    done = cli.ok("undo-restore")
+    assert "Kept the fork, because it was continued" in done.out + done.err
+    assert session.has(fork) and Path(fork["path"]).exists()
+
+
+def test_a_checkpoint_is_restored_after_the_copy_is_gone(session: Session, cli: InProcess) -> None:
+    session.path.unlink()
+    fork = cli.json("restore", "last", "--context-only")["fork"]
+    assert session.given(fork) == ["prompt 1", "prompt 2", "prompt 3"]
+
+
+def test_a_checkpoint_is_restored_after_its_rows_were_undone(session: Session, cli: InProcess) -> None:
+    """opencode's own /undo takes them out of the copy, and the next prompt out of the database."""
+    session.talk.messages = session.talk.messages[:3]
+    session.do("another", "4")
+    fork = cli.json("back", "1")["fork"]
+    assert session.given(fork) == ["prompt 1"]
+    second = [c["name"] for c in cli.json("list")["checkpoints"] if c["trigger"].get("event") == "Stop"][-2]
+    restored = cli.json("restore", second, "--context-only")["fork"]
+    assert session.given(restored) == ["prompt 1", "prompt 2"]
+
+
+def test_without_the_client_nothing_is_restored(
+        session: Session, cli: InProcess, imported: Path) -> None:
+    (imported.parent / "opencode").unlink()
+    assert "opencode is not on your PATH" in cli.fails(1, "back", "1", "--both")
+    assert session.read() == "3"
+    asked = next(c["name"] for c in cli.json("list")["checkpoints"]
+                 if c["trigger"].get("event") == "UserPromptSubmit")
+    cli.ok("restore", asked, "--code-only")
+    assert session.read() == "2"
+
+
+def test_the_code_comes_back_where_the_conversation_cannot(cli: InProcess, imported: Path) -> None:
+    session = Session(cli, imported, version="2.4.0")
+    (cli.project / "a.txt").write_text("0")
+    session.do("prompt 1", "1")
+    session.do("prompt 2", "2")
+    assert "written by opencode 2.4.0" in cli.fails(1, "back", "1", "--both")
+    assert session.read() == "2" and not imported.exists()
+    asked = [c["name"] for c in cli.json("list")["checkpoints"]
+             if c["trigger"].get("event") == "UserPromptSubmit"]
+    cli.ok("restore", asked[-1], "--code-only")
+    assert session.read() == "0"
+
+
+def test_in_place_is_refused_with_the_reason(session: Session, cli: InProcess) -> None:
+    before = session.path.read_bytes()
+    for words in (["back", "1", "--in-place"], ["back", "1", "--in-place", "--force"]):
+        assert "in a database of its own" in cli.fails(1, *words)
+    assert session.path.read_bytes() == before and session.read() == "3"
+
+
+def test_sessions_of_two_agents_side_by_side(session: Session, cli: InProcess) -> None:
+    scene = Scene(cli)
+    scene.say("to Claude")
+    agents = {s["agent"]: s["session_id"] for s in cli.json("sessions", "list")["sessions"]}
+    assert agents == {"opencode": session.talk.id, "claude": scene.session}
+    assert "opencode -s" in cli.json("back", "1", "--session", agents["opencode"])["fork"]["resume"]
+    scene.say("more")
+    assert "claude --resume" in cli.json("back", "1", "--session", agents["claude"])["fork"]["resume"]
+
+
+def test_what_was_said_is_shown_turn_by_turn(session: Session, cli: InProcess) -> None:
+    controller = Controller(str(cli.project))
+    try:
+        found = session_at(str(session.path), controller.project.home)
+        index = open_turns(found.path, found.profile, controller.state.derived)
+        turn, = read_turns(index, 2, 2, for_page())
+    finally:
+        controller.close()
+    kinds = [(block["kind"], block.get("name"), block.get("result")) for block in turn.blocks]
+    assert kinds == [("tool", "bash", "did 2"), ("text", None, None)]
+    assert turn.prompt == "prompt 2" and turn.blocks[1]["text"] == "To prompt 2"

@@ -1,0 +1,162 @@
+"""The two kinds of installation, in any version: by install.sh, and by `claude plugin install`. And what is
+there besides: a plugin, a module and a hook of somebody else."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from claude_client import Claude
+from screen import wait_until
+from scripted import prompt
+
+from rewind_cli import CHECKOUT, Rewind, clean_env
+
+FOREIGN_MODULE = """import type { Register } from 'claude-code'
+export const register: Register = on => {
+  on('session.start', async ($, e, next) => {
+    const started = await next(e)
+    await $.command.register({ name: 'foreign', description: 'Somebody else' })
+    return started
+  })
+  on('command.run', { command: 'foreign' }, async () => ({ text: 'foreign answers' }))
+}
+"""
+
+
+def claude_command(claude: Claude, *args: str) -> str:
+    done = subprocess.run([str(claude.program), *args], cwd=claude.project, env=claude.env, text=True,
+                          capture_output=True, stdin=subprocess.DEVNULL, timeout=120)
+    assert done.returncode == 0, done
+    return done.stdout + done.stderr
+
+
+def install_plugin(claude: Claude, checkout: Path = CHECKOUT) -> None:
+    claude_command(claude, "plugin", "marketplace", "add", str(checkout))
+    claude_command(claude, "plugin", "install", "rewind@rewind")
+
+
+def update_plugin(claude: Claude) -> None:
+    claude_command(claude, "plugin", "marketplace", "update", "rewind")
+    claude_command(claude, "plugin", "update", "rewind@rewind")
+
+
+def remove_plugin(claude: Claude) -> None:
+    claude_command(claude, "plugin", "uninstall", "rewind@rewind")
+    claude_command(claude, "plugin", "marketplace", "remove", "rewind")
+
+
+def install_sh(claude: Claude, checkout: Path, *options: str) -> None:
+    done = subprocess.run(["sh", str(checkout / "install.sh"), *options], cwd=claude.project, text=True,
+                          env=clean_env(claude.home), stdin=subprocess.DEVNULL, capture_output=True,
+                          timeout=120)
+    assert done.returncode == 0 and "Traceback" not in done.stdout + done.stderr, done
+
+
+def checkout_of(folder: Path, version: str) -> Path:
+    """A checkout of another version, with its links as git brings them."""
+    skip = shutil.ignore_patterns("__pycache__")
+    for name in ("src", "bin", "plugin", ".claude-plugin"):
+        shutil.copytree(CHECKOUT / name, folder / name, symlinks=True, ignore=skip)
+    shutil.copy(CHECKOUT / "install.sh", folder / "install.sh")
+    set_version(folder, version)
+    return folder
+
+
+def set_version(checkout: Path, version: str) -> None:
+    was = json.loads((checkout / "plugin" / ".claude-plugin" / "plugin.json").read_text())["version"]
+    for name in ("src/rewind/__init__.py", "plugin/.claude-plugin/plugin.json", "plugin/hooks/program.ts"):
+        text = (checkout / name).read_text()
+        assert was in text, name
+        (checkout / name).write_text(text.replace(was, version))
+
+
+class Neighbourhood:
+    """A home with a foreign hook, a foreign plugin with a hook of its own, and a foreign module."""
+
+    def __init__(self, claude: Claude, rewind: Rewind, folder: Path) -> None:
+        self.claude = claude
+        self.rewind = rewind
+        self.settings = claude.config / "settings.json"
+        self._log = folder / "foreign.log"
+        self._add_hook()
+        self._add_plugin(folder / "market")
+        self._asked = 0
+
+    def _hook(self, name: str) -> dict[str, Any]:
+        command = {"type": "command", "command": f"echo {name} >> '{self._log}'"}
+        return {"hooks": {"UserPromptSubmit": [{"hooks": [command]}]}}
+
+    def _add_hook(self) -> None:
+        self.claude.config.mkdir(exist_ok=True)
+        self.settings.write_text(json.dumps({"model": "mock", **self._hook("settings")}))
+
+    def _add_plugin(self, market: Path) -> None:
+        files: dict[str, object] = {
+            ".claude-plugin/marketplace.json": {"name": "market", "owner": {"name": "Somebody"},
+                                                "plugins": [{"name": "foreign", "source": "./foreign"}]},
+            "foreign/.claude-plugin/plugin.json": {"name": "foreign", "version": "1.0.0", "description": "x"},
+            "foreign/hooks/hooks.json": {"modules": ["./register.tsx"], **self._hook("plugin")},
+        }
+        for name, value in files.items():
+            path = market / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(value))
+        (market / "foreign" / "hooks" / "register.tsx").write_text(FOREIGN_MODULE)
+        claude_command(self.claude, "plugin", "marketplace", "add", str(market))
+        claude_command(self.claude, "plugin", "install", "foreign@market")
+
+    def reformat(self) -> None:
+        """As no client and no installer would write it."""
+        found = json.loads(self.settings.read_text())
+        self.settings.write_text(json.dumps(found, indent=7, separators=(" ,", ":")).replace("\n", "\r\n"))
+
+    def as_client_leaves_it(self) -> bytes:
+        """The settings once the client has added and removed a plugin: it moves keys about."""
+        before = json.loads(self.settings.read_text())
+        install_plugin(self.claude)
+        remove_plugin(self.claude)
+        assert json.loads(self.settings.read_text()) == before
+        return self.settings.read_bytes()
+
+    def check(self, *, protected: bool, commands: bool) -> None:
+        """One prompt: each hook ran once, the foreign ones as ever, and nothing runs on."""
+        before = self._made()
+        seen = self._log.read_text().split() if self._log.exists() else []
+        self._asked += 1
+        self.claude.ask(f"{prompt('WRITE')} {self._asked}")
+        new = self._log.read_text().split()[len(seen):]
+        assert sorted(new) == ["plugin", "settings"]
+        made = self._made()
+        for event in ("UserPromptSubmit", "Stop"):
+            assert made.count(event) - before.count(event) == int(protected), (event, made)
+        assert "foreign answers" in self._says("/foreign")
+        assert ("needs the interactive client" in self._says("/goback")) is commands
+        wait_until(lambda: not running_in(self.claude.home), lambda: str(running_in(self.claude.home)))
+
+    def _made(self) -> list[str]:
+        found = self.rewind.run("list", "--json")
+        return [str(c["trigger"].get("event")) for c in found.data["checkpoints"]] if found.code == 0 else []
+
+    def _says(self, command: str) -> str:
+        done = subprocess.run([str(self.claude.program), "-p", command], cwd=self.claude.project,
+                              env=self.claude.env, text=True, capture_output=True, stdin=subprocess.DEVNULL,
+                              timeout=90)
+        return (done.stdout + done.stderr).strip()
+
+
+def running_in(home: Path) -> Sequence[str]:
+    """The processes of this home, as far as the system shows them."""
+    found, wanted = [], f"HOME={home}\0".encode()
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if wanted in (folder / "environ").read_bytes() + b"\0" and int(folder.name) != os.getpid():
+                found.append((folder / "cmdline").read_text(errors="replace").replace("\0", " "))
+        except OSError:
+            continue  # over by now, or not ours
+    return found

@@ -1,0 +1,199 @@
+"""opencode protected by an installed Rewind, beside a plugin of somebody else's, and what the model is told
+when the real client resumes Rewind's forks.
+
+One session is recorded once, and all tests fork it: that none of its rows changes is part of what they show.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from chat_api import ChatApi
+from installed import Installed, state
+from opencode_client import OWN, Opencode
+from scripted import PLAIN, opencode_script, prompt
+from stage import Stage, make_stage
+from talk import prompts
+
+NEXT = f"user: {prompt('NEXT')}"
+FOREIGN = """import { appendFileSync } from "node:fs"
+export const Mine = async () => ({
+  "chat.message": async () => { appendFileSync(process.env.HOME + "/foreign.log", "asked\\n") },
+})
+"""
+SETTINGS = '{\n  // mine\n  "username": "me",\n}\n'
+
+
+class Scene(NamedTuple):
+    client: Opencode
+    rewind: Installed
+    session: str
+    told: list[list[str]]  # what the model was told at each prompt
+    states: list[dict[str, str]]  # the files before each prompt, and after the last
+    before: dict[str, bytes]  # the person's configuration before Rewind was installed
+    rows: list[Any]
+
+    def back(self, n: int, session: str = "", *options: str) -> str:
+        """`rewind back`; the fork that it makes. The other session's rows stay as they are."""
+        session = session or self.session
+        rows = self.client.rows(session)
+        found = self.rewind.json("back", str(n), *options, "--session", session)
+        assert self.client.rows(session) == rows
+        return str(found["fork"]["session_id"])
+
+    def hear(self, session: str, name: str = "NEXT") -> list[str]:
+        return self.client.hear(session, prompt(name))
+
+    def turns(self, session: str) -> list[str]:
+        shown = self.rewind.json("sessions", "show", session)["turns"]
+        return [turn["prompt"] for turn in shown if turn["active"]]
+
+
+def configuration(client: Opencode) -> dict[str, bytes]:
+    found = (path for path in client.config.rglob("*") if path.is_file())
+    kept = {str(path.relative_to(client.config)): path for path in found}
+    return {name: path.read_bytes() for name, path in kept.items() if name.split(os.sep)[0] not in OWN}
+
+
+@pytest.fixture(scope="module")
+def scene(opencode_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    stage = make_stage(tmp_path_factory.mktemp("opencode"))
+    with ChatApi(opencode_script(stage.project)) as api:
+        client = Opencode(opencode_program, stage, api)
+        (client.config / "plugins").mkdir()
+        (client.config / "plugins" / "mine.js").write_text(FOREIGN)
+        (client.config / "opencode.jsonc").write_text(SETTINGS)
+        before = configuration(client)
+        yield _record(client, stage, before)
+
+
+def _record(client: Opencode, stage: Stage, before: dict[str, bytes]) -> Scene:
+    rewind = Installed(stage, "opencode")
+    rewind.env["PATH"] = client.env["PATH"]
+    session, told, states = "", [], [state(stage.project)]
+    for name in PLAIN:
+        session = client.ask(prompt(name), session)
+        told.append(client.heard(prompt(name)))
+        states.append(state(stage.project))
+    return Scene(client, rewind, session, told, states, before, client.rows(session))
+
+
+def test_opencode_is_protected_from_the_first_prompt_on(scene: Scene) -> None:
+    assert scene.states[-1] == {"README": "A project.\n", "note.txt": "second\n", "made.txt": "by-shell\n"}
+    assert not any("rewind" in line.lower() for line in scene.told[-1]), "hooks say nothing"
+    made = scene.rewind.made_for()
+    assert made.count("UserPromptSubmit") == made.count("Stop") == len(PLAIN), made
+    assert made[0] == "SessionStart"
+    assert (scene.client.home / "foreign.log").read_text() == "asked\n" * len(PLAIN), "other plugins still run"
+    assert scene.turns(scene.session) == [prompt(name) for name in PLAIN]
+    listed = scene.rewind.json("sessions", "list")["sessions"]
+    assert [(one["session_id"], one["agent"]) for one in listed] == [(scene.session, "opencode")]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_files_and_conversation_go_back_to_the_same_moment(scene: Scene, n: int) -> None:
+    fork = scene.back(n, "", "--both")
+    assert state(scene.client.project) == scene.states[-1 - n]
+    heard = scene.hear(fork)
+    assert heard == [*scene.told[-n][:-1], NEXT]
+    assert prompts(heard) == [*PLAIN[:-n], "NEXT"]
+    scene.rewind("undo-restore", "--force")
+    assert state(scene.client.project) == scene.states[-1]
+    assert fork in scene.client.listed(), "what was said in it keeps it"
+    assert scene.client.rows(scene.session) == scene.rows
+
+
+def test_undo_takes_a_fork_out_of_opencodes_list_and_redo_brings_it_back(scene: Scene) -> None:
+    found = scene.rewind.json("back", "1", "--session", scene.session)["fork"]
+    fork = found["session_id"]
+    assert scene.client.listed()[fork] == "[Fork] A title"
+    assert found["resume"] == f"cd {scene.client.project} && opencode -s {fork}"
+    scene.rewind("undo-restore")
+    assert fork not in scene.client.listed() and scene.client.rows(fork) == [[], [], []]
+    scene.rewind("redo")
+    assert scene.hear(fork) == [*scene.told[-1][:-1], NEXT]
+
+
+def test_no_result_of_parallel_calls_is_lost(scene: Scene) -> None:
+    results = [line for line in scene.told[-1] if line.startswith("result") and "-result" in line]
+    assert ["left-result" in results[0], "right-result" in results[1]] == [True, True]
+
+
+def test_a_fork_of_a_fork_that_went_on_and_of_one_that_was_deleted(scene: Scene) -> None:
+    fork = scene.back(2)
+    scene.hear(fork, "OTHER")
+    assert scene.turns(fork) == [*map(prompt, PLAIN[:2]), prompt("OTHER")]
+    again = scene.back(1, fork)
+    scene.client.run("session", "delete", fork, "--pure")
+    older = scene.back(2, fork)
+    assert scene.hear(again) == [*scene.told[-2][:-1], NEXT]
+    assert scene.hear(older) == [*scene.told[-3][:-1], NEXT]
+
+
+def test_a_checkpoint_is_forked_after_the_original_and_its_copy_are_gone(scene: Scene) -> None:
+    fork = scene.back(2)
+    scene.hear(fork, "OTHER")
+    scene.client.run("session", "delete", fork, "--pure")
+    scene.client.transcript(fork).unlink()
+    restored = scene.rewind.json("restore", "last", "--context-only")["fork"]["session_id"]
+    heard = scene.hear(restored)
+    assert prompts(heard) == [*PLAIN[:2], "OTHER", "NEXT"]
+    assert heard[:len(scene.told[-2]) - 1] == scene.told[-2][:-1]
+
+
+def test_a_fork_may_lie_on_either_side_of_a_compaction(scene: Scene) -> None:
+    fork = scene.back(1)
+    with scene.client.server() as server:
+        server.compact(fork)
+        server.say(fork, prompt("LATER"))
+    told = scene.client.heard(prompt("LATER"))
+    assert any("SUMMARY" in line for line in told), told
+    assert scene.turns(fork) == [*map(prompt, PLAIN[:3]), prompt("LATER")]
+    shown = scene.rewind.json("sessions", "show", fork)
+    assert len(shown["compactions"]) == 1
+    assert scene.hear(scene.back(1, fork)) == [*told[:-1], NEXT]
+    assert scene.hear(scene.back(2, fork)) == [*scene.told[-2][:-1], NEXT]
+
+
+def test_a_fork_after_opencodes_own_undo(scene: Scene) -> None:
+    fork = scene.back(1)
+    lines = map(json.loads, scene.client.transcript(fork).read_text().splitlines())
+    second = [line["info"]["id"] for line in lines if line["info"].get("role") == "user"][1]
+    with scene.client.server() as server:
+        server.say(fork, prompt("OTHER"))
+        server.revert(fork, second)
+    assert scene.turns(fork) == [prompt("WRITE")], "undone, though the rows are still there"
+    between = scene.back(1, fork)
+    assert prompts(scene.hear(fork, "AFTER")) == ["WRITE", "AFTER"]
+    assert scene.turns(fork) == [prompt("WRITE"), prompt("AFTER")]
+    assert scene.hear(between) == [NEXT]
+    assert scene.hear(scene.back(1, fork)) == [*scene.told[1][:-1], NEXT]
+
+
+def test_in_place_is_refused(scene: Scene) -> None:
+    done = subprocess.run([str(scene.client.home / ".local" / "bin" / "rewind"), "back", "--in-place",
+                           "--session", scene.session], cwd=scene.client.project, env=scene.rewind.env,
+                          text=True, capture_output=True, timeout=120)
+    assert done.returncode == 1 and "in a database of its own, so none is rewritten in place" in done.stderr
+    assert scene.client.rows(scene.session) == scene.rows
+
+
+def test_the_guard_keeps_opencode_from_going_back(scene: Scene) -> None:
+    session = scene.client.ask(prompt("HARM"))
+    assert "Rewind blocks this" in scene.client.transcript(session).read_text(), "the agent is told why"
+
+
+def test_uninstalling_leaves_nothing_behind(scene: Scene) -> None:
+    """The last one, for it ends the scene."""
+    assert scene.client.rows(scene.session) == scene.rows, "nothing above has touched the original"
+    assert (scene.client.config / "plugins" / "rewind.js").exists()
+    assert scene.rewind.json("validate", "--deep")["ok"]
+    scene.rewind("uninstall", "--yes")
+    assert configuration(scene.client) == scene.before
+    assert prompts(scene.hear(scene.session)) == [*PLAIN, "NEXT"], "and opencode works without it"
