@@ -67,8 +67,8 @@ def _size(record: Record) -> int:
 def changes_between(state: State, old: Record, new: Record,
                     unpacked: Unpacked | None = None) -> dict[str, Any] | None:
     """{files, added, removed, more, deleted, counted}, and `large` if it is not 0; `counted` is false where
-    there are too many files to count the lines of all, or `large` ones. None where it cannot be told: without `unpacked`,
-    archives are not looked into. Nothing changed: no files."""
+    there are too many files to count the lines of all, or `large` ones. None where it cannot be told: without
+    `unpacked`, archives are not looked into. Nothing changed: no files."""
     if old.tree == new.tree:
         return dict(NOTHING)
     key = f"{old.tree.hex()} {new.tree.hex()}"
