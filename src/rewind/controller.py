@@ -907,7 +907,7 @@ class Controller:
         """What was done there since its last checkpoint becomes one."""
         from rewind.checkpoint.futures.compare import bring_up_to_date
 
-        bring_up_to_date(self.state, lane)
+        bring_up_to_date(self.state, lane, "adopt")
 
     def remove_lane(self, lane: Lane, *, force: bool = False, dry_run: bool = False) -> None:
         """Its directory goes, its conversation goes to the trash, its checkpoints stay."""

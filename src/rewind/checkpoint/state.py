@@ -372,7 +372,11 @@ class State:
             return {}
         from rewind.checkpoint.branches import Branches
 
-        return {branch["sessionId"]: branch["place"] == self.place for branch in Branches(self).all
+        try:
+            branches = Branches(self).all
+        except RewindError:
+            return {}  # `validate` says what is wrong with it; a checkpoint is made all the same
+        return {branch["sessionId"]: branch["place"] == self.place for branch in branches
                 if branch.get("place")}
 
     def _other_places(self) -> list[str]:

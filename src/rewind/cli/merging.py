@@ -31,7 +31,8 @@ _HOW = (_MARKERS, "ours", "theirs")
 _COLOURS = {"+": "green", "~": "yellow", "-": "red", "=": "dim", "!": "red"}
 _SETTLED = {_MARKERS: "marked in the file", "ours": "kept as it is now", "theirs": "taken from there"}
 _VERBS = {"revert": ("revert", "Reverted"), "apply": ("apply", "Applied"), "forks": ("adopt", "Adopted")}
-_SETTLE = "To resolve them: --markers, --ours or --theirs. To leave them out: name other paths after `--`."
+_RESOLVE = "To resolve them: --markers, --ours or --theirs."
+_LEAVE_OUT = " To leave them out: name other paths after `--`."
 
 
 def merge_arguments(parser: argparse.ArgumentParser, theirs: str) -> None:
@@ -110,10 +111,14 @@ def _print_paths(code: RestorePlan) -> None:
 
 def _sum_up(code: RestorePlan, args: argparse.Namespace, about: str) -> str:
     if code.conflicts:
-        return f"{plural(len(code.conflicts), 'conflict')}, so nothing would be written. {_SETTLE}"
+        return f"{plural(len(code.conflicts), 'conflict')}, so nothing would be written. {_ways(args)}"
     if not code.changes:
         return _nothing(args, about)
     return f"Plan: {_VERBS[args.command][0]} {about}: {code.counts()}"
+
+
+def _ways(args: argparse.Namespace) -> str:
+    return _RESOLVE + (_LEAVE_OUT if hasattr(args, "paths") else "")
 
 
 def _nothing(args: argparse.Namespace, about: str) -> str:
@@ -145,7 +150,7 @@ def _tell_nothing_done(outcome: Outcome, args: argparse.Namespace) -> None:
     paint = style_for(sys.stderr)
     for kept in code.conflicts:
         note(f"{paint('!', 'red')} {shown(kept.path)}  ({kept.remark()})")
-    note(_SETTLE)
+    note(_ways(args))
     print(f"{plural(len(code.conflicts), 'conflict')}: nothing was written.")
 
 

@@ -36,19 +36,19 @@ class Ran:
         return lines[-1].strip() if lines else ""
 
 
-def bring_up_to_date(state: State, lane: Lane) -> None:
+def bring_up_to_date(state: State, lane: Lane, why: str) -> None:
     """What was done there since its last checkpoint becomes one."""
     if not lane.exists:
         raise FutureLost(name=lane.name, what=f"{lane.dir} is gone")
     with AtPlace(state, lane) as there:
-        save(there, "Before looking at it from outside", kind="auto", if_changed=True)
+        save(there, f"Before `rewind forks {why}`", kind="auto", if_changed=True)
 
 
 def compared(state: State, chosen: list[Lane]) -> dict[str, list[dict[str, Any] | None]]:
     """Path -> what each of them did to it, None where it did nothing."""
     rows: dict[str, list[dict[str, Any] | None]] = {}
     for at, lane in enumerate(chosen):
-        bring_up_to_date(state, lane)
+        bring_up_to_date(state, lane, "compare")
         look(state, lane)
         for file in _files(state, lane):
             rows.setdefault(str(file["path"]), [None] * len(chosen))[at] = file

@@ -37,7 +37,7 @@ def remove(state: State, lane: Lane, *, force: bool = False, dry_run: bool = Fal
     if dry_run:
         return
     if lane.exists:
-        bring_up_to_date(state, lane)
+        bring_up_to_date(state, lane, "remove")
     with AtPlace(state, lane) as there:
         tip, file = here(there), session_of(there, lane)
     with state.locked(ops.DELETE):
