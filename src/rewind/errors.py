@@ -303,10 +303,10 @@ class PathNotChanged(RewindError):
 
 
 class HunkChanged(RewindError):
-    """Not the hunks that were shown, so nothing was written: {path}"""
+    """The hunks have changed since they were shown, so nothing was written: {path}"""
 
     exit_code = CHANGED
-    hint = "The file changed meanwhile. Look at the difference again and choose anew."
+    hint = "The file changed meanwhile. Look at the diff again and choose again."
 
 
 class SessionNotForked(RewindError):
@@ -390,7 +390,7 @@ class SessionThere(RewindError):
 
 
 class FutureNotFound(RewindError):
-    """No fork with a directory of its own is called {name}"""
+    """No fork with a directory of its own is called "{name}"."""
 
     exit_code = NOT_FOUND
     hint = "`rewind forks` shows them, with their names and directories."

@@ -191,7 +191,7 @@ def test_a_few_objects_that_stand_for_a_million_files_are_refused() -> None:
         tree = Tree({b"a": Entry(DIR, 0o755, 0, oid), b"b": Entry(DIR, 0o755, 0, oid)})
         oid = oid_of(tree.encode())
         KNOWN[oid] = tree
-    with pytest.raises(StoreDamaged, match="more paths"):
+    with pytest.raises(StoreDamaged, match="number of paths"):
         plan_restore("c1", oid, KNOWN.__getitem__, make({}), KNOWN.__getitem__,
                      lambda path, entry, ruled_as: False, Paths(), most=500)
 

@@ -296,5 +296,5 @@ def test_a_directory_that_is_not_empty_is_left_alone(scene: Turns, tmp_path: Pat
 
 def test_unknown_names_are_said(scene: Turns) -> None:
     said = scene.cli.fails(12, "forks", "adopt", "nope")
-    assert "No fork with a directory of its own is called nope" in said
-    assert "called nope" in scene.cli.fails(12, "forks", "compare", "nope", "no")
+    assert 'No fork with a directory of its own is called "nope".' in said
+    assert 'called "nope"' in scene.cli.fails(12, "forks", "compare", "nope", "no")

@@ -144,6 +144,18 @@ def test_a_title_in_line_1_is_not_written_under_an_open_client(
     assert listed(scene)[made.stem]["name"] == "mine"
 
 
+def test_where_an_agent_keeps_titles_elsewhere_that_is_said(
+        scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = fork(scene)
+    before = made.read_bytes()
+    monkeypatch.setattr("rewind.checkpoint.fork_title.keeps_titles", lambda profile: False)
+    result = scene.cli.ok("forks", "rename", made.stem, "mine")
+    assert "Claude Code's list keeps its title" in result.err and made.read_bytes() == before
+    assert listed(scene)[made.stem]["name"] == "mine"
+    scene.cli.ok("undo-restore")
+    assert listed(scene)[made.stem]["name"] is None
+
+
 def test_what_the_agent_forked_can_have_a_name_too_and_is_still_not_ours(scene: Scene) -> None:
     other = native(scene)
     scene.cli.ok("forks", "rename", other.stem, "x")

@@ -21,13 +21,13 @@ def test_show_says_when_why_and_what_changed(two: Rewind) -> None:
 
 
 def test_show_of_the_first_one_has_no_parent(two: Rewind) -> None:
-    assert "this is the first one" in two.ok("show", "prev").out
+    assert "this is the first checkpoint" in two.ok("show", "prev").out
     assert two.json("show", "prev")["changes"] is None
 
 
 def test_the_child_of_a_collected_checkpoint_is_the_first_one(two: Rewind) -> None:
     two.ok("gc", "--keep", "1")
-    assert "this is the first one" in two.ok("show", "last").out
+    assert "this is the first checkpoint" in two.ok("show", "last").out
     assert two.json("show", "last")["changes"] is None
 
 

@@ -35,7 +35,7 @@ def test_status_says_where_we_are_after_an_undo(two: Rewind) -> None:
     oldest = two.names()[-1]
     two.ok("undo")
     text = two.ok("status").out
-    assert f"here         {oldest}; `rewind redo`" in text
+    assert f"here         {oldest}; to go forward: rewind redo" in text
     assert f"nothing since {oldest}" in text
     answer = two.json("status")
     assert answer["position"] == answer["here"] == oldest and answer["canRedo"] is True

@@ -234,7 +234,7 @@ class Check:
             # Without the link, or the tier in a file, it works all the same; a warning says so.
             if "could not be made" in self.run.err:
                 missing = {path for path in missing if not path.startswith(".local")}
-            if "The tier was not written down" in self.run.err:
+            if "The tier was not saved" in self.run.err:
                 missing.discard(".rewind/config.json")
             assert not missing, ("said to be done", sorted(missing)[:5])
 

@@ -247,8 +247,8 @@ def test_what_is_said_of_settings_that_are_no_file_is_true(machine: Machine, mak
     done = machine.install_sh("--yes")
     assert done.code == 3 and f"{settings(machine)} is left as it is" in done.out
     assert "Move it away" in done.out and "plain JSON" not in done.out
-    assert "changes that" not in done.out and "Nothing more to do" not in done.out
-    assert "No agent calls Rewind yet. Fix what is said above" in done.out
+    assert "To register the hooks" not in done.out and "need nothing more" not in done.out
+    assert "No agent calls Rewind yet. Fix the problem above" in done.out
     taken = machine.rewind("config", "--unregister-hooks")
     assert taken.code == 0 and "Claude Code has no hooks of Rewind" in taken.out
     gone = machine.rewind("uninstall", "--yes")
@@ -260,8 +260,8 @@ def test_after_one_agent_failed_it_is_not_said_that_nothing_is_left_to_do(machin
     settings(machine).write_text("{ not json")
     machine.has_droid()
     done = machine.install_sh("--yes")
-    assert "Nothing more to do" not in done.out and "No agent calls" not in done.out
-    assert "Fix what is said above" in done.out
+    assert "need nothing more" not in done.out and "No agent calls" not in done.out
+    assert "Fix the problem above" in done.out
 
 
 def test_an_agent_that_is_named_gets_its_directory(machine: Machine) -> None:

@@ -39,7 +39,7 @@ def test_the_doctor_warns_where_the_checkpoints_are_in_the_project(rewind: Rewin
     (rewind.project / "pyproject.toml").write_text(HATCH)
     rewind.init(mode)
     said = rewind.run("doctor").out
-    assert ("hatchling takes the checkpoints" in said) == (mode == "project")
+    assert ("hatchling would include the checkpoints" in said) == (mode == "project")
 
 
 def test_checkpoints_that_something_removed_are_missed(rewind: Rewind) -> None:

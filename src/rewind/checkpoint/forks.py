@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rewind.agents.registry import profile_named
 from rewind.checkpoint.branches import Branches
-from rewind.checkpoint.fork_title import carry_title, title_change
+from rewind.checkpoint.fork_title import carry_title, kept_title, title_change
 from rewind.checkpoint.rewind import effects
 from rewind.checkpoint.rewind import operations as ops
 from rewind.checkpoint.rewind.lineage import here
@@ -53,7 +53,7 @@ def rename(state: State, info: SessionInfo, name: str) -> None:
               **title_change(info, name)}
     with Logged(state, ops.RENAME, effect):
         Branches(state).change(info.session_id, _about(info, {"name": name}))
-        note = carry_title(state, effect)
+        note = carry_title(state, effect) if "titleAfter" in effect else kept_title(info)
     info.notes += [note] if note else []
 
 

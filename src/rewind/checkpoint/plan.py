@@ -93,7 +93,7 @@ class RestorePlan:
     def summary(self) -> str:
         if self.empty:
             return f"The code is already as in {self.checkpoint}"
-        return f"{self.counts()}, to match {self.checkpoint}"
+        return f"{self.counts()}, to be as in {self.checkpoint}"
 
     def leave_out(self, tops: set[bytes]) -> None:
         """What would be done at these paths and below them."""

@@ -41,7 +41,7 @@ def checkpoint_of_turn(state: State, text: str) -> Selected | None:
     session, row = _turn(state, name, text)
     before, after = turn_code(state, session, row.turn or 0, row.offset)
     if before is None:
-        raise NothingBeforePrompt(hint="`rewind list` shows the checkpoints that there are.")
+        raise NothingBeforePrompt(hint="To see the checkpoints: rewind list")
     if not name.after:
         return _before(before, name.turn)
     if after is None:

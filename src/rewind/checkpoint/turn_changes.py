@@ -66,9 +66,9 @@ def _size(record: Record) -> int:
 
 def changes_between(state: State, old: Record, new: Record,
                     unpacked: Unpacked | None = None) -> dict[str, Any] | None:
-    """{files, added, removed, more, deleted, counted, large}; `counted` is false where there are too many
-    files to count the lines of all, or `large` ones. None where it cannot be told: without `unpacked`,
-    archives are not looked into. Nothing changed: no files."""
+    """{files, added, removed, more, deleted, counted}, and `large` if it is not 0; `counted` is false where
+    there are too many files to count the lines of all, or `large` ones. None where it cannot be told: without
+    `unpacked`, archives are not looked into. Nothing changed: no files."""
     if old.tree == new.tree:
         return dict(NOTHING)
     key = f"{old.tree.hex()} {new.tree.hex()}"
@@ -113,7 +113,7 @@ def _compare(before: Source, after: Source) -> dict[str, Any]:
                       "status": "added" if then is None else "deleted" if now is None else "modified",
                       "added": plus, "removed": minus})
     return {"files": files, "added": added, "removed": removed, "more": more, "deleted": deleted,
-            "counted": len(files) <= _COUNTED and not large, "large": large}
+            "counted": len(files) <= _COUNTED and not large, **({"large": large} if large else {})}
 
 
 def is_directory(then: Entry | None, now: Entry | None) -> bool:

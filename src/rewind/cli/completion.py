@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
-summary = "print the script that makes your shell complete what you type"
+summary = "print the completion script for your shell"
 examples = ("rewind completion bash", "rewind completion zsh",
             "rewind completion fish > ~/.config/fish/completions/rewind.fish")
 

@@ -5,7 +5,7 @@ detached HEAD. It is protected like the project: hooks in it make checkpoints in
 files that checkpoints hold, such as .env, are in it. What no checkpoint holds, such as node_modules, is not,
 unless --link or --copy says so.
 
-A turn is named as everywhere: `t4` is before it, `t4+` after it; a checkpoint will do as well.
+Name a turn as everywhere else: `t4` is before it, `t4+` after it. A checkpoint works as well.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ brings them back. What was said is never changed.
 
 Forks with a directory of their own (`rewind fork`) have names: `compare` shows what each of them changed, and
 with --run what a command says in each; `adopt` brings the code and the conversation of one home; `remove` (or
-`delete`) takes its directory away once a checkpoint holds what is in it.
+`delete`) removes its directory once a checkpoint holds what is in it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--theirs", action="store_true", help="adopt: in conflicts, take what is there")
     parser.add_argument("--code-only", action="store_true", help="adopt: leave the conversation there")
     parser.add_argument("--force", action="store_true",
-                        help="remove: although work would be lost; adopt: although an agent is at work")
+                        help="remove: even if work would be lost; adopt: even if an agent is working")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
 
 

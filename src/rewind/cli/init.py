@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
-summary = "protect a project, and make its first checkpoint"
+summary = "protect a project and make its first checkpoint"
 examples = ("rewind init", "rewind init --mode project    # keep the checkpoints in .agent/rewind/",
             "rewind init --trust           # use what came with a copied project")
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.all_projects import ProjectInfo
 
-summary = "all your projects that have checkpoints"
+summary = "list all your projects that have checkpoints"
 examples = ("rewind projects", "rewind projects --json",
             "rewind -C /path/that/was restore last --to DIR    # of a project that is gone")
 

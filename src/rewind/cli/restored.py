@@ -81,7 +81,8 @@ def print_code(plan: Plan) -> None:
     paint = style_for(sys.stdout)
     for sign, path, remark, count in fold(plan.code.lines()):
         print(painted(sign, folded_text(path, remark, count), paint))
-    print(plan.code.summary() if plan.code.empty else f"Plan: {plan.code.summary()}")
+    print(plan.code.summary() if plan.code.empty
+          else f"Plan: {plan.code.counts()}, to match {plan.code.checkpoint}")
 
 
 def outside_json(found: Plan | Outcome) -> dict[str, Any]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.session_tree import SessionInfo
     from rewind.transcript.index import SessionIndex, Turn
 
-summary = "the agents' conversations in this project, and their turns"
+summary = "list the agents' conversations in this project, and their turns"
 examples = ("rewind sessions list", "rewind sessions show          # the current one",
             "rewind sessions show 3f2a9c11", "rewind sessions show path/to/transcript.jsonl --json",
             "rewind sessions restore 3f2a9c11  # one that the agent has deleted")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
-summary = "full-screen timeline: look around and go back"
+summary = "open the full-screen timeline: look around and go back"
 examples = ("rewind tui", "rewind tui --plain            # a numbered list, for any terminal")
 
 

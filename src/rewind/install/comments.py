@@ -17,7 +17,7 @@ _STRING_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/', re.S)
 def take_out(text: str, file: str) -> tuple[str, list[str]]:
     """The text without its comments, and these."""
     if _TOKEN in text:
-        raise SettingsUnreadable(file=file, problem="it is laid out in a way that is not understood")
+        raise SettingsUnreadable(file=file, problem="its layout is not understood")
     comments: list[str] = []
 
     def replace(found: re.Match[str]) -> str:

@@ -61,7 +61,7 @@ def _check(state: State, folder: str) -> None:
                           hint="Name a directory with --to that is empty or does not exist yet.")
     inside = os.path.realpath(state.project.state)
     if folder == inside or folder.startswith(inside + os.sep):
-        raise UsageError("A fork cannot lie in Rewind's own directory.", hint="Name another one with --to.")
+        raise UsageError("A fork cannot be in Rewind's own directory.", hint="Name another one with --to.")
 
 
 def place_at(state: State, folder: str) -> Project | None:

@@ -62,7 +62,7 @@ def _before_prompts(state: State, request: Request, target: targets.BeforePrompt
     try:
         boundary = find_boundary_by_user_prompts(session.path, n, session.profile)
     except NotEnoughPrompts as error:
-        error.hint = f"`rewind sessions show {session.session_id}` shows its turns."
+        error.hint = f"To see its turns: rewind sessions show {session.session_id}"
         raise
     found = Destination(ops.BACK, request)
     found.notes.append(chosen.note)
