@@ -55,6 +55,10 @@ def test_no_mixture_becomes_markup(parts: list[str]) -> None:
     Seen(markdown("".join(parts)))
 
 
+def test_names_of_files_are_no_links() -> None:
+    assert "<a" not in markdown("See cart.py, main.rs and README.md, or setup.sh")
+
+
 def test_what_agents_write_is_rendered() -> None:
     assert '<td class="right">1</td>' in markdown("| a |\n|--:|\n| 1 |")
     html = markdown("# Title\n\n- [x] done\n- [ ] open\n\n| a |\n|---|\n| `b` |\n\n~~no~~ **yes**\n\n"
@@ -125,7 +129,7 @@ def test_tools_are_shown_by_what_they_were_given() -> None:
 
 def test_tools_have_a_kind() -> None:
     kinds = {"Read": "read", "MultiEdit": "edit", "NotebookEdit": "edit", "ApplyPatch": "edit",
-             "Create": "edit", "Bash": "run", "Execute": "run", "BashOutput": "run", "Grep": "search", "Glob": "search",
-             "LS": "search", "TodoWrite": "todo", "ExitPlanMode": "todo", "Task": "agent", "WebFetch": "web",
-             "WebSearch": "web", "X": "other"}
+             "Create": "edit", "Bash": "run", "Execute": "run", "BashOutput": "run", "Grep": "search",
+             "Glob": "search", "LS": "search", "TodoWrite": "todo", "ExitPlanMode": "todo", "Task": "agent",
+             "WebFetch": "web", "WebSearch": "web", "X": "other"}
     assert {name: kind_of(name) for name in kinds} == kinds

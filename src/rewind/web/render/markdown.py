@@ -36,6 +36,8 @@ def _parser() -> MarkdownIt:
     links = importlib.util.find_spec("linkify_it") is not None
     found = MarkdownIt("commonmark", {"html": False, "linkify": links, "maxNesting": 20})
     found.enable(["table", "strikethrough", *(["linkify"] if links else [])])
+    if links and found.linkify:
+        found.linkify.set({"fuzzy_link": False})  # `cart.py` is a file, not a place in Paraguay
     found.validateLink = lambda url: True  # type: ignore[method-assign]  # what leads nowhere is shown as such
     for name, rule in _RULES.items():
         found.add_render_rule(name, rule)
