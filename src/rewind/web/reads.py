@@ -180,14 +180,18 @@ def find(controller: Controller, query: Query) -> dict[str, Any]:
     if not text:
         raise BadRequest("There is nothing to search for.", hint="Type a word.")
     until, found, more, complete = time.monotonic() + _LOOKING, [], False, True
-    for info in controller.sessions():
+    infos = controller.sessions()
+    known = {info.session_id for info in infos}
+    for info in infos:
         if time.monotonic() > until:
             more = True
             break
         said, rest = controller.search(info.session_id, text)
         touched, counted = _touched(controller, info.session_id, text)
         complete = complete and counted
-        matches = [*touched, *map(_match, said)]
+        # What a fork has from its parent is found there.
+        copied = (info.rewind_from_turn or 0) if info.parent in known else 0
+        matches = [one for one in (*touched, *map(_match, said)) if one["turn"] > copied]
         more = more or rest or len(matches) > _MOST_FOUND
         if matches:
             found.append({"sessionId": info.session_id, "matches": matches[:_MOST_FOUND]})
