@@ -49,9 +49,11 @@ def _attribute(token: Token, name: str) -> str:
 
 
 def _heading(self: Any, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
-    # Below the page's own headings: a turn is a section of level 3.
-    level = min(6, int(tokens[at].tag[1:]) + 3)
-    return f"<h{level}>" if tokens[at].nesting == 1 else f"</h{level}>\n"
+    # Below the page's own headings: a turn is a section of level 2. No level is left out on the way down.
+    if tokens[at].nesting != 1:
+        return f"</h{env['level']}>\n"
+    env["level"] = min(6, int(tokens[at].tag[1:]) + 2, env.get("level", 2) + 1)
+    return f"<h{env['level']}>"
 
 
 def _link_open(self: Any, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:

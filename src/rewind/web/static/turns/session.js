@@ -7,7 +7,7 @@ import {api} from '../core/api.js';
 import {state} from '../core/state.js';
 import {go, replace, to} from '../core/route.js';
 import {age, bytes, number, plural, sessionTitle} from '../core/format.js';
-import {command, emptyState, errorState, loadingState, notice} from '../parts/states.js';
+import {asPage, command, emptyState, errorState, loadingState, notice} from '../parts/states.js';
 import {TurnList} from './turnlist.js';
 import {Shape} from './shape.js';
 import {Scrubber} from './scrubber.js';
@@ -82,10 +82,12 @@ export class SessionView {
     if (!this.session)
       return fill(
         this.host,
-        emptyState(
-          'This session is not here',
-          'It may have been deleted, or it belongs to another project.',
-          h('a.button', {href: to.home()}, 'Show the sessions'),
+        asPage(
+          emptyState(
+            'This session is not here',
+            'It may have been deleted, or it belongs to another project.',
+            h('a.button', {href: to.home()}, 'Show the sessions'),
+          ),
         ),
       );
     fill(this.host, this.head, loadingState('Reading the conversation'));
