@@ -16,8 +16,8 @@ from rewind.web.render.markdown import markdown
 from rewind.web.render.rows import blocks_of, rows_of
 from rewind.web.render.tools import kind_of, tool_view
 
-TAGS = {"p", "h3", "h4", "h5", "h6", "ul", "ol", "li", "strong", "em", "s", "del", "code", "pre", "span", "div",
-        "a", "blockquote", "table", "thead", "tbody", "tr", "th", "td", "hr", "br"}
+TAGS = {"p", "h3", "h4", "h5", "h6", "ul", "ol", "li", "strong", "em", "s", "del", "code", "pre", "span",
+        "div", "a", "blockquote", "table", "thead", "tbody", "tr", "th", "td", "hr", "br"}
 ATTRIBUTES = {"class", "href", "title", "start", "tabindex", "role", "aria-label"}
 NASTY = ["<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "[x](javascript:alert(1))",
          "![x](javascript:alert(1))", "<a href='javascript:alert(1)'>x</a>", "[x](data:text/html,<b>)",
