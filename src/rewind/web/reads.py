@@ -95,6 +95,16 @@ def turns(controller: Controller, query: Query) -> dict[str, Any]:
             "turns": [shapes.turn(view, _rendered(query)) for view in page.turns]}
 
 
+def last_turns(controller: Controller, session: str) -> dict[str, Any]:
+    """The last two, as a page that follows the session gets them: what the one before changed is known when
+    the next begins."""
+    before = _is_busy(controller, session)
+    page = controller.turns(session, -2, 2)
+    return {"sessionId": session, "total": page.total, "from": page.first,
+            "busy": before or _is_busy(controller, session),
+            "turns": [shapes.turn(view, True) for view in page.turns]}
+
+
 def _rendered(query: Query) -> bool:
     """Whether texts are wanted as HTML, and tools without what they were given and said."""
     return query.choice("render", ("text", "html")) == "html"
