@@ -1,7 +1,7 @@
 """Measures the page in a real browser: a session of 57 MB and one of 1 MB, scrolling, a live turn, memory.
 
-Run it in a checkout with what the browser tests need, on a quiet machine; the argument is how often each session
-is opened:
+Run it in a checkout with what the browser tests need, on a quiet machine; the argument is how often each of
+the sessions is opened:
 `PYTHONPATH=src:tests:tests/browser python bench/page.py 7`
 It prints JSON, and the table that docs/benchmarks.md shows.
 """
@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from measure import BIG, SMALL, megabytes, open_once, peak_mb, talk
+from measure_page import BIG, SMALL, megabytes, open_once, peak_mb, talk
 from page_of import TWO_FRAMES, Rewind
 from pictures import stage
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright

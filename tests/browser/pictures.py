@@ -1,13 +1,15 @@
-"""Takes the pictures of docs/web.md: every state of the page, wide and as on a phone, light and dark.
+"""Takes pictures of every state of the page, at four widths, light and dark, to be looked at.
 
-Run it in a checkout with what the browser tests need:
-`PYTHONPATH=src:tests python tests/browser/pictures.py`
+They go to build/pictures, which is not kept; the few that the docs show are copied to docs/images. Run it in
+a checkout with what the browser tests need; words choose states, a number a width:
+`PYTHONPATH=src:tests python tests/browser/pictures.py` or `… pictures.py graph review 320`
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -27,11 +29,17 @@ from rewind.controller import AtTurn, Controller
 from rewind_cli import CHECKOUT, clean_env
 from transcript.make_transcripts import event_id, session_folder
 
-IMAGES = CHECKOUT / "docs" / "images"
-WIDTHS = {1440: 900, 390: 844}
+IMAGES = CHECKOUT / "build" / "pictures"
+SHOWN = CHECKOUT / "docs" / "images"
+KEPT = ("session-1440-light", "graph-1440-light", "review-1440-light", "dialog-1440-light",
+        "rewound-1440-light", "checkpoints-1440-light", "session-390-dark", "dialog-390-light",
+        "empty-1440-light")
+WIDTHS = {1440: 900, 1024: 768, 390: 844, 320: 640}
 RUNNING = event_id(0x5EED)
 SETTINGS = '{"branches": {"max": 3, "archiveAfterDays": 30}}'
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+CHOSEN = {word for word in sys.argv[1:] if not word.isdigit()}
+NUMBERS = {int(word) for word in sys.argv[1:] if word.isdigit()}
 Step = Callable[[Rewind], None]
 
 
@@ -101,12 +109,50 @@ def states(branch: str) -> dict[str, Step]:
 
     def checkpoints(page: Rewind) -> None:
         at("checkpoints", lambda p: p.page.locator(".point").first)(page)
-        page.page.locator(".point", has_text="Now rewrite it all").click()
+        page.page.locator(".point.kind-turn", has_text="Now rewrite it all").click()
         page.page.get_by_role("button", name="modified cart.py").click()
         expect(page.page.locator(".patch")).to_be_visible()
 
+    def panel(page: Rewind) -> None:
+        at(f"session/{CART}/4", lambda p: p.turn(4))(page)
+        page.rewind_button(4).click()
+        page.dialog.get_by_role("radio", name="Code + chat").check()
+        page.create()
+        expect(page.panel).to_be_visible()
+
+    def undo(page: Rewind) -> None:
+        page.page.keyboard.press("u")
+        act = page.dialog.get_by_role("button", name="Undo", exact=True)
+        expect(act).to_be_enabled()
+
+    def undone(page: Rewind) -> None:
+        page.page.keyboard.press("u")
+        page.dialog.get_by_role("button", name="Undo", exact=True).click()
+        expect(page.panel).to_contain_text("Undone")
+
+    def hunk(page: Rewind) -> None:
+        at(f"review/{CART}/4", lambda p: p.page.locator(".hunk-back").first)(page)
+        page.page.locator(".hunk-back").first.click()
+        expect(page.dialog.locator(".patch")).to_be_visible()
+
+    def search(page: Rewind) -> None:
+        at(f"session/{CART}/4", lambda p: p.turn(4))(page)
+        page.page.get_by_role("searchbox", name="Search this session").fill("database")
+        expect(page.page.locator(".result-row").first).to_be_visible()
+
+    def help_(page: Rewind) -> None:
+        page.page.keyboard.press("?")
+        expect(page.dialog).to_contain_text("Keyboard")
+
     return {
         "session": at(f"session/{CART}/1", lambda p: p.turn(1)),
+        "turn": at(f"session/{CART}/4", lambda p: p.turn(4)),
+        "search": search,
+        "graph": at("graph", lambda p: p.page.locator(".lane").first),
+        "review": at(f"review/{CART}/4", lambda p: p.page.locator(".patch").first),
+        "hunk": hunk,
+        "find": at("find/cart", lambda p: p.page.locator("a.result-row").first),
+        "help": help_,
         "dialog": dialog,
         "rewound": at(f"session/{branch}", lambda p: p.turn(5)),
         "future": future,
@@ -114,6 +160,9 @@ def states(branch: str) -> dict[str, Step]:
         "checkpoints": checkpoints,
         "running": at(f"session/{RUNNING}", lambda p: p.page.locator(".alerts .notice")),
         "tree": at("", lambda p: p.page.locator(".brand")),
+        "panel": panel,
+        "undo": undo,
+        "undone": undone,
     }
 
 
@@ -179,7 +228,10 @@ def at_home(route: Route, project: Path) -> None:
 
 def shoot(browser: Browser, server: Server, project: Path, steps: dict[str, Step],
           hinder: Optional[Callable[[Page], None]] = None) -> None:
-    for width, height in WIDTHS.items():
+    wanted = {name: step for name, step in steps.items() if not CHOSEN or name in CHOSEN}
+    for width, height in WIDTHS.items() if wanted else ():
+        if NUMBERS and width not in NUMBERS:
+            continue
         for theme in THEMES:
             context = browser.new_context(viewport={"width": width, "height": height},
                                           reduced_motion="reduce", color_scheme=theme)
@@ -188,15 +240,23 @@ def shoot(browser: Browser, server: Server, project: Path, steps: dict[str, Step
             if hinder:
                 hinder(page.page)
             page.page.goto(server.address)
-            for name, step in steps.items():
-                if name == "tree" and width == 1440:
+            page.page.locator(".tabs").wait_for()
+            for name, step in wanted.items():
+                if name == "tree" and width > 760:
                     continue
                 step(page)
                 page.page.wait_for_timeout(700)
-                page.page.screenshot(path=IMAGES / f"web-{name}-{width}-{theme}.png")
+                take(page.page, f"{name}-{width}-{theme}")
                 page.page.keyboard.press("Escape")
             page.page.unroute_all(behavior="ignoreErrors")
             context.close()
+
+
+def take(page: Page, name: str) -> None:
+    path = IMAGES / f"web-{name}.png"
+    page.screenshot(path=path)
+    if name in KEPT:
+        shutil.copy(path, SHOWN)
 
 
 def seen(text: str, place: str = "") -> Step:
@@ -205,6 +265,11 @@ def seen(text: str, place: str = "") -> Step:
             page.go(place)
         expect(page.page.get_by_text(text).locator("visible=true").first).to_be_visible()
     return step
+
+
+def locked(page: Rewind) -> None:
+    page.page.context.clear_cookies()
+    page.page.goto(f"{page.server.base}?token=wrong")
 
 
 def slow(page: Page) -> None:
@@ -219,6 +284,7 @@ def broken(page: Page) -> None:
 
 def main() -> None:
     IMAGES.mkdir(parents=True, exist_ok=True)
+    expect.set_options(timeout=15000)
     chromium = os.environ.get("REWIND_CHROMIUM") or shutil.which("chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
@@ -246,7 +312,9 @@ def main() -> None:
             Controller.init(str(project), mode="project")[0].close()
             server = Server(project, home)
             time.sleep(0.2)
-            shoot(browser, server, project, {"empty": seen("Rewind shows the conversations")})
+            (home / ".claude").mkdir()
+            shoot(browser, server, project, {"empty": seen("does not call Rewind yet")})
+            shoot(browser, server, project, {"locked": locked})
             server.stop()
         browser.close()
 

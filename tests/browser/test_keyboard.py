@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from page_of import Rewind
 from playwright.sync_api import Route, expect
 from shop import CART
@@ -65,6 +67,34 @@ def test_a_session_is_read_rewound_compared_and_deleted_without_a_pointer(page: 
     tab_to(page, "Undo", "Shift+Tab")
     press(page, "Enter")
     expect(page.toast).to_contain_text("1 branch is back")
+
+
+def test_the_history_is_walked_restored_and_filtered_without_a_pointer(page: Rewind, project: Path) -> None:
+    tab_to(page, "History")
+    press(page, "Enter")
+    expect(page.page.locator(".point.current")).to_contain_text("Go on with the checkout")
+    press(page, "j", "j")
+    expect(page.page.locator(".point:focus")).to_contain_text("Now rewrite it all with a database")
+    press(page, "r")
+    expect(page.dialog.get_by_role("button", name="Restore", exact=True)).to_be_focused()
+    press(page, "Enter")
+    expect(page.panel).to_contain_text("written")
+    assert (project / "cart.css").exists()
+    press(page, "/")
+    page.page.keyboard.type("cart.css")
+    expect(page.page.locator(".point")).to_have_count(2)
+
+
+def test_a_hunk_comes_back_without_a_pointer(page: Rewind, project: Path) -> None:
+    expect(page.counter).to_have_text("Turn 6 of 6")
+    press(page, "k", "v")
+    expect(page.title("Turn 5")).to_be_visible()
+    expect(page.page.locator(".hunk-back")).to_have_count(1)
+    press(page, "]", "n", "b")
+    expect(page.dialog.get_by_role("button", name="Bring back", exact=True)).to_be_focused()
+    press(page, "Enter")
+    expect(page.panel).to_contain_text("1 file written")
+    assert (project / "tests/test_cart.py").read_text() == "def test_add():\n    assert True\n"
 
 
 def test_the_focus_stays_in_a_dialog_and_returns_from_it(page: Rewind) -> None:

@@ -1,4 +1,4 @@
-"""Both themes, both widths: nothing runs out of the window, and axe-core finds no serious violation."""
+"""Both themes, both widths: nothing runs out of the window, and axe-core finds nothing."""
 
 from __future__ import annotations
 
@@ -89,6 +89,22 @@ def states(page: Rewind) -> Any:
     page.page.locator(".diff-files .file").first.click()
     expect(page.page.locator(".patch")).to_be_visible()
     yield "checkpoints"
+    page.go("graph")
+    expect(page.page.locator(".lane-line").first).to_be_attached()
+    yield "graph"
+    page.go(f"review/{CART}/4")
+    expect(page.page.locator(".patch")).to_have_count(3)
+    yield "review"
+    page.page.locator(".hunk-back").first.click()
+    expect(page.dialog.locator(".patch")).to_be_visible()
+    yield "hunk"
+    page.page.keyboard.press("Escape")
+    page.go("find/cart")
+    expect(page.page.locator("a.result-row").first).to_be_visible()
+    yield "find"
+    page.go("")
+    expect(page.page.locator(".row-link").first).to_be_visible()
+    yield "home"
     page.go("session/nothing-like-it")
     expect(page.page.get_by_text("This session is not here")).to_be_visible()
     yield "not there"
@@ -103,12 +119,12 @@ def check(page: Rewind, axe: str, state: str) -> None:
     page.page.evaluate(axe)
     found = page.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
     bad = [(v["id"], [n["html"][:160] + " | " + n.get("failureSummary", "")[:200] for n in v["nodes"][:4]])
-           for v in found["violations"] if v["impact"] in ("serious", "critical")]
+           for v in found["violations"]]
     assert not bad, (state, bad)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_no_serious_violation_on_a_wide_screen(page: Rewind, axe: str, theme: Any) -> None:
+def test_no_violation_on_a_wide_screen(page: Rewind, axe: str, theme: Any) -> None:
     page.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
     for state in states(page):
         check(page, axe, state)
@@ -116,7 +132,7 @@ def test_no_serious_violation_on_a_wide_screen(page: Rewind, axe: str, theme: An
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_no_serious_violation_on_a_phone(phone: Rewind, axe: str, theme: Any) -> None:
+def test_no_violation_on_a_phone(phone: Rewind, axe: str, theme: Any) -> None:
     phone.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
     for state in states(phone):
         check(phone, axe, state)

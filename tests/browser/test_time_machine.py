@@ -104,6 +104,22 @@ def test_filters_leave_the_heads_of_other_turns(page: Rewind, agent: Agent) -> N
     expect(page.turn(5).locator(".turn-head")).to_be_visible()
     press(page, "k")
     expect(page.counter).to_have_text("Turn 4 of 7")
+    page.page.get_by_role("button", name="Filter turns").click()
+    page.page.get_by_role("menuitemcheckbox", name="Only turns with failures").click()
+    page.page.get_by_role("button", name="Filter turns").click()
+    page.page.get_by_role("menuitemcheckbox", name="Only turns that changed files").click()
+    expect(page.turn(5).locator(".prompt")).to_be_visible()
+    expect(page.turn(7).locator(".prompt")).not_to_be_visible()
+
+
+def test_thinking_is_hidden_when_asked(page: Rewind) -> None:
+    page.go(f"session/{CART}/1")
+    thinking = page.turn(1).locator("summary", has_text="Thinking")
+    expect(thinking).to_be_visible()
+    page.page.get_by_role("button", name="Filter turns").click()
+    page.page.get_by_role("menuitemcheckbox", name="Hide thinking").click()
+    expect(thinking).not_to_be_visible()
+    expect(page.page.get_by_role("button", name="Filter turns")).to_have_attribute("aria-pressed", "true")
 
 
 class TestReview:

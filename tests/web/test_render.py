@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from html.parser import HTMLParser
 from typing import Any, Optional
 
@@ -15,8 +16,8 @@ from rewind.web.render.markdown import markdown
 from rewind.web.render.rows import blocks_of, rows_of
 from rewind.web.render.tools import kind_of, tool_view
 
-TAGS = {"p", "h4", "h5", "h6", "ul", "ol", "li", "strong", "em", "s", "del", "code", "pre", "span", "div",
-        "a", "blockquote", "table", "thead", "tbody", "tr", "th", "td", "hr", "br"}
+TAGS = {"p", "h3", "h4", "h5", "h6", "ul", "ol", "li", "strong", "em", "s", "del", "code", "pre", "span",
+        "div", "a", "blockquote", "table", "thead", "tbody", "tr", "th", "td", "hr", "br"}
 ATTRIBUTES = {"class", "href", "title", "start", "tabindex", "role", "aria-label"}
 NASTY = ["<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "[x](javascript:alert(1))",
          "![x](javascript:alert(1))", "<a href='javascript:alert(1)'>x</a>", "[x](data:text/html,<b>)",
@@ -55,11 +56,20 @@ def test_no_mixture_becomes_markup(parts: list[str]) -> None:
     Seen(markdown("".join(parts)))
 
 
+def test_headings_leave_out_no_level_on_the_way_down() -> None:
+    assert re.findall(r"<(h\d)>", markdown("### a\n# b\n#### c\n###### d\n## e")) == [
+        "h3", "h3", "h4", "h5", "h4"]
+
+
+def test_names_of_files_are_no_links() -> None:
+    assert "<a" not in markdown("See cart.py, main.rs and README.md, or setup.sh")
+
+
 def test_what_agents_write_is_rendered() -> None:
     assert '<td class="right">1</td>' in markdown("| a |\n|--:|\n| 1 |")
     html = markdown("# Title\n\n- [x] done\n- [ ] open\n\n| a |\n|---|\n| `b` |\n\n~~no~~ **yes**\n\n"
                     "```python\ndef f():\n    return 1\n```\n\n[a](https://a.example) [b](src/b.py)")
-    for part in ("<h4>Title</h4>", 'class="task-box done"', "<td><code>b</code></td>", "<s>no</s>",
+    for part in ("<h3>Title</h3>", 'class="task-box done"', "<td><code>b</code></td>", "<s>no</s>",
                  "<strong>yes</strong>", '<span class="hl-word">def</span>', '<a href="https://a.example">a</a>',
                  '<span class="dead-link" title="src/b.py">b</span>'):
         assert part in html, part
@@ -125,7 +135,7 @@ def test_tools_are_shown_by_what_they_were_given() -> None:
 
 def test_tools_have_a_kind() -> None:
     kinds = {"Read": "read", "MultiEdit": "edit", "NotebookEdit": "edit", "ApplyPatch": "edit",
-             "Create": "edit", "Bash": "run", "Execute": "run", "BashOutput": "run", "Grep": "search", "Glob": "search",
-             "LS": "search", "TodoWrite": "todo", "ExitPlanMode": "todo", "Task": "agent", "WebFetch": "web",
-             "WebSearch": "web", "X": "other"}
+             "Create": "edit", "Bash": "run", "Execute": "run", "BashOutput": "run", "Grep": "search",
+             "Glob": "search", "LS": "search", "TodoWrite": "todo", "ExitPlanMode": "todo", "Task": "agent",
+             "WebFetch": "web", "WebSearch": "web", "X": "other"}
     assert {name: kind_of(name) for name in kinds} == kinds

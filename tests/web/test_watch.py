@@ -153,3 +153,26 @@ def test_the_server_tells_what_changed_since_a_page_has_read_it(site: Site, shop
         message = {"event": ""}
         while message["event"] != "session_updated" or message["session"]["busy"]:
             message = socket.receive_json()
+
+
+def test_a_page_that_follows_a_session_is_told_what_was_added(site: Site, shop: Shop) -> None:
+    with site.connect() as follower, site.connect() as other:
+        follower.send_json({"event": "follow", "requestId": "f", "sessionId": site.session})
+        assert follower.receive_json() == {"event": "following", "sessionId": site.session, "requestId": "f"}
+        shop.work("five", a="5")
+        told, plain = _until(follower, "turns_added"), _until(other, "turns_added")
+        assert "page" not in plain and told["total"] == 5
+        wanted = site.of_session("turns", **{"from": -2, "count": 2, "render": "html"})
+        assert {**told["page"], "turns": 0} == {**wanted, "turns": 0}
+        assert [turn["prompt"] for turn in told["page"]["turns"]] == ["four", "five"]
+
+
+def test_only_sessions_of_this_project_are_followed(site: Site) -> None:
+    site.refuses("session-not-found", "follow", sessionId="../../etc/passwd")
+
+
+def _until(socket: Any, event: str) -> Any:
+    while True:
+        message = socket.receive_json()
+        if message["event"] == event:
+            return message

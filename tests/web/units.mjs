@@ -8,6 +8,7 @@ const {current, to} = await import('./static/core/route.js');
 const {oneAtATime} = await import('./static/core/order.js');
 const {runsOf, stepWords} = await import('./static/turns/worklog.js');
 const {changeWords, figureWords} = await import('./static/turns/figures.js');
+const {broughtBack} = await import('./static/code/lines.js');
 const {lanesOf, scaleOf, turnAt} = await import('./static/sessions/lanes.js');
 const {state} = await import('./static/core/state.js');
 const {heatLevel} = await import('./static/files/heat.js');
@@ -110,4 +111,17 @@ test('the address of a file at a point', () => {
     point: '20261116_101010_001',
     path: 'a b/c%.py',
   });
+});
+
+test('a hunk that comes back turns what came and what went around', () => {
+  const same = n => ['same', n, n, `${n}`];
+  const rows = [...Array(9).keys()].map(n => same(n + 1));
+  rows.push(['del', 10, null, 'old'], ['add', null, 10, 'new'], same(11), same(12), same(13), same(14), same(15));
+  rows.push(['add', null, 16, 'other']);
+  const found = broughtBack(rows, [{id: 'a', row: 9}, {id: 'b', row: 16}], 'a');
+  assert.deepEqual(found.map(([kind, before, after]) => [kind, before, after]), [
+    ['same', 7, 7], ['same', 8, 8], ['same', 9, 9],
+    ['del', 10, null], ['add', null, 10],
+    ['same', 11, 11], ['same', 12, 12], ['same', 13, 13],
+  ]);
 });

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     Answer = dict[str, Any]
 
+FOLLOWING = "following"
 _MOST_SESSIONS = 500
 _LONGEST_TEXT = 2000
 
@@ -87,6 +88,11 @@ def _session(controller: Controller, id: object) -> str:
     if not isinstance(id, str) or not is_session_id(id):
         raise SessionNotFound(name=str(id)[:50])
     return controller.session_file(id).session_id
+
+
+def follow(controller: Controller, request: Request) -> Answer:
+    """From now on the pushes of this connection hold what is added to the session."""
+    return {"event": FOLLOWING, "sessionId": request.session(controller)}
 
 
 def rewind_session(controller: Controller, request: Request) -> Answer:
@@ -200,5 +206,5 @@ def _step(controller: Controller, request: Request, action: str) -> Answer:
 
 ACTIONS: dict[str, Callable[[Controller, Request], Answer]] = {
     action.__name__: action for action in (
-        rewind_session, fast_forward, rename_branch, promote_branch, delete_branches, undelete_branch,
+        follow, rewind_session, fast_forward, rename_branch, promote_branch, delete_branches, undelete_branch,
         save_checkpoint, mark_turn, restore_checkpoint, revert_turn, bring_back, undo_restore, redo)}

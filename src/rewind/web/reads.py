@@ -95,6 +95,16 @@ def turns(controller: Controller, query: Query) -> dict[str, Any]:
             "turns": [shapes.turn(view, _rendered(query)) for view in page.turns]}
 
 
+def last_turns(controller: Controller, session: str) -> dict[str, Any]:
+    """The last two, as a page that follows the session gets them: what the one before changed is known when
+    the next begins."""
+    before = _is_busy(controller, session)
+    page = controller.turns(session, -2, 2)
+    return {"sessionId": session, "total": page.total, "from": page.first,
+            "busy": before or _is_busy(controller, session),
+            "turns": [shapes.turn(view, True) for view in page.turns]}
+
+
 def _rendered(query: Query) -> bool:
     """Whether texts are wanted as HTML, and tools without what they were given and said."""
     return query.choice("render", ("text", "html")) == "html"
@@ -180,14 +190,18 @@ def find(controller: Controller, query: Query) -> dict[str, Any]:
     if not text:
         raise BadRequest("There is nothing to search for.", hint="Type a word.")
     until, found, more, complete = time.monotonic() + _LOOKING, [], False, True
-    for info in controller.sessions():
+    infos = controller.sessions()
+    known = {info.session_id for info in infos}
+    for info in infos:
         if time.monotonic() > until:
             more = True
             break
         said, rest = controller.search(info.session_id, text)
         touched, counted = _touched(controller, info.session_id, text)
         complete = complete and counted
-        matches = [*touched, *map(_match, said)]
+        # What a fork has from its parent is found there.
+        copied = (info.rewind_from_turn or 0) if info.parent in known else 0
+        matches = [one for one in (*touched, *map(_match, said)) if one["turn"] > copied]
         more = more or rest or len(matches) > _MOST_FOUND
         if matches:
             found.append({"sessionId": info.session_id, "matches": matches[:_MOST_FOUND]})

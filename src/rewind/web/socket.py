@@ -9,8 +9,9 @@ from collections import deque
 
 from starlette.websockets import WebSocketDisconnect, WebSocketState
 
-from rewind.web.actions import ACTIONS, Request
+from rewind.web.actions import ACTIONS, FOLLOWING, Request
 from rewind.web.errors import BadRequest, body_of, known
+from rewind.web.reads import last_turns
 from rewind.web.watch import Watch
 
 TYPE_CHECKING = False
@@ -48,6 +49,7 @@ class Hub:
     def __init__(self, workshop: Workshop) -> None:
         self.workshop = workshop
         self._pages: set[WebSocket] = set()
+        self._followed: dict[WebSocket, str] = {}  # the session that a page shows
         self._watcher: asyncio.Task[None] | None = None
         # Made in the loop that runs: Python 3.9 wants it so.
         self._hurry: asyncio.Event | None = None
@@ -68,6 +70,7 @@ class Hub:
             pass
         finally:
             self._pages.discard(socket)
+            self._followed.pop(socket, None)
 
     def told(self, answer: dict[str, Any]) -> None:
         """A page has read this; what changes of it is pushed."""
@@ -110,6 +113,8 @@ class Hub:
     async def _work(self, socket: WebSocket, jobs: asyncio.Queue[str]) -> None:
         while True:
             answer = await asyncio.shield(asyncio.ensure_future(self.answer(await jobs.get())))
+            if answer["event"] == FOLLOWING:
+                self._followed[socket] = answer["sessionId"]
             await _send(socket, answer)
             if self._hurry:
                 self._hurry.set()
@@ -145,11 +150,27 @@ class Hub:
             hurry.clear()
 
     async def _tell_all(self, event: dict[str, Any]) -> None:
+        last: dict[str, dict[str, Any]] = {}  # the last turns of sessions, read once for all who follow them
         for socket in list(self._pages):
+            told = await self._with_turns(event, self._followed.get(socket, ""), last)
             try:
-                await asyncio.wait_for(_send(socket, event), _PATIENCE)
+                await asyncio.wait_for(_send(socket, told), _PATIENCE)
             except asyncio.TimeoutError:
                 self._pages.discard(socket)  # it does not listen, and others wait
+
+    async def _with_turns(self, event: dict[str, Any], session: str,
+                          last: dict[str, dict[str, Any]]) -> dict[str, Any]:
+        """A page that follows a session need not ask for what was added to it."""
+        about = event["event"] == "checkpoints_changed" or (
+            event["event"] == "turns_added" and event["sessionId"] == session)
+        if not session or not about:
+            return event
+        if session not in last:
+            try:
+                last[session] = await self.workshop.run(lambda controller: last_turns(controller, session))
+            except Exception:
+                last[session] = {}  # then the page asks, and is told why
+        return {**event, "page": last[session]} if last[session] else event
 
 
 def _parsed(text: str) -> dict[str, Any]:

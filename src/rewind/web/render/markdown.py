@@ -36,6 +36,8 @@ def _parser() -> MarkdownIt:
     links = importlib.util.find_spec("linkify_it") is not None
     found = MarkdownIt("commonmark", {"html": False, "linkify": links, "maxNesting": 20})
     found.enable(["table", "strikethrough", *(["linkify"] if links else [])])
+    if links and found.linkify:
+        found.linkify.set({"fuzzy_link": False})  # `cart.py` is a file, not a place in Paraguay
     found.validateLink = lambda url: True  # type: ignore[method-assign]  # what leads nowhere is shown as such
     for name, rule in _RULES.items():
         found.add_render_rule(name, rule)
@@ -47,9 +49,11 @@ def _attribute(token: Token, name: str) -> str:
 
 
 def _heading(self: Any, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
-    # Below the page's own headings: a turn is a section of level 3.
-    level = min(6, int(tokens[at].tag[1:]) + 3)
-    return f"<h{level}>" if tokens[at].nesting == 1 else f"</h{level}>\n"
+    # Below the page's own headings: a turn is a section of level 2. No level is left out on the way down.
+    if tokens[at].nesting != 1:
+        return f"</h{env['level']}>\n"
+    env["level"] = min(6, int(tokens[at].tag[1:]) + 2, env.get("level", 2) + 1)
+    return f"<h{env['level']}>"
 
 
 def _link_open(self: Any, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:

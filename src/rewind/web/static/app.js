@@ -89,15 +89,15 @@ const PUSHES = {
   session_created: () => soon('sessions', () => state.loadSessions()),
   project_changed: ({project}) =>
     project ? state.setProject(project) : soon('project', () => state.loadProject()),
-  checkpoints_changed: ({newest}) => {
+  checkpoints_changed: ({newest, page}) => {
     const collected = newest === newestPoint;
     newestPoint = newest;
     if (view instanceof CheckpointsView) soon('checkpoints', () => view.reload?.(), 300);
     if (view instanceof FilesView) soon('files', () => view.reload?.(), 300);
-    if (view instanceof SessionView) view.codeChanged(collected);
+    if (view instanceof SessionView) view.codeChanged(collected, page?.sessionId === view.id ? page : null);
   },
-  turns_added: ({sessionId, total}) => {
-    if (view instanceof SessionView && view.id === sessionId) view.turnsAdded(total);
+  turns_added: ({sessionId, total, page}) => {
+    if (view instanceof SessionView && view.id === sessionId) view.turnsAdded(page?.total ?? total, page);
   },
 };
 let newestPoint = null;
@@ -106,6 +106,7 @@ wire.addEventListener('push', event => PUSHES[event.detail.event]?.(event.detail
 wire.addEventListener('up', event => {
   top.setUp(true);
   offline.hidden = true;
+  if (view instanceof SessionView) view.follow();
   if (started) catchUp(event.detail.again);
 });
 wire.addEventListener('down', () => {

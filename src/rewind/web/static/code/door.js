@@ -2,7 +2,7 @@
 // of the few kinds that our own renderer makes: anything else is text, or nothing.
 
 const TAGS = new Set(
-  'P H4 H5 H6 UL OL LI STRONG EM S DEL CODE PRE SPAN DIV A BLOCKQUOTE TABLE THEAD TBODY TR TH TD HR BR'.split(
+  'P H3 H4 H5 H6 UL OL LI STRONG EM S DEL CODE PRE SPAN DIV A BLOCKQUOTE TABLE THEAD TBODY TR TH TD HR BR'.split(
     ' ',
   ),
 );

@@ -27,14 +27,27 @@ export function broughtBack(rows, hunks, id) {
   const at = hunks.findIndex(hunk => hunk.id === id);
   const end = hunks[at + 1]?.row ?? rows.length;
   const turned = {add: 'del', del: 'add'};
-  return rows
+  const found = rows
     .slice(Math.max(0, hunks[at].row - CONTEXT), end)
-    .map(([kind, before, after, html]) => [turned[kind] || kind, after, before, html])
-    .filter((row, n, all) => row[0] !== 'same' || all.slice(Math.max(0, n - CONTEXT), n + CONTEXT + 1).some(isChange));
+    .map(([kind, before, after, html]) => [turned[kind] || kind, after, before, html]);
+  const near = n => found.slice(Math.max(0, n - CONTEXT), n + CONTEXT + 1).some(isChange);
+  return goingFirst(found.filter((row, n) => isChange(row) || near(n)));
 }
 
 function isChange([kind]) {
   return kind === 'add' || kind === 'del';
+}
+
+/** In each change, what goes stands above what comes. */
+function goingFirst(rows) {
+  const found = [];
+  let came = [];
+  for (const row of rows) {
+    if (row[0] === 'add') came.push(row);
+    else if (row[0] === 'del') found.push(row);
+    else found.push(...came.splice(0), row);
+  }
+  return [...found, ...came];
 }
 
 /** Runs of what is the same, with a few lines kept at the changes. */

@@ -116,7 +116,7 @@ export class ReviewView {
       session
         ? h(
             'button.primary',
-            {type: 'button', onclick: () => this.rewind()},
+            {type: 'button', 'aria-label': 'Rewind to before this', onclick: () => this.rewind()},
             icon('rewind'),
             h('span', {}, 'Rewind to before this'),
           )

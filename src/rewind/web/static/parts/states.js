@@ -15,6 +15,13 @@ export function emptyState(title, sentence, ...more) {
   );
 }
 
+/** A state that is all there is on a view: its title is the title of the page. */
+export function asPage(state) {
+  const title = state.querySelector('h2');
+  title.replaceWith(h('h1', {tabindex: '-1'}, title.textContent));
+  return state;
+}
+
 export function errorState(error, retry) {
   return h(
     'div.empty.failed',

@@ -6,7 +6,7 @@ import {api} from '../core/api.js';
 import {state} from '../core/state.js';
 import {to} from '../core/route.js';
 import {plural} from '../core/format.js';
-import {command, emptyState, errorState} from '../parts/states.js';
+import {asPage, command, emptyState, errorState} from '../parts/states.js';
 
 const HOOKS = {
   registered: 'calls Rewind',
@@ -38,7 +38,7 @@ export class HomeView {
   render() {
     // On a phone the list is the home; only without one is there something else to say.
     this.panes.dataset.pane = state.sessions.size || state.trash.length ? 'tree' : 'main';
-    fill(this.host, this.content());
+    fill(this.host, asPage(this.content()));
   }
 
   content() {

@@ -53,6 +53,7 @@ export class Tree {
     this.bar = h('div.choice-bar', {hidden: true});
     this.warnings = h('div.side-warnings');
     return [
+      h('h1.side-title', {}, 'Sessions'),
       h('div.side-head', {}, h('div.search-box', {}, icon('search'), this.filter), this.chooser),
       this.warnings,
       this.list,

@@ -5,9 +5,10 @@ import {renew} from '../core/renew.js';
 import {icon} from '../parts/icons.js';
 import {api} from '../core/api.js';
 import {state} from '../core/state.js';
+import {wire} from '../core/wire.js';
 import {go, replace, to} from '../core/route.js';
 import {age, bytes, number, plural, sessionTitle} from '../core/format.js';
-import {command, emptyState, errorState, loadingState, notice} from '../parts/states.js';
+import {asPage, command, emptyState, errorState, loadingState, notice} from '../parts/states.js';
 import {TurnList} from './turnlist.js';
 import {Shape} from './shape.js';
 import {Scrubber} from './scrubber.js';
@@ -65,6 +66,7 @@ export class SessionView {
     this.onSessions = () => this.sessionChanged();
     state.addEventListener('sessions', this.onSessions);
     this.parent = this.session?.parentSessionId;
+    if (this.session) this.follow();
     this.opening = true;
     this.ready = this.load().finally(() => {
       this.opening = false;
@@ -83,10 +85,12 @@ export class SessionView {
     if (!this.session)
       return fill(
         this.host,
-        emptyState(
-          'This session is not here',
-          'It may have been deleted, or it belongs to another project.',
-          h('a.button', {href: to.home()}, 'Show the sessions'),
+        asPage(
+          emptyState(
+            'This session is not here',
+            'It may have been deleted, or it belongs to another project.',
+            h('a.button', {href: to.home()}, 'Show the sessions'),
+          ),
         ),
       );
     fill(this.host, this.head, loadingState('Reading the conversation'));
@@ -575,17 +579,24 @@ export class SessionView {
     fill(this.more, icon('down'), `${plural(n, 'new turn')} below`);
   }
 
-  /** Many pushes in a row are one reading. */
-  turnsAdded(total) {
+  /** From now on pushes hold what is added, so that it need not be asked for. */
+  follow() {
+    wire.request('follow', {sessionId: this.id}).catch(() => {}); // then it is asked for
+  }
+
+  /** Many pushes in a row are one change; `page` is what the server said of the last turns. */
+  turnsAdded(total, page = null) {
     this.wanted = total;
+    this.pushed = page;
     if (this.soon) return;
     this.soon = setTimeout(() => this.readNew(), 300);
   }
 
   /** A checkpoint was made, which the last turns know of; or one was collected, which may be any turn's. */
-  codeChanged(collected) {
+  codeChanged(collected, page = null) {
+    this.shape.changed();
     if (collected) this.list.refresh().catch(() => {});
-    else this.turnsAdded(Math.max(this.wanted || 0, this.list.total));
+    else this.turnsAdded(Math.max(this.wanted || 0, this.list.total, page?.total || 0), page);
   }
 
   async readNew() {
@@ -593,11 +604,11 @@ export class SessionView {
     this.soon = null;
     if (!this.session) return undefined;
     const total = this.wanted;
-    this.shape.changed();
     const had = this.list.total;
+    if (total !== had) this.shape.changed(); // within a turn, its bar waits for the end
     if (!had) return this.reopen();
     try {
-      const seen = await this.list.grow(total);
+      const seen = await this.list.grow(total, this.pushed);
       if (total > had) announce(`${plural(total - had, 'new turn')}.`);
       if (!seen && total > had) this.newTurns(total - had);
     } catch (error) {

@@ -62,7 +62,7 @@ function head(turn, context, greyed) {
   return h(
     'div.turn-head',
     {},
-    h('h3', {}, `Turn ${turn.turn}`),
+    h('h2', {}, `Turn ${turn.turn}`),
     turn.timestamp ? h('time', {datetime: turn.timestamp}, moment(turn.timestamp)) : null,
     h('span.turn-first.clip', {'aria-hidden': 'true'}, oneLine(turn.prompt, 160)),
     h('span.grow'),

@@ -365,7 +365,7 @@ export class TurnList extends EventTarget {
   // live changes
 
   /** The conversation grew. True when the new turns are in view or next to it. */
-  async grow(total) {
+  async grow(total, pushed = null) {
     const complete = this.last >= this.total;
     const had = this.total;
     this.asked += 1;
@@ -380,7 +380,7 @@ export class TurnList extends EventTarget {
     }
     // The last two: what the one before changed is known when the next begins.
     const from = Math.max(this.first, this.last - 1);
-    const page = await this.read(from, Math.min(100, total - from + 1));
+    const page = this.given(pushed, from, total) || (await this.read(from, Math.min(100, total - from + 1)));
     if (this.ended) return true;
     const stay = this.atEnd;
     const following = stay && this.current === had;
@@ -393,6 +393,14 @@ export class TurnList extends EventTarget {
     if (stay) this.toEnd();
     if (following) this.setCurrent(this.total);
     return stay || total === had;
+  }
+
+  /** What the server pushed, where that is all that is wanted. */
+  given(pushed, from, total) {
+    if (!pushed || pushed.from > from || pushed.total !== total) return null;
+    this.asked += 1;
+    const turns = pushed.turns.filter(turn => turn.turn >= from).map(turn => itself(turn, pushed.busy));
+    return {...pushed, turns, asked: this.asked};
   }
 
   /** Reads the window again, for what is known of its turns has changed. */

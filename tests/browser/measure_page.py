@@ -2,7 +2,7 @@
 the last turn are there, rows in the DOM, and the server's memory while one browses, searches and jumps.
 
 Run it in a checkout with what the browser tests need; arguments are the opens of each and the size in MB:
-`PYTHONPATH=src:tests python tests/browser/measure.py 9 300`
+`PYTHONPATH=src:tests python tests/browser/measure_page.py 9 300`
 """
 
 from __future__ import annotations
