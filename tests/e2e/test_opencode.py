@@ -90,7 +90,7 @@ def test_opencode_is_protected_from_the_first_prompt_on(scene: Scene) -> None:
     made = scene.rewind.made_for()
     assert made.count("UserPromptSubmit") == made.count("Stop") == len(PLAIN), made
     assert made[0] == "SessionStart"
-    assert (scene.client.home / "foreign.log").read_text() == "asked\n" * len(PLAIN), "other plugins still run"
+    assert (scene.client.home / "foreign.log").read_text() == "asked\n" * len(PLAIN), "others still run"
     assert scene.turns(scene.session) == [prompt(name) for name in PLAIN]
     listed = scene.rewind.json("sessions", "list")["sessions"]
     assert [(one["session_id"], one["agent"]) for one in listed] == [(scene.session, "opencode")]
