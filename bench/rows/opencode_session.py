@@ -105,7 +105,8 @@ def _message(role: str, number: int) -> dict[str, Any]:
         "tokens": {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}}
     user = {"agent": "build", "model": {"providerID": "p", "modelID": "m"}} if role == "user" else {}
     text = f"Prompt {number}" if role == "user" else _TEXT
-    part = {"id": f"prt_1de4{number:08x}BENCHBENCHBENC", "sessionID": _SESSION, "messageID": id, "type": "text"}
+    part = {"id": f"prt_1de4{number:08x}BENCHBENCHBENC", "sessionID": _SESSION, "messageID": id,
+            "type": "text"}
     return {"info": {"id": id, "sessionID": _SESSION, "role": role, "time": {"created": number + 1}, **parent,
                      **user}, "parts": [{**part, "text": text}]}
 
