@@ -28,7 +28,8 @@ export const Mine = async () => ({
   "chat.message": async () => { appendFileSync(process.env.HOME + "/foreign.log", "asked\\n") },
 })
 """
-SETTINGS = '{\n  // mine\n  "username": "me",\n}\n'
+# opencode itself adds the first line where it is missing.
+SETTINGS = '{\n  "$schema": "https://opencode.ai/config.json",\n  // mine\n  "username": "me",\n}\n'
 
 
 class Scene(NamedTuple):
