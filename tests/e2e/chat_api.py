@@ -77,7 +77,8 @@ def _chunks(reply: Reply, body: dict[str, Any], number: int) -> list[dict[str, A
     words = "".join(block["text"] for block in reply.blocks if block["type"] == "text")
     message = {"role": "assistant", "content": words or None, **({"tool_calls": calls} if calls else {})}
     end = "tool_calls" if calls else "stop"
-    base = {"id": f"chat_{number}", "object": "chat.completion.chunk", "created": 0, "model": body.get("model")}
+    base = {"id": f"chat_{number}", "object": "chat.completion.chunk", "created": 0,
+            "model": body.get("model")}
     usage = {"prompt_tokens": reply.input_tokens, "completion_tokens": 10,
              "total_tokens": reply.input_tokens + 10}
     return [{**base, "choices": [{"index": 0, "delta": message, "finish_reason": None}]},

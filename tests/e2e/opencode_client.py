@@ -47,7 +47,7 @@ class Opencode:
                     "PATH": os.pathsep.join([str(program.parent), "/usr/local/bin", "/usr/bin", "/bin"])}
 
     def _bring_packages(self) -> None:
-        """What opencode would fetch from the network at its first start with a plugin, where it is at hand."""
+        """What opencode fetches from the network at its first start with a plugin, where it is at hand."""
         kept = next((top / "config" for top in self.program.parents if (top / "config").is_dir()), None)
         for name in OWN if kept else ():
             assert kept
@@ -86,7 +86,8 @@ class Opencode:
 
     def listed(self) -> dict[str, str]:
         """The sessions that it offers, by id, with their titles."""
-        return {one["id"]: one["title"] for one in json.loads(self.run("session", "list", "--format", "json"))}
+        found = json.loads(self.run("session", "list", "--format", "json"))
+        return {one["id"]: one["title"] for one in found}
 
     def rows(self, session: str) -> list[Any]:
         """All that its database holds of a session."""

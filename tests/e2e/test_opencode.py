@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,7 +28,8 @@ export const Mine = async () => ({
   "chat.message": async () => { appendFileSync(process.env.HOME + "/foreign.log", "asked\\n") },
 })
 """
-SETTINGS = '{\n  // mine\n  "username": "me",\n}\n'
+# opencode itself adds the first line where it is missing.
+SETTINGS = '{\n  "$schema": "https://opencode.ai/config.json",\n  // mine\n  "username": "me",\n}\n'
 
 
 class Scene(NamedTuple):
@@ -49,6 +51,14 @@ class Scene(NamedTuple):
 
     def hear(self, session: str, name: str = "NEXT") -> list[str]:
         return self.client.hear(session, prompt(name))
+
+    def wait_for(self, session: str, names: list[str]) -> None:
+        """Until Rewind's copy has these prompts: the plugin writes it after opencode has answered."""
+        for _ in range(300):
+            if self.turns(session) == [prompt(name) for name in names]:
+                return
+            time.sleep(0.2)
+        raise AssertionError(self.turns(session))
 
     def turns(self, session: str) -> list[str]:
         shown = self.rewind.json("sessions", "show", session)["turns"]
@@ -90,7 +100,7 @@ def test_opencode_is_protected_from_the_first_prompt_on(scene: Scene) -> None:
     made = scene.rewind.made_for()
     assert made.count("UserPromptSubmit") == made.count("Stop") == len(PLAIN), made
     assert made[0] == "SessionStart"
-    assert (scene.client.home / "foreign.log").read_text() == "asked\n" * len(PLAIN), "other plugins still run"
+    assert (scene.client.home / "foreign.log").read_text() == "asked\n" * len(PLAIN), "others still run"
     assert scene.turns(scene.session) == [prompt(name) for name in PLAIN]
     listed = scene.rewind.json("sessions", "list")["sessions"]
     assert [(one["session_id"], one["agent"]) for one in listed] == [(scene.session, "opencode")]
@@ -125,23 +135,18 @@ def test_no_result_of_parallel_calls_is_lost(scene: Scene) -> None:
     assert ["left-result" in results[0], "right-result" in results[1]] == [True, True]
 
 
-def test_a_fork_of_a_fork_that_went_on_and_of_one_that_was_deleted(scene: Scene) -> None:
+def test_a_fork_of_a_fork_that_went_on_and_was_deleted_then(scene: Scene) -> None:
+    """By opencode itself; Rewind has its copy still, and without that the checkpoints."""
     fork = scene.back(2)
     scene.hear(fork, "OTHER")
     assert scene.turns(fork) == [*map(prompt, PLAIN[:2]), prompt("OTHER")]
     again = scene.back(1, fork)
     scene.client.run("session", "delete", fork, "--pure")
     older = scene.back(2, fork)
-    assert scene.hear(again) == [*scene.told[-2][:-1], NEXT]
-    assert scene.hear(older) == [*scene.told[-3][:-1], NEXT]
-
-
-def test_a_checkpoint_is_forked_after_the_original_and_its_copy_are_gone(scene: Scene) -> None:
-    fork = scene.back(2)
-    scene.hear(fork, "OTHER")
-    scene.client.run("session", "delete", fork, "--pure")
     scene.client.transcript(fork).unlink()
     restored = scene.rewind.json("restore", "last", "--context-only")["fork"]["session_id"]
+    assert scene.hear(again) == [*scene.told[-2][:-1], NEXT]
+    assert scene.hear(older) == [*scene.told[-3][:-1], NEXT]
     heard = scene.hear(restored)
     assert prompts(heard) == [*PLAIN[:2], "OTHER", "NEXT"]
     assert heard[:len(scene.told[-2]) - 1] == scene.told[-2][:-1]
@@ -152,9 +157,9 @@ def test_a_fork_may_lie_on_either_side_of_a_compaction(scene: Scene) -> None:
     with scene.client.server() as server:
         server.compact(fork)
         server.say(fork, prompt("LATER"))
+        scene.wait_for(fork, [*PLAIN[:3], "LATER"])
     told = scene.client.heard(prompt("LATER"))
     assert any("SUMMARY" in line for line in told), told
-    assert scene.turns(fork) == [*map(prompt, PLAIN[:3]), prompt("LATER")]
     shown = scene.rewind.json("sessions", "show", fork)
     assert len(shown["compactions"]) == 1
     assert scene.hear(scene.back(1, fork)) == [*told[:-1], NEXT]
@@ -167,8 +172,10 @@ def test_a_fork_after_opencodes_own_undo(scene: Scene) -> None:
     second = [line["info"]["id"] for line in lines if line["info"].get("role") == "user"][1]
     with scene.client.server() as server:
         server.say(fork, prompt("OTHER"))
+        scene.wait_for(fork, [*PLAIN[:3], "OTHER"])
         server.revert(fork, second)
-    assert scene.turns(fork) == [prompt("WRITE")], "undone, though the rows are still there"
+        scene.wait_for(fork, ["WRITE"])  # undone, though the rows are still there
+    assert len(scene.client.rows(fork)[1]) > 10
     between = scene.back(1, fork)
     assert prompts(scene.hear(fork, "AFTER")) == ["WRITE", "AFTER"]
     assert scene.turns(fork) == [prompt("WRITE"), prompt("AFTER")]

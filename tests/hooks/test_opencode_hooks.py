@@ -1,5 +1,5 @@
-"""opencode's events, as Rewind's plugin tells them: whose they are, and what subagents do in the name of their
-parent."""
+"""opencode's events, as Rewind's plugin tells them: whose they are, and what subagents do in the name of
+their parent."""
 
 from __future__ import annotations
 
@@ -77,7 +77,8 @@ def test_a_turn_has_a_checkpoint_before_and_after(opencode: Opencode, hooks: Hoo
     (hooks.project / "a.txt").write_text("1")
     opencode.talk.turn("one")
     opencode.fire("Stop", prompt_id="msg_1", messages=2)
-    told = [(r.trigger.get("event"), r.data["transcript"]) for r in hooks.records() if r.data["hasTranscript"]]
+    records = [record for record in hooks.records() if record.data["hasTranscript"]]
+    told = [(record.trigger.get("event"), record.data["transcript"]) for record in records]
     assert [event for event, _ in told][-2:] == ["UserPromptSubmit", "Stop"]
     assert {(chat["agent"], chat["sessionId"]) for _, chat in told} == {("opencode", opencode.talk.id)}
 

@@ -1,4 +1,4 @@
-"""opencode's sessions: each recorded one as worked out by hand from its rows; forks, undone rows, bad input."""
+"""opencode's sessions: each recorded one as worked out by hand; forks, undone rows, bad input."""
 
 from __future__ import annotations
 
@@ -123,7 +123,8 @@ def test_the_recorded_payload_of_a_prompt_is_joined_to_its_row() -> None:
     row = lines_of_export(EXPORTS["db-rows"])[1]
     opencode = profile_named(OPENCODE)
     assert line["info"]["id"] == row["info"]["id"]
-    assert prompt_text(line, opencode) == prompt_text(row, opencode) == "WRITE:/home/dev/work/proj-o/smp.txt:s"
+    text = "WRITE:/home/dev/work/proj-o/smp.txt:s"
+    assert prompt_text(line, opencode) == prompt_text(row, opencode) == text
 
 
 # forks
@@ -198,7 +199,7 @@ def test_a_failing_client_leaves_no_fork(home: Path, project: Path, tmp_path: Pa
     talk.turn("one")
     path = talk.write(home)
     (tmp_path / "bin" / "opencode").write_text("#!/bin/sh\necho 'no space left' >&2\nexit 1\n")
-    with pytest.raises(RewindError, match="opencode could not import the session .*: no space left"):
+    with pytest.raises(RewindError, match=r"opencode could not import the session .*: no space left"):
         fork_of(path, Cut(path.stat().st_size), project)
     assert list(path.parent.iterdir()) == [path]
 
@@ -218,7 +219,7 @@ def test_what_the_client_adds_is_no_prompt(home: Path, project: Path) -> None:
     talk = Talk(project)
     talk.prompt("look at @a.txt", {"type": "text", "text": "Called the Read tool", "synthetic": True},
                 {"type": "file", "mime": "text/plain", "url": "file:///a.txt"})
-    shell = talk.message("user", {"type": "text", "text": "The following tool was executed", "synthetic": True})
+    shell = talk.message("user", {"type": "text", "text": "The user ran a tool", "synthetic": True})
     talk.answer(shell, tool("call_1", "hi"))
     talk.message("user", {"type": "text", "text": "never mind", "ignored": True})
     talk.compact()
@@ -228,8 +229,8 @@ def test_what_the_client_adds_is_no_prompt(home: Path, project: Path) -> None:
 
 def test_a_call_and_its_result_are_shown_together(project: Path) -> None:
     talk = Talk(project)
-    talk.answer("msg_x", {"type": "reasoning", "text": "Hm"}, tool("call_1", "hi"), tool("call_2", "no", "error"),
-                tool("call_3", "", "running"))
+    talk.answer("msg_x", {"type": "reasoning", "text": "Hm"}, tool("call_1", "hi"),
+                tool("call_2", "no", "error"), tool("call_3", "", "running"))
     blocks = content_of(talk.lines[1], profile_named(OPENCODE))
     assert [b["type"] for b in blocks] == ["thinking", "tool_use", "tool_result", "tool_use", "tool_result",
                                            "tool_use"]
@@ -244,8 +245,9 @@ def test_undone_rows_do_not_count(home: Path, project: Path, undone: str) -> Non
     second = talk.turn("two", "out")
     talk.turn("three")
     answer = talk.messages[4]
+    part = {"messageID": answer["info"]["id"], "partID": answer["parts"][1]["id"]}
     talk.info["revert"] = {"message": {"messageID": second}, "nowhere": {"messageID": "msg_nosuch"},
-                           "part": {"messageID": answer["info"]["id"], "partID": answer["parts"][1]["id"]}}[undone]
+                           "part": part}[undone]
     path = talk.write(home)
     turns = [t.prompt for t in read_index(str(path)).turns]
     with open_conversation(str(path), profile_named(OPENCODE)) as file:

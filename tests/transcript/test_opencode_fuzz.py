@@ -129,7 +129,8 @@ def random_talk(cwd: Path, rng: random.Random) -> list[Line]:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_random_sessions_are_read_as_a_second_reader_reads_them(home: Path, tmp_path: Path, seed: int) -> None:
+@pytest.mark.usefixtures("home")
+def test_random_sessions_are_read_as_a_second_reader_reads_them(tmp_path: Path, seed: int) -> None:
     lines = random_talk(tmp_path, random.Random(seed))
     path = tmp_path / "ses_e21b00000ffeAAAAAAAAAAAAAA.jsonl"
     path.write_bytes(bytes_of(lines))

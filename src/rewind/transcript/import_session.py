@@ -22,7 +22,8 @@ _PATIENCE = 120.0  # seconds; opencode 1.18 takes one, and a busy machine some m
 class ClientMissing(RewindError):
     """{program} is not on your PATH, and only {agent} itself can add a session to its own."""
 
-    hint = "Add it to PATH and try again. For the code alone: `rewind list`, then `rewind restore NAME --code-only`."
+    hint = ("Add it to PATH and try again. For the code alone: `rewind list`, then"
+            " `rewind restore NAME --code-only`.")
 
 
 class ClientFailed(RewindError):

@@ -58,7 +58,7 @@ export const Rewind = async ({ client, directory }) => {
       const info = (await client.session.get({ path: { id } })).data
       if (!info) throw new Error("no such session")
       const parent = info.parentID ? await known(info.parentID) : undefined
-      sessions.set(id, parent ?? { id, path: "", begun: false, prompt: "", count: 0, mark: "", last: Promise.resolve() })
+      sessions.set(id, parent ?? { id, path: "", begun: false, prompt: "", recorded: "", count: 0, mark: "", last: Promise.resolve() })
     }
     return sessions.get(id)
   }
@@ -133,6 +133,14 @@ export const Rewind = async ({ client, directory }) => {
     })
   })
 
+  // With the prompt in it, the copy tells the turns right even if this client is killed before the end of one.
+  const recorded = (info) => safely(async () => {
+    const session = sessions.get(info?.sessionID)
+    if (info?.role !== "user" || session?.prompt !== info.id || session.recorded === info.id) return
+    session.recorded = info.id
+    await inTurn(session, () => copy(session))
+  })
+
   const changed = (info) => safely(async () => {
     const session = sessions.get(info?.id)
     if (session?.id === info?.id && session.mark && session.mark !== markOf(info)) {
@@ -161,6 +169,7 @@ export const Rewind = async ({ client, directory }) => {
     event: async ({ event }) => {
       if (event.type === "session.idle") await rests(event.properties?.sessionID)
       if (event.type === "session.updated") await changed(event.properties?.info)
+      if (event.type === "message.updated") await recorded(event.properties?.info)
     },
     dispose: async () => {
       await Promise.all(pending)
