@@ -175,8 +175,14 @@ def turn_runs(file: BinaryIO) -> bool | None:
 
 def check_resumable(file: BinaryIO, profile: Profile, cut: Cut) -> None:
     found = _checked(file, cut)
-    if not any(kind_of_prompt(message, profile) != NO for message in found.messages.values()):
+    if not any(_is_said(message) or kind_of_prompt(message, profile) != NO
+               for message in found.messages.values()):
         raise NothingBeforeCut(agent=profile.title, start=profile.commands["start"])
+
+
+def _is_said(message: dict[str, Any]) -> bool:
+    """An answer that has begun is none yet: its calls are written when they are done."""
+    return message.get("type") == "gemini" and bool(message.get("content") or message.get("toolCalls"))
 
 
 def _checked(file: BinaryIO, cut: Cut) -> Folded:
@@ -211,9 +217,7 @@ def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, n
 
 
 def _complete(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without an answer at the end that has only begun: its calls are written when they are done."""
-    while messages and messages[-1].get("type") == "gemini" and not (
-            messages[-1].get("content") or messages[-1].get("toolCalls")):
+    while messages and messages[-1].get("type") == "gemini" and not _is_said(messages[-1]):
         messages.pop()
     return messages
 

@@ -118,15 +118,19 @@ class Folded:
         self.messages: dict[str, Data] = {}
         self.stamps: dict[str, Any] = {}
         self._before_stub: dict[str, Data] = {}
+        self._begins = False  # a header, and no messages after it
 
     def apply(self, operation: Operation, messages: list[Data] | None) -> None:
+        if operation.what == "header" and self.messages:
+            self._before_stub, self._begins = dict(self.messages), True
+        elif operation.what in ("rewind", "message") or messages is not None:
+            self._before_stub = self._before_stub if self._begins and operation.what == "set" else {}
+            self._begins = False
         if operation.what == "rewind":
             self._rewind(operation.id)
         elif operation.what == "message":
             self._put(operation.data)
         elif operation.what in ("set", "header"):
-            if operation.what == "header" and self.messages:
-                self._before_stub = dict(self.messages)
             self.meta.update((k, v) for k, v in operation.values.items() if k != "messages")
             if messages is not None:
                 if operation.what == "set":
@@ -321,6 +325,7 @@ class _Drawing:
         before = [self._same.get(id, id) for id in self._folded.messages]
         self._data.setdefault(summary["id"], summary)
         left = [id for id in before if self._data.get(id, {}).get("type") == "user"]
+        twins = set()
         for message in reversed(messages):
             id = message["id"]
             if id in self._data or message.get("type") != "user":
@@ -328,9 +333,10 @@ class _Drawing:
             twin = next((old for old in reversed(left) if text_of(self._data[old]) == text_of(message)), None)
             if twin is not None:
                 self._same[id] = twin
+                twins.add(twin)
                 left = left[:left.index(twin)]
         self._kept.update(m["id"] for m in messages if m["id"] not in self._spots)
-        self._swallowed[summary["id"]] = [id for id in before if id not in self._same.values()]
+        self._swallowed[summary["id"]] = [id for id in before if id not in twins]
 
     def _active(self) -> set[str]:
         """All that leads to where the conversation stands, also what compactions have summed up."""
