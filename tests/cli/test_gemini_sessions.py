@@ -45,6 +45,11 @@ class Session:
         self.talk.answer(f"To {text}")
         self.save("Stop")
 
+    def go_back_before(self, text: str) -> None:
+        """Gemini's own /rewind."""
+        said = [m["id"] for m in self.talk.messages if m["content"] == [{"text": text}]]
+        self.talk.rewind(said[0])
+
     def read(self) -> str:
         return (self.cli.project / "a.txt").read_text()
 
@@ -63,7 +68,8 @@ def prompts(path: str) -> list[str]:
 
 
 @pytest.mark.parametrize("n", [1, 2])
-def test_back_both_brings_code_and_conversation_to_one_moment(session: Session, cli: InProcess, n: int) -> None:
+def test_back_both_brings_code_and_conversation_to_one_moment(
+        session: Session, cli: InProcess, n: int) -> None:
     before = session.path.read_bytes()
     found = cli.json("back", str(n), "--both")
     assert session.read() == str(3 - n) and found["code"]["exact"]
@@ -105,7 +111,7 @@ def test_the_same_words_twice_are_two_prompts(session: Session, cli: InProcess) 
 
 
 def test_sessions_and_their_turns_are_shown(session: Session, cli: InProcess) -> None:
-    session.talk.rewind(next(m["id"] for m in session.talk.messages if m["content"] == [{"text": "prompt 3"}]))
+    session.go_back_before("prompt 3")
     assert session.path.exists()
     one, = cli.json("sessions", "list")["sessions"]
     assert (one["session_id"], one["agent"], one["title"], one["turns"]) == (
@@ -115,7 +121,8 @@ def test_sessions_and_their_turns_are_shown(session: Session, cli: InProcess) ->
         (1, "prompt 1"), (2, "prompt 2"), (None, "prompt 3")]
 
 
-def test_a_checkpoint_is_restored_after_the_client_deleted_the_session(session: Session, cli: InProcess) -> None:
+def test_a_checkpoint_is_restored_after_the_client_deleted_the_session(
+        session: Session, cli: InProcess) -> None:
     session.path.unlink()
     fork = cli.json("restore", "last", "--context-only")["fork"]
     assert prompts(fork["path"]) == ["prompt 1", "prompt 2", "prompt 3"]
@@ -125,7 +132,7 @@ def test_a_checkpoint_is_restored_after_the_client_deleted_the_session(session: 
 
 def test_a_checkpoint_from_before_gemini_went_back_itself_still_has_its_place(
         session: Session, cli: InProcess) -> None:
-    session.talk.rewind(next(m["id"] for m in session.talk.messages if m["content"] == [{"text": "prompt 2"}]))
+    session.go_back_before("prompt 2")
     session.do("other", "9")
     asked = [c["name"] for c in cli.json("list")["checkpoints"] if c["trigger"].get("event") == "Stop"]
     third = asked[1]  # the newest is that of the other turn

@@ -79,7 +79,8 @@ def test_turns_have_checkpoints_with_their_conversation(hooks: Hooks) -> None:
     gemini.say("two", made="2")
     for _ in range(3):  # as after /quit and signals
         gemini.fire("SessionEnd", reason="exit")
-    told = [(r.trigger.get("event"), r.data["transcript"]) for r in hooks.records() if r.data["hasTranscript"]]
+    records = [r for r in hooks.records() if r.data["hasTranscript"]]
+    told = [(r.trigger.get("event"), r.data["transcript"]) for r in records]
     assert [event for event, _ in told] == ["SessionStart", *["UserPromptSubmit", "Stop"] * 2]
     assert {(chat["agent"], chat["sessionId"]) for _, chat in told} == {("gemini", gemini.talk.id)}
     assert told[-1][1]["snapshot"]["bytes"] == len(gemini.talk.data), "all of it is kept"

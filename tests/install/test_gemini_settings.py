@@ -56,7 +56,8 @@ def test_events_and_timeouts_are_geminis(settings: Path) -> None:
     gemini = profile_named("gemini")
     register(gemini, load_tier("balanced"), SHIM)
     found = json.loads(settings.read_text())["hooks"]
-    assert set(found) == {"SessionStart", "SessionEnd", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent"}
+    assert set(found) == {"SessionStart", "SessionEnd", "BeforeAgent", "BeforeTool", "AfterTool",
+                          "AfterAgent"}
     assert [group["matcher"] for group in found["BeforeTool"]] == ["write_file|replace", "run_shell_command"]
     hook = found["BeforeAgent"][0]["hooks"][0]
     assert hook["timeout"] == 15000 and hook["command"] == f"'{SHIM}' user-prompt-submit"

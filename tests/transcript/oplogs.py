@@ -46,8 +46,8 @@ def line(data: Any) -> bytes:
 
 
 class Talk:
-    """A session as Gemini CLI 0.61 writes it, record by record. Time passes by a second a record, unless it is
-    `live`."""
+    """A session as Gemini CLI 0.61 writes it, record by record. Time passes by a second a record, unless it
+    is `live`."""
 
     def __init__(self, project: Path, id: str = "", live: bool = False) -> None:
         self.live = live
