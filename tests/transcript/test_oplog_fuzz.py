@@ -46,7 +46,7 @@ def check(path: Path) -> None:
         except RewindError:
             continue
         made = Path(fork.path)
-        said = [json.loads(raw) for raw in made.read_bytes().splitlines()][1:]
+        said = [json.loads(raw.decode("utf-8", "replace")) for raw in made.read_bytes().splitlines()][1:]
         with open_transcript(str(path)) as file:
             kept = list(fold(file, found.boundary).messages.values())
         assert [m["id"] for m in said] == [m["id"] for m in kept[:len(said)]]
