@@ -60,7 +60,8 @@ def test_events_and_timeouts_are_geminis(settings: Path) -> None:
                           "AfterAgent"}
     assert [group["matcher"] for group in found["BeforeTool"]] == ["write_file|replace", "run_shell_command"]
     hook = found["BeforeAgent"][0]["hooks"][0]
-    assert hook["timeout"] == 15000 and hook["command"] == f"'{SHIM}' user-prompt-submit"
+    assert hook["timeout"] == 15000 and hook["name"] == "rewind"
+    assert hook["command"] == f"'{SHIM}' user-prompt-submit"
     assert unregister(gemini) == [str(settings)] and not settings.exists()
 
 

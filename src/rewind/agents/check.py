@@ -131,7 +131,8 @@ _SHAPE: dict[str, Any] = {
     # May be absent: a profile without hooks is one whose sessions can be rewound all the same.
     "*registration?": {"settings": _is_text, "*local?": _is_text, "flat?": _is_text, "project": _is_text,
                        "disabled?": _is_text, "*plugin?": _is_text, "*named": _is_bool, "*consent": _is_text,
-                       "*events": _is_names, "*timeoutsPerSecond": _is_count, "*comments": _is_bool,
+                       "*events": _is_names, "*hookName": _is_text, "*timeoutsPerSecond": _is_count,
+                       "*comments": _is_bool,
                        "*trust": dict.fromkeys(("file", "trusted", "parent", "variable", "setting"),
                                                _is_text)},
     "commands": {"resume": _is_command, "start": _is_text, "*server": _is_texts},
