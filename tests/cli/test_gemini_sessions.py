@@ -10,8 +10,12 @@ import pytest
 
 from chat_scene import Scene
 from cli.conftest import InProcess
+from rewind.agents.registry import profile_named
 from rewind.checkpoint.which_session import session_at
 from rewind.controller import Controller
+from rewind.transcript.index import read_index
+from rewind.transcript.turn_index import open_turns
+from rewind.transcript.turn_tools import tools_of_turn
 from transcript.oplogs import Talk, chats, line, prompts_in, second_reader
 
 
@@ -121,6 +125,30 @@ def test_sessions_and_their_turns_are_shown(session: Session, cli: InProcess) ->
         (1, "prompt 1"), (2, "prompt 2"), (None, "prompt 3")]
 
 
+def test_what_is_remembered_of_turns_follows_whatever_the_log_says_next(
+        session: Session, cli: InProcess) -> None:
+    controller = Controller(str(cli.project))
+
+    def turns() -> list[str]:
+        index = open_turns(str(session.path), profile_named("gemini"), controller.state.derived)
+        return [row.prompt for row in index.turns(1, index.total)]
+
+    try:
+        assert turns() == ["prompt 1", "prompt 2", "prompt 3"]
+        session.talk.prompt("prompt 4")
+        assert turns() == ["prompt 1", "prompt 2", "prompt 3", "prompt 4"]
+        session.go_back_before("prompt 3")
+        assert turns() == ["prompt 1", "prompt 2"]
+        session.talk.resume()
+        session.talk.prompt("prompt 5")
+        assert turns() == ["prompt 1", "prompt 2", "prompt 5"]
+        session.talk.compact()
+        session.talk.prompt("prompt 6")
+        assert turns() == ["prompt 1", "prompt 2", "prompt 5", "prompt 6"]
+    finally:
+        controller.close()
+
+
 def test_a_checkpoint_is_restored_after_the_client_deleted_the_session(
         session: Session, cli: InProcess) -> None:
     session.path.unlink()
@@ -139,6 +167,13 @@ def test_a_checkpoint_from_before_gemini_went_back_itself_still_has_its_place(
     found = cli.json("restore", third, "--force")
     assert prompts(found["fork"]["path"]) == ["prompt 1", "prompt 2", "prompt 3"] and session.read() == "3"
     assert not any("stored copy" in note for note in found["notes"])
+
+
+def test_a_turns_changes_are_its_tools(session: Session, cli: InProcess) -> None:
+    """Paths that they name are relative to the directory in which the session began."""
+    first = read_index(str(session.path)).turns[0]
+    found = tools_of_turn(str(session.path), profile_named("gemini"), first.offset)
+    assert found.edited == {str(cli.project / "a.txt"): ["write_file"]}
 
 
 def test_in_place_is_refused_with_the_reason(session: Session, cli: InProcess) -> None:

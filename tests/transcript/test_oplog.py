@@ -224,7 +224,7 @@ def test_turns_on_a_page(home: Path, talk: Talk) -> None:
     index = open_turns(str(talk.write(home)), GEMINI, NoMemory())
     first, second, third = read_turns(index, 1, 3, for_page())
     assert [b["kind"] for b in first.blocks] == ["tool", "thinking", "text"]
-    assert first.blocks[0]["result"] == "Done." and first.files == ["/a.txt"]
+    assert first.blocks[0]["result"] == "Done." and first.files == [f"{talk.project}/a.txt"]
     assert second.prompt == "two" and third.compacted_before and not second.compacted_before
 
 
