@@ -11,7 +11,7 @@ On a terminal it asks; without one, or with --yes, it takes the defaults.
 
   --yes              ask nothing
   --tier T           how often checkpoints are taken: minimal, balanced (default) or aggressive
-  --agents A,B       register hooks with these agents: claude, droid, codex, opencode
+  --agents A,B       register hooks with these agents: claude, droid, codex, gemini, opencode
                      (default: those found)
   --no-hooks         register hooks with no agent
   --no-plugin        leave out the commands inside Claude Code (/goback, /goforward, /timeline)

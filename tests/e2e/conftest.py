@@ -42,6 +42,7 @@ DROID = os.environ.get("REWIND_E2E_DROID", "")
 CODEX = os.environ.get("REWIND_E2E_CODEX", "")
 GEMINI = os.environ.get("REWIND_E2E_GEMINI", "")
 OPENCODE = os.environ.get("REWIND_E2E_OPENCODE", "")
+ALL = os.environ.get("REWIND_E2E_ALL") == "1"
 collect_ignore_glob = [] if CLAUDE or DROID or CODEX or GEMINI or OPENCODE else ["test_*.py"]
 
 PlayClaude = Callable[[Recording], Conversation[Claude]]
@@ -89,6 +90,12 @@ def gemini_program() -> Path:
 def tmux() -> None:
     if not shutil.which("tmux"):
         pytest.skip("no tmux here")
+
+
+@pytest.fixture(scope="session")
+def long_run() -> None:
+    if not ALL:
+        pytest.skip("only with scripts/e2e --all")
 
 
 @pytest.fixture

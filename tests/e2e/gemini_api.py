@@ -98,5 +98,6 @@ def _answer(reply: Reply) -> dict[str, Any]:
     parts = [{"functionCall": {"name": b["name"], "args": b["input"]}} if b["type"] == "tool_use"
              else {"text": b["text"]} for b in reply.blocks]
     usage = {"promptTokenCount": 1000, "candidatesTokenCount": 20, "totalTokenCount": 1020}
-    return {"candidates": [{"index": 0, "content": {"role": "model", "parts": parts}, "finishReason": "STOP"}],
+    candidate = {"index": 0, "content": {"role": "model", "parts": parts}, "finishReason": "STOP"}
+    return {"candidates": [candidate],
             "usageMetadata": usage, "modelVersion": "mock"}

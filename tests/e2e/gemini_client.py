@@ -1,4 +1,4 @@
-"""Drives the real Gemini CLI, one `gemini -p` for each prompt, which needs no login for an address of one's own.
+"""Drives the real Gemini CLI, one `gemini -p` for each prompt. For an address of one's own it needs no login.
 
 The home is its own, and a scripted model takes the place of the network.
 """

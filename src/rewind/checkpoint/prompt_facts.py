@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rewind.agents.profile import pick
 from rewind.checkpoint.record import is_timestamp, timestamp
-from rewind.transcript.lines import events_forward, open_transcript
+from rewind.transcript.lines import events_forward, open_conversation
 from rewind.transcript.turn_index import open_turns
 
 TYPE_CHECKING = False
@@ -17,7 +17,7 @@ _MOST = 32 << 20  # a longer transcript is not read for the number alone
 
 def prompt_facts(state: State, session: SessionFile, offset: int,
                  uuid: str) -> tuple[int | None, float | None]:
-    with open_transcript(session.path) as file:
+    with open_conversation(session.path, session.profile) as file:
         event = next(events_forward(file, offset), None)
     stamp = session.profile.lines.get("timestamp")
     told = pick(event.data, stamp) if event and stamp else None

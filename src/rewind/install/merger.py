@@ -69,6 +69,9 @@ def _group(entry: dict[str, Any], profile: Profile, shim: str) -> dict[str, Any]
     named = f"env REWIND_AGENT={profile.name} " if (profile.registration or {}).get("named") else ""
     hook = {"type": "command", "command": f"{named}{shlex.quote(shim)} {entry['action']}",
             "timeout": entry["timeout"] * (profile.registration or {}).get("timeoutsPerSecond", 1)}
+    name = (profile.registration or {}).get("hookName")
+    if name:
+        hook["name"] = name
     if "tools" not in entry:
         return {"hooks": [hook]}
     return {"matcher": "|".join(profile.tools[entry["tools"]]), "hooks": [hook]}

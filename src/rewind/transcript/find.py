@@ -282,6 +282,14 @@ def began_in(session: SessionFile) -> str | None:
     return _origin(session)[0]
 
 
+def where_began(path: str, profile: Profile) -> str:
+    """The directory that paths in a transcript are relative to, where its lines do not tell."""
+    try:
+        return began_in(SessionFile(path, profile, os.stat(path))) or "/"
+    except OSError:
+        return "/"
+
+
 def _origin(session: SessionFile) -> tuple[str | None, bool]:
     """The directory that it began in, and whether it is a subagent's, which is no session of its own."""
     field = session.profile.lines["cwd"]

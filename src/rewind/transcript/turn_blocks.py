@@ -64,6 +64,7 @@ class TurnText:
         self.first_tool: str | None = None
         self.ended = ""  # the time of the last answer
         self.files: list[str] = []  # that its tools named
+        self.began = "/"  # the directory that their names are relative to, where lines do not tell
         self._limits = limits
         self._tools: dict[str, Block] = {}
 
@@ -126,7 +127,7 @@ class TurnText:
         id, name, given = str(block.get("id") or ""), str(block.get("name") or ""), block.get("input")
         self.first_tool = self.first_tool or id
         cwd = pick(event.data, self.profile.lines["cwd"])
-        for path in files_named(given, name, self.profile, cwd if isinstance(cwd, str) else "/"):
+        for path in files_named(given, name, self.profile, cwd if isinstance(cwd, str) else self.began):
             if path not in self.files and len(self.files) < _MOST_FILES:
                 self.files.append(path)
         made = {"kind": "tool", "id": id, "name": name[:200], "summary": summary_of(given),

@@ -6,7 +6,7 @@ import re
 
 from rewind.agents.profile import pick
 from rewind.transcript.entries import ASSISTANT, entry_of
-from rewind.transcript.lines import open_transcript, parse, read_at
+from rewind.transcript.lines import open_conversation, parse, read_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def read_figures(index: TurnIndex, rows: list[Row], known: dict[int, TurnFigures
     """Of these rows, which follow each other. What is in `known` and has not grown is not read again."""
     ends = [*(row.offset for row in rows[1:]), index.size]
     found = []
-    with open_transcript(index.path) as file:
+    with open_conversation(index.path, index.profile) as file:
         for row, end in zip(rows, ends):
             one = known.get(row.offset)
             if one is None or one.end != end:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 
 from rewind.transcript.entries import entry_of
+from rewind.transcript.find import where_began
 from rewind.transcript.lines import lines_forward, open_conversation, parse, read_at
 from rewind.transcript.prompts import content_of
 from rewind.transcript.tool_calls import may_have_started
@@ -48,8 +49,10 @@ def read_turns(index: TurnIndex, first: int, last: int, limits: Limits) -> list[
     if not wanted:
         return []
     turns = [TurnText(row, index.profile, limits) for row in wanted]
+    began = where_began(index.path, index.profile)
     before = rows[0].offset if rows[0].turn == first - 1 else -1
     for turn in turns:
+        turn.began = began
         turn.compacted_before = index.is_compacted_between(before, turn.row.offset)
         before = turn.row.offset
     end = rows[-1].offset if rows[-1].turn == last + 1 else index.size

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rewind.agents.profile import pick
 from rewind.transcript.entries import entry_of
-from rewind.transcript.lines import events_forward, open_transcript
+from rewind.transcript.find import where_began
+from rewind.transcript.lines import events_forward, open_conversation
 from rewind.transcript.prompts import content_of
 from rewind.transcript.tool_calls import files_named, summary_of
 
@@ -37,8 +38,8 @@ class TurnTools:
 
 def tools_of_turn(path: str, profile: Profile, offset: int) -> TurnTools:
     """Of the turn whose prompt stands there. Subagents' calls are in files of their own, and not seen."""
-    found = TurnTools()
-    with open_transcript(path) as file:
+    found, began = TurnTools(), ""
+    with open_conversation(path, profile) as file:
         for event in events_forward(file, offset):
             entry = entry_of(event, profile)
             over = entry is not None and entry.is_prompt and entry.is_main and event.offset > offset
@@ -48,6 +49,7 @@ def tools_of_turn(path: str, profile: Profile, offset: int) -> TurnTools:
             content = content_of(event.data, profile)
             for block in content if isinstance(content, list) else ():
                 if isinstance(block, dict) and block.get("type") == "tool_use":
-                    found.see(str(block.get("name") or ""), block.get("input"), profile,
-                              cwd if isinstance(cwd, str) else "/")
+                    if not isinstance(cwd, str):
+                        cwd = began = began or where_began(path, profile)
+                    found.see(str(block.get("name") or ""), block.get("input"), profile, cwd)
     return found

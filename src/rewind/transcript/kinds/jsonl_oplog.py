@@ -13,7 +13,7 @@ from rewind.errors import RewindError
 from rewind.transcript import fork
 from rewind.transcript.cut import Cut
 from rewind.transcript.fork import Content, NothingBeforeCut
-from rewind.transcript.kinds.oplog_fold import View, fold, operations, unknown_record
+from rewind.transcript.kinds.oplog_fold import View, fold, operations
 from rewind.transcript.lines import (
     end_of_lines,
     events_forward,
@@ -175,20 +175,30 @@ def turn_runs(file: BinaryIO) -> bool | None:
 
 def check_resumable(file: BinaryIO, profile: Profile, cut: Cut) -> None:
     found = _checked(file, cut)
-    if not any(kind_of_prompt(message, profile) != NO for message in found.messages.values()):
+    if not any(_is_said(message) or kind_of_prompt(message, profile) != NO
+               for message in found.messages.values()):
         raise NothingBeforeCut(agent=profile.title, start=profile.commands["start"])
 
 
+def _is_said(message: dict[str, Any]) -> bool:
+    """An answer that has begun is none yet: its calls are written when they are done."""
+    return message.get("type") == "gemini" and bool(message.get("content") or message.get("toolCalls"))
+
+
 def _checked(file: BinaryIO, cut: Cut) -> Folded:
-    unknown = unknown_record(stored(file), size_of(file))
-    if unknown:
-        raise CannotFork(reason=f"it has records that this version of Rewind does not know ({unknown})")
-    found = fold(stored(file), cut.offset)
+    found = _fold(file, cut.offset)
+    if found.unknown:
+        raise CannotFork(
+            reason=f"it has records that this version of Rewind does not know ({found.unknown})")
     if not isinstance(found.meta.get("projectHash"), str):
         raise CannotFork(reason="its first line is missing")
     if found.meta.get("kind") not in (None, "main"):
         raise CannotFork(reason="it is a subagent's")
     return found
+
+
+def _fold(file: BinaryIO, end: int) -> Folded:
+    return file.fold(end) if isinstance(file, View) else fold(file, end)
 
 
 def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
@@ -202,28 +212,23 @@ def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, n
 
     from rewind.files import write_all
 
-    found = fold(stored(file), content.ranges[-1][1])
+    found = _fold(file, content.ranges[-1][1])
     now = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     head = {"sessionId": names.session, "startTime": now, "lastUpdated": now, "kind": "main",
             "summary": names.title, **{key: found.meta[key] for key in _KEPT if key in found.meta}}
-    for line in (head, *_complete(list(found.written()))):
-        write_all(fd, _line(line))
-
-
-def _complete(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without an answer at the end that has only begun: its calls are written when they are done."""
-    while messages and messages[-1].get("type") == "gemini" and not (
-            messages[-1].get("content") or messages[-1].get("toolCalls")):
+    messages = list(found.written())
+    while messages and messages[-1][0].get("type") == "gemini" and not _is_said(messages[-1][0]):
         messages.pop()
-    return messages
+    for data, raw in ((head, b""), *messages):
+        # Node takes these for ends of lines.
+        line = (raw.strip() or _json(data)).replace(b"\xe2\x80\xa8", b"\\u2028")
+        write_all(fd, line.replace(b"\xe2\x80\xa9", b"\\u2029") + b"\n")
 
 
-def _line(data: dict[str, Any]) -> bytes:
+def _json(data: dict[str, Any]) -> bytes:
     from json import dumps
 
     try:
-        text = dumps(data, ensure_ascii=False, separators=(",", ":"))
-        # Node takes these for ends of lines.
-        return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").encode() + b"\n"
+        return dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:
-        return dumps(data, separators=(",", ":")).encode() + b"\n"
+        return dumps(data, separators=(",", ":")).encode()

@@ -87,18 +87,15 @@ def operations(file: BinaryIO, end: int | None = None) -> Iterator[Operation]:
             yield Operation(offset, raw, data)
 
 
-def unknown_record(file: BinaryIO, end: int) -> str:
-    """What the first record is called that may mean anything; empty if there is none."""
-    for operation in operations(file, end):
-        if not operation.what:
-            return ", ".join(sorted(operation.data))[:40] or "an empty one"
-        strange = [key for key in operation.data if key.startswith("$") and key not in ("$set", "$rewindTo")]
-        if operation.what == "set":
-            strange += [key for key, value in operation.values.items()
-                        if key not in _META and isinstance(value, (list, dict))]
-        if strange:
-            return strange[0][:40]
-    return ""
+def what_nobody_knows(operation: Operation) -> str:
+    """By what name a record is called that may mean anything; empty for one that is known."""
+    if not operation.what:
+        return ", ".join(sorted(operation.data))[:40] or "an empty one"
+    strange = [key for key in operation.data if key.startswith("$") and key not in ("$set", "$rewindTo")]
+    if operation.what == "set":
+        strange += [key for key, value in operation.values.items()
+                    if key not in _META and isinstance(value, (list, dict))]
+    return strange[0][:40] if strange else ""
 
 
 def text_of(message: Data) -> str:
@@ -111,22 +108,30 @@ def text_of(message: Data) -> str:
 # what they amount to
 
 class Folded:
-    """`messages` by id, in order; `stamps` are the times at which each was first written."""
+    """`messages` by id, in order; `stamps` are the times at which each was first written. `unknown` is the
+    first record of the whole file that may mean anything."""
 
     def __init__(self) -> None:
         self.meta: Data = {}
+        self.unknown = ""
         self.messages: dict[str, Data] = {}
         self.stamps: dict[str, Any] = {}
+        self._raw: dict[str, bytes] = {}  # the line of a message that has one of its own
         self._before_stub: dict[str, Data] = {}
+        self._begins = False  # a header, and no messages after it
 
     def apply(self, operation: Operation, messages: list[Data] | None) -> None:
+        if operation.what == "header" and self.messages:
+            self._before_stub, self._begins = dict(self.messages), True
+        elif operation.what in ("rewind", "message") or messages is not None:
+            self._before_stub = self._before_stub if self._begins and operation.what == "set" else {}
+            self._begins = False
         if operation.what == "rewind":
             self._rewind(operation.id)
         elif operation.what == "message":
             self._put(operation.data)
+            self._raw[operation.id] = operation.raw
         elif operation.what in ("set", "header"):
-            if operation.what == "header" and self.messages:
-                self._before_stub = dict(self.messages)
             self.meta.update((k, v) for k, v in operation.values.items() if k != "messages")
             if messages is not None:
                 if operation.what == "set":
@@ -136,6 +141,7 @@ class Folded:
 
     def _put(self, message: Data) -> None:
         self.messages[message["id"]] = message
+        self._raw.pop(message["id"], None)
         self.stamps.setdefault(message["id"], message.get("timestamp"))
 
     def _rewind(self, id: str) -> None:
@@ -150,11 +156,15 @@ class Folded:
         if self._before_stub and all(text_of(m).startswith(CONTEXT) for m in self.messages.values()):
             self.messages = self._before_stub
 
-    def written(self) -> Iterator[Data]:
-        """The messages, each with the time at which it was said: a resumed session has another one."""
+    def written(self) -> Iterator[tuple[Data, bytes]]:
+        """The messages, each with the time at which it was said: a resumed session has another one. And the
+        line that it was written as, where that is the same."""
         for id, message in self.messages.items():
             stamp = self.stamps.get(id)
-            yield {**message, "timestamp": stamp} if stamp and "timestamp" in message else message
+            if stamp and message.get("timestamp", stamp) != stamp:
+                yield {**message, "timestamp": stamp}, b""
+            else:
+                yield message, self._raw.get(id, b"")
 
 
 def fold(file: BinaryIO, end: int | None = None) -> Folded:
@@ -163,12 +173,11 @@ def fold(file: BinaryIO, end: int | None = None) -> Folded:
     end = size_of(file) if end is None else end
     found = Folded()
     for operation in operations(file):
-        if operation.offset >= end:
-            break
+        found.unknown = found.unknown or what_nobody_knows(operation)
         messages = operation.messages
         if operation.end > end:
-            if messages is None:
-                break
+            if operation.offset >= end or messages is None:
+                continue
             messages = [data for _, stop, data in elements(operation) if stop <= end]
         found.apply(operation, messages)
     found.settle()
@@ -212,9 +221,16 @@ class View:
     def __init__(self, file: BinaryIO) -> None:
         self.stored = file
         self.joined_size = size_of(file)
+        self._folded: tuple[int, Folded] | None = None
         self._starts: list[int] | None = None
         self._lines: list[tuple[int, bytes]] = []
         self._rewritten = -1
+
+    def fold(self, end: int) -> Folded:
+        """The last one is remembered: a fork is checked, then written."""
+        if self._folded is None or self._folded[0] != end:
+            self._folded = end, fold(self.stored, end)
+        return self._folded[1]
 
     def only_grew(self, since: int) -> bool:
         """Whether what came after an offset changes nothing that came before it."""
@@ -321,6 +337,7 @@ class _Drawing:
         before = [self._same.get(id, id) for id in self._folded.messages]
         self._data.setdefault(summary["id"], summary)
         left = [id for id in before if self._data.get(id, {}).get("type") == "user"]
+        twins = set()
         for message in reversed(messages):
             id = message["id"]
             if id in self._data or message.get("type") != "user":
@@ -328,9 +345,10 @@ class _Drawing:
             twin = next((old for old in reversed(left) if text_of(self._data[old]) == text_of(message)), None)
             if twin is not None:
                 self._same[id] = twin
+                twins.add(twin)
                 left = left[:left.index(twin)]
         self._kept.update(m["id"] for m in messages if m["id"] not in self._spots)
-        self._swallowed[summary["id"]] = [id for id in before if id not in self._same.values()]
+        self._swallowed[summary["id"]] = [id for id in before if id not in twins]
 
     def _active(self) -> set[str]:
         """All that leads to where the conversation stands, also what compactions have summed up."""
