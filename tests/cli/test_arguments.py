@@ -125,7 +125,7 @@ WITH_A_VALUE = [(name, action.option_strings[-1]) for name in COMMANDS
 NEEDED = {"show": ["last"], "export": ["last", "f"], "import": ["f"], "rewrite-chat": ["last"], "log": ["f"],
           "cat": ["last:f"], "grep": ["f"], "completion": ["bash"], "restore": ["last"], "jump": ["last"],
           "undo-restore": ["op"], "pin": ["1"], "unpin": ["1"], "describe": ["1", "d"], "delete": ["1"],
-          "blame": ["f"], "bisect": ["run"], "revert": ["t1"]}
+          "blame": ["f"], "bisect": ["run"], "revert": ["t1"], "fork": ["t1"]}
 
 
 @pytest.mark.parametrize("name, option", WITH_A_VALUE)
