@@ -148,7 +148,8 @@ def test_hooks_are_registered_and_taken_out_again(agents: Rewind) -> None:
     assert "Claude Code" in said and "Factory Droid" in said and "Stop" in hooks(agents)
     assert "already" in agents.ok("config", "--register-hooks").out
     done = agents.json("config", "--unregister-hooks")
-    assert [one["agent"] for one in done["hooks"]] == ["claude", "droid"] and done["changed"] == []
+    changed = [one["agent"] for one in done["hooks"] if one["files"]]
+    assert changed == ["claude", "droid"] and done["changed"] == []
     assert tree_state(agents.home) == before
     assert "no hooks of Rewind" in agents.ok("config", "--unregister-hooks").out
 
