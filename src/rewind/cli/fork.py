@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from rewind.controller import Controller
 
 summary = "another future of a turn, in a directory of its own"
-examples = ("rewind fork t4                       # before turn 4, in ../PROJECT-fork-1",
-            "rewind fork t4 -n 3                  # three at once",
+examples = ("rewind fork t4                # before turn 4, in ../PROJECT-fork-1",
+            "rewind fork t4 -n 3           # three at once",
             "rewind fork t4 --name sqlite --to ../with-sqlite",
-            "rewind fork last --link              # with node_modules and the like linked in",
-            "rewind forks                         # how far they have come")
+            "rewind fork last --link       # with node_modules linked in",
+            "rewind forks                  # how far they have come")
 takes_text = True
 _NAMED = 6
 
@@ -39,8 +39,8 @@ _NAMED = 6
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("turn", metavar="TURN", help="t4, t4+, a text of its prompt, or a checkpoint")
     parser.add_argument("--session", metavar="ID", help="the session whose turn is meant")
-    parser.add_argument("--to", metavar="DIR", default="", help="the directory (beside the project)")
-    parser.add_argument("--name", metavar="NAME", default="", help="what to call it (fork-1)")
+    parser.add_argument("--to", metavar="DIR", help="the directory (beside the project)")
+    parser.add_argument("--name", metavar="NAME", help="what to call it (fork-1)")
     parser.add_argument("-n", type=int, default=1, metavar="N", help="how many to make (1)")
     parser.add_argument("--link", action="store_true", help="link directories that no checkpoint holds")
     parser.add_argument("--copy", action="store_true", help="copy them instead")
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     controller = open_controller(args)
     target = _target(controller, args)
     with ProgressLine() as progress:
-        futures = controller.fork(target, name=args.name, to=args.to, count=args.n, bring=bring,
+        futures = controller.fork(target, name=args.name or "", to=args.to or "", count=args.n, bring=bring,
                                   dry_run=args.dry_run, progress=progress)
     if args.json:
         print_json({"forks": [_json(future) for future in futures], "dryRun": args.dry_run})

@@ -32,7 +32,7 @@ examples = ("rewind forks list", "rewind forks show 3f2a9c11",
             'rewind forks rename 3f2a9c11 "try with SQLite"',
             "rewind forks promote 3f2a9c11", "rewind forks delete 3f2a9c11 77b0d2e4",
             "rewind forks undelete 3f2a9c11",
-            "rewind forks compare fork-1 fork-2 --run 'pytest -q'",
+            "rewind forks compare fork-1 fork-2 --run pytest",
             "rewind forks adopt fork-2", "rewind forks remove fork-1")
 takes_text = True
 may_be_empty = ("names",)  # a session and a name say for themselves what they cannot be
@@ -40,7 +40,8 @@ _ACTIONS = ("list", "show", "rename", "promote", "delete", "remove", "undelete",
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", nargs="?", default="list", choices=_ACTIONS, help="what to do")
+    parser.add_argument("action", nargs="?", default="list", choices=_ACTIONS, metavar="ACTION",
+                        help=f"what to do: {', '.join(_ACTIONS)} (list)")
     parser.add_argument("names", nargs="*", metavar="ID",
                         help="a session's id or the beginning of one, or the name of a fork with a directory")
     parser.add_argument("--run", metavar="CMD", help="compare: run this in each of them")
