@@ -15,8 +15,8 @@ let shown = null;
 
 /**
  * `title`: what was done; `answer`: what the server said of files; `resume`: the command to go on with;
- * `prompt`: what was asked and is taken back; `note`: what to tell the agent; `undo`, `redo`: {run} where there
- * is such a way.
+ * `prompt`: what was asked and is taken back; `note`: what to tell the agent; `undo`, `redo`: {run} where
+ * there is such a way.
  */
 export function showPanel({
   title,
