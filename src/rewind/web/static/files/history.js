@@ -14,7 +14,7 @@ export function historyList(found, path, point, bringBack) {
       {},
       found.changes.map(change => version(change, path, point, bringBack)),
     ),
-    found.more ? h('p.muted.pad', {}, 'Older changes: rewind log in a terminal.') : null,
+    found.more ? h('p.muted.pad', {}, 'For older changes, run: ', h('code', {}, `rewind log ${path}`)) : null,
     found.leftOut
       ? h('p.muted.pad', {}, `${plural(found.leftOut, 'damaged checkpoint')} could not be read.`)
       : null,
