@@ -86,7 +86,7 @@ def live_turn(page: Page, agent: Agent) -> dict[str, int]:
     def answered(response: Any) -> None:
         if "/api/" in response.url:
             count["requests"] += 1
-            count["bytes"] += len(response.body())
+            count["bytes"] += int(response.headers.get("content-length", 0))
 
     page.on("response", answered)
     page.on("websocket", lambda socket: socket.on(

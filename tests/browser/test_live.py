@@ -51,12 +51,14 @@ def test_turns_that_were_told_late_show_although_the_page_has_read_since(page: R
     page.page.route_web_socket("**/ws", between)
     page.page.reload()
     expect(page.page.locator(".status")).to_contain_text("Live")
-    with page.page.expect_response(lambda answer: "/turns?" in answer.url and answer.json()["total"] == 7):
-        agent.turn("One more thing")  # its checkpoints make the page read the turns again
+    agent.turn("One more thing")
+    expect(page.turn(7)).to_contain_text("One more thing")  # told with its checkpoints
     page.wait_until(lambda: bool(late))
     for text in late:
         sockets[-1].send(text)
+    page.settled()
     expect(page.turn(7)).to_contain_text("One more thing")
+    assert page.numbers() == [1, 2, 3, 4, 5, 6, 7]
 
 
 def test_a_new_session_appears_in_the_tree(page: Rewind, agent: Agent) -> None:

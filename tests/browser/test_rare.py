@@ -85,8 +85,8 @@ class TestLongTurns:
         expect(turn.get_by_role("button", name="Show the whole turn")).to_have_count(0)
         turn.locator("summary", has_text="cat log.txt").click()
         expect(turn.locator(".result")).to_contain_text("the last line")
-        # A checkpoint makes the page read its turns again, and a page of turns is cut.
-        with page.page.expect_response(lambda answer: "/turns?" in answer.url):
+        # With a checkpoint the page is told its last turns again, and those are cut. Then it reads the shape.
+        with page.page.expect_response(lambda answer: "/shape" in answer.url):
             Controller(str(agent.project)).save("by hand")
         page.settled()
         expect(turn).to_contain_text("So it ends.")

@@ -183,7 +183,8 @@ export class CheckpointsView {
 
   renderTimeline() {
     const top = this.timeline.scrollTop;
-    const focused = this.timeline.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+    const active = document.activeElement;
+    const focused = this.timeline.contains(active) ? active.dataset.key : null;
     const groups = [];
     for (const point of this.points) {
       const label = day(point.at);

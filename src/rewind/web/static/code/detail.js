@@ -66,7 +66,7 @@ export class PointDetail {
       fact('Kind', KINDS[point.kind]),
       fact('Turn', point.turn && String(point.turn)),
       fact('Trigger', checkpoint && triggerWords(checkpoint.trigger)),
-      fact('Files', checkpoint && `${number(checkpoint.fileCount ?? 0)}, ${bytes(checkpoint.totalSize || 0)}`),
+      fact('Files', checkpoint && sizeWords(checkpoint)),
       fact('New data', checkpoint && bytes(checkpoint.newBytes || 0)),
       fact('Conversation', link || (checkpoint?.hasTranscript ? 'saved with it' : null)),
       fact('Checkpoints', point.names.length > 1 && String(point.names.length)),
@@ -226,6 +226,10 @@ function triggerWords(trigger) {
   if (!event) return null;
   const words = TRIGGERS[event] || String(event);
   return trigger.promptText ? `${words}: “${oneLine(trigger.promptText, 80)}”` : words;
+}
+
+function sizeWords({fileCount, totalSize}) {
+  return `${number(fileCount ?? 0)}, ${bytes(totalSize || 0)}`;
 }
 
 function fact(name, value) {

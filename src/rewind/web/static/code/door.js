@@ -2,9 +2,10 @@
 // of the few kinds that our own renderer makes: anything else is text, or nothing.
 
 const TAGS = new Set(
-  'P H3 H4 H5 H6 UL OL LI STRONG EM S DEL CODE PRE SPAN DIV A BLOCKQUOTE TABLE THEAD TBODY TR TH TD HR BR'.split(
-    ' ',
-  ),
+  (
+    'P H3 H4 H5 H6 UL OL LI STRONG EM S DEL CODE PRE SPAN DIV A BLOCKQUOTE ' +
+    'TABLE THEAD TBODY TR TH TD HR BR'
+  ).split(' '),
 );
 const DROPPED = new Set(['SCRIPT', 'STYLE', 'TEMPLATE', 'IFRAME', 'OBJECT', 'EMBED', 'NOSCRIPT']);
 const PLAIN = new Set(['title', 'start', 'tabindex', 'role', 'aria-label']);

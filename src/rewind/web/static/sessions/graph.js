@@ -241,7 +241,8 @@ function laneParts(lane, number, at, x, y) {
     from === undefined
       ? `M${x1} ${y(number)}`
       : `M${x1} ${y(from)}V${y(number) - 10}q0 10 ${bend} 10`;
-  const parts = [svg('path', {class: `lane-line ${kind}`, d: `${start}H${Math.max(x(lane.end), x1 + bend)}`})];
+  const end = Math.max(x(lane.end), x1 + bend);
+  const parts = [svg('path', {class: `lane-line ${kind}`, d: `${start}H${end}`})];
   if (from !== undefined) parts.push(svg('circle', {class: 'fork-dot', cx: x1, cy: y(from), r: 5}));
   if (lane.end <= lane.start)
     parts.push(svg('circle', {class: `turn-dot ${kind}`, cx: x1 + bend, cy: y(number), r: 3}));

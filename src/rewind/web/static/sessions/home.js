@@ -1,4 +1,4 @@
-// Nothing is chosen: the first steps for a newcomer, by what is here already; the reason when something is wrong.
+// Nothing is chosen: the first steps for a newcomer, by what is here already; or the reason when it failed.
 
 import {h, fill} from '../core/element.js';
 import {icon} from '../parts/icons.js';

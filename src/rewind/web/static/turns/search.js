@@ -8,7 +8,8 @@ import {inProject, oneLine, plural} from '../core/format.js';
 const WAIT = 220;
 const BEFORE = 18; // characters before a match
 
-/** `jump(match, words, focus)` shows a match, and gives its turn the focus or not; `leave()` gives the focus back to the turns. */
+/** `jump(match, words, focus)` shows a match, and gives its turn the focus or not; `leave()` gives the
+ * focus back to the turns. */
 export class Search {
   constructor(session, jump, leave) {
     this.session = session;

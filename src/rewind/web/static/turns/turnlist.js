@@ -380,7 +380,9 @@ export class TurnList extends EventTarget {
     }
     // The last two: what the one before changed is known when the next begins.
     const from = Math.max(this.first, this.last - 1);
-    const page = this.given(pushed, from, total) || (await this.read(from, Math.min(100, total - from + 1)));
+    const needed = total > had ? this.last : from; // of more, nothing new is known
+    const page =
+      this.given(pushed, needed, total) || (await this.read(from, Math.min(100, total - from + 1)));
     if (this.ended) return true;
     const stay = this.atEnd;
     const following = stay && this.current === had;
