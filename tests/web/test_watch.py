@@ -167,6 +167,21 @@ def test_a_page_that_follows_a_session_is_told_what_was_added(site: Site, shop: 
         assert [turn["prompt"] for turn in told["page"]["turns"]] == ["four", "five"]
 
 
+def test_what_was_told_before_is_not_told_again(site: Site, shop: Shop) -> None:
+    with site.connect() as follower:
+        follower.send_json({"event": "follow", "requestId": "f", "sessionId": site.session})
+        shop.work("five", a="5")
+        first = _until(follower, "turns_added")["page"]["turns"]
+        shop.work("six", a="6")
+        four, five = first
+        turns = _until(follower, "turns_added")["page"]["turns"]
+        while [turn["turn"] for turn in turns] != [5, 6]:  # a look may come between two lines
+            turns = _until(follower, "turns_added")["page"]["turns"]
+        assert (four["prompt"] == "four" and turns[0].get("same")) or "blocksFrom" in turns[0]
+        assert turns[1]["prompt"] == "six" and "blocksFrom" not in turns[1]
+        assert five["blocks"][0] not in turns[0].get("blocks", [])
+
+
 def test_only_sessions_of_this_project_are_followed(site: Site) -> None:
     site.refuses("session-not-found", "follow", sessionId="../../etc/passwd")
 

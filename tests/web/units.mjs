@@ -10,6 +10,7 @@ const {runsOf, stepWords} = await import('./static/turns/worklog.js');
 const {changeWords, figureWords} = await import('./static/turns/figures.js');
 const {broughtBack} = await import('./static/code/lines.js');
 const {lanesOf, scaleOf, turnAt} = await import('./static/sessions/lanes.js');
+const {Pushed} = await import('./static/turns/pushed.js');
 const {state} = await import('./static/core/state.js');
 const {heatLevel} = await import('./static/files/heat.js');
 const {authorWords} = await import('./static/files/blame.js');
@@ -102,6 +103,20 @@ test('who wrote a line, in words', () => {
   assert.equal(words({who: 'you', saved: true}), 'You|between turns');
   assert.equal(words({who: 'you', saved: false}), 'You|not in a checkpoint yet');
   assert.equal(words({who: 'git', commit: '1f0c9d2abcdef', summary: 'Users'}), 'git 1f0c9d2|Users');
+});
+
+test('turns are put together from what is pushed of them', () => {
+  const pushed = new Pushed();
+  const first = {from: 1, turns: [{turn: 1, blocks: ['a']}, {turn: 2, blocks: ['b', 'c']}]};
+  assert.deepEqual(pushed.whole(first), first);
+  const next = {from: 1, turns: [{turn: 1, same: true}, {turn: 2, done: true, blocks: ['d', 'e'], blocksFrom: 1}]};
+  assert.deepEqual(pushed.whole(next).turns, [
+    {turn: 1, blocks: ['a']},
+    {turn: 2, done: true, blocks: ['b', 'd', 'e']},
+  ]);
+  assert.equal(pushed.whole({turns: [{turn: 3, same: true}]}), null);
+  assert.equal(pushed.whole({turns: [{turn: 2, blocks: [], blocksFrom: 9}]}), null);
+  assert.equal(new Pushed().whole(next), null);
 });
 
 test('the address of a file at a point', () => {

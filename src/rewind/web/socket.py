@@ -11,6 +11,7 @@ from starlette.websockets import WebSocketDisconnect, WebSocketState
 
 from rewind.web.actions import ACTIONS, FOLLOWING, Request
 from rewind.web.errors import BadRequest, body_of, known
+from rewind.web.news import News
 from rewind.web.reads import last_turns
 from rewind.web.watch import Watch
 
@@ -49,7 +50,7 @@ class Hub:
     def __init__(self, workshop: Workshop) -> None:
         self.workshop = workshop
         self._pages: set[WebSocket] = set()
-        self._followed: dict[WebSocket, str] = {}  # the session that a page shows
+        self._followed: dict[WebSocket, News] = {}  # of the session that a page shows
         self._watcher: asyncio.Task[None] | None = None
         # Made in the loop that runs: Python 3.9 wants it so.
         self._hurry: asyncio.Event | None = None
@@ -114,7 +115,7 @@ class Hub:
         while True:
             answer = await asyncio.shield(asyncio.ensure_future(self.answer(await jobs.get())))
             if answer["event"] == FOLLOWING:
-                self._followed[socket] = answer["sessionId"]
+                self._followed[socket] = News(answer["sessionId"])
             await _send(socket, answer)
             if self._hurry:
                 self._hurry.set()
@@ -152,25 +153,27 @@ class Hub:
     async def _tell_all(self, event: dict[str, Any]) -> None:
         last: dict[str, dict[str, Any]] = {}  # the last turns of sessions, read once for all who follow them
         for socket in list(self._pages):
-            told = await self._with_turns(event, self._followed.get(socket, ""), last)
+            news = self._followed.get(socket)
+            told = await self._with_turns(event, news, last) if news else event
             try:
                 await asyncio.wait_for(_send(socket, told), _PATIENCE)
             except asyncio.TimeoutError:
                 self._pages.discard(socket)  # it does not listen, and others wait
 
-    async def _with_turns(self, event: dict[str, Any], session: str,
+    async def _with_turns(self, event: dict[str, Any], news: News,
                           last: dict[str, dict[str, Any]]) -> dict[str, Any]:
         """A page that follows a session need not ask for what was added to it."""
+        session = news.session
         about = event["event"] == "checkpoints_changed" or (
             event["event"] == "turns_added" and event["sessionId"] == session)
-        if not session or not about:
+        if not about:
             return event
         if session not in last:
             try:
                 last[session] = await self.workshop.run(lambda controller: last_turns(controller, session))
             except Exception:
                 last[session] = {}  # then the page asks, and is told why
-        return {**event, "page": last[session]} if last[session] else event
+        return {**event, "page": news.of(last[session])} if last[session] else event
 
 
 def _parsed(text: str) -> dict[str, Any]:

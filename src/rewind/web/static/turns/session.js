@@ -10,6 +10,7 @@ import {go, replace, to} from '../core/route.js';
 import {age, bytes, number, plural, sessionTitle} from '../core/format.js';
 import {asPage, command, emptyState, errorState, loadingState, notice} from '../parts/states.js';
 import {TurnList} from './turnlist.js';
+import {Pushed} from './pushed.js';
 import {Shape} from './shape.js';
 import {Scrubber} from './scrubber.js';
 import {renderTurn, renewReason} from './turn.js';
@@ -581,13 +582,21 @@ export class SessionView {
 
   /** From now on pushes hold what is added, so that it need not be asked for. */
   follow() {
+    this.told = new Pushed();
     wire.request('follow', {sessionId: this.id}).catch(() => {}); // then it is asked for
+  }
+
+  /** What was pushed, put together with what was pushed before. */
+  wholePage(page) {
+    const whole = page && this.told ? this.told.whole(page) : null;
+    if (page && !whole) this.follow();
+    return whole;
   }
 
   /** Many pushes in a row are one change; `page` is what the server said of the last turns. */
   turnsAdded(total, page = null) {
     this.wanted = total;
-    this.pushed = page;
+    this.pushed = this.wholePage(page);
     if (this.soon) return;
     this.soon = setTimeout(() => this.readNew(), 300);
   }

@@ -1,0 +1,34 @@
+"""What a page that follows a session has not been told yet of its last turns: a turn grows block by block,
+and saying all of it each time would be most of what is sent."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class News:
+    """For one connection; begun anew whenever it asks to follow a session."""
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        self._told: dict[int, dict[str, Any]] = {}
+
+    def of(self, page: dict[str, Any]) -> dict[str, Any]:
+        turns = [self._since(turn) for turn in page["turns"]]
+        self._told = {turn["turn"]: turn for turn in page["turns"]}
+        return {**page, "turns": turns}
+
+    def _since(self, turn: dict[str, Any]) -> dict[str, Any]:
+        """The turn; with `blocksFrom`, only the blocks from there on; with `same`, as it was told before."""
+        known = self._told.get(turn["turn"])
+        if known == turn:
+            return {"turn": turn["turn"], "same": True}
+        same = _alike(known["blocks"], turn["blocks"]) if known else 0
+        return {**turn, "blocks": turn["blocks"][same:], "blocksFrom": same} if same else turn
+
+
+def _alike(old: list[Any], new: list[Any]) -> int:
+    pairs = enumerate(zip(old, new))
+    return next((at for at, (one, other) in pairs if one != other), min(len(old), len(new)))
