@@ -64,9 +64,9 @@ def test_what_is_removed_with_the_project_comes_back(saved: Rewind) -> None:
     shutil.rmtree(saved.project)
     saved.project.mkdir()
     said = saved.run("restore", "last")
-    assert said.code == 0 and "made anew" in said.err
+    assert said.code == 0 and "created again" in said.err
     assert differences(was, tree_state(saved.project)) == {}
-    assert "made anew" not in saved.run("list").err, "said once"
+    assert "created again" not in saved.run("list").err, "said once"
 
 
 def test_a_moved_project_is_found_again_and_a_person_is_told_once(saved: Rewind, tmp_path: Path) -> None:
