@@ -158,7 +158,7 @@ def test_long_work_shows_how_far_it_is_and_cannot_be_left(scene: Scene, size: tu
         assert person.screen == "Working" and person.app._exit is False
         proceed.set()
         await person.calm()
-        assert "x" in [item.text for item in person.items()]
+        await person.until(lambda: "x" in [item.text for item in person.items()])  # read again in a thread
 
     at_keyboard(scene, size, go)
     assert scene.records()[0].description == "x"
