@@ -19,7 +19,8 @@ def killed_after(calls: int, args: list[str], cwd: Path) -> bool:
     return killed_in(calls, lambda: main(args), cwd)
 
 
-def killed_in(calls: int, act: Callable[[], int], cwd: Path) -> bool:
+def killed_in(calls: int, act: Callable[[], int], cwd: Path,
+              counted_calls: tuple[str, ...] = COUNTED) -> bool:
     """The same for a function that gives an exit code."""
     sys.stdout.flush()
     child = os.fork()
@@ -40,7 +41,7 @@ def killed_in(calls: int, act: Callable[[], int], cwd: Path) -> bool:
                     return real(*a, **more)
                 return call
 
-            for name in COUNTED:
+            for name in counted_calls:
                 setattr(os, name, counted(getattr(os, name)))
             code = act()
         finally:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from checkpoint.rewind.killed import killed_in
+from checkpoint.rewind.killed import COUNTED, killed_in
 from cli.conftest import InProcess, cli  # noqa: F401
 from rewind.controller import BroughtBack, Controller, comparing, hunks
 from rewind.errors import HunkChanged, PathNotChanged, RewindError, UsageError
@@ -137,18 +137,21 @@ def test_killed_at_any_point_it_is_finished_or_undone(scene: Changed) -> None:
         finally:
             controller.close()
 
-    begun = 0
-    for calls in [*range(18), *range(18)]:  # once the content is in the store, it takes fewer
-        killed_in(calls, act, scene.project)
-        half_done, steps = scene.controller().interrupted(), scene.controller().operations()
-        if half_done is None and (not steps or not steps[-1].can_undo):
+    # Not `mkdir`: who is killed leaves a name behind, and within one second the next ones are tried in order.
+    begun, counted = 0, tuple(name for name in COUNTED if name != "mkdir")
+    for _ in range(2):  # once the content is in the store, it takes fewer calls
+        was_killed, calls = True, 0
+        while was_killed:
+            was_killed, calls = killed_in(calls, act, scene.project, counted), calls + 1
+            half_done, steps = scene.controller().interrupted(), scene.controller().operations()
+            if half_done is None and (not steps or not steps[-1].can_undo):
+                assert not differences(was, tree_state(scene.project))
+                continue
+            begun += bool(half_done)
+            if half_done is None or begun % 2:
+                assert half_done is None or act() == 0
+                assert scene.read() == CHANGED.replace("five\n", "line 5\n")
+                assert scene.read("gone.txt") == "gone\n"
+            scene.cli.ok("undo-restore")
             assert not differences(was, tree_state(scene.project))
-            continue
-        begun += bool(half_done)
-        if half_done is None or begun % 2:
-            assert half_done is None or act() == 0
-            assert scene.read() == CHANGED.replace("five\n", "line 5\n")
-            assert scene.read("gone.txt") == "gone\n"
-        scene.cli.ok("undo-restore")
-        assert not differences(was, tree_state(scene.project))
     assert begun > 1
