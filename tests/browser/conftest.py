@@ -79,7 +79,6 @@ def page(browser: Browser, server: Server) -> Iterator[Rewind]:
     page = Rewind(context.new_page(), server)
     page.open()
     yield page
-    page.page.unroute_all(behavior="ignoreErrors")  # a request that a test holds back may still be under way
     context.close()
     assert not page.complaints, page.complaints
 
@@ -90,6 +89,5 @@ def phone(browser: Browser, server: Server) -> Iterator[Rewind]:
     page = Rewind(context.new_page(), server)
     page.open()
     yield page
-    page.page.unroute_all(behavior="ignoreErrors")  # a request that a test holds back may still be under way
     context.close()
     assert not page.complaints, page.complaints
