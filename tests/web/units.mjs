@@ -107,12 +107,12 @@ test('who wrote a line, in words', () => {
 
 test('turns are put together from what is pushed of them', () => {
   const pushed = new Pushed();
-  const first = {from: 1, turns: [{turn: 1, blocks: ['a']}, {turn: 2, blocks: ['b', 'c']}]};
+  const first = {from: 1, turns: [{turn: 1, blocks: ['a']}, {turn: 2, prompt: 'p', blocks: ['b', 'c']}]};
   assert.deepEqual(pushed.whole(first), first);
-  const next = {from: 1, turns: [{turn: 1, same: true}, {turn: 2, done: true, blocks: ['d', 'e'], blocksFrom: 1}]};
+  const next = {from: 1, turns: [{turn: 1, same: true}, {turn: 2, done: true, blocks: ['d', 'e'], blocksFrom: 1}]}; // and what has not changed is left out
   assert.deepEqual(pushed.whole(next).turns, [
     {turn: 1, blocks: ['a']},
-    {turn: 2, done: true, blocks: ['b', 'd', 'e']},
+    {turn: 2, prompt: 'p', done: true, blocks: ['b', 'd', 'e']},
   ]);
   assert.equal(pushed.whole({turns: [{turn: 3, same: true}]}), null);
   assert.equal(pushed.whole({turns: [{turn: 2, blocks: [], blocksFrom: 9}]}), null);

@@ -14,6 +14,14 @@ class News:
     def __init__(self, session: str) -> None:
         self.session = session
         self._told: dict[int, dict[str, Any]] = {}
+        self._sessions: dict[str, dict[str, Any]] = {}
+
+    def session_of(self, event: dict[str, Any]) -> dict[str, Any]:
+        """`session_updated` with no more of a session than what has changed."""
+        session = event["session"]
+        id = str(session["sessionId"])
+        known, self._sessions[id] = self._sessions.get(id), session
+        return {**event, "session": {"sessionId": id, **_changed(known, session)}} if known else event
 
     def of(self, page: dict[str, Any]) -> dict[str, Any]:
         turns = [self._since(turn) for turn in page["turns"]]
@@ -21,12 +29,20 @@ class News:
         return {**page, "turns": turns}
 
     def _since(self, turn: dict[str, Any]) -> dict[str, Any]:
-        """The turn; with `blocksFrom`, only the blocks from there on; with `same`, as it was told before."""
+        """The turn; with `blocksFrom`, what has changed of it and the blocks from there on; or that it is the
+        same."""
         known = self._told.get(turn["turn"])
         if known == turn:
             return {"turn": turn["turn"], "same": True}
         same = _alike(known["blocks"], turn["blocks"]) if known else 0
-        return {**turn, "blocks": turn["blocks"][same:], "blocksFrom": same} if same else turn
+        if not known or not same:
+            return turn
+        return {"turn": turn["turn"], **_changed(known, turn), "blocks": turn["blocks"][same:],
+                "blocksFrom": same}
+
+
+def _changed(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in new.items() if key not in old or old[key] != value}
 
 
 def _alike(old: list[Any], new: list[Any]) -> int:

@@ -154,11 +154,17 @@ class Hub:
         last: dict[str, dict[str, Any]] = {}  # the last turns of sessions, read once for all who follow them
         for socket in list(self._pages):
             news = self._followed.get(socket)
-            told = await self._with_turns(event, news, last) if news else event
+            told = await self._news(event, news, last) if news else event
             try:
                 await asyncio.wait_for(_send(socket, told), _PATIENCE)
             except asyncio.TimeoutError:
                 self._pages.discard(socket)  # it does not listen, and others wait
+
+    async def _news(self, event: dict[str, Any], news: News,
+                    last: dict[str, dict[str, Any]]) -> dict[str, Any]:
+        if event["event"] == "session_updated":
+            return news.session_of(event)
+        return await self._with_turns(event, news, last)
 
     async def _with_turns(self, event: dict[str, Any], news: News,
                           last: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -190,6 +196,6 @@ async def _send(socket: WebSocket, message: dict[str, Any]) -> None:
     if socket.application_state is not WebSocketState.CONNECTED:
         return
     try:
-        await socket.send_text(json.dumps(message))
+        await socket.send_text(json.dumps(message, separators=(",", ":")))
     except (RuntimeError, WebSocketDisconnect):
         pass  # it closed meanwhile

@@ -49,9 +49,15 @@ class State extends EventTarget {
     this.dispatchEvent(new Event('sessions'));
   }
 
+  /** A session, or what has changed of one that is known. */
   update(session) {
+    const known = this.sessions.get(session.sessionId);
+    if (!known && !('title' in session)) {
+      this.loadSessions();
+      return;
+    }
     this.heard(() => {
-      this.sessions.set(session.sessionId, session);
+      this.sessions.set(session.sessionId, {...known, ...session});
       this.trash = this.trash.filter(t => t.sessionId !== session.sessionId);
     });
   }

@@ -19,6 +19,6 @@ export class Pushed {
     if (!turn.blocksFrom) return turn;
     if (!known || known.blocks.length < turn.blocksFrom) return null;
     const {blocksFrom, ...rest} = turn;
-    return {...rest, blocks: [...known.blocks.slice(0, blocksFrom), ...turn.blocks]};
+    return {...known, ...rest, blocks: [...known.blocks.slice(0, blocksFrom), ...turn.blocks]};
   }
 }
