@@ -156,6 +156,16 @@ class Scene:
         return [json.loads(line) for line in (self.cli.state / "operations.jsonl").read_text().splitlines()]
 
 
+class Turns(Scene):
+    """Turns that end with a checkpoint, as the hooks make them."""
+
+    def turn(self, text: str, **files: str) -> None:
+        number = self.talk.prompts + 1
+        self.save("UserPromptSubmit", promptId=f"p{number}", promptText=text)
+        self.do(text, **files)
+        self.save("Stop", promptId=f"p{number}")
+
+
 def prompts_of(agent: str, path: Path) -> list[str]:
     """The prompts that the client goes on from, oldest first."""
     data = path.read_bytes()

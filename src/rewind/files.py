@@ -468,32 +468,27 @@ def is_wanted(path: str) -> bool:
     """Whether somebody has this lock right now, or waits for it. For upkeep, which then rests."""
     if not WaitingLine(path).is_empty():
         return True
-    try:
-        fd = os.open(path, os.O_RDWR | _NO_FOLLOW)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        _unlock(fd)
-        return False
-    except OSError as error:
-        return error.errno not in _NO_FLOCK or not is_dead_claim(path + ".claim")
-    finally:
-        os.close(fd)
+    why = _why_not_shared(path, os.O_RDWR)
+    return why is not None and (why not in _NO_FLOCK or not is_dead_claim(path + ".claim"))
 
 
 def is_locked(path: str) -> bool:
     """Whether another program holds its own lock file. Looking takes a shared lock for an instant."""
+    return _why_not_shared(path, os.O_RDONLY | os.O_NONBLOCK) in (errno.EWOULDBLOCK, errno.EACCES)
+
+
+def _why_not_shared(path: str, mode: int) -> int | None:
+    """The error with which a shared lock is refused; None where it is had, or there is no such file."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | _NO_FOLLOW)
+        fd = os.open(path, mode | _NO_FOLLOW)
     except OSError:
-        return False
+        return None
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         _unlock(fd)
-        return False
+        return None
     except OSError as error:
-        return error.errno in (errno.EWOULDBLOCK, errno.EACCES)
+        return error.errno
     finally:
         os.close(fd)
 

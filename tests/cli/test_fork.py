@@ -9,23 +9,13 @@ from typing import Any
 
 import pytest
 
-from chat_scene import Scene, client_is_running, prompts_of
+from chat_scene import Scene, Turns, client_is_running, prompts_of
 from cli.conftest import InProcess
 from rewind.agents.registry import profile_named
 from rewind.transcript.find import folder_name
 from rewind_cli import git, git_state, tree_state
 
 MANY = 5  # files: a directory with so many is in no checkpoint
-
-
-class Turns(Scene):
-    """Turns that end with a checkpoint, as the hooks make them."""
-
-    def turn(self, text: str, **files: str) -> None:
-        number = self.talk.prompts + 1
-        self.save("UserPromptSubmit", promptId=f"p{number}", promptText=text)
-        self.do(text, **files)
-        self.save("Stop", promptId=f"p{number}")
 
 
 @pytest.fixture(params=["git", "plain"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chat_scene import SESSION, Claude, Scene
+from chat_scene import SESSION, Claude, Turns
 from cli.conftest import InProcess
 from rewind.agents.registry import profile_for
 from rewind.checkpoint.rewind.operations import Operations
@@ -22,15 +22,7 @@ from rewind_cli import differences, interrupt, paths_of, tree_state
 LINES = "".join(f"line {n}\n" for n in range(1, 31))
 
 
-class Turns(Scene):
-    """Turns that end with a checkpoint, as the hooks make them."""
-
-    def turn(self, text: str, **files: str) -> None:
-        number = self.talk.prompts + 1
-        self.save("UserPromptSubmit", promptId=f"p{number}", promptText=text)
-        self.do(text, **files)
-        self.save("Stop", promptId=f"p{number}")
-
+class Edited(Turns):
     def edit(self, name: str, old: str, new: str) -> str:
         found = self.read(name)
         assert found is not None and old in found
@@ -38,16 +30,16 @@ class Turns(Scene):
 
 
 @pytest.fixture
-def scene(cli: InProcess) -> Turns:
+def scene(cli: InProcess) -> Edited:
     """Turn 1 makes a file, turn 2 changes a line and adds a file, turn 3 changes another line."""
-    scene = Turns(cli)
+    scene = Edited(cli)
     scene.turn("Write it", a=LINES)
     scene.turn("Add a cache", a=scene.edit("a", "line 5\n", "cached 5\n"), cache="a cache\n")
     scene.turn("Fix the end", a=scene.edit("a", "line 25\n", "fixed 25\n"))
     return scene
 
 
-def unchanged(scene: Turns) -> tuple[Any, ...]:
+def unchanged(scene: Edited) -> tuple[Any, ...]:
     """Everything that a command which did nothing leaves alone."""
     log = scene.cli.state / "operations.jsonl"
     return (tree_state(scene.cli.project), scene.picture(), scene.cli.names(backups=True),
@@ -60,7 +52,7 @@ def conflicts(data: dict[str, Any]) -> dict[str, str]:
 
 # taking back
 
-def test_a_turn_is_taken_back_and_everything_later_stays(scene: Turns) -> None:
+def test_a_turn_is_taken_back_and_everything_later_stays(scene: Edited) -> None:
     chats = scene.picture()
     result = scene.cli.ok("revert", "t2")
     assert scene.read("a") == LINES.replace("line 25\n", "fixed 25\n")
@@ -71,14 +63,14 @@ def test_a_turn_is_taken_back_and_everything_later_stays(scene: Turns) -> None:
     assert scene.picture() == chats  # the conversation stays as it is
 
 
-def test_the_last_turn_is_taken_back_although_it_has_no_end_yet(scene: Turns) -> None:
+def test_the_last_turn_is_taken_back_although_it_has_no_end_yet(scene: Edited) -> None:
     scene.save("UserPromptSubmit", promptId="p4", promptText="More")
     scene.do("More", more="more\n", a=scene.edit("a", "line 9\n", "9\n"))
     scene.cli.ok("revert", "t4")
     assert scene.read("more") is None and "line 9\n" in (scene.read("a") or "")
 
 
-def test_unsaved_edits_stay_and_are_in_the_backup(scene: Turns) -> None:
+def test_unsaved_edits_stay_and_are_in_the_backup(scene: Edited) -> None:
     scene.write(a=scene.edit("a", "line 15\n", "by hand\n"), mine="mine\n")
     was = tree_state(scene.cli.project)
     data = scene.cli.json("revert", "t2")
@@ -88,7 +80,7 @@ def test_unsaved_edits_stay_and_are_in_the_backup(scene: Turns) -> None:
     assert not differences(was, tree_state(scene.cli.project))
 
 
-def test_undo_and_redo_go_over_it_as_over_any_step(scene: Turns) -> None:
+def test_undo_and_redo_go_over_it_as_over_any_step(scene: Edited) -> None:
     was = tree_state(scene.cli.project)
     scene.cli.ok("revert", "t2")
     after = tree_state(scene.cli.project)
@@ -99,7 +91,7 @@ def test_undo_and_redo_go_over_it_as_over_any_step(scene: Turns) -> None:
         assert not differences(after, tree_state(scene.cli.project)), back
 
 
-def test_the_result_is_a_checkpoint_and_the_project_stands_there(scene: Turns) -> None:
+def test_the_result_is_a_checkpoint_and_the_project_stands_there(scene: Edited) -> None:
     here = scene.controller().here()
     data = scene.cli.json("revert", "t2")
     found = scene.controller().find("last")
@@ -113,14 +105,14 @@ def test_the_result_is_a_checkpoint_and_the_project_stands_there(scene: Turns) -
     assert saved.parent == found.name
 
 
-def test_what_was_done_is_in_the_log(scene: Turns) -> None:
+def test_what_was_done_is_in_the_log(scene: Edited) -> None:
     scene.cli.ok("revert", "t2")
     scene.cli.ok("apply", "t2")
     texts = [op["text"] for op in scene.cli.json("ops")["operations"]]
     assert texts[:2] == ['applied turn 2, "Add a cache"', 'reverted turn 2, "Add a cache"']
 
 
-def test_several_turns_in_one_go(scene: Turns) -> None:
+def test_several_turns_in_one_go(scene: Edited) -> None:
     scene.cli.ok("revert", "t3", "t2")
     assert scene.read("a") == LINES and scene.read("cache") is None
     scene.cli.ok("undo-restore")
@@ -128,26 +120,26 @@ def test_several_turns_in_one_go(scene: Turns) -> None:
     assert scene.read("a") == LINES
 
 
-def test_only_some_paths(scene: Turns) -> None:
+def test_only_some_paths(scene: Edited) -> None:
     data = scene.cli.json("revert", "t2", "--", "cache.txt")
     assert paths_of(data["deleted"]) == {b"cache.txt"} and not data["written"]
     assert "cached 5" in (scene.read("a") or "")
 
 
-def test_two_checkpoints_name_what_changed_between_them(scene: Turns) -> None:
+def test_two_checkpoints_name_what_changed_between_them(scene: Edited) -> None:
     names = scene.cli.names()
     scene.cli.ok("revert", f"{names[2]}..{names[0]}")
     assert scene.read("cache") == "a cache\n" and "fixed" not in (scene.read("a") or "")
 
 
-def test_nothing_is_left_to_take_back(scene: Turns) -> None:
+def test_nothing_is_left_to_take_back(scene: Edited) -> None:
     scene.cli.ok("revert", "t2")
     was = unchanged(scene)
     result = scene.cli.ok("revert", "t2")
     assert result.out.startswith("Nothing to revert") and unchanged(scene) == was
 
 
-def test_a_deleted_file_comes_back_with_its_directory_mode_and_link(scene: Turns) -> None:
+def test_a_deleted_file_comes_back_with_its_directory_mode_and_link(scene: Edited) -> None:
     top = scene.cli.project / "deep" / "er"
     top.mkdir(parents=True)
     (top / "tool").write_text("#!/bin/sh\n")
@@ -166,7 +158,7 @@ def test_a_deleted_file_comes_back_with_its_directory_mode_and_link(scene: Turns
     assert not differences(was, tree_state(scene.cli.project))
 
 
-def test_an_ignored_file_that_the_turn_made_goes(scene: Turns) -> None:
+def test_an_ignored_file_that_the_turn_made_goes(scene: Edited) -> None:
     (scene.cli.project / ".gitignore").write_text("*.log\n")
     os.mkdir(scene.cli.project / ".git")
     scene.save("UserPromptSubmit", promptId="p4", promptText="Log it")
@@ -180,7 +172,7 @@ def test_an_ignored_file_that_the_turn_made_goes(scene: Turns) -> None:
     assert not differences(was, tree_state(scene.cli.project))
 
 
-def test_an_ignored_directory_that_the_turn_made_goes(scene: Turns) -> None:
+def test_an_ignored_directory_that_the_turn_made_goes(scene: Edited) -> None:
     (scene.cli.project / ".gitignore").write_text("out/\n")
     os.mkdir(scene.cli.project / ".git")
     scene.save("UserPromptSubmit", promptId="p4", promptText="Build it")
@@ -195,7 +187,7 @@ def test_an_ignored_directory_that_the_turn_made_goes(scene: Turns) -> None:
     assert not differences(was, tree_state(scene.cli.project))
 
 
-def test_a_prompt_does_not_steer_the_terminal_or_the_file(scene: Turns) -> None:
+def test_a_prompt_does_not_steer_the_terminal_or_the_file(scene: Edited) -> None:
     scene.turn("Be \x1b[31mred\nor not", a=scene.edit("a", "line 9\n", "nine\n"))
     scene.turn("Nine", a=scene.edit("a", "nine\n", "IX\n"))
     result = scene.cli.run("revert", "t4", "--markers")
@@ -203,7 +195,7 @@ def test_a_prompt_does_not_steer_the_terminal_or_the_file(scene: Turns) -> None:
     assert '>>>>>>> before turn 4: "Be [31mred or not"' in (scene.read("a") or "")
 
 
-def test_what_was_not_captured_stays_and_is_named(scene: Turns) -> None:
+def test_what_was_not_captured_stays_and_is_named(scene: Edited) -> None:
     scene.save("UserPromptSubmit", promptId="p4", promptText="Install")
     (scene.cli.project / "node_modules" / "x").mkdir(parents=True)
     (scene.cli.project / "node_modules" / "x" / "index.js").write_text("x")
@@ -214,7 +206,7 @@ def test_what_was_not_captured_stays_and_is_named(scene: Turns) -> None:
     assert [one["reason"] for one in data["kept"]] == ["skip-list"]
 
 
-def test_odd_names_and_a_plan_as_json(scene: Turns) -> None:
+def test_odd_names_and_a_plan_as_json(scene: Edited) -> None:
     name = os.fsencode(scene.cli.project) + b"/caf\xe9"
     scene.save("UserPromptSubmit", promptId="p4", promptText="Odd")
     Path(os.fsdecode(name)).write_bytes(b"\xff\n")
@@ -232,7 +224,7 @@ def test_odd_names_and_a_plan_as_json(scene: Turns) -> None:
 def test_checkpoints_in_archives(cli: InProcess) -> None:
     (cli.home / ".rewind").mkdir()
     (cli.home / ".rewind" / "config.json").write_text(json.dumps({"storage": {"format": "archive"}}))
-    scene = Turns(cli)
+    scene = Edited(cli)
     scene.turn("Write it", a=LINES, other="other\n")
     scene.turn("Add a cache", a=scene.edit("a", "line 5\n", "cached 5\n"), cache="a cache\n")
     scene.save("UserPromptSubmit", promptId="p3", promptText="Delete it")
@@ -254,7 +246,7 @@ def test_checkpoints_in_archives(cli: InProcess) -> None:
 # conflicts
 
 @pytest.fixture
-def clashing(scene: Turns) -> Turns:
+def clashing(scene: Edited) -> Edited:
     """What turn 2 did was changed by turn 4, in either of its files; turn 4 did more besides."""
     scene.turn("Change the cache", a=scene.edit("a", "cached 5\n", "cached differently\n"),
                cache="a better cache\n", more="more\n")
@@ -305,7 +297,7 @@ def test_one_side_can_be_taken(clashing: Turns) -> None:
     assert clashing.read("cache") == "a better cache\n"
 
 
-def test_a_binary_conflict(scene: Turns) -> None:
+def test_a_binary_conflict(scene: Edited) -> None:
     for number, byte in enumerate((b"\0one", b"\0two", b"\0three"), 4):
         scene.save("UserPromptSubmit", promptId=f"p{number}", promptText="Draw")
         (scene.cli.project / "picture").write_bytes(byte)
@@ -318,7 +310,7 @@ def test_a_binary_conflict(scene: Turns) -> None:
     assert (scene.cli.project / "picture").read_bytes() == b"\0one"
 
 
-def test_a_file_over_the_limit(scene: Turns) -> None:
+def test_a_file_over_the_limit(scene: Edited) -> None:
     scene.cli.ok("config", "--set", "maxFileSizeMb=1")
     scene.turn("Make it", big="small\n")
     scene.turn("Make it big", big="x" * (2 << 20))
@@ -331,7 +323,7 @@ def test_a_file_over_the_limit(scene: Turns) -> None:
 
 # bringing over
 
-def test_a_reverted_turn_can_be_applied_again(scene: Turns) -> None:
+def test_a_reverted_turn_can_be_applied_again(scene: Edited) -> None:
     was = tree_state(scene.cli.project)
     scene.cli.ok("revert", "t2")
     scene.cli.ok("apply", "t2")
@@ -340,7 +332,7 @@ def test_a_reverted_turn_can_be_applied_again(scene: Turns) -> None:
 
 
 @pytest.fixture
-def fork(scene: Turns) -> str:
+def fork(scene: Edited) -> str:
     """A fork after turn 2 that did another thing, while the project went on with turn 3."""
     path = Path(scene.cli.json("back", "1", "--both")["fork"]["path"])
     mine, scene.path, scene.talk = (scene.path, scene.talk), path, go_on_in(scene, path)
@@ -355,7 +347,7 @@ def fork(scene: Turns) -> str:
     return path.stem
 
 
-def go_on_in(scene: Turns, path: Path) -> Claude:
+def go_on_in(scene: Edited, path: Path) -> Claude:
     """The client that resumes a fork."""
     talk = Claude(scene.cli.project, path.stem)
     talk._count, talk.prompts = 1000, 10  # ids that the other conversation does not have
@@ -365,7 +357,7 @@ def go_on_in(scene: Turns, path: Path) -> Claude:
     return talk
 
 
-def test_a_whole_fork_is_brought_over(scene: Turns, fork: str) -> None:
+def test_a_whole_fork_is_brought_over(scene: Edited, fork: str) -> None:
     assert "fixed 25\n" in (scene.read("a") or "") and "another way\n" not in (scene.read("a") or "")
     scene.cli.ok("apply", "--from", fork)
     found = scene.read("a") or ""
@@ -373,7 +365,7 @@ def test_a_whole_fork_is_brought_over(scene: Turns, fork: str) -> None:
     assert (scene.cli.project / "tests" / "test_a.py").exists()
 
 
-def test_take_the_tests_from_that_attempt(scene: Turns, fork: str) -> None:
+def test_take_the_tests_from_that_attempt(scene: Edited, fork: str) -> None:
     scene.cli.ok("apply", "t3", "--from", fork[:8], "--", "tests")
     assert (scene.cli.project / "tests" / "test_a.py").exists()
     assert "another way\n" not in (scene.read("a") or "")
@@ -381,7 +373,7 @@ def test_take_the_tests_from_that_attempt(scene: Turns, fork: str) -> None:
 
 # interruptions
 
-def test_an_interrupted_revert_is_finished_or_undone(scene: Turns) -> None:
+def test_an_interrupted_revert_is_finished_or_undone(scene: Edited) -> None:
     was = tree_state(scene.cli.project)
     scene.cli.ok("revert", "t2")
     after = tree_state(scene.cli.project)
@@ -398,7 +390,7 @@ def test_an_interrupted_revert_is_finished_or_undone(scene: Turns) -> None:
     assert not differences(was, tree_state(scene.cli.project))
 
 
-def test_killed_before_it_began_the_project_stands_where_it_did(scene: Turns,
+def test_killed_before_it_began_the_project_stands_where_it_did(scene: Edited,
                                                                monkeypatch: pytest.MonkeyPatch) -> None:
     controller = scene.controller()
     here = controller.here()
@@ -415,7 +407,7 @@ def test_killed_before_it_began_the_project_stands_where_it_did(scene: Turns,
     assert scene.save("Stop").parent == here.name
 
 
-def test_a_file_that_changes_after_the_plan_is_not_overwritten(scene: Turns) -> None:
+def test_a_file_that_changes_after_the_plan_is_not_overwritten(scene: Edited) -> None:
     controller = scene.controller()
     from rewind.controller import Reverted
 
@@ -435,7 +427,7 @@ def test_a_file_that_changes_after_the_plan_is_not_overwritten(scene: Turns) -> 
     (["revert", "t2", "--", "../elsewhere"], 2), (["revert", "t2", "--"], 2), (["revert", ""], 2),
     (["revert", "t2", "--session", "nosuch"], 12), (["revert", "20200101_000000_001"], 12),
     (["apply", "--from", "nosuch"], 12), (["apply", "--from", SESSION], 12), (["revert", "t3..t1"], 2)])
-def test_what_cannot_be_done_is_one_sentence(scene: Turns, words: list[str], code: int) -> None:
+def test_what_cannot_be_done_is_one_sentence(scene: Edited, words: list[str], code: int) -> None:
     was = unchanged(scene)
     scene.cli.fails(code, *words)
     scene.cli.fails_with_json(code, *words)
@@ -443,7 +435,7 @@ def test_what_cannot_be_done_is_one_sentence(scene: Turns, words: list[str], cod
 
 
 @pytest.mark.parametrize("command", ["revert", "apply"])
-def test_a_turn_without_a_checkpoint(scene: Turns, command: str) -> None:
+def test_a_turn_without_a_checkpoint(scene: Edited, command: str) -> None:
     """No hook ran for turn 5: nobody can tell what was its work, and what that of turn 4."""
     scene.turn("With a checkpoint", b="1\n")
     scene.do("Without one", c="1\n")
@@ -457,14 +449,14 @@ def test_a_turn_without_a_checkpoint(scene: Turns, command: str) -> None:
 
 @pytest.mark.parametrize("command", ["revert", "apply"])
 def test_a_session_without_code(cli: InProcess, command: str) -> None:
-    scene = Turns(cli)
+    scene = Edited(cli)
     scene.do("Nobody made a checkpoint", b="1\n")
     was = unchanged(scene)
     assert "No checkpoint was made in this session" in cli.fails(12, command, "t1")
     assert unchanged(scene) == was
 
 
-def test_a_checkpoint_that_gc_took(scene: Turns) -> None:
+def test_a_checkpoint_that_gc_took(scene: Edited) -> None:
     names = scene.cli.names()
     controller = scene.controller()
     with controller.state.locked("test"):
@@ -475,7 +467,7 @@ def test_a_checkpoint_that_gc_took(scene: Turns) -> None:
     assert unchanged(scene) == was
 
 
-def test_while_a_turn_runs_it_asks_for_force(scene: Turns) -> None:
+def test_while_a_turn_runs_it_asks_for_force(scene: Edited) -> None:
     from chat_scene import client_is_running
 
     client_is_running(scene.cli.home, SESSION, status="busy")
@@ -496,7 +488,7 @@ def test_without_conversations_checkpoints_are_turns(two: InProcess) -> None:
     assert controller.find("last").description == 'Reverted turn 3, "three"'
 
 
-def test_turns_and_checkpoints_are_completed(scene: Turns) -> None:
+def test_turns_and_checkpoints_are_completed(scene: Edited) -> None:
     found = scene.cli.ok("__complete", "revert", "").out
     assert "t3\t" in found and "last\t" in found
     assert SESSION in scene.cli.ok("__complete", "apply", "--from", "").out

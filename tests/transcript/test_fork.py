@@ -192,7 +192,7 @@ def full_disk(*_: Any, **__: Any) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-@pytest.mark.parametrize("what", ["copy_range", "write_all", "_appear"])
+@pytest.mark.parametrize("what", ["copy_range", "write_all", "appear"])
 def test_a_failure_leaves_nothing_behind(claude: Desk, monkeypatch: Any, what: str) -> None:
     monkeypatch.setattr(fork, what, full_disk)
     with pytest.raises(OSError):

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.session_tree import SessionInfo
     from rewind.checkpoint.state import State
+    from rewind.transcript.find import SessionFile
 
 _LONGEST_NAME = 200
 
@@ -99,8 +100,12 @@ def _about(info: SessionInfo, changes: dict[str, Any]) -> dict[str, Any]:
 def delete(state: State, info: SessionInfo) -> None:
     """To the trash, from where `undelete` brings it back."""
     check_deletable(state, info)
-    effect = {"kind": effects.TRASH, "sessionId": info.session_id, "agent": info.file.profile.name,
-              "path": info.file.path, "trash": free_name(state, info.session_id)}
+    throw_away(state, info.file)
+
+
+def throw_away(state: State, file: SessionFile) -> None:
+    effect = {"kind": effects.TRASH, "sessionId": file.session_id, "agent": file.profile.name,
+              "path": file.path, "trash": free_name(state, file.session_id)}
     with Logged(state, ops.DELETE, effect):
         move_to_trash(state, effect)
 

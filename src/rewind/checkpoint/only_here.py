@@ -14,7 +14,7 @@ from rewind.checkpoint.unfinished import Unfinished
 from rewind.errors import RewindError, SessionNotFound, SessionThere
 from rewind.files import PRIVATE_FILE, fsync_dir, make_private_dir
 from rewind.transcript.find import session_anywhere
-from rewind.transcript.fork import temp_of
+from rewind.transcript.fork import appear, temp_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,12 +69,11 @@ def bring_back(state: State, text: str) -> Kept:
         try:
             write_out(state, kept.record, fd)
             os.fsync(fd)
-        except BaseException:
-            os.unlink(temp)
-            raise
+            appear(temp, path)
         finally:
             os.close(fd)
-        os.rename(temp, path)
+            if os.path.lexists(temp):
+                os.unlink(temp)
     fsync_dir(os.path.dirname(path))
     return kept
 

@@ -76,7 +76,7 @@ def _range(text: str | None) -> tuple[int | None, int | None]:
 def _print(found: Blame) -> None:
     paint, now = style_for(sys.stdout), time.time()
     sessions = {line.author.session for line in found.lines if line.author.session}
-    rows = [(_who(line, len(sessions) > 1), _age(line, now), _words(line)) for line in found.lines]
+    rows = [(line.name(len(sessions) > 1), _age(line, now), _words(line)) for line in found.lines]
     widths = [max((cells(row[n]) for row in rows), default=0) for n in range(3)]
     digits = len(str(found.lines[-1].number)) if found.lines else 1
     for line, row in zip(found.lines, rows):
@@ -90,31 +90,12 @@ def _row(line: BlamedLine, paint: Paint, who: str, when: str, words: str, digits
             f"  {paint(f'{line.number:>{digits}}', 'dim')}  {text}".rstrip())
 
 
-def _who(line: BlamedLine, several: bool) -> str:
-    star = "" if line.record else "*"
-    if line.commit:
-        return f"git {line.commit.id[:7]}"
-    if line.who != "agent":
-        return line.who + star
-    turn = f"t{line.author.turn}" if line.author.turn else "agent"
-    return (f"{(line.author.session or '')[:8]}:{turn}" if several else turn) + star
-
-
 def _age(line: BlamedLine, now: float) -> str:
     return age(line.time, now) if line.time is not None else "now"
 
 
 def _words(line: BlamedLine) -> str:
-    """Of the prompt, else of what tells the most."""
-    if line.commit:
-        text = line.commit.summary
-    elif line.author.kind == "agent":
-        text = line.author.prompt
-    elif line.record is None:
-        text = "not in a checkpoint yet"
-    else:  # what a hook wrote there is about the turn that came next
-        text = line.record.description if line.record.kind != "auto" else ""
-    return cut(safe(" ".join(text.split())), _WORDS)
+    return cut(safe(" ".join(line.about.split())), _WORDS)
 
 
 def _json(line: BlamedLine, path: bytes) -> dict[str, Any]:

@@ -169,7 +169,7 @@ def write_fork(source: str, profile: Profile, cut: Cut, *, original: str, sessio
             if appears:
                 appears(fork)
             give(temp, profile, session_id, folder)  # first: a file says that the fork is there
-            _appear(temp, path)
+            appear(temp, path)
         finally:
             os.close(fd)
             _remove(temp)
@@ -298,7 +298,7 @@ def _write_titled_head(fd: int, file: BinaryIO, profile: Profile, ranges: list[t
     return ranges
 
 
-def _appear(temp: str, path: str) -> None:
+def appear(temp: str, path: str) -> None:
     """Under its name in one step, and never over a file that is there."""
     try:
         os.link(temp, path)

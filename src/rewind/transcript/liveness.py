@@ -63,9 +63,9 @@ class Clients:
     """One look at the clients of an agent, to be asked about many sessions."""
 
     def __init__(self, profile: Profile, environ: Mapping[str, str] | None = None) -> None:
-        register = _register(profile, environ)
+        register = _folder(profile, profile.liveness, environ)
         self._profile = profile
-        self._locks = _locks(profile, environ)
+        self._locks = _folder(profile, profile.locks, environ)
         self._rule = profile.liveness
         self._entries = None if register is None else list(_entries(register))
 
@@ -125,20 +125,12 @@ def why_open(profile: Profile, session_id: str, path: str, recorded: dict[str, A
     return f"{profile.title} is running it" if known else ""
 
 
-def _register(profile: Profile, environ: Mapping[str, str] | None) -> str | None:
+def _folder(profile: Profile, rule: dict[str, Any] | None, environ: Mapping[str, str] | None) -> str | None:
+    """Where a rule of the profile says that the agent keeps files about its clients, if it is there."""
     home = session_home(profile, environ)
-    if profile.liveness is None or home is None:
+    if rule is None or home is None:
         return None
-    folder = os.path.join(home, profile.liveness["folder"])
-    return folder if os.path.isdir(folder) else None
-
-
-def _locks(profile: Profile, environ: Mapping[str, str] | None) -> str | None:
-    """Where the agent has a lock file for each session that a client writes to."""
-    home = session_home(profile, environ)
-    if profile.locks is None or home is None:
-        return None
-    folder = os.path.join(home, profile.locks["folder"])
+    folder = os.path.join(home, rule["folder"])
     return folder if os.path.isdir(folder) else None
 
 

@@ -49,7 +49,7 @@ class Future:
         self.place = ""
         self.checkpoint = ""
         self.exact = True
-        self.is_git = False
+        self.commit: str | None = None  # of a linked work tree
         self.session: str | None = None
         self.resume = ""
         self.prompt = ""  # the first one that it does not have
@@ -57,6 +57,10 @@ class Future:
         self.missing: list[str] = []  # what the project has and no checkpoint holds
         self.leads_back: list[str] = []  # of these, what would run the code of the project
         self.notes: list[str] = []
+
+    @property
+    def is_git(self) -> bool:
+        return self.commit is not None
 
 
 def make_future(state: State, request: Request, name: str, folder: str, *, bring: str = "",
@@ -76,13 +80,13 @@ def make_future(state: State, request: Request, name: str, folder: str, *, bring
 def _planned(state: State, found: Destination, record: Record, name: str, folder: str) -> Future:
     future = Future(name, folder)
     future.checkpoint, future.exact = record.name, found.exact
-    future.is_git = _commit(state, record) is not None
+    future.commit = commit_for(state, record)
     future.prompt = found.prompts[0].text if found.prompts else ""
     future.notes = list(found.notes)
     return future
 
 
-def _commit(state: State, record: Record) -> str | None:
+def commit_for(state: State, record: Record) -> str | None:
     """The commit that HEAD named when the checkpoint was made, or names now; None where a linked work tree
     cannot be had: without git, without a commit, or in a directory below the repository's top."""
     top = work_tree_top(state.root)
@@ -100,7 +104,8 @@ def _make(state: State, found: Destination, record: Record, future: Future, brin
           progress: Progress | None) -> None:
     existed = os.path.isdir(future.dir)
     try:
-        project = _make_directory(state, record, future)
+        project = make_place(state, future.commit, future.dir)
+        future.place = project.place
         write_elsewhere(state, record, future.dir, None, progress, beside=(".git",))
         carry(state, future, bring)
         enter_place(project)
@@ -111,15 +116,9 @@ def _make(state: State, found: Destination, record: Record, future: Future, brin
         raise
 
 
-def _make_directory(state: State, record: Record, future: Future) -> Project:
-    project = make_place(state, record, future.dir)
-    future.place = project.place
-    return project
-
-
-def make_place(state: State, record: Record, folder: str, name: str = "") -> Project:
-    """An empty directory that is a place of the project; `name` is that of one that was there before."""
-    commit = _commit(state, record)
+def make_place(state: State, commit: str | None, folder: str, name: str = "") -> Project:
+    """An empty directory that is a place of the project, a linked work tree of git where there is a `commit`;
+    `name` is that of one that was there before."""
     os.makedirs(os.path.dirname(folder), exist_ok=True)
     if commit is None:
         os.makedirs(folder, exist_ok=True)

@@ -8,13 +8,13 @@ import shutil
 
 from rewind.checkpoint.branches import Branches
 from rewind.checkpoint.elsewhere import write_elsewhere
+from rewind.checkpoint.forks import throw_away, undelete
 from rewind.checkpoint.futures.compare import bring_up_to_date
 from rewind.checkpoint.futures.known import AtPlace, look, session_of
-from rewind.checkpoint.futures.make import forget_place
-from rewind.checkpoint.rewind import effects
+from rewind.checkpoint.futures.make import commit_for, forget_place, make_place
 from rewind.checkpoint.rewind import operations as ops
 from rewind.checkpoint.rewind.lineage import here
-from rewind.checkpoint.trash import bring_from_trash, free_name, move_to_trash, trashed
+from rewind.checkpoint.trash import trashed
 from rewind.errors import FutureBusy, FutureLost, WorkNotSaved
 from rewind.snapshot.git_run import Git
 from rewind.snapshot.listing import uncovered
@@ -43,12 +43,7 @@ def remove(state: State, lane: Lane, *, force: bool = False, dry_run: bool = Fal
     with state.locked(ops.DELETE):
         Branches(state).change(lane.session_id, {"removed": tip.name if tip else True})
         if file:
-            from rewind.checkpoint.forks import Logged
-
-            effect = {"kind": effects.TRASH, "sessionId": lane.session_id, "path": file.path,
-                      "agent": file.profile.name, "trash": free_name(state, lane.session_id)}
-            with Logged(state, ops.DELETE, effect):
-                move_to_trash(state, effect)
+            throw_away(state, file)
         _remove_directory(state, lane)
 
 
@@ -82,19 +77,13 @@ def unsaved_work(state: State, lane: Lane) -> str:
 
 def bring_back(state: State, lane: Lane) -> None:
     """The directory as its last checkpoint has it, where it was."""
-    from rewind.checkpoint.futures.make import make_place
-
     name = lane.branch.get("removed")
     if not isinstance(name, str):
         raise FutureLost(name=lane.name, what="no checkpoint of it was made")
     record = state.files.read(name)
     with state.locked(ops.UNDELETE):
-        make_place(state, record, lane.dir, lane.place)
+        make_place(state, commit_for(state, record), lane.dir, lane.place)
         write_elsewhere(state, record, lane.dir, None, beside=(".git",))
-        one = next((one for one in trashed(state) if one["sessionId"] == lane.session_id), None)
-        if one:
-            from rewind.checkpoint.forks import Logged
-
-            with Logged(state, ops.UNDELETE, {"kind": effects.UNTRASH, **one}):
-                bring_from_trash(state, one)
+        if any(one["sessionId"] == lane.session_id for one in trashed(state)):
+            undelete(state, lane.session_id)
         Branches(state).change(lane.session_id, {"removed": None})

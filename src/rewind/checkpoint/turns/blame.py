@@ -10,7 +10,7 @@ from rewind.checkpoint.rewind.lineage import here, lineage
 from rewind.checkpoint.select import select
 from rewind.checkpoint.turns.blame_git import commits_of
 from rewind.checkpoint.turns.file_versions import FileVersions
-from rewind.checkpoint.turns.who import GIT, YOU, Author, Authors
+from rewind.checkpoint.turns.who import AGENT, GIT, YOU, Author, Authors
 from rewind.errors import PathNeverSeen, PathNotFound, RewindError, UsageError
 from rewind.snapshot.blamediff import Differ
 from rewind.snapshot.live import read_live
@@ -56,6 +56,28 @@ class BlamedLine:
     def time(self) -> float | None:
         """Seconds since the epoch; None: just now."""
         return self.commit.time if self.commit else self.record.created if self.record else None
+
+    def name(self, several: bool) -> str:
+        """Who wrote it, in a word; with the session where a file has lines of `several`. A star: unsaved."""
+        star = "" if self.record else "*"
+        if self.commit:
+            return f"git {self.commit.id[:7]}"
+        if self.who != AGENT:
+            return self.who + star
+        turn = f"t{self.author.turn}" if self.author.turn else AGENT
+        return (f"{(self.author.session or '')[:8]}:{turn}" if several else turn) + star
+
+    @property
+    def about(self) -> str:
+        """The prompt that it was written for, else what tells the most."""
+        if self.commit:
+            return self.commit.summary
+        if self.who == AGENT:
+            return self.author.prompt
+        if self.record is None:
+            return "not in a checkpoint yet"
+        # What a hook wrote there is about the turn that came next.
+        return self.record.description if self.record.kind != "auto" else ""
 
 
 class Blame:
