@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from agent_session import AgentSession
 from chat_scene import Scene
 from cli.conftest import InProcess
 from rewind.checkpoint.which_session import session_at
@@ -18,27 +19,11 @@ from rewind.transcript.turn_pages import read_turns
 from transcript.rollouts import Talk, folder, lines_of
 
 
-class Thread:
+class Thread(AgentSession):
     """A thread of Codex in a project of Rewind's; its turns write files, and have checkpoints."""
 
     def __init__(self, cli: InProcess, **meta: Any) -> None:
-        if not cli.state.exists():
-            cli.init()
-        self.cli = cli
-        self.talk = Talk(cli.project, **meta)
-
-    @property
-    def path(self) -> Path:
-        return self.talk.write(self.cli.home)
-
-    def save(self, event: str, **trigger: Any) -> None:
-        controller = Controller(str(self.cli.project))
-        try:
-            session = session_at(str(self.path), controller.project.home)
-            found = {"event": event, "session": session.session_id, **trigger}
-            controller.save(event, trigger=found, session=session, kind="auto")
-        finally:
-            controller.close()
+        super().__init__(cli, Talk(cli.project, **meta))
 
     def do(self, text: str, content: str) -> None:
         turn = self.talk.start()
@@ -50,9 +35,6 @@ class Thread:
         self.save("Stop", promptId=turn)
         self.talk.event("task_complete", turn_id=turn)
         self.talk.write(self.cli.home)
-
-    def read(self) -> str:
-        return (self.cli.project / "a.txt").read_text()
 
 
 @pytest.fixture

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from agent_session import AgentSession
 from chat_scene import Scene
 from cli.conftest import InProcess
 from rewind.agents.registry import profile_named
-from rewind.checkpoint.which_session import session_at
 from rewind.controller import Controller
 from rewind.transcript.index import read_index
 from rewind.transcript.turn_index import open_turns
@@ -19,27 +18,11 @@ from rewind.transcript.turn_tools import tools_of_turn
 from transcript.oplogs import Talk, chats, line, prompts_in, second_reader
 
 
-class Session:
+class Session(AgentSession):
     """A session of Gemini CLI in a project of Rewind's; its turns write files, and have checkpoints."""
 
     def __init__(self, cli: InProcess) -> None:
-        if not cli.state.exists():
-            cli.init()
-        self.cli = cli
-        self.talk = Talk(cli.project, live=True)
-
-    @property
-    def path(self) -> Path:
-        return self.talk.write(self.cli.home)
-
-    def save(self, event: str, **trigger: Any) -> None:
-        controller = Controller(str(self.cli.project))
-        try:
-            session = session_at(str(self.path), controller.project.home)
-            found = {"event": event, "session": session.session_id, **trigger}
-            controller.save(event, trigger=found, session=session, kind="auto")
-        finally:
-            controller.close()
+        super().__init__(cli, Talk(cli.project, live=True))
 
     def do(self, text: str, content: str) -> None:
         self.save("UserPromptSubmit", promptText=text)
@@ -53,9 +36,6 @@ class Session:
         """Gemini's own /rewind."""
         said = [m["id"] for m in self.talk.messages if m["content"] == [{"text": text}]]
         self.talk.rewind(said[0])
-
-    def read(self) -> str:
-        return (self.cli.project / "a.txt").read_text()
 
 
 @pytest.fixture

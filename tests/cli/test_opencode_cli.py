@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agent_session import AgentSession
 from chat_scene import Scene
 from cli.conftest import InProcess
 from rewind.checkpoint.which_session import session_at
@@ -19,15 +20,12 @@ from rewind.transcript.turn_pages import read_turns
 from transcript.opencode_sessions import Line, Talk, fake_client, folder, tool
 
 
-class Session:
+class Session(AgentSession):
     """A session of opencode in a project of Rewind's; its turns write files, and have checkpoints."""
 
     def __init__(self, cli: InProcess, imported: Path, **info: Any) -> None:
-        if not cli.state.exists():
-            cli.init()
-        self.cli = cli
+        super().__init__(cli, Talk(cli.project, **info))
         self.imported = imported
-        self.talk = Talk(cli.project, **info)
 
     @property
     def path(self) -> Path:
@@ -35,13 +33,7 @@ class Session:
 
     def save(self, event: str, **trigger: Any) -> None:
         self.talk.write(self.cli.home)
-        controller = Controller(str(self.cli.project))
-        try:
-            session = session_at(str(self.path), controller.project.home)
-            found = {"event": event, "session": session.session_id, **trigger}
-            controller.save(event, trigger=found, session=session, kind="auto")
-        finally:
-            controller.close()
+        super().save(event, **trigger)
 
     def do(self, text: str, content: str) -> None:
         """The copy is written before the prompt, and at the end of the turn."""
@@ -55,8 +47,6 @@ class Session:
         self.talk.answer(asked, {"type": "text", "text": f"To {text}"})
         self.save("Stop", promptId=asked)
 
-    def read(self) -> str:
-        return (self.cli.project / "a.txt").read_text()
 
     def given(self, fork: Line) -> list[str]:
         """The prompts of a fork as opencode has got it."""

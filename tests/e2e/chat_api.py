@@ -8,16 +8,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mock_api import MockApi, Reply, Script, _Handler, _Server, choose
+from mock_api import Handler, MockApi, Reply, choose
 from talk import Messages
 
 
 class ChatApi(MockApi):
-    def __init__(self, script: Script) -> None:
-        super().__init__(script)
-        self._server.server_close()
-        self._server = _ChatServer(self)
-        self._thread._target = self._server.serve_forever  # type: ignore[attr-defined]
+    def handler(self) -> type[Handler]:
+        return _ChatHandler
 
     def answer(self, body: dict[str, Any]) -> Reply:
         told = {"messages": messages(body), "tools": body.get("tools")}
@@ -47,13 +44,7 @@ def _text(content: Any) -> str:
     return "\n".join(str(part.get("text", "")) for part in content or [] if part.get("type") == "text")
 
 
-class _ChatServer(_Server):
-    def __init__(self, api: MockApi) -> None:
-        super().__init__(api)
-        self.RequestHandlerClass = _ChatHandler  # type: ignore[assignment]
-
-
-class _ChatHandler(_Handler):
+class _ChatHandler(Handler):
     numbers = 0
 
     def do_POST(self) -> None:

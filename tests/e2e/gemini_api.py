@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mock_api import MockApi, Reply, Script, _Handler, _Server, choose, say
+from mock_api import Handler, MockApi, Reply, choose, say
 from talk import Messages
 
 # Messages in the user's name that Gemini CLI writes itself begin so.
@@ -17,11 +17,8 @@ SNAPSHOT = "<state_snapshot>SUMMARY of what was said</state_snapshot>"
 
 
 class GeminiApi(MockApi):
-    def __init__(self, script: Script) -> None:
-        super().__init__(script)
-        self._server.server_close()
-        self._server = _GeminiServer(self)
-        self._thread._target = self._server.serve_forever  # type: ignore[attr-defined]
+    def handler(self) -> type[Handler]:
+        return _GeminiHandler
 
     def answer(self, body: dict[str, Any]) -> Reply:
         settings = body.get("generationConfig") or {}
@@ -66,13 +63,7 @@ def _said(role: object, part: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         "type": "text", "text": text}
 
 
-class _GeminiServer(_Server):
-    def __init__(self, api: MockApi) -> None:
-        super().__init__(api)
-        self.RequestHandlerClass = _GeminiHandler  # type: ignore[assignment]
-
-
-class _GeminiHandler(_Handler):
+class _GeminiHandler(Handler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
         path = self.path.split("?")[0]

@@ -76,8 +76,12 @@ class MockApi:
         self.script: Script = script or {}
         self.requests: list[dict[str, Any]] = []
         self._released = threading.Event()
-        self._server = _Server(self)
+        self._server = Server(self, self.handler())
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+
+    def handler(self) -> type[Handler]:
+        """What speaks the language of another model's API has one of its own."""
+        return Handler
 
     def __enter__(self) -> MockApi:
         self._thread.start()
@@ -121,19 +125,19 @@ class MockApi:
         return reply
 
 
-class _Server(ThreadingHTTPServer):
+class Server(ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, api: MockApi) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, api: MockApi, handler: type[Handler]) -> None:
+        super().__init__(("127.0.0.1", 0), handler)
         self.api = api
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that was ended in the middle of an answer is no error of a test."""
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
+class Handler(BaseHTTPRequestHandler):
+    server: Server
     protocol_version = "HTTP/1.1"
 
     def log_message(self, format: str, *args: Any) -> None:

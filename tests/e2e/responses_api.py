@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mock_api import MockApi, Reply, Script, _Handler, _Server, choose
+from mock_api import Handler, MockApi, Reply, choose
 from talk import Messages
 
 # Messages in the user's name that Codex writes itself begin so.
@@ -16,11 +16,8 @@ _INJECTED = ("<", "# AGENTS.md instructions")
 
 
 class ResponsesApi(MockApi):
-    def __init__(self, script: Script) -> None:
-        super().__init__(script)
-        self._server.server_close()
-        self._server = _ResponsesServer(self)
-        self._thread._target = self._server.serve_forever  # type: ignore[attr-defined]
+    def handler(self) -> type[Handler]:
+        return _ResponsesHandler
 
     def answer(self, body: dict[str, Any]) -> Reply:
         told = {"messages": messages(body), "tools": body.get("tools")}
@@ -62,13 +59,7 @@ def _text(content: Any) -> str:
     return "\n".join(str(part.get("text", "")) for part in content or [] if isinstance(part, dict))
 
 
-class _ResponsesServer(_Server):
-    def __init__(self, api: MockApi) -> None:
-        super().__init__(api)
-        self.RequestHandlerClass = _ResponsesHandler  # type: ignore[assignment]
-
-
-class _ResponsesHandler(_Handler):
+class _ResponsesHandler(Handler):
     numbers = 0
 
     def do_GET(self) -> None:

@@ -95,7 +95,16 @@ def _age(line: BlamedLine, now: float) -> str:
 
 
 def _words(line: BlamedLine) -> str:
-    return cut(safe(" ".join(line.about.split())), _WORDS)
+    """Of the prompt, else of what tells the most."""
+    if line.commit:
+        text = line.commit.summary
+    elif line.author.kind == "agent":
+        text = line.author.prompt
+    elif line.record is None:
+        text = "not in a checkpoint yet"
+    else:  # what a hook wrote there is about the turn that came next
+        text = line.record.description if line.record.kind != "auto" else ""
+    return cut(safe(" ".join(text.split())), _WORDS)
 
 
 def _json(line: BlamedLine, path: bytes) -> dict[str, Any]:

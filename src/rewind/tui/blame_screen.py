@@ -120,7 +120,7 @@ class BlameScreen(Screen["Turn"]):
     def moved(self) -> None:
         """All of the prompt, as far as there is room."""
         line = self._line()
-        self.query_one("#about", Static).update(Text(one_line(line.about) if line else "", no_wrap=True,
+        self.query_one("#about", Static).update(Text(_words(line) if line else "", no_wrap=True,
                                                      overflow="ellipsis"))
 
     def _line(self) -> BlamedLine | None:
@@ -148,7 +148,7 @@ class BlameScreen(Screen["Turn"]):
 def drawn_blame(found: Blame, now: float, room: int) -> list[Text]:
     several = len({line.author.session for line in found.lines if line.author.session}) > 1
     heads = [(line.name(several), age(line.time, now) if line.time is not None else "now",
-              one_line(line.about)) for line in found.lines]
+              _words(line)) for line in found.lines]
     who = max(len(head[0]) for head in heads)
     digits = len(str(found.lines[-1].number))
     lines = []
@@ -159,6 +159,16 @@ def drawn_blame(found: Blame, now: float, room: int) -> list[Text]:
         shown = safe(line.text.rstrip(b"\r\n").decode("utf-8", "backslashreplace"))[:2000]
         lines.append(text.append(words).append(f" {line.number:>{digits}} ", "dim").append(shown))
     return lines
+
+
+def _words(line: BlamedLine) -> str:
+    if line.commit:
+        return one_line(line.commit.summary)
+    if line.who == "agent":
+        return one_line(line.author.prompt)
+    if line.record is None:
+        return "not in a checkpoint yet"
+    return "" if line.record.kind == "backup" else one_line(line.record.description)
 
 
 def _no_turn(line: BlamedLine) -> str:

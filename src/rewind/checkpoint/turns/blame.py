@@ -67,18 +67,6 @@ class BlamedLine:
         turn = f"t{self.author.turn}" if self.author.turn else AGENT
         return (f"{(self.author.session or '')[:8]}:{turn}" if several else turn) + star
 
-    @property
-    def about(self) -> str:
-        """The prompt that it was written for, else what tells the most."""
-        if self.commit:
-            return self.commit.summary
-        if self.who == AGENT:
-            return self.author.prompt
-        if self.record is None:
-            return "not in a checkpoint yet"
-        # What a hook wrote there is about the turn that came next.
-        return self.record.description if self.record.kind != "auto" else ""
-
 
 class Blame:
     def __init__(self, path: bytes, lines: list[BlamedLine], damaged: dict[str, RewindError]) -> None:
