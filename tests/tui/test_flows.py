@@ -159,6 +159,7 @@ def test_long_work_shows_how_far_it_is_and_cannot_be_left(scene: Scene, size: tu
         proceed.set()
         await person.calm()
         await person.until(lambda: "x" in [item.text for item in person.items()])  # read again in a thread
+        assert not person.app._exit, "what was pressed while it worked is not done afterwards"
 
     at_keyboard(scene, size, go)
     assert scene.records()[0].description == "x"

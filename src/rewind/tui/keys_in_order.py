@@ -15,7 +15,7 @@ from textual.message import Message
 
 _ROUNDS = 2  # the key itself, and the messages that its action has sent
 _LOOK_AGAIN = 0.02
-_ALWAYS = ("ctrl+c", "ctrl+q")
+_AT_ONCE = ("ctrl+c", "ctrl+q")  # they wait for nothing, and what was typed before them is dropped
 
 
 class KeyDone(Message):
@@ -32,6 +32,8 @@ class KeysInOrder(App[str]):
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key) and not event.is_forwarded:
+            if event.key in _AT_ONCE:
+                self._typed.clear()
             self._typed.append(event)
             await self._next_key()
         else:
@@ -66,7 +68,7 @@ class KeysInOrder(App[str]):
 
     def _is_ready(self, key: events.Key) -> bool:
         """Whether the screen is there that a key was typed for: not while something is worked out."""
-        return key.key in _ALWAYS or (len(self.screen_stack) >= self.starting and not self.is_working)
+        return key.key in _AT_ONCE or (len(self.screen_stack) >= self.starting and not self.is_working)
 
     @property
     def is_working(self) -> bool:
