@@ -38,7 +38,7 @@ def settle(state: Path) -> None:
 
 
 def ruin_object(state: Path, *contents: bytes, row: bool = False) -> None:
-    """Past mending by one bit; `row`: it is not there at all."""
+    """`row`: it is not there at all."""
     with closing(sqlite3.connect(state / "objects.db", isolation_level=None)) as db:
         for content in contents:
             oid = hashlib.sha256(content).digest()
@@ -102,22 +102,6 @@ def test_pieces_of_a_large_file_come_back_and_so_does_their_list(cli: InProcess)
 def _list_of_pieces(rewind: Rewind) -> bytes:
     controller = Controller(str(rewind.project))
     return next(entry.ref for path, entry in controller.files("last") if path == b"big")
-
-
-def test_a_single_wrong_bit_is_mended_without_any_copy(two: Rewind) -> None:  # noqa: F811
-    with closing(sqlite3.connect(two.state / "objects.db", isolation_level=None)) as db:
-        rows = db.execute("SELECT id, data FROM objects").fetchall()
-        for number, (oid, data) in enumerate(rows):
-            rotten = bytearray(data)
-            bit = number * 7919 % (len(data) * 8)
-            rotten[bit // 8] ^= 1 << bit % 8
-            db.execute("UPDATE objects SET data=? WHERE id=?", (bytes(rotten), oid))
-    shutil.rmtree(two.project / "src")
-    (two.project / "README.md").unlink()
-    done = two.json("validate", "--deep", "--repair")
-    assert done["lost"] == [] and two.json("validate", "--deep")["ok"] is True
-    two.ok("restore", "last")
-    assert (two.project / "README.md").read_text() == "# two\n"
 
 
 def test_an_exported_checkpoint_is_a_copy(two: Rewind, tmp_path: Path) -> None:  # noqa: F811
@@ -279,7 +263,7 @@ def test_gc_deletes_nothing_that_a_lost_directory_may_have_named(two: Rewind) ->
 
 # records and the other files
 
-@pytest.mark.parametrize("what", ["index", "bit", "ids"])
+@pytest.mark.parametrize("what", ["index", "ids"])
 def test_a_damaged_record_is_made_again(two: Rewind, what: str) -> None:  # noqa: F811
     newest, oldest = two.names()
     file = two.state / "checkpoints" / newest / "metadata.json"
@@ -289,11 +273,7 @@ def test_a_damaged_record_is_made_again(two: Rewind, what: str) -> None:  # noqa
         _keep_time(file, two)
     else:
         (two.state / "scan-cache.db").unlink()
-        bad = bytearray(good)
-        bad[good.index(b'"two"') + 2] ^= 1
-        if what == "ids":
-            bad[0:20] = b"#" * 20
-        file.write_bytes(bytes(bad))
+        file.write_bytes(b"#" * 20 + good[20:])
     assert two.run("validate", "--deep").code == 20
     done = two.json("validate", "--deep", "--repair")
     assert newest in done["rescued"][0]["what"]
@@ -427,9 +407,8 @@ def test_a_lost_record_and_its_archive_outlive_the_next_checkpoint(archived: InP
     ("brief", "[1, 2]"), ("brief", "{}"), ("summary", "{}"), ("summary", "7"),
     ("summary", '{"sequence": "x"}'), ("brief", "null")])
 def test_a_rotten_index_is_made_anew(two: Rewind, column: str, text: str) -> None:  # noqa: F811
-    good = two.ok("list").out
+    good = two.json("list")["checkpoints"]
     with closing(sqlite3.connect(two.state / "scan-cache.db", isolation_level=None)) as db:
         db.execute(f"UPDATE records SET {column}=?", (text,))
-    assert [line[:30] for line in two.ok("list").out.splitlines()] == [x[:30] for x in good.splitlines()]
-    assert len(two.names()) == 2
+    assert two.json("list")["checkpoints"] == good and len(two.names()) == 2
     two.ok("restore", "prev")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from at_terminal import Terminal
 from rewind_cli import Rewind, interrupt
 
 
@@ -45,3 +46,18 @@ def test_an_interrupted_restore_is_no_damage_but_has_to_be_settled(two: Rewind) 
     interrupt(two.state)
     answer = two.json("validate", code=1)
     assert "undo-restore" in answer["problems"][0]
+
+
+@pytest.mark.parametrize("answer", ["n", "y"])
+def test_on_a_terminal_a_repair_says_what_it_would_do_and_asks(two: Rewind, answer: str) -> None:
+    record = two.state / "checkpoints" / two.names()[0] / "metadata.json"
+    record.write_text("{")
+    terminal = Terminal(two, "validate", "--deep", "--repair")
+    try:
+        assert "would be repaired" in terminal.until("Repair this now?")
+        assert record.read_text() == "{"
+        terminal.say(answer)
+        code, text = terminal.end()
+    finally:
+        terminal.close()
+    assert (code, record.read_text() == "{") == ((20, True) if answer == "n" else (0, False)), text

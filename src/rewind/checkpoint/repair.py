@@ -18,7 +18,6 @@ from rewind.errors import FormatTooNew, RewindError, StoreUnavailable
 from rewind.files import fsync_dir
 from rewind.snapshot.tree import MAX_DEPTH
 from rewind.store.blobs import Unreadable, oid_of, pack, unpack
-from rewind.store.mend import Mender
 from rewind.store.objects import ObjectStore, remove_database
 from rewind.store.salvage import salvage
 
@@ -90,15 +89,14 @@ class _Repair:
         self.copies = copies
         self.progress = progress
         self.aside = Quarantine(state, dry_run=dry_run)
-        self.mender = Mender()
         self.wanted: dict[bytes, str] = {}
 
     def run(self) -> None:
         told = self.result.rescued
-        told += repair_own_files(self.state, self.aside, self.mender, self.dry_run)
-        done, self.records = repair_records(self.state, self.aside, self.mender, self.dry_run)
+        told += repair_own_files(self.state, self.aside, self.dry_run)
+        done, self.records = repair_records(self.state, self.aside, self.dry_run)
         told += done
-        told += repair_archives(self.state, self.records, self.aside, self.mender, self.copies, self.dry_run)
+        told += repair_archives(self.state, self.records, self.aside, self.copies, self.dry_run)
         self.found = ObjectStore(self.state.project.path(f"temporary-{os.getpid()}-found.db"), create=True)
         self.salvaged: ObjectStore | None = None
         try:
@@ -130,7 +128,7 @@ class _Repair:
                            if what != GARBAGE and oid not in hopeless}
             if not self.wanted:
                 break
-            self._search(rotten, both)
+            self._search(both)
             hopeless |= self.wanted.keys()
         self.result.lost, self.result.missing = found.affected, _needed(found)
         self.result.affected.update(
@@ -155,7 +153,7 @@ class _Repair:
         self.result.rescued.append((f"{self.salvaged.count():,} objects", f"out of the damaged {path}"))
         return self.salvaged
 
-    def _search(self, rotten: dict[bytes, bytes], both: _Both) -> None:
+    def _search(self, both: _Both) -> None:
         rescue.from_old_pages(self.state, self.wanted, self._keep)
         if self.wanted:
             from_transcripts(self.state, self.records, both, self.wanted, self._keep)
@@ -163,7 +161,6 @@ class _Repair:
             rescue.from_project(self.state, self.wanted, self._keep, self.progress)
         if self.wanted:
             rescue.from_archives(self.state, self.records, self.copies, self.wanted, self._keep)
-        rescue.by_mending(rotten, self.wanted, self.mender, self._keep)
 
     def _keep(self, oid: bytes, data: bytes, where: str) -> bool:
         what = self.wanted.pop(oid, None)

@@ -11,9 +11,8 @@ from rewind.checkpoint.conversation import write_gz, write_out
 from rewind.checkpoint.record import ARCHIVE, Record
 from rewind.checkpoint.rescue_chat import transcripts
 from rewind.checkpoint.source import Source
-from rewind.checkpoint.transfer import look_at_import
 from rewind.errors import RewindError
-from rewind.files import PRIVATE_FILE, fsync_dir, write_all
+from rewind.files import PRIVATE_FILE, fsync_dir
 from rewind.snapshot.cache import ScanCache
 from rewind.snapshot.portable import read_snapshot, write_snapshot
 from rewind.snapshot.rest_of import rest_of
@@ -32,21 +31,18 @@ if TYPE_CHECKING:
     from rewind.checkpoint.quarantine import Quarantine
     from rewind.checkpoint.state import State
     from rewind.store.blobs import Blobs
-    from rewind.store.mend import Mender
 
     Told = list[tuple[str, str]]
 
-_UNPACKED = 4  # times its size: what has to be unpacked to see whether an archive is right
 
-
-def repair_archives(state: State, records: list[Record], aside: Quarantine, mender: Mender,
-                    copies: list[str], dry_run: bool) -> Told:
+def repair_archives(state: State, records: list[Record], aside: Quarantine, copies: list[str],
+                    dry_run: bool) -> Told:
     """Records that had to be changed are changed in the list, too."""
     told: Told = []
     for number, record in enumerate(records):
         if record.format != "archive":
             continue
-        one = _Archive(state, record, aside, mender, dry_run)
+        one = _Archive(state, record, aside, dry_run)
         if (snapshot_of(record) or {}).get("file") and not one.chat_is_whole():
             told.append((f"conversation of {record.name}", one.repair_chat()))
         if not one.code_is_whole():
@@ -56,12 +52,10 @@ def repair_archives(state: State, records: list[Record], aside: Quarantine, mend
 
 
 class _Archive:
-    def __init__(self, state: State, record: Record, aside: Quarantine, mender: Mender,
-                 dry_run: bool) -> None:
+    def __init__(self, state: State, record: Record, aside: Quarantine, dry_run: bool) -> None:
         self.state = state
         self.record = record
         self.aside = aside
-        self.mender = mender
         self.dry_run = dry_run
 
     def _put(self, path: str, write: Callable[[int], None]) -> None:
@@ -101,22 +95,7 @@ class _Archive:
                 return where
             except (RewindError, OSError):
                 continue
-        right = self.mender.flip(_content(path), _is_gzip, factor=_UNPACKED)
-        if right is not None and self._fits(right):
-            self._put(path, lambda fd: write_all(fd, right))
-            return "by correcting one bit"
         return self._save_the_rest(path)
-
-    def _fits(self, raw: bytes) -> bool:
-        draft = self.state.project.path(f"temporary-{os.getpid()}-trial")
-        with open(draft, "wb") as file:
-            file.write(raw)
-        try:
-            return look_at_import(draft, allow_links_out=True, max_bytes=1 << 50).root == self.record.tree
-        except RewindError:
-            return False
-        finally:
-            os.unlink(draft)
 
     def _write(self, fd: int, blobs: Blobs, rules: bytes) -> None:
         def trees(oid: bytes) -> Tree:
@@ -213,10 +192,6 @@ class _Archive:
         if whole:
             self._put(path, lambda fd: write_gz(whole[0], fd, size))
             return "from the transcript"
-        right = self.mender.flip(_content(path), _is_gzip, factor=_UNPACKED)
-        if right is not None:
-            self._put(path, lambda fd: write_all(fd, right))
-            return "by correcting one bit"
         if os.path.lexists(path):
             self.aside.keep_copy(path)
         return "there is no other copy"
@@ -229,22 +204,3 @@ class _Archive:
                 return isinstance(cursor, dict) and place_in(file, cursor) == size
         except (RewindError, OSError):
             return False
-
-
-def _content(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read(1 << 20)  # of a longer one no bit is looked for
-    except OSError:
-        return b""
-
-
-def _is_gzip(raw: bytes) -> bool:
-    import zlib
-
-    inflater = zlib.decompressobj(31)
-    try:
-        inflater.decompress(raw, 1 << 26)
-    except zlib.error:
-        return False
-    return inflater.eof and not inflater.unused_data

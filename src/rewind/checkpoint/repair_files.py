@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.quarantine import Quarantine
     from rewind.checkpoint.state import State
-    from rewind.store.mend import Mender
 
     Told = list[tuple[str, str]]
 
@@ -42,12 +41,12 @@ _FIELDS = ("format", "sequence", "createdAt", "description", "kind", "trigger", 
            "code", "hasTranscript", "transcript", "imported")
 
 
-def repair_own_files(state: State, aside: Quarantine, mender: Mender, dry_run: bool) -> Told:
+def repair_own_files(state: State, aside: Quarantine, dry_run: bool) -> Told:
     told: Told = []
     for name in OWN_FILES:
         problem = problem_of(state, name)
         if problem:
-            told.append((name, _repair_json(state, name, problem, aside, mender, dry_run)))
+            told.append((name, _repair_json(state, name, problem, aside, dry_run)))
     path = state.project.path(GITIGNORE)
     if _content(path) != GITIGNORE_TEXT:
         told.append((GITIGNORE, "written anew"))
@@ -56,18 +55,11 @@ def repair_own_files(state: State, aside: Quarantine, mender: Mender, dry_run: b
     return told
 
 
-def _repair_json(state: State, name: str, problem: str, aside: Quarantine, mender: Mender,
-                 dry_run: bool) -> str:
+def _repair_json(state: State, name: str, problem: str, aside: Quarantine, dry_run: bool) -> str:
     path = state.project.path(name)
     if name == OPERATIONS:
         return _repair_log(path, aside, dry_run)
     raw = _content(path)
-    right = mender.flip(raw, _is_sealed_right)
-    if right is not None:
-        aside.keep_copy(path)
-        if not dry_run:
-            write_atomic(path, right)
-        return "by correcting one bit"
     if problem == CHANGED:
         # It can be read, and nothing says what it was: what it says now is all there is.
         aside.keep_copy(path)
@@ -96,14 +88,6 @@ def _object(line: bytes) -> dict[str, Any] | None:
     return data if isinstance(data, dict) else None
 
 
-def _is_sealed_right(raw: bytes) -> bool:
-    try:
-        data = quickjson.loads(raw)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(data, dict) and SEAL in data and not is_broken(data)
-
-
 def _content(path: str) -> bytes:
     try:
         return read_bounded(path, _MAX_BYTES)
@@ -113,14 +97,13 @@ def _content(path: str) -> bytes:
 
 # records
 
-def repair_records(state: State, aside: Quarantine, mender: Mender,
-                   dry_run: bool) -> tuple[Told, list[Record]]:
+def repair_records(state: State, aside: Quarantine, dry_run: bool) -> tuple[Told, list[Record]]:
     """What was done, and the records as they are then."""
     told: Told = []
     records = {record.name: record for record in state.timeline.all()}
     changed = set(changed_records(state))
     for name in [*_unreadable(state), *sorted(changed), *without_record(state)]:
-        record, how = _rescued(state, name, mender)
+        record, how = _rescued(state, name)
         path = state.files.path(name, METADATA)
         if record is None and name in changed:
             record, how = state.files.read(name), "kept as it is, because there is no other copy"
@@ -150,11 +133,10 @@ def _unreadable(state: State) -> list[str]:
     return found
 
 
-def _rescued(state: State, name: str, mender: Mender) -> tuple[Record | None, str]:
+def _rescued(state: State, name: str) -> tuple[Record | None, str]:
     raw = _content(state.files.path(name, METADATA))
     ways: list[tuple[str, Callable[[], bytes | None]]] = [
         ("from the index of records", lambda: _indexed(state, name)),
-        ("by correcting one bit", lambda: mender.flip(raw, lambda trial: _record(name, trial) is not None)),
         ("from its archive", lambda: _in_archive(state, name))]
     for how, way in ways:
         text = way()

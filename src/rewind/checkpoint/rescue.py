@@ -10,7 +10,7 @@ from rewind.errors import RewindError
 from rewind.snapshot.cache import ScanCache
 from rewind.snapshot.scan import scan
 from rewind.store.blobs import Unreadable, oid_of, unpack
-from rewind.store.carve import carve, carve_wanted
+from rewind.store.carve import carve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
     from rewind.snapshot.build import Progress
-    from rewind.store.mend import Mender
 
     # Takes content that may be wanted, and where it was found; false when it is not wanted.
     Keep = Callable[[bytes, bytes, str], bool]
@@ -62,24 +61,15 @@ class Finder:
         return
 
 
-def by_mending(rotten: dict[bytes, bytes], wanted: dict[bytes, str], mender: Mender, keep: Keep) -> None:
-    """Damaged rows that are right but for one bit; small ones first, for they are tried in no time."""
-    for oid in sorted(wanted.keys() & rotten.keys(), key=lambda oid: len(rotten[oid])):
-        data = mender.object(oid, rotten[oid])
-        if data is not None:
-            keep(oid, data, "by correcting one bit")
-
-
 def from_old_pages(state: State, wanted: dict[bytes, str], keep: Keep) -> None:
     """Rows on pages that SQLite does not use any more, or does not find."""
     for path in (state.project.path("objects.db"), *old_databases(state)):
-        for finder in (carve(path), carve_wanted(path, wanted)):
-            for oid, packed in finder:
-                if oid in wanted:
-                    try:
-                        keep(oid, unpack(oid, packed), "from another place in the store")
-                    except Unreadable:
-                        continue
+        for oid, packed in carve(path):
+            if oid in wanted:
+                try:
+                    keep(oid, unpack(oid, packed), "from another place in the store")
+                except Unreadable:
+                    continue
 
 
 def from_archives(state: State, records: list[Record], copies: list[str], wanted: dict[bytes, str],

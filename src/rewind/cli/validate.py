@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import sys
 
+from rewind.cli.ask import ask_yes, has_terminal
 from rewind.cli.progress import ProgressLine
 from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.style import path_json, safe, shown, style_for
@@ -42,6 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--from", metavar="FILE", action="append", default=[], dest="copies",
                         help="with --repair: also look in this exported checkpoint")
     parser.add_argument("--dry-run", action="store_true", help="with --repair: only say what would be done")
+    parser.add_argument("--yes", action="store_true", help="with --repair: do not ask for confirmation")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -70,8 +72,8 @@ def _check(args: argparse.Namespace) -> None:
     if args.repair and not args.deep:
         raise UsageError("--repair requires --deep.",
                          hint="rewind validate --deep --repair")
-    if (args.dry_run or args.copies) and not args.repair:
-        raise UsageError("--dry-run and --from require --repair.",
+    if (args.dry_run or args.copies or args.yes) and not args.repair:
+        raise UsageError("--dry-run, --yes and --from require --repair.",
                          hint="rewind validate --deep --repair --dry-run")
     for path in args.copies:
         if not os.path.isfile(path):
@@ -79,6 +81,9 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _repair(args: argparse.Namespace, controller: Controller) -> int:
+    if not (args.dry_run or args.yes or args.json) and has_terminal() and not _is_wanted(args, controller):
+        note("Nothing was changed.")
+        return DAMAGED
     with ProgressLine() as progress:
         done = controller.repair(dry_run=args.dry_run, copies=args.copies, progress=progress)
     code = _repair_code(args, done)
@@ -96,6 +101,17 @@ def _repair(args: argparse.Namespace, controller: Controller) -> int:
         return code
     _print_repaired(done, args.dry_run)
     return code
+
+
+def _is_wanted(args: argparse.Namespace, controller: Controller) -> bool:
+    """The person has seen what would be changed, and agrees; or there is nothing to agree to."""
+    with ProgressLine() as progress:
+        would = controller.repair(dry_run=True, copies=args.copies, progress=progress)
+    if not would.problems:
+        return True
+    _print_problems(would.problems)
+    _print_repaired(would, dry_run=True)
+    return ask_yes("Repair this now? What is replaced is kept in quarantine/.", default=True)
 
 
 def _repair_code(args: argparse.Namespace, done: Repaired) -> int:

@@ -12,7 +12,7 @@ import struct
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 _USUAL_PAGE = 4096
 _PAGE_SIZES = tuple(1 << bits for bits in range(9, 17))
@@ -20,7 +20,6 @@ _PAGE_SIZES = tuple(1 << bits for bits in range(9, 17))
 _START = re.compile(rb"[\x04-\x09]\x00\x4c")
 _ID = 32
 _WAL_HEADER, _FRAME_HEADER = 32, 24
-_MOST_POINTERS = 64  # pages of a chain in which one wrong pointer is looked for
 
 
 class _Pages:
@@ -57,19 +56,6 @@ def carve(path: str) -> Iterator[tuple[bytes, bytes]]:
                 length = _data_length(image, found.start())
                 if length is not None:
                     yield from _rows(pages, image, found.start() + image[found.start()], length)
-
-
-def carve_wanted(path: str, wanted: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    """The same for rows whose own header has a wrong bit: they are found by their id."""
-    ids = list(wanted)
-    for pages in _readings(path):
-        for image in pages.images():
-            for oid in ids:
-                at = image.find(oid)
-                while at >= 0:
-                    for length in _lengths_with_a_flip(image, at):
-                        yield from _rows(pages, image, at, length)
-                    at = image.find(oid, at + 1)
 
 
 def _readings(path: str) -> Iterator[_Pages]:
@@ -111,18 +97,6 @@ def _data_length(image: bytes, at: int) -> int | None:
     return None
 
 
-def _lengths_with_a_flip(image: bytes, at: int) -> Iterator[int]:
-    for size in range(4, 10):
-        if at < size:
-            continue
-        for bit in range(size * 8):
-            header = bytearray(image[at - size:at])
-            header[bit // 8] ^= 1 << bit % 8
-            length = _data_length(bytes(header), 0) if header[0] == size else None
-            if length is not None:
-                yield length
-
-
 def _rows(pages: _Pages, image: bytes, at: int, length: int) -> Iterator[tuple[bytes, bytes]]:
     """The id and data that begin at `at`, right after their record header."""
     start = at - _header_size(length)
@@ -159,33 +133,25 @@ def _local(payload: int, page: int) -> tuple[int, bool]:
 
 
 def _chains(pages: _Pages, first: bytes, length: int) -> Iterator[bytes]:
-    """What the overflow pages hold: as they are linked, then with one bit of one link taken for wrong."""
+    """What the overflow pages hold, those of the WAL first."""
     if len(first) < 4:
         return
-    number = int.from_bytes(first, "big")
     for from_wal in (True, False):
-        whole, links = _follow(pages, number, length, {}, from_wal)
+        whole = _follow(pages, int.from_bytes(first, "big"), length, from_wal)
         if len(whole) == length:
             yield whole
-    for place in range(min(len(links) + 1, _MOST_POINTERS)):
-        for bit in range(32):
-            whole, _ = _follow(pages, number, length, {place: 1 << bit}, True)
-            if len(whole) == length:
-                yield whole
 
 
-def _follow(pages: _Pages, number: int, length: int, flips: dict[int, int],
-            from_wal: bool) -> tuple[bytes, list[int]]:
+def _follow(pages: _Pages, number: int, length: int, from_wal: bool) -> bytes:
     parts: list[bytes] = []
-    links: list[int] = []
+    seen: set[int] = set()
     left = length
     while left > 0:
-        number ^= flips.get(len(links), 0)
         page = pages.get(number, from_wal=from_wal)
-        if page is None or number in links:
+        if page is None or number in seen:
             break
-        links.append(number)
+        seen.add(number)
         parts.append(page[4:4 + left])
         left -= len(parts[-1])
         number = int.from_bytes(page[:4], "big")
-    return b"".join(parts), links
+    return b"".join(parts)

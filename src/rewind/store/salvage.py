@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewind.store import sqlite
-from rewind.store.blobs import Unreadable, is_loose, oid_of, pack, unpack
+from rewind.store.blobs import Unreadable, is_loose, unpack
 from rewind.store.carve import carve
 from rewind.store.objects import ObjectStore
 
@@ -26,8 +26,6 @@ def salvage(path: str, target: str, progress: Progress | None = None) -> ObjectS
         if _is_whole(oid, packed):
             store.put_packed(oid, packed)
             loose = loose or is_loose(packed)
-        else:
-            _put_under_its_name(store, packed)
     store.commit()
     if loose:
         store.set_meta("loose", 0)
@@ -43,22 +41,6 @@ def _is_whole(oid: bytes, packed: bytes) -> bool:
     except Unreadable:
         return False
     return True
-
-
-def _put_under_its_name(store: ObjectStore, packed: bytes) -> None:
-    """The name itself may be what is damaged. A compressed object tells whether its content is right."""
-    import zlib
-
-    if packed[:1] != b"\x01":
-        return
-    inflater = zlib.decompressobj()
-    try:
-        data = inflater.decompress(packed[1:], 64 << 20)
-    except zlib.error:
-        return
-    oid = oid_of(data)
-    if inflater.eof and not store.has(oid):
-        store.put_packed(oid, pack(data))
 
 
 def _last_deleted(path: str) -> str:
