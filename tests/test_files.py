@@ -42,7 +42,7 @@ with files.Lock(sys.argv[1], "save", wait=5):
 _FORK_AND_RELEASE = _PRELUDE + """
 with files.Lock(sys.argv[1], "save", wait=5):
     if not os.fork():
-        time.sleep(30)
+        time.sleep(300)
         os._exit(0)
 print("released", flush=True)
 sys.stdin.read()
@@ -68,7 +68,7 @@ def python(code: str, *args: str) -> Iterator[subprocess.Popen[str]]:
         process.stdout.close()
 
 
-def until(true: Callable[[], object], seconds: float = 20) -> bool:
+def until(true: Callable[[], object], seconds: float = 90) -> bool:
     deadline = time.monotonic() + seconds
     while not true():
         if time.monotonic() > deadline:
@@ -388,7 +388,7 @@ def test_a_detached_process_is_tied_to_nothing_of_ours(tmp_path: Path) -> None:
 
 def test_starting_a_detached_process_does_not_wait_for_it_and_leaves_no_child(tmp_path: Path) -> None:
     code = _PRELUDE + """
-files.spawn_detached(["-c", "import os, time; open(%r, 'w').write(str(os.getpid())); time.sleep(30)"
+files.spawn_detached(["-c", "import os, time; open(%r, 'w').write(str(os.getpid())); time.sleep(300)"
                       % sys.argv[1]])
 try:
     os.waitpid(-1, os.WNOHANG)
@@ -396,7 +396,7 @@ except ChildProcessError:
     print("no child")
 """
     told = tmp_path / "told"
-    done = subprocess.run([sys.executable, "-I", "-S", "-c", code, str(told)], timeout=25,
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code, str(told)], timeout=90,
                           capture_output=True, text=True, check=True)
     assert done.stdout == "no child\n"
     assert until(lambda: told.exists() and told.read_text())
@@ -454,7 +454,7 @@ def test_who_waits_gets_the_lock_before_upkeep_takes_it_again(path: str, tmp_pat
         assert until(lambda: not WaitingLine(path).is_empty())
         upkeep.stdin.write("\n")
         upkeep.stdin.flush()  # it lets go, and wants the lock again at once
-        assert upkeep.stdout.readline() == "done\n" and saver.wait(20) == 0
+        assert upkeep.stdout.readline() == "done\n" and saver.wait(90) == 0
     assert order.read_text().split() == ["upkeep", "save", "upkeep"]
 
 
@@ -560,7 +560,7 @@ def test_nobody_who_reads_a_pipe_to_its_end_waits_for_a_detached_process(tmp_pat
         os.close(third)
         assert until(told.exists), "it was not started"
         pid, session, folder = told.read_text().split(" ", 2)
-        assert process.wait(20) == 0
+        assert process.wait(90) == 0
         said = b""
         while True:  # without an end, if the detached process had it open
             os.set_blocking(out, False)

@@ -201,11 +201,11 @@ def test_the_page_of_the_wheel_is_served(unpacked: list[str], project: Path, hom
         try:
             address = process.stdout.readline().split()[-1]
             opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-            with opener.open(address, timeout=30) as page:
+            with opener.open(address, timeout=90) as page:
                 scripts = re.findall(r'(?:src|href)="(/static/[^"]+)"', page.read().decode())
             assert scripts
             for name in scripts:
-                with opener.open(address.split("/?")[0] + name, timeout=30) as file:
+                with opener.open(address.split("/?")[0] + name, timeout=90) as file:
                     assert file.read()
         finally:
             process.terminate()

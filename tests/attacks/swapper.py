@@ -51,7 +51,7 @@ def swapping(path: Path, target: Path) -> Iterator[None]:
     finally:
         if process.stdin:
             process.stdin.close()
-        process.wait(10)
+        process.wait(90)
         if process.stdout:
             process.stdout.close()
 

@@ -105,7 +105,7 @@ def test_nothing_waits_for_a_fifo_a_device_or_a_socket(rewind: Rewind) -> None:
             pass
         for args in (["init"], ["save"], ["status", "--unprotected"], ["diff", "last"], ["restore", "last"],
                      ["validate", "--deep", "--repair"], ["export", "last", str(rewind.home / "out.tar.gz")]):
-            result = rewind.run(*args, timeout=30)
+            result = rewind.run(*args, timeout=90)
             assert result.code == 0, (args, result)
         assert {p.name for p in rewind.project.iterdir()} >= {"fifo", ".gitignore", "socket"}
 
@@ -120,7 +120,7 @@ def test_fifos_in_the_state_and_in_the_home_hold_nobody_up(rewind: Rewind) -> No
         path.unlink(missing_ok=True)
         os.mkfifo(path)
         for args in (["list"], ["save"], ["validate", "--deep"], ["restore", "last"]):
-            rewind.run(*args, timeout=30)
+            rewind.run(*args, timeout=90)
         path.unlink()
         if saved is not None:
             path.write_bytes(saved)

@@ -50,7 +50,7 @@ def needs() -> str:
 def browser() -> Iterator[Browser]:
     from playwright.sync_api import expect, sync_playwright
 
-    expect.set_options(timeout=15000)  # two cores, shared with other tests
+    expect.set_options(timeout=60_000)  # two cores, shared with other tests
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser

@@ -27,7 +27,7 @@ class Rewind:
         self.page = page
         self.server = server
         self.complaints: list[str] = []
-        page.set_default_timeout(15000)
+        page.set_default_timeout(60_000)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("console", lambda m: self.complaints.append(m.text) if m.type == "error" else None)
         page.on("dialog", self._dialog)

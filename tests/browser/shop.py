@@ -161,7 +161,7 @@ class Server:
 
     def stop(self) -> None:
         self._process.terminate()
-        self._process.wait(20)
+        self._process.wait(90)
         self._out.close()
 
 

@@ -21,7 +21,7 @@ from rewind.cli.main import COMMANDS
 from rewind_cli import PROGRAM, Rewind
 from transcript.make_transcripts import place
 
-PATIENCE = 20
+PATIENCE = 90
 
 
 def offered(cli: Rewind, *words: str) -> list[str]:

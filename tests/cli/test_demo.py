@@ -112,13 +112,13 @@ def test_the_page_shows_the_demo_until_it_is_ended(cli: InProcess, temporary: Pa
         assert process.stdout is not None and process.stderr is not None
         address = next(line.split()[-1] for line in process.stdout if line.startswith("Rewind is at "))
         opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-        opener.open(address, timeout=20).close()
-        with opener.open(address.split("?")[0] + "api/sessions", timeout=20) as answer:
+        opener.open(address, timeout=90).close()
+        with opener.open(address.split("?")[0] + "api/sessions", timeout=90) as answer:
             titles = [session["title"] for session in json.load(answer)["sessions"]]
         process.send_signal(signal.SIGINT)
         process.stdout.read()
         assert "Traceback" not in process.stderr.read()
-        assert process.wait(30) == 0
+        assert process.wait(90) == 0
     assert sorted(titles) == ["todo", "todo"]
     assert not os.listdir(temporary)
 

@@ -71,7 +71,7 @@ def test_options_may_stand_before_the_overview(cli: Rewind, args: list[str]) -> 
                                   ["-q", "-C", "P", "-v"], ["-qv", "--project=P"]], ids=" ".join)
 def test_options_may_stand_before_the_command(two: Rewind, args: list[str]) -> None:
     words = [word.replace("P", str(two.project)) for word in args]
-    assert two.run(*words, "show", "last", cwd=two.home).out == two.ok("show", "last").out
+    assert two.run(*words, "show", "last", "--json", cwd=two.home).out == two.ok("show", "last", "--json").out
     assert two.ok(*words, "help", "show").out == two.ok("help", "show").out
     assert two.ok(*words, "--version").out == two.ok("--version").out
 

@@ -65,7 +65,7 @@ def test_ctrl_c_ends_it_with_a_page_open(rewind: Rewind) -> None:
             server.socket_address, additional_headers={"Cookie": server.cookie}, origin=server.origin,
             proxy=None) as page:
         page.send("{}")
-        page.recv(timeout=20)
+        page.recv(timeout=90)
         code, err = server.interrupt()
     assert code == 0 and "Traceback" not in err
 

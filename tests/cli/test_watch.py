@@ -36,7 +36,7 @@ class Watching:
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGINT)
-        self.process.communicate(timeout=20)
+        self.process.communicate(timeout=90)
         return self.process.returncode
 
 

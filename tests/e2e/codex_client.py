@@ -91,7 +91,7 @@ class Codex:
                 assert process.stdin
                 process.stdin.close()
                 try:
-                    process.wait(10)
+                    process.wait(90)
                 except subprocess.TimeoutExpired:
                     process.kill()
 

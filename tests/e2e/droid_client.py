@@ -21,7 +21,7 @@ from mock_api import MockApi
 from stage import Stage, names
 from talk import talk
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 Message = dict[str, Any]
 
 

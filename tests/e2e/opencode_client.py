@@ -108,7 +108,7 @@ class Opencode:
             finally:
                 process.terminate()
                 try:
-                    process.wait(30)
+                    process.wait(90)
                 except subprocess.TimeoutExpired:
                     process.kill()
 

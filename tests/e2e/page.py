@@ -10,7 +10,7 @@ from websockets.sync.client import connect
 
 from web.server import Server
 
-_PATIENCE = 60
+_PATIENCE = 120
 
 
 class Page:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Callable, Optional
 
-PATIENCE = 45.0
+PATIENCE = 120.0
 
 
 def wait_until(there: Callable[[], bool], what: Callable[[], str], patience: float = PATIENCE) -> None:

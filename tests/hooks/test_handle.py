@@ -50,7 +50,7 @@ def held_lock(hooks: Hooks) -> Iterator[None]:
         yield
     finally:
         holder.stdin.close()
-        holder.wait(20)
+        holder.wait(90)
         holder.stdout.close()
 
 

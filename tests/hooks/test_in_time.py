@@ -26,7 +26,7 @@ def is_silent(outcome: Outcome) -> bool:
 
 
 def until(true: Callable[[], object]) -> bool:
-    for _ in range(1000):
+    for _ in range(4500):
         if true():
             return True
         time.sleep(0.02)

@@ -73,7 +73,7 @@ class Person:
             try:
                 address = process.stdout.readline().split()[-1]
                 opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-                with opener.open(address, timeout=30) as page:
+                with opener.open(address, timeout=90) as page:
                     assert b"/static/" in page.read()
             finally:
                 process.terminate()

@@ -148,7 +148,7 @@ def test_the_screens_that_ask_and_wait(scene: Scene, size: tuple[int, int], ligh
 
     def work(progress: Callable[[str, int, int], None]) -> None:
         progress("Restoring", 30, 120)
-        done.wait(30)
+        done.wait(90)
 
     async def look(person: Person) -> None:
         await person.stand_on("write two", PROMPT)

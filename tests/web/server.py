@@ -48,13 +48,13 @@ class Server:
         return self.origin.replace("http", "ws") + "/ws"
 
     def client(self) -> httpx.Client:
-        return httpx.Client(base_url=self.origin, headers={"Cookie": self.cookie}, timeout=30,
+        return httpx.Client(base_url=self.origin, headers={"Cookie": self.cookie}, timeout=90,
                             trust_env=False)
 
     def interrupt(self) -> tuple[int, str]:
         """Ctrl-C: its exit code, and what it said."""
         self.process.send_signal(signal.SIGINT)
-        _, err = self.process.communicate(timeout=20)
+        _, err = self.process.communicate(timeout=90)
         return self.process.returncode, err.decode()
 
     def resident(self) -> int:

@@ -22,12 +22,12 @@ def test_the_end_waits_for_what_was_begun(workshop: Workshop) -> None:
 
     def job(controller: Controller) -> None:
         begun.set()
-        go_on.wait(20)
+        go_on.wait(90)
         done.append(controller.project.root)
 
     thread = threading.Thread(target=workshop.run_here, args=(job,))
     thread.start()
-    assert begun.wait(20)
+    assert begun.wait(90)
     workshop.finish(wait=0.01)
     assert not done
     go_on.set()
