@@ -333,18 +333,25 @@ PROBE = textwrap.dedent("""\
     import os, sys
     sys.path.insert(0, sys.argv[1])
     from rewind.hooks import entry
-    code = entry.run(sys.argv[2:3])
-    os.write(1, "\\n".join(sorted(sys.modules)).encode())
-    os._exit(code)
+    end = os._exit
+    def tell(code):
+        fd = os.open(sys.argv[3], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        os.write(fd, ("\\n".join(sys.modules) + "\\n").encode())
+        end(code)
+    os._exit = tell
+    tell(entry.run(sys.argv[2:3]))
     """)
 
 
 def modules_after(rewind: Rewind, action: str, **fields: Any) -> set[str]:
-    done = subprocess.run([sys.executable, "-I", "-S", "-c", PROBE, str(CHECKOUT / "src"), action],
+    """All that a hook and the process that saves for it have loaded in the end."""
+    told = rewind.home / "modules"
+    told.unlink(missing_ok=True)
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", PROBE, str(CHECKOUT / "src"), action, str(told)],
                           input=json.dumps(payload(rewind, **fields)).encode(), cwd=rewind.project,
                           env={**clean_env(rewind.home), "CLAUDECODE": "1"}, capture_output=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, b"")
-    return set(done.stdout.decode().split("\n"))
+    return set(told.read_text().splitlines())
 
 
 def own_path(rewind: Rewind) -> dict[str, Any]:
@@ -460,7 +467,7 @@ def world(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(made.project))
     monkeypatch.chdir(made.project)
     monkeypatch.setattr(os, "fsync", lambda fd: None)
-    monkeypatch.setattr("rewind.hooks.checkpoint._WAIT", 0.1)
+    monkeypatch.setattr("rewind.hooks.in_time._LATE_WAIT", 0.1)
     return made
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from rewind.checkpoint.conversation import Captured
+    from rewind.checkpoint.create import Draft
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
     from rewind.snapshot.build import Progress
@@ -42,12 +44,11 @@ def save(state: State, description: str = "", *, kind: str = "manual", if_change
          trigger: dict[str, Any] | None = None, session: SessionFile | None = None,
          find_session: bool = True, wait: float = 10.0, progress: Progress | None = None,
          first: Callable[[], None] | None = None, moment: Moment | None = None,
-         outside: list[str] | None = None) -> Saved:
+         outside: list[str] | None = None, then: Callable[[Draft], None] | None = None) -> Saved:
     """The conversation is that of `session`, else the current one if it is to be looked for. `first` is
-    called as soon as the lock is had; what is made after `moment` is late. `outside` are files that the
-    agent is about to edit, and that lie outside the project."""
-    from rewind.checkpoint.which_session import capture_current
-
+    called as soon as the lock is had, and `then` before it is let go, for more records of the same snapshot;
+    what is made after `moment` is late. `outside` are files that the agent is about to edit, and that lie
+    outside the project."""
     with state.locked("save", wait):
         if first:
             first()
@@ -61,16 +62,24 @@ def save(state: State, description: str = "", *, kind: str = "manual", if_change
                 state.objects.commit()
                 draft.snapshot.remember(state.cache)
                 return Saved(standing, False)
-            chat, note = capture_current(state, session) if session or find_session else (None, "")
+            chat, note = _conversation(state, session) if session or find_session else (None, "")
             if moment and moment.is_over():
                 trigger = {**(trigger or {}), "late": True}
             saved = Saved(write_record(state, draft, kind, description, trigger, chat, kept), True, note)
+            if then:
+                then(draft)
         finally:
             draft.close()
         chore = "gc" if retention.is_due(state) else "pack" if state.objects.has_loose() else ""
     if chore == "gc" or (chore and not is_being_packed(state)):
         _later(state, chore)
     return saved
+
+
+def _conversation(state: State, session: SessionFile | None) -> tuple[Captured | None, str]:
+    from rewind.checkpoint.which_session import capture_current
+
+    return capture_current(state, session)
 
 
 def _keep_outside(state: State, paths: list[str], moment: Moment | None) -> dict[str, Any]:
