@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from hook_scene import entry_command
+from hook_scene import entry_command, wait_for_late
 from rewind_cli import Rewind, clean_env, git, tree_state
 
 TREES = ("main", "one", "two", "three")
@@ -52,7 +52,8 @@ class Crowd:
         return [f"{name} {number}" for number in range(count) if TREES[number % len(TREES)] == name]
 
     def fire(self, count: int) -> list[float]:
-        """So many prompts at once, over all places in turn. How long each hook took, in seconds."""
+        """So many prompts at once, over all places in turn. How long each hook took, in seconds. When this
+        ends, all that they asked for is made."""
         env, began, took = self._env(), {}, []
         for number in range(count):
             name = TREES[number % len(TREES)]
@@ -67,6 +68,8 @@ class Crowd:
             took.append(time.monotonic() - at)
             hook.returncode = os.waitstatus_to_exitcode(status)
             assert hook.returncode == 0
+        for tree in self.trees.values():
+            wait_for_late(self.rewind, tree)
         return took
 
     def _env(self) -> dict[str, str]:
@@ -100,6 +103,9 @@ class Crowd:
         done = self.rewind.run("restore", record["name"], "--to", str(target), cwd=tree)
         assert done.code == 0, done
         return files_in(target)
+
+    def late(self) -> int:
+        return sum(record["trigger"].get("late") is True for name in TREES for record in self.records(name))
 
     def trees_of(self, name: str) -> set[str]:
         """The code of this place's checkpoints: one, for it did not change while they were made."""

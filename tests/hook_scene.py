@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +20,7 @@ from rewind.controller import Controller
 from rewind.hooks import handle as handling
 from rewind.hooks.event import EVENTS, HookEvent, read_event
 from rewind.hooks.handle import Outcome, handle
-from rewind_cli import CHECKOUT, Result, clean_env, state_of
+from rewind_cli import CHECKOUT, Result, Rewind, clean_env, state_of
 from transcript.make_transcripts import ClaudeTalk, event_id
 
 RECORDED = Path(__file__).parent / "data" / "hooks"
@@ -194,6 +195,15 @@ class Hooks:
         """What hooks wrote into the logs, the project's and the user's."""
         logs = (self.state / "rewind.log", self.rewind_home / "rewind.log")
         return "".join(log.read_text() for log in logs if log.exists())
+
+
+def wait_for_late(rewind: Rewind, cwd: Optional[Path] = None) -> None:
+    """Until nobody in this place makes a checkpoint any more whose hook is gone: a slow machine has some."""
+    for _ in range(600):
+        if not rewind.run("list", "--json", cwd=cwd).data["late"]:
+            return
+        time.sleep(0.1)
+    raise AssertionError("a checkpoint is still late after a minute")
 
 
 def run_hook(command: list[Any], data: bytes, home: Path, cwd: Path, **env: str) -> Result:

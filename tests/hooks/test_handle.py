@@ -19,7 +19,7 @@ from hook_scene import LONG, Hooks
 from rewind.checkpoint.known_stores import is_known
 from rewind.controller import Controller
 from rewind.errors import RewindError
-from rewind.hooks import checkpoint
+from rewind.hooks import checkpoint, in_time
 from rewind.hooks.handle import WARNING, Outcome, handle
 from rewind.hooks.log import write_log
 from rewind_cli import CHECKOUT, git, tree_state
@@ -397,8 +397,8 @@ def test_git_and_rewinds_own_state_are_never_pinned(hooks: Hooks) -> None:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hooks that do not wait two seconds for the lock."""
-    monkeypatch.setattr("rewind.hooks.checkpoint._WAIT", 0.05)
+    """Hooks that give up the lock at once, and so do the processes that they leave behind."""
+    monkeypatch.setattr(in_time, "_LATE_WAIT", 0.05)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -668,7 +668,8 @@ def test_the_last_errors_are_kept_for_the_doctor(hooks: Hooks) -> None:
     assert set(errors[0]) == {"at", "action", "message"} and errors[0]["action"] == "UserPromptSubmit"
 
 
-def test_a_locked_store_is_skipped_and_said_in_the_log(hooks: Hooks) -> None:
+@pytest.mark.usefixtures("impatient")
+def test_a_store_that_stays_locked_is_given_up_and_said_in_the_log(hooks: Hooks) -> None:
     with held_lock(hooks):
         assert is_silent(hooks.prompt())
     assert hooks.count() == 1
@@ -730,8 +731,7 @@ def test_what_takes_too_long_goes_on_without_the_hook_and_is_recorded_as_late(
         return right(*args, **more)
 
     monkeypatch.setattr(checkpoint, "save", slow)
-    monkeypatch.setattr(checkpoint, "_PATIENCE", 0.1)
-    monkeypatch.setattr(checkpoint.in_time, "__defaults__", (0.1,))
+    monkeypatch.setattr(in_time, "_PATIENCE", 0.1)
     assert is_silent(bare.start())
     assert bare.count() == 0
     for _ in range(200):

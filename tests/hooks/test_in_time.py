@@ -13,7 +13,7 @@ import pytest
 
 from hook_scene import Hooks
 from rewind.checkpoint.missed import KILLED, Missed, sentence
-from rewind.hooks import checkpoint
+from rewind.hooks import checkpoint, in_time
 from rewind.hooks.handle import Outcome
 from rewind.hooks.state import HookState
 from rewind.paths import Project, open_project
@@ -45,7 +45,8 @@ def missed(hooks: Hooks) -> Missed:
 
 @pytest.fixture
 def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoint, "_PATIENCE", 0.2)
+    monkeypatch.setattr(in_time, "_PATIENCE", 0.2)
+    monkeypatch.setattr(in_time, "_WAIT", 0.2)
 
 
 def instead_of_saving(monkeypatch: pytest.MonkeyPatch, do: Callable[[], None]) -> None:
@@ -176,7 +177,7 @@ def busy(hooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
     from rewind.files import Lock
 
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoint, "_WAIT", 0.02)
+        patch.setattr(in_time, "_LATE_WAIT", 0.02)
         with Lock(str(hooks.state / "lock"), "restore", 0):
             hooks.prompt("one")
             hooks.prompt("two")

@@ -171,6 +171,7 @@ MODULES = ("__init__.py", "errors.py", "files.py", "paths.py", "quickjson.py", "
            "config/settings.py", "agents/registry.py", "agents/profile.py", "agents/schemas/claude.json",
            "config/tiers/balanced.json", "hooks/entry.py", "hooks/handle.py", "hooks/event.py",
            "hooks/decide.py", "hooks/state.py", "hooks/log.py", "hooks/checkpoint.py",
+           "hooks/in_time.py", "hooks/queue.py",
            "hooks/session_file.py", "controller.py",
            "store/objects.py", "snapshot/scan.py")
 

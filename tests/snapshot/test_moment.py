@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from rewind.snapshot.moment import Moment
 from rewind.snapshot.rules import Rules
 from rewind.snapshot.scan import scan
 from rewind.snapshot.tree import FILE, LINK, UNCOVERED, Entry
+from rewind.store.derived import DerivedDb
 from rewind.store.objects import ObjectStore
 
 ROW = (5, 100, 100, 7, 0o100644)
@@ -39,9 +42,13 @@ def store(tmp_path: Path) -> Iterator[ObjectStore]:
     store.close()
 
 
-def capture(project: Path, store: ObjectStore, moment: Moment) -> dict[bytes, Entry]:
-    snapshot = scan(os.fsencode(project), Rules(builtin=b""), ScanCache(None), store, keep=True, processes=1,
+def capture(project: Path, store: ObjectStore, moment: Moment | None,
+            cache: ScanCache | None = None) -> dict[bytes, Entry]:
+    cache = cache or ScanCache(None)
+    snapshot = scan(os.fsencode(project), Rules(builtin=b""), cache, store, keep=True, processes=1,
                     moment=moment)
+    store.commit()
+    snapshot.remember(cache)
     return dict(every_path(snapshot.root, snapshot.tree))
 
 
@@ -119,3 +126,74 @@ def test_what_was_listed_after_the_moment_has_changed_since_if_its_ctime_says_so
     moment.begin(5_000_000_000)  # over for a second, at 5 s of the file system's clock
     before, after = (5, 1, 3_000_000_000, 7, 0), (5, 1, 4_500_000_000, 7, 0)
     assert not moment.has_changed(before, before) and moment.has_changed(after, after)
+
+
+# a look that begins when the moment is over
+
+class Past(Moment):
+    """A moment that ended when the file system's clock said so."""
+
+    def __init__(self, until_ns: int) -> None:
+        super().__init__(-1)
+        self._end = until_ns
+
+    def begin(self, now_ns: int) -> None:
+        self._until_ns = self._end
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[ScanCache]:
+    db = DerivedDb(str(tmp_path / "scan-cache.db"), "owner")
+    yield ScanCache(db)
+    db.close()
+
+
+def make_old(path: Path) -> int:
+    """The time of the last change to a file or directory that is there, and a tick of the clock later."""
+    time.sleep(0.05)
+    return path.stat().st_ctime_ns
+
+
+def test_what_another_look_has_seen_since_is_uncovered_all_the_same(
+        project: Path, store: ObjectStore, cache: ScanCache) -> None:
+    """The cache knows it by then, so nothing about it looks changed."""
+    (project / "d").mkdir()
+    (project / "d" / "same").write_text("same")
+    (project / "d" / "edited").write_text("edited")
+    moment = Past(make_old(project / "d" / "edited"))
+    (project / "d" / "edited").write_text("EDITED")
+    capture(project, store, None, cache)
+    capture(project, store, None, cache)
+    found = capture(project, store, moment, cache)
+    assert found[b"d/edited"].ref == build.CHANGED and found[b"d/same"].kind == FILE
+    again = capture(project, store, None, cache)
+    assert store.get(again[b"d/edited"].ref) == b"EDITED"
+
+
+def test_what_the_last_look_saw_and_is_gone_since_may_have_been_there(
+        project: Path, store: ObjectStore, cache: ScanCache) -> None:
+    for name in ("early", "d", "e"):
+        (project / name).mkdir()
+        (project / name / "file").write_text(name)
+        (project / name / "other").write_text(name)
+    capture(project, store, None, cache)
+    (project / "early" / "other").unlink()
+    moment = Past(make_old(project / "early"))
+    (project / "d" / "other").unlink()
+    shutil.rmtree(project / "e")
+    found = capture(project, store, moment, cache)
+    assert {path for path, entry in found.items() if entry.kind == UNCOVERED} == {b"d/other", b"e"}
+    assert found[b"d/file"].kind == FILE and b"early/other" not in found
+    again = capture(project, store, None, cache)
+    assert b"d/other" not in again and b"e" not in again
+
+
+def test_a_journal_that_changed_takes_its_database_along(
+        project: Path, store: ObjectStore, cache: ScanCache) -> None:
+    (project / "db").write_bytes(b"SQLite format 3\0" + b"x" * 100)
+    (project / "db-wal").write_bytes(b"\x37\x7f\x06\x82" + b"y" * 100)
+    capture(project, store, None, cache)
+    moment = Past(make_old(project / "db-wal"))
+    (project / "db-wal").write_bytes(b"\x37\x7f\x06\x82" + b"z" * 200)
+    found = capture(project, store, moment, cache)
+    assert {found[b"db"].ref, found[b"db-wal"].ref} == {build.CHANGED}

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint import retention
 from rewind.checkpoint.create import capture, write_record
+from rewind.checkpoint.due import is_due
 from rewind.checkpoint.rewind.lineage import here
-from rewind.checkpoint.upkeep import is_being_packed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from rewind.checkpoint.conversation import Captured
+    from rewind.checkpoint.create import Draft
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
     from rewind.snapshot.build import Progress
@@ -42,12 +43,11 @@ def save(state: State, description: str = "", *, kind: str = "manual", if_change
          trigger: dict[str, Any] | None = None, session: SessionFile | None = None,
          find_session: bool = True, wait: float = 10.0, progress: Progress | None = None,
          first: Callable[[], None] | None = None, moment: Moment | None = None,
-         outside: list[str] | None = None) -> Saved:
+         outside: list[str] | None = None, then: Callable[[Draft], None] | None = None) -> Saved:
     """The conversation is that of `session`, else the current one if it is to be looked for. `first` is
-    called as soon as the lock is had; what is made after `moment` is late. `outside` are files that the
-    agent is about to edit, and that lie outside the project."""
-    from rewind.checkpoint.which_session import capture_current
-
+    called as soon as the lock is had, and `then` before it is let go, for more records of the same snapshot;
+    what is made after `moment` is late. `outside` are files that the agent is about to edit, and that lie
+    outside the project."""
     with state.locked("save", wait):
         if first:
             first()
@@ -61,16 +61,24 @@ def save(state: State, description: str = "", *, kind: str = "manual", if_change
                 state.objects.commit()
                 draft.snapshot.remember(state.cache)
                 return Saved(standing, False)
-            chat, note = capture_current(state, session) if session or find_session else (None, "")
+            chat, note = _conversation(state, session) if session or find_session else (None, "")
             if moment and moment.is_over():
                 trigger = {**(trigger or {}), "late": True}
             saved = Saved(write_record(state, draft, kind, description, trigger, chat, kept), True, note)
+            if then:
+                then(draft)
         finally:
             draft.close()
-        chore = "gc" if retention.is_due(state) else "pack" if state.objects.has_loose() else ""
-    if chore == "gc" or (chore and not is_being_packed(state)):
+        chore = "gc" if is_due(state) else "pack" if state.objects.has_loose() else ""
+    if chore:
         _later(state, chore)
     return saved
+
+
+def _conversation(state: State, session: SessionFile | None) -> tuple[Captured | None, str]:
+    from rewind.checkpoint.which_session import capture_current
+
+    return capture_current(state, session)
 
 
 def _keep_outside(state: State, paths: list[str], moment: Moment | None) -> dict[str, Any]:
@@ -80,9 +88,12 @@ def _keep_outside(state: State, paths: list[str], moment: Moment | None) -> dict
 
 
 def _later(state: State, chore: str) -> None:
-    """Start a chore that nobody waits for."""
+    """Start a chore that nobody waits for, unless somebody is at it."""
+    from rewind.checkpoint.upkeep import is_being_packed
     from rewind.files import spawn_detached
 
+    if chore == "pack" and is_being_packed(state):
+        return
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     spawn_detached(["-I", "-S", os.path.join(package, "checkpoint", "chores.py"), chore,
                     state.project.root, state.project.home])

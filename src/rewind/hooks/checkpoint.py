@@ -1,141 +1,141 @@
-"""The checkpoint that a hook makes: by a process of its own, for which the hook waits only so long."""
+"""Making the checkpoint of an event, and those of the events that wait behind it. All that a save needs is
+imported here, so nobody imports this before it is to be made."""
 
 from __future__ import annotations
 
 import os
 import time
 
-from rewind.agents.registry import is_under_root
+from rewind.agents.registry import each_profile, is_under_root
+from rewind.checkpoint.create import write_record
 from rewind.checkpoint.save import save
 from rewind.checkpoint.state import State
 from rewind.errors import StoreMoved
-from rewind.files import detach, process_start
+from rewind.hooks.in_time import claim
 from rewind.hooks.in_turn import InTurn
-from rewind.hooks.log import now
-from rewind.hooks.pins import pin
 from rewind.hooks.state import HookState
-from rewind.hooks.transcript_path import transcript_path
+from rewind.hooks.transcript_path import own_transcript
 from rewind.paths import find_project
-from rewind.snapshot.moment import Moment
-from rewind.transcript.find import SessionFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from rewind.hooks.decide import Decision
-    from rewind.hooks.event import HookEvent
+    from rewind.agents.profile import Profile
+    from rewind.checkpoint.conversation import Captured
+    from rewind.checkpoint.create import Draft
+    from rewind.hooks.in_time import Work
+    from rewind.hooks.queue import Queue, Request
     from rewind.paths import Project
-
-_WAIT = 2.0  # seconds for the lock
-_PATIENCE = 10.0  # seconds for the work, then it goes on without us
-_MADE = b"made"
-_MOST = 4096  # bytes of an answer
+    from rewind.transcript.find import SessionFile
 
 
-class NotMade(Exception):
-    """The checkpoint failed: what kind of error it was, and what it said."""
-
-    def __init__(self, kind: str, message: str) -> None:
-        super().__init__(message)
-        self.kind = kind
-        self.message = message
-
-    def __str__(self) -> str:
-        return f"{self.kind}: {self.message}"
-
-    def answer(self) -> bytes:
-        return f"{self.kind}\n{self.message}".encode("utf-8", "replace")
+def make(work: Work, queue: Queue) -> bool:
+    """False where another process has taken care of the same event."""
+    try:
+        return _Making(work, queue).run()
+    except StoreMoved:  # while we waited for the lock
+        work.project = find_project(work.project.root, work.project.home) or work.project
+        return _Making(work, queue).run()
 
 
-class Work:
-    """One checkpoint, as it is asked for. `made` and `failed` note in `hook-state.json` what became of it."""
-
-    def __init__(self, event: HookEvent, project: Project, decision: Decision, fresh: list[str],
-                 made: Callable[[int], None], failed: Callable[[int, NotMade], None],
-                 outside: list[str] | None = None) -> None:
-        self.event = event
-        self.project = project
-        self.decision = decision
-        self.fresh = fresh
-        self.outside = outside or []
-        self.made = made
-        self.failed = failed
-        self.trigger: dict[str, Any] = event.trigger()
-        self.moment = Moment(_PATIENCE)
-        self.at = now()
-
-    def __call__(self) -> None:
-        """In the process that makes it."""
-        try:
-            self._save()
-        except StoreMoved:  # while we waited for the lock
-            self.project = find_project(self.project.root, self.project.home) or self.project
-            self._save()
-
-    def _save(self) -> None:
-        state = State(self.project, forgiving=True)
-        try:
-            kind = "auto" if state.timeline.newest_here() else "initial"
-            save(state, self.decision.description, kind=kind, trigger=self.trigger,
-                 session=transcript_of(self.event), find_session=False, wait=_WAIT,
-                 first=lambda: self._claim(state), moment=self.moment, outside=self.outside)
-        except _ToldTwice:
-            return
-        finally:
-            state.close()
-        self.made(os.getpid())
-
-    def _claim(self, state: State) -> None:
-        """Told twice at the same moment, an event is handled once: under the lock only one is the first."""
-        if not _is_first(self.project, self.event.key(), self._begun(os.getpid())):
-            raise _ToldTwice
-        if self.fresh:
-            pin(state, self.fresh)
-
-    def note_late(self, pid: int) -> None:
-        """The hook goes, the work goes on: from here on `list` shows it."""
-        hooks = HookState(self.project.own("hook-state.json"))
-        hooks.note_begun(self._begun(pid), late=True)
-        hooks.save()
-
-    def is_late(self) -> bool:
-        return HookState(self.project.own("hook-state.json")).is_late(os.getpid())
-
-    def _begun(self, pid: int) -> dict[str, Any]:
-        # Elsewhere the start of a process is known to `ps` alone, which takes as long as a checkpoint.
-        start = process_start(pid) if os.path.exists("/proc/self/stat") else ""
-        return {"at": self.at, "event": self.event.name, "session": self.event.session, "pid": pid,
-                "start": start or "", "description": self.decision.description}
+_left_open: list[State] = []
 
 
 class _ToldTwice(Exception):
     """Another process has taken care of the same event."""
 
 
-def _is_first(project: Project, key: str, begun: dict[str, Any] | None = None) -> bool:
-    with InTurn(project.place_dir):
-        hooks = HookState(project.own("hook-state.json"))
-        if key and key in hooks.seen:
+class _Making:
+    """One look at the tree: a record for this hook, and one for each that waited before it began."""
+
+    def __init__(self, work: Work, queue: Queue) -> None:
+        self._work = work
+        self._queue = queue
+        self._state = State(work.project, forgiving=True)
+        self._others: list[Request] = []
+        self._is_late = False
+
+    def run(self) -> bool:
+        work, state = self._work, self._state
+        try:
+            kind = "auto" if state.timeline.newest_here() else "initial"
+            save(state, work.decision.description, kind=kind, trigger=work.trigger,
+                 session=_session(work.event.profile, own_transcript(work.event)), find_session=False,
+                 wait=work.left(), first=self._begin, moment=work.moment, outside=work.outside,
+                 then=self._record_others)
+        except _ToldTwice:
             return False
-        if key:
-            hooks.seen.append(key)
-        if begun:
-            hooks.note_begun(begun)
-        hooks.save()
+        except BaseException:
+            state.close()
+            raise
+        # This process ends now. Closing would have SQLite write the WAL back and delete it: four syncs for a
+        # cache that may be lost. So SQLite does it by itself, once in many times.
+        _left_open.append(state)
         return True
 
+    def _begin(self) -> None:
+        """As soon as the lock is had, and before the tree is looked at."""
+        work = self._work
+        if not work.is_first():
+            raise _ToldTwice
+        if work.fresh:
+            from rewind.hooks.pins import pin
 
-def transcript_of(event: HookEvent) -> SessionFile | None:
-    """The payload's transcript, if it is there yet, and lies where this agent keeps its sessions."""
-    path = transcript_path(event)
-    if not path or not is_under_root(event.profile, path):
+            pin(self._state, work.fresh)
+        self._is_late = work.moment.is_over()
+        now = time.monotonic()
+        self._others = [one for one in self._queue.waiting() if (one.until <= now) is self._is_late]
+        if self._is_late:
+            # What changed since the first of these agents went on is uncertain for all of them.
+            work.moment.end_at(min([work.moment.until, *(one.until for one in self._others)]))
+
+    def _record_others(self, draft: Draft) -> None:
+        """This look at the tree is good for whoever has waited until its end; or is as late as we are."""
+        if self._work.moment.is_over() is not self._is_late:
+            return
+        done = time.monotonic()
+        others = [one for one in self._others if self._is_late or one.until > done]
+        if not others:
+            return
+        seen = HookState(self._work.project.own("hook-state.json"))
+        for one in others:
+            if claim(seen, one.key):
+                self._record(one, draft)
+            one.mark_done()
+        self._note_seen([one.key for one in others if one.key])
+
+    def _record(self, one: Request, draft: Draft) -> None:
+        trigger = {**one.trigger, "late": True} if self._is_late else one.trigger
+        write_record(self._state, draft, "auto", one.description, trigger, self._conversation(one))
+
+    def _conversation(self, one: Request) -> Captured | None:
+        profile = next((p for p in each_profile(self._work.project.home, forgiving=True)
+                        if p.name == one.agent), None)
+        session = _session(profile, one.transcript) if profile else None
+        if session is None:
+            return None
+        from rewind.checkpoint.which_session import capture_current
+
+        return capture_current(self._state, session)[0]
+
+    def _note_seen(self, keys: list[str]) -> None:
+        with InTurn(self._work.project.place_dir):
+            hooks = HookState(self._work.project.own("hook-state.json"))
+            for key in keys:
+                claim(hooks, key)
+            hooks.save()
+
+
+def _session(profile: Profile, path: str) -> SessionFile | None:
+    """The transcript, if it is there yet, and lies where this agent keeps its sessions."""
+    if not path or not is_under_root(profile, path):
         return None
     try:
-        return SessionFile(path, event.profile, os.stat(path))
+        info = os.stat(path)
     except OSError:
         return None  # Claude Code makes the file after the first prompt
+    from rewind.transcript.find import SessionFile
+
+    return SessionFile(path, profile, info)
 
 
 def has_checkpoint(project: Project, session: str) -> bool:
@@ -144,66 +144,3 @@ def has_checkpoint(project: Project, session: str) -> bool:
         return any(record.session == session for record in state.timeline.all())
     finally:
         state.close()
-
-
-def in_time(work: Work) -> None:
-    """Do it in a child, and wait only so long: by the clock, whatever it is that takes long. A client kills
-    the hook that it started, not the child. Raises what went wrong, if that is known in time."""
-    out, into = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        _as_child(work, into)
-    os.close(into)
-    try:
-        answer = _answer(out, work.moment.left())
-        if answer is None:
-            with InTurn(work.project.place_dir):
-                # Who is done says so within its turn: it has said it by now, or finds that it is late.
-                answer = _answer(out, 0)
-                if answer is None:
-                    work.note_late(pid)
-                    return
-    finally:
-        os.close(out)
-    os.waitpid(pid, 0)
-    if answer != _MADE:
-        kind, _, message = answer.decode("utf-8", "replace").partition("\n")
-        error = NotMade(kind, message) if kind else NotMade("Killed", "the process that saved was killed")
-        work.failed(pid, error)
-        raise error
-
-
-def _answer(out: int, seconds: float) -> bytes | None:
-    """What the child says, which is nothing if it was killed; None when it has not said anything yet."""
-    import select
-
-    until = time.monotonic() + seconds
-    while True:
-        try:
-            ready, _, _ = select.select([out], [], [], max(0.0, until - time.monotonic()))
-        except InterruptedError:
-            continue
-        return os.read(out, _MOST) if ready else None
-
-
-def _as_child(work: Work, into: int) -> None:
-    try:
-        detach(into)
-        try:
-            work()
-            error = None
-        except BaseException as problem:
-            error = NotMade(type(problem).__name__, str(problem))
-        if not _tell(work, into, error.answer() if error else _MADE) and error:
-            work.failed(os.getpid(), error)
-    finally:
-        os._exit(0)
-
-
-def _tell(work: Work, into: int, answer: bytes) -> bool:
-    """False when nobody listens any more: the hook gave up waiting, or was killed."""
-    with InTurn(work.project.place_dir):
-        try:
-            return not work.is_late() and os.write(into, answer[:_MOST]) > 0
-        except OSError:
-            return False

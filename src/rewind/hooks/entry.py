@@ -12,7 +12,7 @@ _MAX_BYTES = 64 << 20
 _TELL = 3  # the shim's way past the silence that it keeps on standard error
 
 
-def run(argv: list[str]) -> int:
+def run(argv: list[str], *, is_own_process: bool = False) -> int:
     action = argv[0] if argv else ""
     try:
         if sys.version_info < (3, 9):  # noqa: UP036 - an interpreter that moved may be an old one
@@ -26,7 +26,7 @@ def run(argv: list[str]) -> int:
 
         if action not in EVENTS:
             return 0
-        outcome = handle(action, _read(), os.environ)
+        outcome = handle(action, _read(), os.environ, is_own_process=is_own_process)
         if outcome.out:
             os.write(1, outcome.out.encode("utf-8", "replace") + b"\n")
         if outcome.err:
@@ -73,5 +73,5 @@ if __name__ == "__main__":
 
     gc.disable()
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-    code = run(sys.argv[1:])
+    code = run(sys.argv[1:], is_own_process=True)
     os._exit(code)

@@ -40,6 +40,7 @@ class HookEvent:
         self.source = self._text("source")
         self.subagent = self._text("subagent")
         self.env_file = _path(self._text("envFile"))
+        self.found: str | None = None  # where the transcript is, once somebody has looked
         found = self._value("input")
         self.input: dict[str, Any] = found if isinstance(found, dict) else {}
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.config.load import Settings
-    from rewind.hooks.checkpoint import NotMade
     from rewind.hooks.decide import Decision
     from rewind.hooks.event import HookEvent
+    from rewind.hooks.in_time import NotMade
     from rewind.hooks.in_turn import InTurn
     from rewind.paths import Project
 
@@ -50,7 +50,8 @@ class Outcome:
         self.err = err
 
 
-def handle(action: str, raw: bytes, environ: Mapping[str, str]) -> Outcome:
+def handle(action: str, raw: bytes, environ: Mapping[str, str], *, is_own_process: bool = False) -> Outcome:
+    """`is_own_process`: it began for this event alone, so its age is how long the agent has waited."""
     home = rewind_home()
     try:
         # A byte that is not UTF-8 stays what it is, as in a file's name: the right file, or none.
@@ -66,7 +67,7 @@ def handle(action: str, raw: bytes, environ: Mapping[str, str]) -> Outcome:
     settings, _ = load_usable(home, found.project.state if found.project else None)
     if found.project is None:
         return _unprotected(event, settings, home, environ, found)
-    return _Hook(event, found.project, settings, environ, found.store_id).run()
+    return _Hook(event, found.project, settings, environ, found.store_id, is_own_process).run()
 
 
 class _Found:
@@ -212,11 +213,12 @@ class _Hook:
     """An event in a project that is protected."""
 
     def __init__(self, event: HookEvent, project: Project, settings: Settings,
-                 environ: Mapping[str, str], store_id: str) -> None:
+                 environ: Mapping[str, str], store_id: str, is_own_process: bool = False) -> None:
         self.event = event
         self.project = project
         self.settings = settings
         self.environ = environ
+        self.is_own_process = is_own_process
         self.notices = _settled(project, store_id)  # what the person should be told once
         self.state = HookState(project.own("hook-state.json"))
         self._held: list[str] = []  # files of this edit that the newest checkpoint holds
@@ -288,14 +290,14 @@ class _Hook:
         return self._greeting()
 
     def _checkpoint(self, decision: Decision, fresh: list[str], outside: list[str]) -> None:
-        from rewind.hooks.checkpoint import Work, in_time
+        from rewind.hooks.in_time import Work, age_of_process, in_time
 
-        def made(pid: int) -> None:
+        def made(pid: int, is_late: bool) -> None:
             with self._in_turn():
                 self.state = state = HookState(self.state.path)
                 state.note_ended(pid)
                 state.last_checkpoint = time.time()
-                self._protect([*self._held, *fresh])
+                self._protect([*self._held, *([] if is_late else fresh)])
                 state.failures = 0
                 if self.event.name == "UserPromptSubmit":
                     state.note_prompt(self.event.session, self.event.prompt[:PROMPT_TEXT])
@@ -306,7 +308,8 @@ class _Hook:
 
             self._failed(pid, str(error), BUSY if error.kind == "Locked" else error.message)
 
-        in_time(Work(self.event, self.project, decision, fresh, made, failed, outside))
+        age = age_of_process() if self.is_own_process else 0.0
+        in_time(Work(self.event, self.project, decision, fresh, made, failed, outside, age))
 
     def _in_turn(self) -> InTurn:
         from rewind.hooks.in_turn import InTurn

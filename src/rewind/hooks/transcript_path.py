@@ -12,6 +12,21 @@ if TYPE_CHECKING:
 
 
 def transcript_path(event: HookEvent, environ: Mapping[str, str] | None = None) -> str:
+    """Looked for once in the life of a hook."""
+    if event.found is None:
+        event.found = _find(event, environ)
+    return event.found
+
+
+def own_transcript(event: HookEvent) -> str:
+    """The same, if it lies where this agent keeps its sessions."""
+    from rewind.agents.registry import is_under_root
+
+    path = transcript_path(event)
+    return path if path and is_under_root(event.profile, path) else ""
+
+
+def _find(event: HookEvent, environ: Mapping[str, str] | None) -> str:
     """When Claude Code 2.1.325 resumes a session of another directory, SessionStart names a path in this
     one's folder, and no file ever appears there: the session is looked up by its id. A new session has no
     file yet; then the payload is right."""

@@ -241,6 +241,8 @@ class Builder:
         if look is None:
             return
         entries = look.entries
+        if self.moment and self.moment.is_over():
+            self._leave_open(look)
         below, settled = self._give_trees(folder, entries)
         sig = listing.sig if settled and look.settled and not look.racy else b""
         partial = PINS_ONLY if listing.mode == w.PINS_ONLY else b""
@@ -249,6 +251,19 @@ class Builder:
         for name, entry in self._old_entries(folder).items():
             if entry.kind == DIR and (name not in entries or entries[name].kind != DIR):
                 self.out.removed.append(w.join(folder, name))
+
+    def _leave_open(self, look: _Look) -> None:
+        """After the moment, beside what is found to have changed: what the last scan saw here and is gone, if
+        the directory itself was changed; and all files of a database of which one was."""
+        uncertain = set()
+        if self.moment and self.moment.ended_before(os.fstat(look.fd).st_ctime_ns):
+            uncertain = self._old_entries(look.listing.folder).keys() - look.rows.keys()
+        changed = {name for name, entry in look.entries.items() if entry.ref == CHANGED} | uncertain
+        groups = companions(look.entries.keys() | uncertain)
+        for main in {groups.get(name, name) for name in changed}:
+            uncertain |= {main, *(name for name, of in groups.items() if of == main)}
+        look.entries.update((name, Entry(UNCOVERED, 0, 0, CHANGED)) for name in uncertain)
+        look.settled = look.settled and not uncertain
 
     def _take_over(self, folder: bytes, old: w.Known) -> bool:
         """A directory in which nothing changed but what lies in those below it: its list gets their new
@@ -372,6 +387,10 @@ class Builder:
         name = row[0]
         if max(row[2], row[3]) >= self.racy_from:
             look.racy.add(name)
+        if self.moment and self.moment.ended_before(row[3]):
+            look.settled = False
+            look.entries[name] = Entry(UNCOVERED, 0, 0, CHANGED)
+            return True
         if stat and entry and not stat[1] and stat[0] == row[1:] and entry.kind in (*FILES, LINK):
             look.entries[name] = entry
         elif row[5] & 0o170000 == 0o120000:

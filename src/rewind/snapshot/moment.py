@@ -14,18 +14,26 @@ class Moment:
     after that counts only if it is still as it was listed, and was listed as it had been before."""
 
     def __init__(self, seconds: float) -> None:
-        self._until = time.monotonic() + seconds
+        self.until = time.monotonic() + seconds
         self._until_ns: int | None = None  # the same by the clock of the file system
 
     def is_over(self) -> bool:
-        return time.monotonic() > self._until
+        return time.monotonic() > self.until
 
     def left(self) -> float:
-        return max(0.0, self._until - time.monotonic())
+        return max(0.0, self.until - time.monotonic())
+
+    def end_at(self, until: float) -> None:
+        """By the monotonic clock. Before it begins."""
+        self.until = until
 
     def begin(self, now_ns: int) -> None:
         """`now_ns` is what the clock of the file system says now."""
-        self._until_ns = now_ns + int((self._until - time.monotonic()) * 1e9)
+        self._until_ns = now_ns + int((self.until - time.monotonic()) * 1e9)
+
+    def ended_before(self, at_ns: int) -> bool:
+        """By the clock of the file system: whether that was after it."""
+        return self.is_over() and self._until_ns is not None and at_ns > self._until_ns
 
     def has_changed(self, listed: Sequence[int], found: Sequence[int]) -> bool:
         """Whether a file must have changed since, by its signature when it was listed and when it was read
@@ -33,4 +41,4 @@ class Moment:
         if not self.is_over():
             return False
         # A walk that takes longer than the moment lists what came after it: ctime is the kernel's own.
-        return listed != found or (self._until_ns is not None and listed[2] > self._until_ns)
+        return listed != found or self.ended_before(listed[2])

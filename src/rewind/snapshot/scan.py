@@ -35,7 +35,7 @@ def scan(root: bytes, rules: Rules, cache: ScanCache, store: ObjectStore | None,
     try:
         def look(cache: ScanCache) -> Snapshot:
             known = cache.load(store.top() if store else 0)
-            found = Walker(root, rules, known).run(processes)
+            found = Walker(root, rules, known, moment).run(processes)
             return Builder(root, rules, cache, store, keep, known, found, start - RACY_NS, progress,
                            moment).build()
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any, NamedTuple
 
     from rewind.snapshot.cache import KnownDirs
+    from rewind.snapshot.moment import Moment
     from rewind.snapshot.rules import Rules
 
     _Task = tuple[bytes, int, bytes, "list[Any] | None"]  # folder, mode, env, rows if already listed
@@ -111,8 +112,10 @@ def is_dir_row(row: tuple[Any, ...]) -> bool:
 
 
 class Walker:
-    def __init__(self, root: bytes, rules: Rules, known: KnownDirs) -> None:
+    def __init__(self, root: bytes, rules: Rules, known: KnownDirs, moment: Moment | None = None) -> None:
+        """`moment`, where it is over: a directory with something newer in it counts as changed."""
         self.root = root
+        self._moment = moment if moment and moment.is_over() else None
         self.rules = rules
         self.known = known
         self.found = Walked()
@@ -271,7 +274,7 @@ class Walker:
                 return
         pins = self._pins.get(folder)
         sig = digest(marshal.dumps((env, mode, pins, rows), 2))
-        same = self.known.sigs.get(folder) == sig
+        same = self.known.sigs.get(folder) == sig and not (self._moment and self._has_newer(rows))
         if same:
             special = self.known.special.get(folder)
             if special is None:
@@ -300,6 +303,10 @@ class Walker:
                 child = join(folder, row[0])
                 self._pending.append((child, _CHILD_MODE.get(verdict, mode), out_env,
                                       probes.get(child)))
+
+    def _has_newer(self, rows: list[Any]) -> bool:
+        moment = self._moment
+        return moment is not None and any(moment.ended_before(row[3]) for row in rows if not is_dir_row(row))
 
     def _note_failure(self, folder: bytes, error: OSError) -> None:
         if not folder:

@@ -1,0 +1,307 @@
+"""Hooks that want a checkpoint of one place at the same moment: one look at the tree is good for all."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hook_scene import SESSION, Hooks, wait_for_late
+from rewind.errors import Locked
+from rewind.files import Lock
+from rewind.hooks import in_time, queue
+from rewind.hooks.queue import Queue
+from rewind_cli import CHECKOUT, Rewind, clean_env
+
+# A hook that counts how often the tree is looked at, and may be told how long it waits for its turn.
+HOOK = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from rewind.hooks import entry, in_time
+from rewind.snapshot import scan
+in_time._WAIT = float(sys.argv[2])
+right = scan.Walker
+def counted(*args):
+    with open(sys.argv[3], "a") as file:
+        file.write("look\\n")
+    return right(*args)
+scan.Walker = counted
+os._exit(entry.run(["user-prompt-submit"]))
+"""
+
+
+class Scene:
+    def __init__(self, rewind: Rewind, tmp_path: Path) -> None:
+        self.rewind = rewind
+        self.looks = tmp_path / "looks"
+        (rewind.project / "a.txt").write_text("before\n")
+        (rewind.project / "gone.txt").write_text("gone\n")
+        rewind.init()
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        """Another process works in this place, as during a restore."""
+        with Lock(str(self.rewind.state / "place.lock"), "restore", 0):
+            yield
+
+    def prompt(self, text: str, wait: float = 60.0, session: str = SESSION) -> subprocess.Popen[bytes]:
+        transcript = self.rewind.home / ".claude" / "projects" / "-p" / f"{session}.jsonl"
+        data = {"session_id": session, "transcript_path": str(transcript), "cwd": str(self.rewind.project),
+                "prompt": text, "prompt_id": text}
+        hook = subprocess.Popen([sys.executable, "-I", "-S", "-c", HOOK, str(CHECKOUT / "src"), str(wait),
+                                 str(self.looks)], cwd=self.rewind.project, stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                env={**clean_env(self.rewind.home), "CLAUDECODE": "1"})
+        assert hook.stdin
+        hook.stdin.write(json.dumps(data).encode())
+        hook.stdin.close()
+        hook.stdin = None
+        return hook
+
+    def requests(self) -> list[str]:
+        folder = self.rewind.state / "queue"
+        return sorted(p.name for p in folder.glob("*.json")) if folder.exists() else []
+
+    def wait_for_requests(self, count: int) -> None:
+        for _ in range(2000):
+            if len(self.requests()) == count:
+                return
+            time.sleep(0.02)
+        raise AssertionError(self.requests())
+
+    def leader(self, text: str, **more: Any) -> subprocess.Popen[bytes]:
+        """The hook whose turn it is: it waits for the place, and all that come now wait for it."""
+        hook = self.prompt(text, **more)
+        for _ in range(2000):
+            if (self.rewind.state / "queue.lock").exists():
+                try:
+                    with Lock(str(self.rewind.state / "queue.lock"), "look", 0):
+                        pass
+                except Locked:
+                    return hook
+            time.sleep(0.01)
+        raise AssertionError("nobody has its turn")
+
+    def made(self) -> dict[str, dict[str, Any]]:
+        """By prompt, oldest first, without the first checkpoint."""
+        found = reversed(self.rewind.json("list")["checkpoints"])
+        return {one["trigger"]["promptId"]: one for one in found if one["trigger"].get("promptId")}
+
+    def holds(self, path: str, one: dict[str, Any]) -> str:
+        """What a checkpoint has of a file; nothing, where it has not."""
+        out = self.looks.with_name(one["name"])
+        if not out.exists():
+            self.rewind.ok("restore", one["name"], "--to", out)
+        return (out / path).read_text() if (out / path).exists() else ""
+
+    def count_looks(self) -> int:
+        return len(self.looks.read_text().splitlines())
+
+
+@pytest.fixture
+def scene(rewind: Rewind, tmp_path: Path) -> Scene:
+    return Scene(rewind, tmp_path)
+
+
+def ended(*hooks: subprocess.Popen[bytes]) -> bool:
+    results = [(*hook.communicate(timeout=120), hook.returncode) for hook in hooks]
+    assert results == [(b"", b"", 0)] * len(hooks), results
+    return True
+
+
+def test_all_who_wait_for_their_turn_get_a_record_of_one_look(scene: Scene) -> None:
+    (scene.rewind.project / "a.txt").write_text("after\n")
+    with scene.busy():
+        hooks = [scene.leader("one")]
+        for number, text in enumerate(("two", "three", "four"), 1):
+            hooks.append(scene.prompt(text, session=f"session-{text}"))
+            scene.wait_for_requests(number)
+    assert ended(*hooks)
+    made = scene.made()
+    assert list(made) == ["one", "two", "three", "four"] and scene.count_looks() == 1
+    assert {one["trigger"]["session"] for one in made.values()} \
+        == {SESSION, "session-two", "session-three", "session-four"}
+    assert [one["description"] for one in made.values()] == [f"Before: {text}" for text in made]
+    assert not any(one["late"] for one in made.values())
+    assert {scene.holds("a.txt", one) for one in made.values()} == {"after\n"}
+    parents = [one["parent"] for one in made.values()]
+    assert parents[1:] == [one["name"] for one in made.values()][:-1]
+    assert os.listdir(scene.rewind.state / "queue") == [] and scene.rewind.json("validate", "--deep")["ok"]
+
+
+def test_an_event_that_is_told_again_while_it_waits_has_one_record(scene: Scene) -> None:
+    with scene.busy():
+        hooks = [scene.leader("one"), scene.prompt("one"), scene.prompt("two"), scene.prompt("two")]
+        scene.wait_for_requests(3)
+    assert ended(*hooks)
+    assert list(scene.made()) == ["one", "two"] and len(scene.rewind.names()) == 3
+
+
+def test_whoever_comes_after_the_look_has_begun_makes_one_of_its_own(scene: Scene) -> None:
+    with scene.busy():
+        first = scene.leader("one")
+    assert ended(first)
+    assert ended(scene.prompt("two"))
+    assert list(scene.made()) == ["one", "two"] and scene.count_looks() == 2
+
+
+def test_when_the_one_whose_turn_it_is_is_killed_the_others_go_on(scene: Scene) -> None:
+    with scene.busy():
+        first = scene.leader("one")
+        others = [scene.prompt("two"), scene.prompt("three")]
+        scene.wait_for_requests(2)
+        holder = int((scene.rewind.state / "queue.lock").read_text().split()[0])
+        os.kill(holder, signal.SIGKILL)
+        assert ended(first)
+    assert ended(*others)
+    assert set(scene.made()) == {"two", "three"}
+    assert scene.rewind.json("list")["missed"]["prompts"] == 1
+
+
+# whoever waits too long
+
+def test_a_hook_does_not_wait_for_its_turn_for_ever_but_its_checkpoint_is_made(scene: Scene) -> None:
+    """The agent goes on: what it changes, makes and deletes before the look is not passed off as captured."""
+    project = scene.rewind.project
+    with scene.busy():
+        assert ended(scene.prompt("one", wait=0.1))
+        assert [one["description"] for one in scene.rewind.json("list")["late"]] == ["Before: one"]
+        assert "late: still being saved" in scene.rewind.ok("list").err
+        time.sleep(0.1)  # a tick of the file system's clock
+        (project / "a.txt").write_text("after\n")
+        (project / "gone.txt").unlink()
+        (project / "new.txt").write_text("new\n")
+    wait_for_late(scene.rewind)
+    (one,) = scene.made().values()
+    assert one["late"] is True and scene.rewind.json("list")["missed"]["count"] == 0
+    assert [scene.holds(name, one) for name in ("a.txt", "gone.txt", "new.txt")] == [""] * 3
+    (project / "gone.txt").write_text("made again\n")
+    scene.rewind.ok("restore", one["name"])
+    assert (project / "a.txt").read_text() == "after\n" and (project / "new.txt").exists()
+    assert (project / "gone.txt").exists(), "nobody knows that it was not there"
+
+
+def test_what_is_as_it_was_is_in_a_late_checkpoint(scene: Scene) -> None:
+    with scene.busy():
+        assert ended(scene.prompt("one", wait=0.1))
+        time.sleep(0.1)
+        (scene.rewind.project / "a.txt").write_text("after\n")
+    wait_for_late(scene.rewind)
+    one = scene.made()["one"]
+    assert (scene.holds("gone.txt", one), scene.holds("a.txt", one)) == ("gone\n", "")
+
+
+def test_a_late_one_comes_before_those_that_came_later(scene: Scene) -> None:
+    """Else the look of the next would be in the scan cache, and what changed in between pass for the same."""
+    with scene.busy():
+        first = scene.leader("zero")
+        assert ended(scene.prompt("one", wait=0.1))
+        scene.wait_for_requests(1)
+        time.sleep(0.1)
+        (scene.rewind.project / "a.txt").write_text("after\n")
+        others = [scene.prompt("two"), scene.prompt("three")]
+        scene.wait_for_requests(3)
+    assert ended(first, *others)
+    wait_for_late(scene.rewind)
+    made = scene.made()
+    assert {text: one["late"] for text, one in made.items()} \
+        == {"zero": False, "one": True, "two": False, "three": False}
+
+
+def test_late_ones_share_a_look_as_well(scene: Scene) -> None:
+    with scene.busy():
+        assert ended(scene.prompt("one", wait=0.1))
+        for number, text in enumerate(("two", "three"), 1):
+            assert ended(scene.prompt(text, wait=0.1))
+            scene.wait_for_requests(number)
+    wait_for_late(scene.rewind)
+    made = scene.made()
+    assert list(made) == ["one", "two", "three"] and scene.count_looks() == 1
+    assert all(one["late"] for one in made.values())
+
+
+def test_an_edit_of_a_file_that_no_checkpoint_holds_waits_longer(
+        hooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it held is gone for good once the agent goes on."""
+    monkeypatch.setattr(in_time, "_WAIT", 0.0)
+    monkeypatch.setattr(in_time, "_LEAST", 0.0)
+    (hooks.project / "fresh.txt").write_text("never seen\n")
+    lock = Lock(str(hooks.state / "place.lock"), "restore", 0)
+    lock.__enter__()
+    pid = os.fork()
+    if pid == 0:
+        time.sleep(0.5)
+        os._exit(0)  # which lets the lock go, once we have closed ours
+    os.close(lock.fd)
+    lock.fd = -1
+    hooks.edit("fresh.txt")
+    os.waitpid(pid, 0)
+    assert hooks.holds("fresh.txt") == b"never seen\n" and "late" not in hooks.last().trigger
+
+
+# the queue itself
+
+def request(**more: Any) -> dict[str, Any]:
+    return {"until": time.monotonic() + 60, "key": "k", "trigger": {}, "description": "d", "agent": "claude",
+            "transcript": "", **more}
+
+
+def test_only_so_many_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue, "_MOST", 2)
+    until = time.monotonic() + 60
+    (tmp_path / "queue").mkdir()
+    for number in range(2):
+        (tmp_path / "queue" / f"{number:020d}-{os.getpid()}.json").write_text(json.dumps(request()))
+    with Lock(str(tmp_path / "queue.lock"), "hook", 0), pytest.raises(Locked, match="2 hooks wait"), \
+            Queue(str(tmp_path), request, until):
+        pass
+    assert len(os.listdir(tmp_path / "queue")) == 2
+
+
+def test_a_turn_that_does_not_come_ends_the_wait_and_leaves_nothing(tmp_path: Path) -> None:
+    with Lock(str(tmp_path / "queue.lock"), "hook", 0), pytest.raises(Locked), \
+            Queue(str(tmp_path), request, time.monotonic() + 0.1):
+        pass
+    assert os.listdir(tmp_path / "queue") == []
+
+
+def test_nobody_asks_where_nobody_is_at_work(tmp_path: Path) -> None:
+    with Queue(str(tmp_path), request, time.monotonic() + 60) as mine:
+        assert not mine.is_done and mine.waiting() == []
+    assert not (tmp_path / "queue").exists()
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", "null", '{"until": "x"}', "\0" * 10, "["])
+def test_what_is_no_request_is_passed_over(tmp_path: Path, content: str) -> None:
+    (tmp_path / "queue").mkdir()
+    (tmp_path / "queue" / f"1-{os.getpid()}.json").write_text(content)
+    (tmp_path / "queue" / "notes").write_text("not ours")
+    with Queue(str(tmp_path), request, time.monotonic() + 60) as mine:
+        assert mine.waiting() == []
+
+
+def test_what_dead_hooks_left_goes(tmp_path: Path) -> None:
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    (tmp_path / "queue").mkdir()
+    for name in (f"1-{gone.pid}.json", f"2-{gone.pid}.done"):
+        (tmp_path / "queue" / name).write_text(json.dumps(request()))
+    old = request(until=time.monotonic() - 10_000)
+    (tmp_path / "queue" / f"3-{os.getpid()}.json").write_text(json.dumps(old))
+    with Queue(str(tmp_path), request, time.monotonic() + 60) as mine:
+        assert mine.waiting() == []
+    assert os.listdir(tmp_path / "queue") == []
+
+
+def test_where_nothing_can_be_written_a_hook_goes_on_without_a_turn(tmp_path: Path) -> None:
+    with Queue(str(tmp_path / "no" / "such" / "place"), request, time.monotonic() + 60) as mine:
+        assert not mine.is_done
