@@ -7,6 +7,7 @@ import time
 
 from rewind import quickjson
 from rewind.files import read_bounded, write_atomic
+from rewind.snapshot.scan import scan
 from rewind.snapshot.watchman.monitor import Monitor
 from rewind.snapshot.watchman.server import find_socket, start_server
 
@@ -45,8 +46,22 @@ def _start(state: State) -> str:
     return start_server()
 
 
+def check_now(state: State) -> list[bytes]:
+    """What Watchman missed since the last scan, found by a walk of everything. Nothing is stored."""
+    monitor = monitor_for(state, check=True) if state.cache.monitored() else None
+    if monitor is None or state.settings.get("scan.monitor") == "off":
+        return []
+    try:
+        scan(state.root, state.rules(), state.cache, state.objects, keep=False, monitor=monitor)
+    finally:
+        monitor.close()
+    if monitor.missed:
+        turn_off(state, monitor.missed)
+    return monitor.missed
+
+
 def turn_off(state: State, missed: list[bytes]) -> None:
-    paths = [os.fsdecode(path).encode("utf-8", "backslashreplace").decode() for path in missed[:_SHOWN]]
+    paths = [_shown(path) for path in missed[:_SHOWN]]
     more = f" and {len(missed) - _SHOWN:,} more" if len(missed) > _SHOWN else ""
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     try:
@@ -59,6 +74,18 @@ def turn_off(state: State, missed: list[bytes]) -> None:
             os.close(fd)
     except OSError:
         pass  # a full disk: the next check finds it again
+
+
+def _shown(path: bytes) -> str:
+    return path.decode("utf-8", "backslashreplace")
+
+
+def missed_text(missed: list[bytes]) -> str:
+    """For a person: what was missed, and what that means."""
+    names = ", ".join(quickjson.dumps(_shown(path)) for path in missed[:_SHOWN])
+    more = f" and {len(missed) - _SHOWN:,} more" if len(missed) > _SHOWN else ""
+    return (f"Watchman missed changes, so Rewind does not ask it any more in this project: {names}{more}."
+            " The latest checkpoints may hold an older version of them")
 
 
 def missed_here(state: State) -> tuple[str, list[str]] | None:

@@ -137,7 +137,8 @@ class Monitor:
             return
         memory.nested = [text_of(path) for path in found.nested]
         memory.failed = [text_of(path) for path in found.failed]
-        blind = any(True for _ in _left_out(memory, {*snapshot.known, *known.paths()}))
+        folders = {*snapshot.known, *known.paths()}.difference(snapshot.removed)
+        blind = _leaves_out(memory, folders)
         snapshot.monitored = "" if blind or self.missed else memory.dumps()
 
     def _missed(self, snapshot: Snapshot, known: KnownDirs) -> list[bytes]:
@@ -163,11 +164,11 @@ def _differing(snapshot: Snapshot, known: KnownDirs, folder: bytes) -> Iterator[
             yield join(folder, name)
 
 
-def _left_out(memory: Memory, folders: Iterable[bytes]) -> Iterator[bytes]:
-    """Directories of the project that Watchman does not look into."""
+def _leaves_out(memory: Memory, folders: Iterable[bytes]) -> bool:
+    """Whether Watchman does not look into some of these directories."""
     names = {path_of(text[1:]) for text in memory.ignored if text.startswith("/")}
     paths = {path_of(text) for text in memory.ignored if not text.startswith("/")}
-    return (folder for folder in folders if folder in paths or os.path.basename(folder) in names)
+    return any(folder in paths or os.path.basename(folder) in names for folder in folders)
 
 
 def _has_mount_below(root: bytes) -> bool:
