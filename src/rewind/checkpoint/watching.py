@@ -8,12 +8,12 @@ import time
 from rewind import quickjson
 from rewind.files import read_bounded, write_atomic
 from rewind.snapshot.scan import scan
-from rewind.snapshot.watchman.monitor import Monitor
-from rewind.snapshot.watchman.server import find_socket, start_server
+from rewind.snapshot.watchman.where import find_socket, start_server
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.state import State
+    from rewind.snapshot.watchman.monitor import Monitor
 
 _OFF = "watchman-off.json"
 _TRIED = "watchman-tried"  # a fact: when a Watchman was last started, or could not be
@@ -33,7 +33,11 @@ def monitor_for(state: State, *, check: bool) -> Monitor | None:
     socket = find_socket(os.environ)
     if not socket and state.settings.get("scan.monitor") == "watchman":
         socket = _start(state)
-    return Monitor(state.root, socket, state.cache.files(), check=check) if socket else None
+    if not socket:
+        return None
+    from rewind.snapshot.watchman.monitor import Monitor
+
+    return Monitor(state.root, socket, state.cache.files(), check=check)
 
 
 def _start(state: State) -> str:

@@ -189,7 +189,7 @@ def _watchman(state: State, system: System) -> Iterator[Finding]:
     if wanted == "off" or (wanted == "auto" and files <= LARGE):
         return
     from rewind.checkpoint.watching import missed_here, off_path
-    from rewind.snapshot.watchman.server import find_socket
+    from rewind.snapshot.watchman.where import find_socket
 
     missed = missed_here(state)
     if missed:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import struct
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rewind.snapshot.watchman.bser import HEAD, NotBser, dumps, loads, message_size
 
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 VALUES = st.recursive(
     st.booleans() | st.integers(-2**63, 2**63 - 1) | st.binary(max_size=20),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.binary(max_size=5), inner, max_size=4),
     max_leaves=20)
 
 
+@PATIENT
 @given(VALUES)
 def test_what_is_sent_can_be_read(value: object) -> None:
     message = dumps(value)
@@ -23,6 +25,7 @@ def test_what_is_sent_can_be_read(value: object) -> None:
     assert loads(message) == value
 
 
+@PATIENT
 @given(VALUES, st.integers(0, 200))
 def test_a_message_that_is_cut_off_is_none(value: object, at: int) -> None:
     message = dumps(value)
@@ -32,6 +35,7 @@ def test_a_message_that_is_cut_off_is_none(value: object, at: int) -> None:
             loads(cut)
 
 
+@PATIENT
 @given(st.binary(max_size=60))
 def test_garbage_is_refused(garbage: bytes) -> None:
     try:

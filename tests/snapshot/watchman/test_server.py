@@ -13,7 +13,8 @@ from typing import Callable
 import pytest
 
 from rewind.snapshot.watchman import bser
-from rewind.snapshot.watchman.server import NoAnswer, Refused, Server, find_socket
+from rewind.snapshot.watchman.server import NoAnswer, Refused, Server
+from rewind.snapshot.watchman.where import find_socket
 
 
 @contextmanager
