@@ -189,6 +189,21 @@ def test_an_ignored_directory_grows_over_the_limit_and_shrinks(watched: Watched)
     watched.sees()
 
 
+def test_an_ignored_directory_with_a_pinned_file_shrinks(watched: Watched) -> None:
+    """What was walked for the pin alone is walked for all that is in it, although nothing in it changed."""
+    watched.rules = Rules(builtin=b"", dir_files=3, pins=[b"e/f/file"])
+    (watched.root / ".gitignore").write_text("e/\n")
+    (watched.root / "e" / "f" / "other").write_text("x")
+    for number in range(5):
+        (watched.root / "e" / f"{number}.o").write_text("x")
+    watched.walks_all()
+    before = watched.whole()
+    for number in range(5):
+        (watched.root / "e" / f"{number}.o").unlink()
+    assert "e/f" in watched.sees()
+    assert watched.whole() != before
+
+
 def test_excludes_of_a_repository_in_it_are_looked_at_each_time(watched: Watched) -> None:
     """Watchman does not look into `.git`; and those of a linked work tree lie elsewhere."""
     apart = watched.root.parent / "apart.git"
@@ -372,6 +387,21 @@ def change_anyway(change: Callable[[Path], object], root: Path) -> None:
         change(root)
     except OSError:
         pass  # an earlier change left nothing to do it to
+
+
+def test_what_changes_during_a_check_is_nothing_missed(watched: Watched,
+                                                        monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = Monitor._walk_some
+
+    def walk_and_change(monitor: Monitor, *args: Any) -> Any:
+        found = plain(monitor, *args)
+        (watched.root / "e" / "f" / "file").write_text("after the question, before the walk")
+        return found
+
+    monkeypatch.setattr(Monitor, "_walk_some", walk_and_change)
+    found = watched.look(check=True)
+    assert (watched.monitor.missed, watched.monitor.why) == ([], "it is time to check")
+    assert found.root == watched.whole()
 
 
 def test_every_so_often_there_is_a_check(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
