@@ -26,7 +26,7 @@ DEFAULTS = {
     "ignoredFileMaxKb": 1024,
     "ignoredDirMaxFiles": 500,
     "ignoredDirMaxMb": 10,
-    "branches.max": 50,
+    "scan.monitor": "auto", "branches.max": 50,
     "branches.archiveAfterDays": 0, "ui.theme": "auto",
     "plugin.followRewind": "ask", "plugin.band": False,
 }

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from rewind.snapshot.change import Trees
     from rewind.snapshot.moment import Moment
     from rewind.snapshot.rules import Rules
+    from rewind.snapshot.watchman.monitor import Monitor
+
+LARGE = 20_000  # files from which on a monitor is looked for
 
 
 class Draft:
@@ -44,17 +47,19 @@ class Draft:
 
 
 def capture(state: State, rules: Rules, progress: Progress | None = None,
-            moment: Moment | None = None, *, aside: bool = True) -> Draft:
+            moment: Moment | None = None, *, aside: bool = True, trusting: bool = False) -> Draft:
     """Store the whole tree as it is now. The caller holds the lock, and has it again afterwards: the tree is
-    looked at and read while other places may write, unless not `aside`."""
+    looked at and read while other places may write, unless not `aside`. `trusting`: a monitor's word that
+    nothing changed is enough; else it is checked."""
     if state.settings.get("storage.format") == "archive":
         return _capture_apart(state, rules, progress, moment)
     store = state.objects
     before = store.added
+    monitor = _monitor(state, rules, trusting)
 
     def look() -> Snapshot:
         return scan(state.root, rules, state.cache, store, keep=True,
-                    now_ns=state.lock_now_ns, progress=progress, moment=moment)
+                    now_ns=state.lock_now_ns, progress=progress, moment=moment, monitor=monitor)
 
     try:
         snapshot = _look_aside(state, look) if aside else look()
@@ -62,8 +67,25 @@ def capture(state: State, rules: Rules, progress: Progress | None = None,
     except BaseException:
         store.rollback()
         raise
+    finally:
+        if monitor:
+            monitor.close()
+    if monitor and monitor.missed:
+        from rewind.checkpoint.watching import turn_off
+
+        turn_off(state, monitor.missed)
     _sweep_leftovers(state, snapshot)
     return Draft(snapshot, _code(snapshot, "objects", rules_id, store.added - before), None)
+
+
+def _monitor(state: State, rules: Rules, trusting: bool) -> Monitor | None:
+    """Where a project is small, a walk takes less time than to find out who could know better."""
+    wanted = state.settings.get("scan.monitor")
+    if wanted == "off" or rules.forced or (wanted == "auto" and state.cache.files() <= LARGE):
+        return None
+    from rewind.checkpoint.watching import monitor_for
+
+    return monitor_for(state, check=not trusting)
 
 
 def _look_aside(state: State, look: Callable[[], Snapshot]) -> Snapshot:

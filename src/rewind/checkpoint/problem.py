@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-CONFIGURATION, INTERRUPTED, STORE, CHECKPOINT = "configuration", "interrupted", "store", "checkpoint"
+CONFIGURATION, INTERRUPTED, MONITOR = "configuration", "interrupted", "monitor"
+STORE, CHECKPOINT = "store", "checkpoint"
 
 
 class Problem:

@@ -8,7 +8,7 @@ from rewind import quickjson
 from rewind.checkpoint.chat_links import body_of, header_of, links_of, snapshot_of
 from rewind.checkpoint.damage import Lacks
 from rewind.checkpoint.own_files import check_own_files
-from rewind.checkpoint.problem import CHECKPOINT, CONFIGURATION, INTERRUPTED, STORE, Problem
+from rewind.checkpoint.problem import CHECKPOINT, CONFIGURATION, INTERRUPTED, MONITOR, STORE, Problem
 from rewind.checkpoint.rewind.words import interrupted_text
 from rewind.checkpoint.seal import is_broken
 from rewind.checkpoint.source import Source
@@ -66,7 +66,7 @@ def examine(state: State, *, deep: bool, progress: Progress | None = None) -> Ex
     found = Examined()
     found.problems += [Problem(CONFIGURATION, text)
                        for text in check_settings(state.project.home, state.project.state)]
-    found.problems += _check_profiles(state) + _check_operations(state)
+    found.problems += _check_profiles(state) + _check_operations(state) + _check_monitor(state)
     found.problems += check_own_files(state, deep=deep)
     if deep:
         renew_index(state)
@@ -135,6 +135,18 @@ def _check_operations(state: State) -> list[Problem]:
     except RewindError as error:
         return [Problem(STORE, f"{error.message}. {error.hint}")]
     return [Problem(INTERRUPTED, interrupted_text(op))] if op else []
+
+
+def _check_monitor(state: State) -> list[Problem]:
+    if state.settings.get("scan.monitor") == "off" or not state.cache.monitored():
+        return []
+    from rewind.checkpoint.watching import check_now, missed_text
+
+    try:
+        missed = check_now(state)
+    except (RewindError, OSError):
+        return []  # what is wrong with the store is found below
+    return [Problem(MONITOR, missed_text(missed))] if missed else []
 
 
 def examine_records(state: State, records: Iterable[Record], found: Examined, blobs: Blobs, *, deep: bool,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 
 from rewind.checkpoint import retention
 from rewind.checkpoint.branches import Branches
+from rewind.checkpoint.create import LARGE
 from rewind.checkpoint.init import root_to_protect
 from rewind.checkpoint.missed import Missed
 from rewind.checkpoint.record import timestamp
@@ -35,6 +37,7 @@ _RECENT = 86_400.0
 _TOO_OFTEN = 3
 _MAX_BYTES = 1 << 20
 _TAIL = 64 << 10
+_MANY = 50_000  # files from which on a walk is slow enough to say so
 _LOOK = "The log has more: {log}"
 
 
@@ -66,7 +69,7 @@ def check_project(project: Project, system: System) -> Iterator[Finding]:
         return
     try:
         yield _writable(project)
-        for check in (_newest, _interrupted, _vanished, _packers, _budget):
+        for check in (_newest, _interrupted, _vanished, _packers, _budget, _watchman):
             yield from _carefully(check(state, system))
     finally:
         state.close()
@@ -178,6 +181,32 @@ def _budget(state: State, system: System) -> Iterator[Finding]:
                               f" {cap / MB:,.0f}.",
                       "`rewind gc` collects old ones, `rewind gc --keep N` more of them;"
                       " `rewind config --set storage.maxSizeMb=…` allows more.")
+
+
+def _watchman(state: State, system: System) -> Iterator[Finding]:
+    """Whether somebody tells what changed, where a walk of all files takes long."""
+    wanted, files = state.settings.get("scan.monitor"), state.cache.files()
+    if wanted == "off" or (wanted == "auto" and files <= LARGE):
+        return
+    from rewind.checkpoint.watching import missed_here, off_path
+    from rewind.snapshot.watchman.where import find_socket
+
+    missed = missed_here(state)
+    if missed:
+        at, paths = missed
+        yield warning("watchman", f"Watchman missed changes ({at}: {', '.join(paths)}). Every checkpoint"
+                                  f" looks at all {files:,} files instead.",
+                      f"To ask it again: rm {shlex.quote(off_path(state))}")
+    elif find_socket(os.environ):
+        asked = state.cache.monitored()
+        yield ok("watchman", f"Watchman is asked what changed among {files:,} files" if asked
+                 else "Watchman is running; Rewind asks it from the next checkpoint on")
+    elif wanted == "watchman":
+        yield warning("watchman", "scan.monitor is watchman, but no Watchman is running.",
+                      "Start it: watchman watch-project " + shlex.quote(state.project.root))
+    elif files >= _MANY:
+        yield warning("watchman", f"{files:,} files: checkpoints would be faster with Watchman.",
+                      "Install it, then: watchman watch-project " + shlex.quote(state.project.root))
 
 
 # what hooks left behind

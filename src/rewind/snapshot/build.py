@@ -65,6 +65,7 @@ class Snapshot:
         self.known: dict[bytes, w.Known] = {}  # rows for the cache, once everything is committed
         self.stats: dict[bytes, bytes] = {}
         self.removed: list[bytes] = []
+        self.monitored: str | None = None  # for the cache as well: what the next scan is to ask a monitor
 
     def tree(self, oid: bytes) -> Tree:
         tree = self.trees.get(oid)
@@ -85,7 +86,8 @@ class Snapshot:
     def remember(self, cache: ScanCache) -> None:
         """Only after the objects are committed: the cache promises that they are there."""
         if self._store is not None:
-            cache.update(self.known, self.stats, self.removed, self._store.top())
+            cache.update(self.known, self.stats, self.removed, self._store.top(),
+                         self.monitored)
 
 
 class _Look:
@@ -123,6 +125,8 @@ class Builder:
         self.since = time.monotonic_ns()
         self.out = Snapshot(store)
         self.out.temps = found.temps
+        if found.failed:
+            self.out.monitored = ""  # nobody tells what happens where nobody may look
         self.progress = progress
         self.moment = moment
         self.done, self.total = 0, sum(len(one.rows) for one in found.changed.values())

@@ -19,28 +19,40 @@ if TYPE_CHECKING:
     from rewind.snapshot.build import Progress, Snapshot
     from rewind.snapshot.moment import Moment
     from rewind.snapshot.rules import Rules
+    from rewind.snapshot.watchman.monitor import Monitor
     from rewind.store.objects import ObjectStore
 
 
 def scan(root: bytes, rules: Rules, cache: ScanCache, store: ObjectStore | None, *,
          keep: bool, now_ns: int | None = None, processes: int = 0,
-         progress: Progress | None = None, moment: Moment | None = None) -> Snapshot:
-    """Look at the whole tree. `keep` stores what is new; `now_ns` is the file system's clock."""
+         progress: Progress | None = None, moment: Moment | None = None,
+         monitor: Monitor | None = None) -> Snapshot:
+    """Look at the whole tree. `keep` stores what is new; `now_ns` is the file system's clock. `monitor` may
+    know that most of it need not be looked at."""
     start = min(now_ns or time.time_ns(), time.time_ns())
     if moment:
         moment.begin(now_ns or time.time_ns())
+        if moment.is_over():
+            monitor = None  # what changed since then is told by the files alone
     processes = processes or available_cpus()
     collecting = gc.isenabled()
     gc.disable()  # nothing here makes cycles, and a collection over 100,000 rows costs more than the walk
     try:
-        def look(cache: ScanCache) -> Snapshot:
-            known = cache.load(store.top() if store else 0)
-            found = Walker(root, rules, known, moment).run(processes)
-            return Builder(root, rules, cache, store, keep, known, found, start - RACY_NS, progress,
-                           moment).build()
+        def look(cache: ScanCache, monitor: Monitor | None = None) -> Snapshot:
+            top = store.top() if store else 0
+            if monitor:
+                known, found = monitor.walk(rules, cache, top, processes)
+            else:
+                known = cache.load(top)
+                found = Walker(root, rules, known, moment).run(processes)
+            snapshot = Builder(root, rules, cache, store, keep, known, found, start - RACY_NS, progress,
+                               moment).build()
+            if monitor:
+                monitor.finish(snapshot, known, found)
+            return snapshot
 
         try:
-            return look(cache)
+            return look(cache, monitor)
         except StoreDamaged:
             # A tree that the cache relies on cannot be read. The project itself can: saving what is
             # there now must go on, whatever became of an older checkpoint.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rewind.snapshot.moment import Moment
     from rewind.snapshot.rules import Rules
 
-    _Task = tuple[bytes, int, bytes, "list[Any] | None"]  # folder, mode, env, rows if already listed
+    Task = tuple[bytes, int, bytes, "list[Any] | None"]  # folder, mode, env, rows if already listed
 
 # How a directory is walked: by the rules, as part of a small ignored directory, or for pins only.
 BY_RULES, INSIDE_IGNORED, PINS_ONLY = 0, 1, 2
@@ -35,9 +35,9 @@ BY_RULES, INSIDE_IGNORED, PINS_ONLY = 0, 1, 2
 TAKE, SMALL_ONLY, SKIP, PINNED, FORCED, SPECIAL = b"ngvpfs"
 DESCEND, BOUNDARY, TOO_BIG, TOO_BIG_PINNED, WHOLE, PIN_PATH, CLOSED, UNWANTED, HIDDEN = b"DILQAPXYH"
 _PROBED = (BOUNDARY, TOO_BIG, TOO_BIG_PINNED)
-_CHILD_MODE = {BOUNDARY: INSIDE_IGNORED, WHOLE: INSIDE_IGNORED, TOO_BIG_PINNED: PINS_ONLY,
+CHILD_MODE = {BOUNDARY: INSIDE_IGNORED, WHOLE: INSIDE_IGNORED, TOO_BIG_PINNED: PINS_ONLY,
                PIN_PATH: PINS_ONLY}
-_NOT_WALKED = (TOO_BIG, CLOSED, UNWANTED, HIDDEN)
+NOT_WALKED = (TOO_BIG, CLOSED, UNWANTED, HIDDEN)
 
 _TYPE, _IS_DIR, _IS_FILE, _IS_LINK = 0o170000, 0o040000, 0o100000, 0o120000
 _SHARES = 256
@@ -105,6 +105,11 @@ class Walked:
         self.changed: dict[bytes, Listing] = {}
         self.failed: dict[bytes, bytes] = {}  # directory -> reason; b"" when it has vanished
         self.temps: list[bytes] = []  # leftovers of an interrupted restore
+        self.nested: list[bytes] = []  # where a repository of its own begins
+
+
+def marks_by_name(marks: bytes) -> dict[bytes, int]:
+    return {mark[1:]: mark[0] for mark in marks.split(b"\0") if mark}
 
 
 def is_dir_row(row: tuple[Any, ...]) -> bool:
@@ -124,7 +129,7 @@ class Walker:
         # Short paths are quicker. The current directory is the whole process's, so we only move
         # where nobody else can notice: in a forked child, or while there is no other thread.
         self._may_chdir = "threading" not in sys.modules
-        self._pending: list[_Task] = []
+        self._pending: list[Task] = []
         self._rules_in: dict[bytes, bool] = {}  # directory -> whether there are rules in it
 
     @property
@@ -168,25 +173,26 @@ class Walker:
             self._below(task)
         return self.found
 
-    def _weight(self, task: _Task) -> int:
+    def _weight(self, task: Task) -> int:
         known = self.known.get(task[0])
         return known.files if known else 0
 
-    def _below(self, task: _Task) -> None:
+    def _below(self, task: Task) -> None:
         pending = self._pending = [task]
         while pending:
             self._visit(*pending.pop())
 
     # several processes
 
-    def _shared(self, tasks: list[_Task], processes: int) -> bool:
+    def _shared(self, tasks: list[Task], processes: int) -> bool:
         """All processes draw numbers of shares from one pipe until it is empty."""
         take, fill = os.pipe()
         # One byte for each share, so that the pipe holds them all, however small it is.
         shares = [tasks[i::_SHARES] for i in range(min(_SHARES, len(tasks)))]
         os.write(fill, bytes(range(len(shares))))
         os.close(fill)
-        mark = (dict(self.found.changed), dict(self.found.failed), list(self.found.temps))
+        mark = (dict(self.found.changed), dict(self.found.failed), list(self.found.temps),
+                list(self.found.nested))
         children = []
         for _ in range(processes - 1):
             try:
@@ -197,10 +203,10 @@ class Walker:
         os.close(take)
         merged = [self._merge(child, out) for child, out in children]  # each of them, to reap it
         if not all(merged):  # a child died: do all of it again, alone
-            self.found.changed, self.found.failed, self.found.temps = mark
+            self.found.changed, self.found.failed, self.found.temps, self.found.nested = mark
         return all(merged)
 
-    def _fork(self, take: int, shares: list[list[_Task]]) -> tuple[int, int]:
+    def _fork(self, take: int, shares: list[list[Task]]) -> tuple[int, int]:
         out, into = os.pipe()
         try:
             child = os.fork()
@@ -213,7 +219,7 @@ class Walker:
         os.close(into)
         return child, out
 
-    def _drain(self, take: int, shares: list[list[_Task]]) -> None:
+    def _drain(self, take: int, shares: list[list[Task]]) -> None:
         while True:
             number = os.read(take, 1)
             if not number:
@@ -221,7 +227,7 @@ class Walker:
             for task in shares[number[0]]:
                 self._below(task)
 
-    def _child(self, take: int, into: int, shares: list[list[_Task]]) -> None:
+    def _child(self, take: int, into: int, shares: list[list[Task]]) -> None:
         status = 1
         try:
             # If the process that forked us is killed, its lock must go with it, and nobody may be left to
@@ -231,7 +237,8 @@ class Walker:
             self._may_chdir = True
             self._drain(take, shares)
             found = self.found
-            result = (found.failed, found.temps, [one.plain() for one in found.changed.values()])
+            result = (found.failed, found.temps, found.nested,
+                      [one.plain() for one in found.changed.values()])
             message = b"ok" + marshal.dumps(result)  # between two processes of ours, never on disk
             view = memoryview(message)
             while view:
@@ -252,11 +259,12 @@ class Walker:
         if not message.startswith(b"ok"):
             return False
         try:
-            failed, temps, changed = marshal.loads(memoryview(message)[2:])
+            failed, temps, nested, changed = marshal.loads(memoryview(message)[2:])
         except (EOFError, ValueError):
             return False
         self.found.failed.update(failed)
         self.found.temps += temps
+        self.found.nested += nested
         self.found.changed.update((one[0], Listing(*one)) for one in changed)
         return True
 
@@ -284,6 +292,8 @@ class Walker:
                 return
             out_env, marks = special
             same = not _is_linked(rows) or out_env == self._env_below(folder, env, rows)
+        if _is_nested(folder, rows):
+            self.found.nested.append(folder)
         if same:
             verdicts = self._known_verdicts(folder, rows, marks)
         else:
@@ -299,9 +309,9 @@ class Walker:
             out_env = self._env_below(folder, env, rows)
             self.found.changed[folder] = Listing(folder, mode, env, out_env, sig, rows, final)
         for row, verdict in zip(rows, final):
-            if is_dir_row(row) and verdict not in _NOT_WALKED:
+            if is_dir_row(row) and verdict not in NOT_WALKED:
                 child = join(folder, row[0])
-                self._pending.append((child, _CHILD_MODE.get(verdict, mode), out_env,
+                self._pending.append((child, CHILD_MODE.get(verdict, mode), out_env,
                                       probes.get(child)))
 
     def _has_newer(self, rows: list[Any]) -> bool:
@@ -322,7 +332,7 @@ class Walker:
                          bool(folder))
 
     def _known_verdicts(self, folder: bytes, rows: list[Any], marks: bytes) -> bytes:
-        special = {mark[1:]: mark[0] for mark in marks.split(b"\0") if mark}
+        special = marks_by_name(marks)
         return bytes(special.get(row[0], DESCEND) if is_dir_row(row) else TAKE for row in rows)
 
     def _verdicts(self, folder: bytes, mode: int, rows: list[Any]) -> bytes:

@@ -1,0 +1,108 @@
+"""The questions that Watchman is asked: what it watches and leaves out, which clock it has, what changed."""
+
+from __future__ import annotations
+
+import os
+
+from rewind import quickjson
+from rewind.snapshot.watchman.memory import Memory, path_of, text_of
+from rewind.snapshot.watchman.server import NoAnswer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.snapshot.watchman.server import Server
+
+_SYNC_MS = 150  # for what happened before the question to arrive
+_VCS = [b".git", b".svn", b".hg"]  # unless its settings say otherwise
+_FIELDS = ["name", "new", "type"]
+_SETTINGS = "/etc/watchman.json"
+
+
+class Changes:
+    def __init__(self, clock: str, warning: str, paths: set[bytes], new_dirs: set[bytes]) -> None:
+        self.clock = clock
+        self.warning = warning
+        self.paths = paths
+        self.new_dirs = new_dirs
+
+
+def changes_since(server: Server, memory: Memory, sync_ms: int = _SYNC_MS) -> Changes | None:
+    """What changed; None where Watchman does not know, or has lost track in between."""
+    wanted: dict[str, Any] = {"since": memory.clock, "fields": _FIELDS, "empty_on_fresh_instance": True,
+                              "sync_timeout": sync_ms}
+    if memory.prefix:
+        wanted["relative_root"] = memory.prefix
+    answer = server.ask("query", memory.watch, wanted)
+    warning = _text(answer.get(b"warning", b""))
+    files = answer.get(b"files")
+    # A warning stays for as long as the directory is watched: one that was there before is no news.
+    if answer.get(b"is_fresh_instance") is not False or warning != memory.warning:
+        return None
+    if not isinstance(files, list):
+        raise NoAnswer("what it said makes no sense")
+    paths = {_name(file) for file in files}
+    new_dirs = {file[b"name"] for file in files if file.get(b"type") == b"d" and file.get(b"new")}
+    return Changes(_clock(answer), warning, paths, new_dirs)
+
+
+def begin(server: Server, root: bytes, about: str, now: float) -> Memory:
+    """Have the directory watched; what happens from here on can be asked for later."""
+    watched = server.ask("watch-project", root)
+    watch, prefix = watched.get(b"watch"), watched.get(b"relative_path", b"")
+    if not isinstance(watch, bytes) or not isinstance(prefix, bytes) or _joined(watch, prefix) != root:
+        raise NoAnswer("it watches another directory")
+    config = server.ask("get-config", watch).get(b"config")
+    answer = server.ask("clock", watch, {"sync_timeout": _SYNC_MS})
+    warning = _text(watched.get(b"warning", b"")) or _text(answer.get(b"warning", b""))
+    ignored = _ignored(config if isinstance(config, dict) else {}, prefix)
+    return Memory(_clock(answer), text_of(watch), text_of(prefix), ignored, warning, about, now)
+
+
+def _ignored(config: dict[bytes, Any], prefix: bytes) -> list[str]:
+    """Names that are ignored wherever they are begin with "/"; the others are paths in the project."""
+    overall = _global_settings()
+    vcs = _names(config.get(b"ignore_vcs"), overall.get("ignore_vcs"), _VCS)
+    below = prefix + b"/" if prefix else b""
+    paths = [path[len(below):] for path in _names(config.get(b"ignore_dirs"), overall.get("ignore_dirs"), [])
+             if (path + b"/").startswith(below)]
+    return [*("/" + text_of(name) for name in vcs), *(text_of(path.strip(b"/")) for path in paths)]
+
+
+def _names(own: object, overall: object, default: list[bytes]) -> list[bytes]:
+    found = next((names for names in (own, overall) if isinstance(names, list)), default)
+    return [path_of(name) if isinstance(name, str) else name for name in found
+            if isinstance(name, (str, bytes))]
+
+
+def _global_settings() -> dict[str, Any]:
+    from rewind.snapshot.gitfiles import read_small
+
+    try:
+        found = quickjson.loads(read_small(os.fsencode(os.environ.get("WATCHMAN_CONFIG_FILE") or _SETTINGS)))
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _joined(watch: bytes, prefix: bytes) -> bytes:
+    return os.path.join(watch, prefix) if prefix else watch
+
+
+def _name(file: object) -> bytes:
+    name = file.get(b"name") if isinstance(file, dict) else None
+    if not isinstance(name, bytes) or not name or name.startswith(b"/") or b".." in name.split(b"/"):
+        raise NoAnswer("what it said makes no sense")
+    return name
+
+
+def _clock(answer: dict[bytes, Any]) -> str:
+    clock = answer.get(b"clock")
+    if not isinstance(clock, bytes) or not clock.startswith(b"c:") or len(clock) > 200:
+        raise NoAnswer("its clock makes no sense")
+    return _text(clock)
+
+
+def _text(value: object) -> str:
+    return text_of(value[:500]) if isinstance(value, bytes) else ""

@@ -1,0 +1,52 @@
+"""Rows of the scan cache, each when it is asked for: where little changed, most are never looked at."""
+
+from __future__ import annotations
+
+from rewind.snapshot.cache import KnownDirs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rewind.snapshot.walk import Known
+    from rewind.store.derived import DerivedDb
+
+
+class KnownOnDemand(KnownDirs):
+    def __init__(self, db: DerivedDb) -> None:
+        super().__init__(None)
+        self._db = db
+        self.sigs = _Sigs(self)
+        self.special = _Special(self)
+
+    def get(self, path: bytes) -> Known | None:
+        if path not in self._rows:
+            self.fetch([path])
+        return self._rows[path]
+
+    def fetch(self, paths: Iterable[bytes]) -> None:
+        self._load([path for path in paths if path not in self._rows])
+
+
+class _Sigs:
+    def __init__(self, known: KnownOnDemand) -> None:
+        self._known = known
+
+    def get(self, path: bytes) -> bytes | None:
+        row = self._known.get(path)
+        return row.sig if row else None
+
+    def __contains__(self, path: object) -> bool:
+        return isinstance(path, bytes) and self._known.get(path) is not None
+
+
+class _Special:
+    def __init__(self, known: KnownOnDemand) -> None:
+        self._known = known
+
+    def get(self, path: bytes) -> tuple[bytes, bytes] | None:
+        row = self._known.get(path)
+        return (row.out_env, row.marks) if row and (row.marks or row.out_env != row.env) else None
+
+    def __contains__(self, path: object) -> bool:
+        return isinstance(path, bytes) and self.get(path) is not None

@@ -1,0 +1,59 @@
+"""What a scan leaves behind for the next one: since when to ask Watchman, and where to look unasked."""
+
+from __future__ import annotations
+
+from rewind import quickjson
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_MOST_PATHS = 200  # to look at each time; with more of them a walk is as quick
+
+
+class Memory:
+    """Stored as JSON in the scan cache, in the same transaction as what the scan saw."""
+
+    def __init__(self, clock: str, watch: str, prefix: str, ignored: list[str], warning: str, about: str,
+                 walked: float, scans: int = 0, nested: list[str] | None = None,
+                 failed: list[str] | None = None) -> None:
+        self.clock = clock
+        self.watch = watch  # the directory that Watchman watches, and ours below it
+        self.prefix = prefix
+        self.ignored = ignored  # paths in the project that Watchman does not look into
+        self.warning = warning
+        self.about = about  # of which directory and pins it is
+        self.walked = walked  # when the last whole walk was, and how many scans there were since
+        self.scans = scans
+        self.nested = nested or []  # repositories of their own: Watchman does not look into their `.git`
+        self.failed = failed or []  # directories that could not be read
+
+    def dumps(self) -> str:
+        """"" where there is too much to look at each time."""
+        return quickjson.dumps(vars(self)) if len(self.nested + self.failed) <= _MOST_PATHS else ""
+
+    def after(self, clock: str, warning: str) -> Memory:
+        return Memory(**{**vars(self), "clock": clock, "warning": warning, "scans": self.scans + 1})
+
+
+def read_memory(text: str) -> Memory | None:
+    """None for nothing, and for what no version of ours has written."""
+    try:
+        found = quickjson.loads(text)
+        memory = Memory(**found)
+        good = all(type(value) is type(getattr(_PATTERN, key)) for key, value in vars(memory).items())
+    except (ValueError, TypeError, RecursionError):
+        return None
+    paths = [*memory.ignored, *memory.nested, *memory.failed] if good else []
+    return memory if good and all(isinstance(path, str) for path in paths) else None
+
+
+def text_of(path: bytes) -> str:
+    return path.decode("utf-8", "surrogateescape")
+
+
+def path_of(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+_PATTERN: Any = Memory("", "", "", [], "", "", 0.0)

@@ -1,0 +1,184 @@
+"""A scan with Watchman's help. Any doubt means a whole walk, as without it.
+
+The clock is always one from before the look: what happens between the two is told again the next time.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from rewind.files import on_local_disk
+from rewind.snapshot.quickhash import digest
+from rewind.snapshot.tree import DIR
+from rewind.snapshot.walk import Walked, Walker, join
+from rewind.snapshot.watchman.changes import begin, changes_since
+from rewind.snapshot.watchman.memory import path_of, read_memory, text_of
+from rewind.snapshot.watchman.partial_walk import PartialWalker
+from rewind.snapshot.watchman.server import NoAnswer, Refused, Server
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rewind.snapshot.build import Snapshot
+    from rewind.snapshot.cache import KnownDirs, ScanCache
+    from rewind.snapshot.rules import Rules
+    from rewind.snapshot.watchman.changes import Changes
+    from rewind.snapshot.watchman.memory import Memory
+
+SCANS, SECONDS = 50, 86_400.0  # so often a whole walk checks what Watchman said
+_MOST_CHANGES = 5_000  # from here on two processes that walk everything are as quick
+
+
+class Monitor:
+    """For one scan. Afterwards `missed` has paths that changed although Watchman told nothing of them."""
+
+    def __init__(self, root: bytes, socket: str, files: int, *, check: bool = False) -> None:
+        """`check`: walk all of it in any case, and compare."""
+        self._root = root
+        self._socket = socket
+        self._seconds = 0.2 + files * 1e-6  # a small part of what the walk would take
+        self._check = check
+        self._server: Server | None = None
+        self.missed: list[bytes] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        self.close()
+        self.why = ""  # why there was a whole walk
+        self._since: Memory | None = None
+        self._next: Memory | None = None
+        self._unheard: set[bytes] = set()  # directories that changed, as the walk says and Watchman does not
+
+    def close(self) -> None:
+        if self._server:
+            self._server.close()
+        self._server = None
+
+    # the walk
+
+    def walk(self, rules: Rules, cache: ScanCache, top: int, processes: int) -> tuple[KnownDirs, Walked]:
+        self._begin()
+        try:
+            changes = self._ask(rules, cache)
+        except NoAnswer as doubt:
+            self.why, self._next, changes = str(doubt), None, None
+        found = self._walk_some(rules, cache, top, changes) if changes else None
+        if found and not self._is_due():
+            return found
+        known = cache.load(top)
+        everything = Walker(self._root, rules, known).run(processes)
+        if self._next:
+            self._next.walked, self._next.scans = time.time(), 0
+        if found:
+            self.why = "it is time to check"
+            self._unheard = everything.changed.keys() - found[1].changed.keys()
+        return known, everything
+
+    def _ask(self, rules: Rules, cache: ScanCache) -> Changes | None:
+        """What changed since the last scan; None, and from when on to ask the next time, if nobody knows."""
+        if _has_mount_below(self._root):
+            raise NoAnswer("another file system is mounted in the project")
+        self._server = Server(self._socket, self._seconds)
+        memory = read_memory(cache.monitored())
+        about = self._about(rules)
+        changes = self._changes(memory) if memory and memory.about == about else None
+        if changes is None or memory is None:
+            self.why = self.why or "Watchman does not know what changed"
+            if not on_local_disk(os.fsdecode(self._root)):
+                raise NoAnswer("the project is not on a local disk")
+            self._next = begin(self._server, self._root, about, time.time())
+            return None
+        self._since, self._next = memory, memory.after(changes.clock, changes.warning)
+        return changes
+
+    def _changes(self, memory: Memory) -> Changes | None:
+        assert self._server
+        try:
+            return changes_since(self._server, memory)
+        except Refused as refused:  # it does not watch this any more, perhaps
+            self.why = str(refused)
+            return None
+
+    def _about(self, rules: Rules) -> str:
+        """The directory itself, not only its path; and the pins, which no ignore file tells of."""
+        info = os.stat(self._root)
+        return f"{info.st_dev}:{info.st_ino}:{digest(b'/'.join(sorted(rules.pins))).hex()}"
+
+    def _walk_some(self, rules: Rules, cache: ScanCache, top: int,
+                   changes: Changes) -> tuple[KnownDirs, Walked] | None:
+        """None where that is not enough."""
+        assert self._since
+        known = cache.load_on_demand(top)
+        row = known.get(b"")
+        failed = {path_of(path) for path in self._since.failed}
+        wanted = {*changes.paths, *map(path_of, self._since.nested), *failed, *cache.unsettled()}
+        if row is None or row.env != rules.digest or b"" not in wanted or len(wanted) > _MOST_CHANGES:
+            self.why = "the rules changed, or a great deal else"
+            return None
+        if len(wanted) == 1 and row.sig:
+            return known, Walked()
+        # A second process would have to do without the cache, which is asked all the time here.
+        return known, PartialWalker(self._root, rules, known, wanted, failed | changes.new_dirs).run(1)
+
+    def _is_due(self) -> bool:
+        assert self._since
+        age = time.time() - self._since.walked
+        return self._check or self._since.scans + 1 >= SCANS or not 0 <= age < SECONDS
+
+    # afterwards
+
+    def finish(self, snapshot: Snapshot, known: KnownDirs, found: Walked) -> None:
+        """`snapshot` gets what the next scan is to ask; nothing counts before the cache has it."""
+        self.missed = self._missed(snapshot, known) if self._unheard else []
+        memory = self._next
+        if memory is None:
+            return
+        memory.nested = [text_of(path) for path in found.nested]
+        memory.failed = [text_of(path) for path in found.failed]
+        folders = {*snapshot.known, *known.paths()}.difference(snapshot.removed)
+        blind = _leaves_out(memory, folders)
+        snapshot.monitored = "" if blind or self.missed else memory.dumps()
+
+    def _missed(self, snapshot: Snapshot, known: KnownDirs) -> list[bytes]:
+        """What really differs, and not only in a time; without what happened after Watchman was asked."""
+        differs = [path for folder in sorted(self._unheard) for path in _differing(snapshot, known, folder)]
+        if not differs or not self._server or not self._since:
+            return []
+        try:
+            told = changes_since(self._server, self._since)
+        except NoAnswer:
+            told = None
+        return [path for path in differs if path not in told.paths] if told else []
+
+
+def _differing(snapshot: Snapshot, known: KnownDirs, folder: bytes) -> Iterator[bytes]:
+    before, now = known.get(folder), snapshot.known.get(folder)
+    if before is None or now is None:
+        return  # then its name is new, or gone, in the directory above
+    old, new = snapshot.tree(before.tree).entries, snapshot.tree(now.tree).entries
+    for name in sorted(old.keys() | new.keys()):
+        one, other = old.get(name), new.get(name)
+        if one != other and not (one and other and one.kind == other.kind == DIR and one.mode == other.mode):
+            yield join(folder, name)
+
+
+def _leaves_out(memory: Memory, folders: Iterable[bytes]) -> bool:
+    """Whether Watchman does not look into some of these directories."""
+    names = {path_of(text[1:]) for text in memory.ignored if text.startswith("/")}
+    paths = {path_of(text) for text in memory.ignored if not text.startswith("/")}
+    return any(folder in paths or os.path.basename(folder) in names for folder in folders)
+
+
+def _has_mount_below(root: bytes) -> bool:
+    """Where the kernel lists mounts. It hears nothing of what others write to a disk in the network."""
+    try:
+        with open("/proc/self/mountinfo", "rb") as file:
+            lines = file.read().splitlines()
+    except OSError:
+        return False
+    inside = root.rstrip(b"/") + b"/"
+    for plain, escaped in ((b"\\", b"\\134"), (b" ", b"\\040"), (b"\t", b"\\011"), (b"\n", b"\\012")):
+        inside = inside.replace(plain, escaped)
+    return any(line.split(b" ")[4].startswith(inside) for line in lines if line.count(b" ") > 4)
