@@ -7,20 +7,23 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from bench import document
 from bench.machine import describe
 from bench.report import as_text
-from bench.result import Line, Result, as_json, load, make_result, merge, save
+from bench.result import Line, Result, as_json, load, make_result, merge, ratios, save
 from bench.rows.registry import ROWS
-from bench.rows.row import GROUPS, Row, Skipped, Unfaithful
+from bench.rows.row import GROUPS, Row, Unfaithful
+from bench.skipped import Skipped
 from bench.spawn import CommandFailed
-from bench.workplace import Grow, Options, Workplace, real_interpreter, say
+from bench.workplace import MAIN, ONE_TREE, Grow, Options, Workplace, real_interpreter, say
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-DEFAULT_ROUNDS = 20
 QUICK_ROUNDS = 3
+QUICK_FILES = {"1k": 100, MAIN: 400, "100k": 800, ONE_TREE: 1_000}
 
 
 def main() -> int:
@@ -35,7 +38,9 @@ def main() -> int:
     else:
         result, failed = _measured(arguments)
         code = int(failed)
-    if arguments.report:
+    if arguments.before:
+        result = {**result, "before": ratios(load(Path(arguments.before)))}
+    if arguments.document:
         for path in document.write(result, Path(arguments.docs)):
             say(f"wrote {os.path.relpath(path)}")
     print(as_json(result) if arguments.json else as_text(result))
@@ -45,7 +50,7 @@ def main() -> int:
 def _measured(arguments: argparse.Namespace) -> tuple[Result, bool]:
     """The result, with what the file of `--into` held before, and whether a row failed now."""
     options = _options(arguments)
-    rows = chosen(arguments.only, arguments.group)
+    rows = chosen(arguments.only, GROUPS if arguments.all else _groups(arguments))
     into = Path(arguments.into).resolve() if arguments.into else None
     root = _workplace(arguments.keep)
     try:
@@ -85,53 +90,36 @@ def measure_row(row: Row, place: Workplace) -> Line:
     return Line(row, found if isinstance(found, list) else [found], seconds=time.monotonic() - start)
 
 
-def chosen(names: list[str] | None, groups: list[str] | None) -> list[Row]:
-    """The rows of these names and those of these groups; all, if none is named."""
+def _groups(arguments: argparse.Namespace) -> list[str]:
+    return [*(arguments.group or []), *(["speed", "large"] if arguments.large else [])]
+
+
+def chosen(names: Sequence[str] | None, groups: Sequence[str] | None) -> list[Row]:
+    """The rows of these names and those of these groups; if none is named, those with the budgets."""
     known = [row.name for row in ROWS]
     unknown = [name for name in names or [] if name not in known]
     if unknown:
         raise SystemExit(f"error: no row {unknown[0]}; there are: {' '.join(known)}")
     if not names and not groups:
-        return ROWS
+        groups = GROUPS[:1]
     return [row for row in ROWS if row.name in (names or []) or row.group in (groups or [])]
 
 
 def _options(arguments: argparse.Namespace) -> Options:
-    script = Path(arguments.rewind).resolve()
-    if not script.is_file():
-        raise SystemExit(f"error: there is no {script}")
+    checkout = Path(arguments.checkout).resolve()
+    if not (checkout / "install.sh").is_file():
+        raise SystemExit(f"error: there is no install.sh in {checkout}")
     python = os.path.realpath(arguments.python) if arguments.python else real_interpreter()
-    if arguments.quick:
-        return quick_options(python, script, arguments.rounds or QUICK_ROUNDS, arguments.settle or 0.1)
-    return Options(
-        quick=False,
-        files=20_000,
-        scale=(10_000, 100_000),
-        rounds=arguments.rounds or DEFAULT_ROUNDS,
-        commits=100,
-        listed=1_000,
-        settle=2.2 if arguments.settle is None else arguments.settle,
-        python=python,
-        script=script,
-    )
+    options = quick_options(python, checkout) if arguments.quick else Options(python, checkout)
+    asked = {"rounds": arguments.rounds, "settle": arguments.settle}
+    return replace(options, **{key: value for key, value in asked.items() if value is not None})
 
 
-def quick_options(python: str, script: Path, rounds: int, settle: float) -> Options:
+def quick_options(python: str, checkout: Path) -> Options:
     """Small enough to see whether everything runs; the figures mean nothing."""
-    return Options(
-        quick=True,
-        files=400,
-        scale=(100, 1_000),
-        rounds=rounds,
-        commits=5,
-        listed=20,
-        settle=settle,
-        python=python,
-        script=script,
-        sizes=(100, 800),
-        untracked=(50, 100, 200),
-        grow=Grow((2, 20), (300_000, 3_000_000), (2, 20), (100, 1_000)),
-    )
+    return Options(python, checkout, rounds=QUICK_ROUNDS, settle=0.1, quick=True, files=QUICK_FILES,
+                   sessions=5, history=20, listed=50, commits=5, untracked=(50, 100, 200),
+                   grow=Grow((2, 20), (300_000, 3_000_000), (2, 20)))
 
 
 def _workplace(keep: str | None) -> Path:
@@ -151,17 +139,26 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("--quick", action="store_true", help="tiny trees and 3 rounds: does it run at all?")
-    add("--rounds", type=int, metavar="N", help=f"rounds per row (default {DEFAULT_ROUNDS})")
+    add("--rounds", type=_positive, metavar="N", help=f"rounds per row (default {Options.rounds})")
     add("--only", action="append", metavar="ROW", help="this row; repeatable")
-    add("--group", action="append", choices=GROUPS, help="the rows of this group; repeatable")
+    add("--group", action="append", choices=GROUPS, help="the rows of this group (default speed); repeatable")
+    add("--large", action="store_true", help="the default rows, and those with 1,000,000 files")
+    add("--all", action="store_true", help="the rows of all groups")
     add("--rows", action="store_true", help="list the rows and end")
     add("--json", action="store_true", help="print JSON instead of tables")
     add("--into", metavar="FILE", help="add the rows to this JSON result, or renew them in it")
     add("--from", dest="source", metavar="FILE", help="measure nothing, take the result from this file")
-    add("--report", action="store_true", help="write the tables and plots of docs/benchmarks.md")
+    add("--before", metavar="FILE", help="show the ratios of this older result beside the new ones")
+    add("--document", action="store_true", help="write the tables and plots of docs/benchmarks.md")
     add("--docs", metavar="DIR", default=CHECKOUT / "docs", help="where benchmarks.md is")
     add("--keep", metavar="DIR", help="work in DIR, which must be empty, and leave it")
     add("--python", metavar="PATH", help="interpreter that runs Rewind")
-    add("--rewind", metavar="PATH", default=CHECKOUT / "bin" / "rewind", help="another bin/rewind")
+    add("--checkout", metavar="DIR", default=CHECKOUT, help="install Rewind from this checkout")
     add("--settle", type=float, metavar="S", help="seconds between edits and measuring (default 2.2)")
     return parser
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} must be a positive integer")
+    return int(text)

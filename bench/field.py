@@ -43,7 +43,7 @@ def field_of(place: Workplace) -> Field:
 
 def gather(place: Workplace) -> Field:
     """All contenders, before their first snapshot."""
-    field = Field({}, {}, {}, {}, trees.Edits(place.repository, seed=4))
+    field = Field({}, {}, {}, {}, trees.Edits(place.repository(), seed=4))
     for name in (OURS, *PEERS):
         root = place.copy(name)
         try:

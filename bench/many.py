@@ -1,42 +1,67 @@
-"""Makes many checkpoints or forks in one process through the Python API, which is what takes little time.
+"""Makes many checkpoints, turns or forks in one process, which is what takes little time.
 
 It is both the module that starts that process and the program that runs in it."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bench.ours import Rewind
 
+WORKED_ON = "worked-on.txt"
 
-def make(rewind: Rewind, what: str, count: int, *more: str) -> None:
-    """`what` is "checkpoints", "forks" with the path of a transcript, or "versions" with a directory of them
-    and the file that has them."""
+
+def make(rewind: Rewind, python: str, what: str, count: int, *more: object) -> None:
+    """`what` is a function below, with what it takes besides the count."""
     from bench.workplace import say
 
     say(f"making {count} {what}")
-    python, script = rewind.command()[0], rewind.command()[-1]
-    source = os.path.join(os.path.dirname(os.path.dirname(script)), "src")
+    library = next((rewind.home / ".rewind" / "system").glob("lib-*"))
     os.chdir(rewind.project)
-    rewind.spawner.run([python, "-I", "-S", os.path.abspath(__file__), source, what, str(count), *more])
+    rewind.spawner.run([python, "-I", "-S", __file__, str(library), what, str(count), *map(str, more)])
 
 
-def _checkpoints(count: int) -> None:
+def turns(count: int, sessions: str, home: str) -> None:
+    """So many checkpoints of so many sessions, by the hooks: a start, then prompts and ends of turns."""
+    from bench.talk import Talk
+    from rewind.hooks.handle import handle
+
+    def tell(event: str, **more: object) -> None:
+        data = {**talk.event(), "prompt_id": f"{talk.session}-{number}", **more}
+        handle(event, json.dumps(data).encode(), dict(os.environ))
+
+    share = count // int(sessions)
+    for one in range(int(sessions)):
+        talk = Talk(Path(home), Path.cwd(), one + 1)
+        for number in range(share):
+            if number == 0:
+                tell("session-start", source="startup")
+            elif number % 2:
+                tell("user-prompt-submit", prompt=f"Do step {number} of session {one}")
+            else:
+                talk.go_on(f"Do step {number - 1} of session {one}", 3)
+                _work(f"{one}.{number}\n" * (number + 3))
+                tell("stop")
+        tell("session-end", reason="exit")
+
+
+def checkpoints(count: int) -> None:
     """Each one of another content, written over one file, as if an agent worked on it."""
     from rewind import Controller
 
     project = Controller(".")
     for number in range(count):
-        with open("worked-on.txt", "w", encoding="ascii") as file:
-            file.write(f"{number}: {'x' * (number % 97)}\n")
+        _work(f"{number}: {'x' * (number % 97)}\n")
         project.save(f"step {number}")
     project.close()
 
 
-def _forks(count: int, transcript: str) -> None:
+def forks(count: int, transcript: str) -> None:
     from rewind import Controller
 
     project = Controller(".")
@@ -45,7 +70,8 @@ def _forks(count: int, transcript: str) -> None:
     project.close()
 
 
-def _versions(count: int, folder: str, path: str) -> None:
+def versions(count: int, folder: str, path: str) -> None:
+    """Of one file, from a directory of them."""
     from rewind import Controller
 
     project = Controller(".")
@@ -56,7 +82,12 @@ def _versions(count: int, folder: str, path: str) -> None:
     project.close()
 
 
+def _work(text: str) -> None:
+    with open(WORKED_ON, "w", encoding="ascii") as file:
+        file.write(text)
+
+
 if __name__ == "__main__":
-    sys.path.insert(0, sys.argv[1])
-    _MAKERS = {"checkpoints": _checkpoints, "forks": _forks, "versions": _versions}
+    sys.path[:0] = [sys.argv[1], str(Path(__file__).resolve().parent.parent)]
+    _MAKERS = {one.__name__: one for one in (turns, checkpoints, forks, versions)}
     _MAKERS[sys.argv[2]](int(sys.argv[3]), *sys.argv[4:])

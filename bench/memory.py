@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -10,14 +11,15 @@ from bench.spawn import Spawner
 # A process inherits the peak of whoever starts it, so it has to be one that is smaller than any Rewind.
 _STARTER = """
 import os, sys
-null = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
-_, status, usage = os.wait4(os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=null), 0)
+files = [(os.POSIX_SPAWN_OPEN, 0, sys.argv[1], os.O_RDONLY, 0),
+         (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+_, status, usage = os.wait4(os.posix_spawn(sys.argv[2], sys.argv[2:], os.environ, file_actions=files), 0)
 print(usage.ru_maxrss)
 sys.exit(os.waitstatus_to_exitcode(status))
 """
 
 
-def peak_bytes(spawner: Spawner, python: str, argv: Sequence[str]) -> int:
+def peak_bytes(spawner: Spawner, python: str, argv: Sequence[str], stdin: object = os.devnull) -> int:
     """Of the largest process among the command and those it waited for."""
-    told = spawner.output([python, "-I", "-S", "-c", _STARTER, *argv])
+    told = spawner.output([python, "-I", "-S", "-c", _STARTER, str(stdin), *argv])
     return int(told) * (1 if sys.platform == "darwin" else 1024)

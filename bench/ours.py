@@ -1,4 +1,4 @@
-"""Rewind as the benchmark runs it: the real command, a whole process from exec to exit."""
+"""Rewind as a user has it: put there by `install.sh`, started by the command and the hook that it made."""
 
 from __future__ import annotations
 
@@ -10,67 +10,96 @@ from contextlib import suppress
 from pathlib import Path
 
 from bench.spawn import Spawner
+from bench.talk import Talk
 
 PATIENCE = 90.0
+MARKERS = (".git/rewind-store", ".agent/rewind-store")
+
+
+def install(spawner: Spawner, checkout: Path, python: str, home: Path) -> None:
+    """For Claude Code, with all defaults. The interpreter is the first `python3` that install.sh finds."""
+    folder = home / "python"
+    folder.mkdir()
+    (folder / "python3").symlink_to(python)
+    env = {**spawner.env, "PATH": os.pathsep.join([str(folder), spawner.env["PATH"]])}
+    script = str(checkout / "install.sh")
+    Spawner(env, spawner.scratch).run(["/bin/sh", script, "--yes", "--no-ui", "--agents", "claude"])
 
 
 class Rewind:
-    def __init__(self, spawner: Spawner, python: str, script: Path, project: Path) -> None:
+    """The installed Rewind at work on one project."""
+
+    def __init__(self, spawner: Spawner, home: Path, project: Path) -> None:
         self.spawner = spawner
+        self.home = home
         self.project = project
-        # -I -S is how the installed shims start it: no site, no user environment.
-        self._rewind = [python, "-I", "-S", str(script)]
-        self._restore_options: list[str] | None = None
+        self.talk = Talk(home, project)
+        self._command = str(home / ".local" / "bin" / "rewind")
+        self._hook = str(home / ".rewind" / "system" / "smart-checkpoint")
+        self._state: Path | None = None
+        self._prompts = 0
 
-    @property
-    def state(self) -> Path:
-        return self.project / ".agent" / "rewind"
+    # as a person runs it
 
-    def init(self) -> None:
-        # In the project, where its size is measured and where it can be removed for the next round.
-        self._run("init", "--mode", "project")
-
-    def save(self) -> None:
-        self._run("save", "bench")
-
-    def save_named(self) -> str:
-        """Saves and tells the checkpoint's name; not for timing, since it asks for JSON."""
-        return str(json.loads(self.output("save", "bench", "--json"))["checkpoint"])
-
-    def restore(self, name: str) -> None:
-        self._run("restore", name, *self.restore_options())
-
-    def restore_options(self) -> list[str]:
-        """`--code-only` where the command knows it; found out before any timing."""
-        if self._restore_options is None:
-            text = self.output("restore", "--help")
-            self._restore_options = ["--code-only"] if b"--code-only" in text else []
-        return self._restore_options
-
-    def back(self, transcript: str) -> None:
-        self._run("back", "1", "--session", transcript)
-
-    def list(self) -> None:
-        self._run("list")
-
-    def blame(self, path: str) -> None:
-        self._run("blame", path)
-
-    def sessions(self) -> None:
-        self._run("sessions", "list")
-
-    def forks(self) -> None:
-        self._run("forks", "list")
-
-    def command(self, *arguments: str) -> list[str]:
-        return [*self._rewind, *arguments]
+    def run(self, *arguments: str) -> None:
+        os.chdir(self.project)
+        self.spawner.run(self.command(*arguments))
 
     def output(self, *arguments: str) -> bytes:
         os.chdir(self.project)
         return self.spawner.output(self.command(*arguments))
 
+    def command(self, *arguments: str) -> list[str]:
+        return [self._command, *arguments]
+
+    def init(self) -> None:
+        self.run("init")
+
+    def save(self) -> None:
+        self.run("save", "bench")
+
+    def restore(self, name: str) -> None:
+        self.run("restore", name, "--code-only")
+
+    def back(self, transcript: Path, *options: str) -> None:
+        self.run("back", "1", "--session", str(transcript), *options)
+
+    # as an agent runs it
+
+    def hook(self, event: str, **more: object) -> None:
+        os.chdir(self.project)
+        self.spawner.run(self.hook_command(event), stdin=self.payload(**more))
+
+    def hook_command(self, event: str) -> list[str]:
+        return [self._hook, event]
+
+    def payload(self, **more: object) -> Path:
+        """What the hook reads: in a file, since a pipe would have to be fed beside it."""
+        path = self.spawner.scratch / "payload.json"
+        path.write_text(json.dumps({**self.talk.event(), **more}))
+        return path
+
+    def prompt(self) -> None:
+        """The hook that makes a checkpoint."""
+        self.hook("user-prompt-submit", **self.next_prompt())
+
+    def next_prompt(self) -> dict[str, object]:
+        self._prompts += 1  # told twice, an event would count once
+        return {"prompt": f"Prompt {self._prompts} of the benchmark", "prompt_id": f"bench-{self._prompts}"}
+
+    # what came of it
+
+    def save_named(self) -> str:
+        return str(json.loads(self.output("save", "bench", "--json"))["checkpoint"])
+
     def count(self) -> int:
         return len(json.loads(self.output("list", "--all", "--json"))["checkpoints"])
+
+    @property
+    def state(self) -> Path:
+        if self._state is None:
+            self._state = Path(json.loads(self.output("status", "--json"))["state"])
+        return self._state
 
     def rest(self, quiet: float) -> None:
         """Waits for the process that compresses a first checkpoint afterwards: it would be measured along."""
@@ -89,9 +118,13 @@ class Rewind:
                     found.add((path, os.stat(path).st_size, os.stat(path).st_mtime_ns))
         return found
 
-    def remove(self) -> None:
-        shutil.rmtree(self.state.parent, ignore_errors=True)
-
-    def _run(self, *arguments: str) -> None:
-        os.chdir(self.project)
-        self.spawner.run([*self._rewind, *arguments])
+    def forget(self) -> None:
+        """As if Rewind had never seen the project: its store, the entry of it and the marker are gone."""
+        state, self._state = self.state, None
+        shutil.rmtree(state, ignore_errors=True)
+        index = self.home / ".rewind" / "known-stores.json"
+        known = json.loads(index.read_text())
+        known["stores"].pop(state.name, None)
+        index.write_text(json.dumps(known))
+        for marker in MARKERS:
+            (self.project / marker).unlink(missing_ok=True)

@@ -49,8 +49,6 @@ def ratios(result: Result) -> str:
 
 
 def _colour(row: dict[str, Any], ratio: float) -> str:
-    if row["name"] == "floor":
-        return "other"  # nobody can be below it
     return "ours" if ratio <= (1.0 if row["budget"] is None else row["budget"]) else "bad"
 
 

@@ -27,7 +27,7 @@ def as_text(result: Result) -> str:
 
 
 def _is_ratio(row: dict[str, Any]) -> bool:
-    return row["group"] == "speed"
+    return row["group"] in ("speed", "large", "more")
 
 
 def _reason(row: dict[str, Any]) -> str:
@@ -42,12 +42,14 @@ def _heading(result: Result) -> str:
 def _ratio(row: dict[str, Any]) -> str:
     ratio = next((f"{found['ratio']:.3f}" for found in row["findings"] if found["kind"] == "ratio"), "-")
     budget = f"≤ {row['budget']}" if row["budget"] is not None else ""
-    return f"{ratio:>8}  {budget:<7} {row['verdict']:<5} {row['name']:<16} {row['what']}"
+    floor = next((found["floor"] for found in row["findings"] if found.get("floor")), None)
+    lowest = f" (floor {floor:.2f})" if floor and row["verdict"] == "MISS" else ""
+    return f"{ratio:>8}  {budget:<7} {row['verdict']:<5} {row['name']:<19} {row['what']}{lowest}"
 
 
 def _absolute(row: dict[str, Any], found: dict[str, Any]) -> str:
     note = f"  [{found['note']}]" if found["note"] else ""
-    return f"  {row['name']:<16} {number(found['ours'])} | {number(found['other'])}{note}"
+    return f"  {row['name']:<19} {number(found['ours'])} | {number(found['other'])}{note}"
 
 
 def _aligned(table: Table) -> list[str]:

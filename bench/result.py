@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.rows.row import Curve, Finding, Outcome, Row
-from bench.workplace import Options
+from bench.workplace import MAIN, Options
 
-FORMAT = 2
+FORMAT = 3
 Result = dict[str, Any]
 
 
@@ -44,7 +44,6 @@ class Line:
             "group": self.row.group,
             "what": self.row.what,
             "budget": self.row.budget,
-            "stretch": self.row.stretch,
             "verdict": self.verdict,
             "seconds": round(self.seconds, 1),
             "problem": self.problem,
@@ -66,7 +65,7 @@ def make_result(lines: list[Line], options: Options, machine: dict[str, Any]) ->
         "format": FORMAT,
         "machine": machine,
         "quick": options.quick,
-        "files": options.files,
+        "files": options.files[MAIN],
         "rounds": options.rounds,
         "rows": [line.as_data() for line in lines],
     }
@@ -98,3 +97,8 @@ def as_json(result: Result) -> str:
 def findings(result: Result, kind: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Each finding of a kind with the row that it belongs to."""
     return [(row, found) for row in result["rows"] for found in row["findings"] if found["kind"] == kind]
+
+
+def ratios(result: Result) -> dict[str, float]:
+    """The ratio of each row that has one, by its name."""
+    return {row["name"]: found["ratio"] for row, found in findings(result, "ratio")}

@@ -46,8 +46,15 @@ class Spawner:
         pid = os.posix_spawn(argv[0], list(argv), self.env, file_actions=actions)
         return Started(pid, argv, stderr)
 
-    def run(self, argv: Sequence[str]) -> None:
-        self.start(argv).wait()
+    def run(self, argv: Sequence[str], stdin: Path | None = None) -> None:
+        if stdin is None:
+            self.start(argv).wait()
+            return
+        descriptor = os.open(stdin, os.O_RDONLY)
+        try:
+            self.start(argv, stdin=descriptor).wait()
+        finally:
+            os.close(descriptor)
 
     def output(self, argv: Sequence[str]) -> bytes:
         return self.outputs(argv)[0]

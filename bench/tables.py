@@ -34,16 +34,25 @@ def size(value: float, of: str) -> str:
 
 
 def ratio_table(result: Result) -> Table:
+    """What cannot be beaten is shown where a budget is missed; `before` where an older result is given."""
+    before: dict[str, float] = result.get("before", {})
     rows = []
     for row, found in findings(result, "ratio"):
-        budget = "" if row["budget"] is None else f"≤ {row['budget']}"
-        stretch = "" if row["stretch"] is None else f"≤ {row['stretch']}"
+        budget = "" if row["budget"] is None else f"≤ {row['budget']:g}"
         verdict = row["verdict"] if row["budget"] is not None else ""
-        ratio = f"{found['ratio']:.2f}" if found["ratio"] >= 0.1 else f"{found['ratio']:.3f}"
-        rows.append([row["what"], ratio, budget, verdict, stretch, number(found["ours"]),
-                     number(found["other"])])
+        floor = _ratio(found["floor"]) if verdict == "MISS" else ""
+        older = [_ratio(before.get(row["name"]))] if before else []
+        rows.append([row["what"], *older, _ratio(found["ratio"]), budget, verdict, floor,
+                     number(found["ours"]), number(found["other"])])
     notes = [f"{row['what']}: {found['note']}" for row, found in findings(result, "ratio") if found["note"]]
-    return Table(["what", "ratio", "budget", "", "stretch", "ours", "the other"], rows, notes)
+    head = ["what", *(["before"] if before else []), "ratio", "budget", "", "floor", "ours", "the other"]
+    return Table(head, rows, notes)
+
+
+def _ratio(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
 
 
 def contest_table(result: Result) -> Table:
@@ -117,7 +126,7 @@ def losses(result: Result) -> list[str]:
     found += [f"{curve['what']}: {', '.join(f'{factor:.1f}×' for factor in curve['factors'])} a step"
               for _, curve in findings(result, "curve") if curve["verdict"] == "MISS"]
     found += [f"{row['what']}: {ratio['ratio']:.2f}" for row, ratio in findings(result, "ratio")
-              if row["budget"] is None and row["name"] != "floor" and ratio["ratio"] > 1]
+              if row["budget"] is None and ratio["ratio"] > 1]
     found += [text for contest in all_contests(result) for text in _beaten(contest)]
     return found + [f"brought back, but not by Rewind: {text}" for text in _not_ours(result)]
 

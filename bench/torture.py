@@ -38,7 +38,7 @@ def picture(root: bytes, prop: Property) -> Picture:
     for path in prop.paths:
         full = os.path.join(root, path)
         found[path] = look(full)
-        if os.path.isdir(full) and not os.path.islink(full):
+        if prop.look is None and os.path.isdir(full) and not os.path.islink(full):
             found.update(_inside(full))
     return found
 
@@ -168,10 +168,10 @@ def _when(full: bytes) -> tuple[object, ...]:
 
 
 def _repository(full: bytes) -> tuple[object, ...]:
-    """Every file of the user's `.git`, with its content."""
+    """What git keeps in the user's `.git`, with its content; a tool's note beside it does not count."""
     found = []
     for at, _, names in os.walk(full):
-        for name in names:
+        for name in names if at != full else _KEPT.intersection(names):
             path = os.path.join(at, name)
             with open(path, "rb") as file:
                 found.append((os.path.relpath(path, full), hashlib.sha256(file.read()).hexdigest()))
@@ -182,6 +182,9 @@ def _nothing(root: bytes) -> None:
     pass
 
 
+# The files of git's own at the top of its directory; all below is git's as well.
+_KEPT = {b"HEAD", b"config", b"description", b"index", b"packed-refs", b"ORIG_HEAD", b"FETCH_HEAD",
+         b"MERGE_HEAD", b"COMMIT_EDITMSG", b"shallow"}
 _LATIN, _LINE = b"caf\xe9.txt", b"two\nlines.txt"
 _A, _B = b"as it was\n", b"damaged by an agent\n"
 
@@ -221,7 +224,8 @@ PROPERTIES = [
              (b"old.txt",), True, _when),
     Property("untouched", "a file that nobody touched is not written again", _write(b"still.txt", _A),
              _nothing, (b"still.txt",), True, _identity),
-    Property("git", "the user's own .git is as it was", _nothing, _nothing, (b".git",), True, _repository),
+    Property("git", "HEAD, index, refs and objects of the user are as they were", _nothing, _nothing,
+             (b".git",), True, _repository),
 ]
 
 

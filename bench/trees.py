@@ -9,7 +9,7 @@ import os
 import random
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -59,18 +59,13 @@ class Tree:
 
     root: Path
     paths: tuple[str, ...]
-
-    @property
-    def untracked(self) -> tuple[str, ...]:
-        return self.paths[UNTRACKED_ONE_IN - 1 :: UNTRACKED_ONE_IN]
-
-    def at(self, root: Path) -> Tree:
-        return Tree(root, self.paths)
+    untracked: tuple[str, ...]
 
 
 def plan_tree(root: Path, spec: TreeSpec) -> Tree:
     rng = random.Random(spec.seed)
-    return Tree(root, tuple(_file_paths(rng, spec.files)))
+    paths = tuple(_file_paths(rng, spec.files))
+    return Tree(root, paths, paths[UNTRACKED_ONE_IN - 1 :: UNTRACKED_ONE_IN])
 
 
 def write_files(tree: Tree, spec: TreeSpec) -> None:
@@ -89,7 +84,7 @@ def write_files(tree: Tree, spec: TreeSpec) -> None:
 
 def copy_tree(tree: Tree, root: Path) -> Tree:
     shutil.copytree(tree.root, root, symlinks=True)
-    return tree.at(root)
+    return Tree(root, tree.paths, tree.untracked)
 
 
 class Edits:
@@ -111,10 +106,10 @@ class Edits:
         return paths
 
 
-def fingerprint(root: Path) -> dict[str, tuple[int, str]]:
-    """Mode and content hash of every file, to tell whether a restore was exact."""
+def fingerprint(root: Path, paths: Iterable[str] | None = None) -> dict[str, tuple[int, str]]:
+    """Mode and content hash of these files, or of every file, to tell whether a restore was exact."""
     found = {}
-    for path in _walk(str(root)):
+    for path in files_below(str(root)) if paths is None else (str(root / path) for path in paths):
         with open(path, "rb") as stream:
             digest = hashlib.sha1(stream.read()).hexdigest()
         found[os.path.relpath(path, root)] = (stat.S_IMODE(os.stat(path).st_mode), digest)
@@ -137,7 +132,7 @@ def allocated_bytes(root: Path) -> int:
     return total
 
 
-def _walk(root: str) -> Iterator[str]:
+def files_below(root: str) -> Iterator[str]:
     for folder, folders, names in os.walk(root):
         folders[:] = [name for name in folders if name not in SKIPPED]
         for name in names:
@@ -154,13 +149,14 @@ def _insert_line(path: Path, line: bytes) -> None:
 def _file_paths(rng: random.Random, files: int) -> Iterator[str]:
     words = _words(rng, 900)
     for top, share in _shares(files):
-        folders = [top]
+        folders, known = [top], {top}
         left = share
         while left > 0:
             here = min(left, rng.randint(8, 17))
             yield from _names_in(rng, words, folders[-1], here)
             left -= here
-            folders.append(_new_folder(rng, words, folders))
+            folders.append(_new_folder(rng, words, folders[:1], folders[-40:], known))
+            known.add(folders[-1])
 
 
 def _shares(files: int) -> list[tuple[str, int]]:
@@ -170,11 +166,12 @@ def _shares(files: int) -> list[tuple[str, int]]:
     return list(shares.items())
 
 
-def _new_folder(rng: random.Random, words: list[str], folders: list[str]) -> str:
-    shallow = [path for path in folders[-40:] if path.count("/") < MAX_DEPTH - 2] or folders[:1]
+def _new_folder(rng: random.Random, words: list[str], top: list[str], last: list[str],
+                known: set[str]) -> str:
+    shallow = [path for path in last if path.count("/") < MAX_DEPTH - 2] or top
     while True:
         path = f"{rng.choice(shallow)}/{rng.choice(words)}-{rng.choice(words)}"
-        if path not in folders:
+        if path not in known:
             return path
 
 

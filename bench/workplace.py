@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench import trees
+from bench import many, trees
+from bench.django import write_django
 from bench.measure import settle
-from bench.ours import Rewind
+from bench.ours import Rewind, install
 from bench.peers.git import commit_tracked, refresh_index
 from bench.peers.opencode import Opencode
 from bench.spawn import Spawner
+
+MAIN = "20k"
+DJANGO = "django"
+# Trees of so many files have no copies: there is room for one, and nothing is changed in it.
+ONE_TREE = "1m"
 
 
 @dataclass(frozen=True)
@@ -22,48 +30,56 @@ class Grow:
     checkpoints: tuple[int, ...] = (100, 1_000, 10_000)
     transcript: tuple[int, ...] = (3_000_000, 30_000_000, 300_000_000)
     forks: tuple[int, ...] = (5, 50, 500)
-    files: tuple[int, ...] = (1_000, 10_000, 100_000)
 
 
 @dataclass(frozen=True)
 class Options:
-    """How much is measured, and with what."""
+    """How much is measured, and with what. What has a default is as a full run has it."""
 
-    quick: bool
-    files: int
-    scale: tuple[int, int]
-    rounds: int
-    commits: int
-    listed: int
-    settle: float
     python: str
-    script: Path
-    # The smaller and the larger tree of the rows that are measured again at another size.
-    sizes: tuple[int, int] = (1_000, 100_000)
+    checkout: Path
+    rounds: int = 20
+    settle: float = 2.2
+    quick: bool = False
+    files: dict[str, int] = field(
+        default_factory=lambda: {"1k": 1_000, MAIN: 20_000, "100k": 100_000, ONE_TREE: 1_000_000})
+    sessions: int = 50
+    history: int = 300  # checkpoints that a project has before it is measured
+    listed: int = 1_000
+    commits: int = 100
     untracked: tuple[int, ...] = (10_000, 20_000, 40_000)
     grow: Grow = Grow()
+
+    @property
+    def few(self) -> int:
+        """Rounds of what takes long, or needs no budget."""
+        return max(3, self.rounds // 4)
 
 
 @dataclass
 class Pair:
-    """The same tree twice, one for Rewind and one for opencode, both past the first snapshot."""
+    """The same tree twice: one for hooks; one for `rewind save`, on which opencode works as well."""
 
-    ours: Path
-    theirs: Path
-    rewind: Rewind
+    hooked: Rewind
+    saved: Rewind
     opencode: Opencode
     edits: trees.Edits
+    tree: trees.Tree
+
+    def edit(self, count: int) -> list[str]:
+        return self.edits.apply(count, self.hooked.project, self.saved.project)
 
 
 class Workplace:
     def __init__(self, root: Path, options: Options) -> None:
         self.root = root
+        self.home = root / "home"
         self.options = options
-        self.spawner = Spawner(_environment(root), root)
+        self.spawner = Spawner(_environment(self.home), root)
         self._folders = 0
-        self._repositories: dict[int, trees.Tree] = {}
-        self._pairs: dict[int, Pair] = {}
-        self._scaled: dict[int, Rewind] = {}
+        self._repositories: dict[str, trees.Tree] = {}
+        self._pairs: dict[str, Pair] = {}
+        install(self.spawner, options.checkout, options.python, self.home)
 
     def fresh(self, name: str) -> Path:
         self._folders += 1
@@ -75,7 +91,7 @@ class Workplace:
         return folder
 
     def rewind(self, project: Path) -> Rewind:
-        return Rewind(self.spawner, self.options.python, self.options.script, project)
+        return Rewind(self.spawner, self.home, project)
 
     def bare_python(self) -> None:
         self.spawner.run([self.options.python, "-I", "-S", "-c", "pass"])
@@ -86,60 +102,83 @@ class Workplace:
         trees.write_files(tree, spec)
         return tree
 
-    @property
-    def repository(self) -> trees.Tree:
-        return self.repository_of(self.options.files)
+    def small_project(self, name: str, files: int = 40) -> Rewind:
+        """A few files, protected: for rows that are about something else."""
+        rewind = self.rewind(self.plain_tree(name, trees.TreeSpec(files, 600)).root)
+        rewind.init()
+        return rewind
 
-    def repository_of(self, files: int) -> trees.Tree:
-        """The tree that all others are copies of; never measured itself."""
-        if files not in self._repositories:
+    def repository(self, tag: str = MAIN) -> trees.Tree:
+        """The tree that all others are copies of."""
+        if tag not in self._repositories:
+            self._repositories[tag] = self._make_repository(tag)
+        return self._repositories[tag]
+
+    def _make_repository(self, tag: str) -> trees.Tree:
+        if tag == DJANGO:
+            tree = write_django(self.fresh(tag))
+        else:
             # A very large tree has smaller files, so that it is about walking and not about copying.
-            mean = trees.TreeSpec(files).mean_bytes if files <= 20_000 else 2_000
-            tree = self.plain_tree(f"repository-{files}", trees.TreeSpec(files, mean))
-            say("committing them")
-            commit_tracked(self.spawner, tree.root, tree.untracked)
-            self._repositories[files] = tree
-        return self._repositories[files]
+            mean = {"100k": 2_000, ONE_TREE: 300}.get(tag, trees.TreeSpec.mean_bytes)
+            tree = self.plain_tree(tag, trees.TreeSpec(self.options.files[tag], mean))
+        say(f"committing {len(tree.paths)} files")
+        commit_tracked(self.spawner, tree.root, tree.untracked)
+        return tree
 
-    def copy(self, name: str, files: int | None = None) -> Path:
-        copied = trees.copy_tree(self.repository_of(files or self.options.files), self.fresh(name))
+    def copy(self, name: str, tag: str = MAIN) -> Path:
+        copied = trees.copy_tree(self.repository(tag), self.fresh(name))
         refresh_index(self.spawner, copied.root)
         return copied.root
 
-    @property
-    def pair(self) -> Pair:
-        return self.pair_of(self.options.files)
+    def pair(self, tag: str = MAIN) -> Pair:
+        if tag not in self._pairs:
+            self._pairs[tag] = self._make_pair(tag)
+        return self._pairs[tag]
 
-    def pair_of(self, files: int) -> Pair:
-        if files not in self._pairs:
-            self._pairs[files] = self._make_pair(files)
-        return self._pairs[files]
-
-    def _make_pair(self, files: int) -> Pair:
-        ours, theirs = self.copy("ours", files), self.copy("theirs", files)
-        edits = trees.Edits(self.repository_of(files), seed=1)
-        opencode = Opencode(self.spawner, theirs, self.fresh("opencode.git"))
-        pair = Pair(ours, theirs, self.rewind(ours), opencode, edits)
-        say("taking both first snapshots")
-        pair.rewind.init()
-        pair.rewind.rest(self.options.settle)
-        pair.opencode.first()
+    def _make_pair(self, tag: str) -> Pair:
+        tree = self.repository(tag)
+        if tag == ONE_TREE:
+            hooked = saved = self._with_history(tree.root)
+        else:
+            hooked, saved = (self._with_history(self.copy(name, tag)) for name in ("hooked", "saved"))
+        opencode = Opencode(self.spawner, saved.project, self.fresh("opencode.git"))
+        opencode.first()
+        pair = Pair(hooked, saved, opencode, trees.Edits(tree, seed=1), tree)
         self.calm(pair)
         return pair
 
-    def scaled(self, files: int) -> Rewind:
-        """A project of so many small files, not yet protected; only names and stat data matter in it."""
-        if files not in self._scaled:
-            tree = self.plain_tree(f"files-{files}", trees.TreeSpec(files, 600))
-            self._scaled[files] = self.rewind(tree.root)
-        return self._scaled[files]
+    def _with_history(self, root: Path) -> Rewind:
+        """Made while the files are elsewhere, as each of the checkpoints would look at all of them."""
+        rewind = self.rewind(root)
+        with _moved_away(root, self.fresh("meanwhile")):
+            many.make(rewind, self.options.python, "turns", self.options.history, self.options.sessions,
+                      self.home)
+        rewind.talk.go_on()
+        say("the first checkpoint of all files")
+        rewind.save()
+        rewind.rest(self.options.settle)
+        return rewind
 
     def calm(self, pair: Pair) -> None:
         """Snapshots with both until neither has a recently changed file to read again."""
         for _ in range(2):
             settle(self.options.settle)
-            pair.rewind.save()
+            pair.hooked.save()
+            pair.saved.save()
             pair.opencode.snapshot()
+        settle(self.options.settle)
+
+
+@contextmanager
+def _moved_away(root: Path, elsewhere: Path) -> Iterator[None]:
+    names = [name for name in os.listdir(root) if name != ".git"]
+    elsewhere.mkdir()
+    for name in names:
+        os.rename(root / name, elsewhere / name)
+    yield
+    (root / many.WORKED_ON).unlink()
+    for name in names:
+        os.rename(elsewhere / name, root / name)
 
 
 def real_interpreter() -> str:
@@ -152,15 +191,13 @@ def say(text: str) -> None:
     print(f"bench: {text}", file=sys.stderr, flush=True)
 
 
-def _environment(root: Path) -> dict[str, str]:
-    home = root / "home"
+def _environment(home: Path) -> dict[str, str]:
     (home / "tmp").mkdir(parents=True)
     return {
         "PATH": os.environ.get("PATH", os.defpath),
         "LANG": "C.UTF-8",
         "HOME": str(home),
         "TMPDIR": str(home / "tmp"),
-        "REWIND_HOME": str(home / ".rewind"),
         "XDG_CONFIG_HOME": str(home / ".config"),
         "XDG_CACHE_HOME": str(home / ".cache"),
         "XDG_DATA_HOME": str(home / ".local/share"),

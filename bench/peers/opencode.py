@@ -64,12 +64,6 @@ class Opencode(Peer):
         for start in range(0, len(names), 100):
             self._bring_back(mark, names[start : start + 100])
 
-    def whole(self, mark: str) -> None:
-        """Its restore of a whole snapshot, which writes every file again."""
-        self._here()
-        self._spawner.run([*self._git, "read-tree", mark])
-        self._spawner.run([*self._git, "checkout-index", "-a", "-f"])
-
     def revert(self, mark: str, paths: list[str]) -> None:
         """Its undo of a message: a snapshot for redo, then only the paths it knows to differ."""
         self.snapshot()

@@ -9,7 +9,7 @@ from bench.trees import allocated_bytes
 
 class Ours(Peer):
     def __init__(self, rewind: Rewind) -> None:
-        super().__init__(rewind.spawner, rewind.project, rewind.state)
+        super().__init__(rewind.spawner, rewind.project, rewind.home)
         self._rewind = rewind
 
     def version(self) -> str:
@@ -22,7 +22,6 @@ class Ours(Peer):
         self._rewind.save()
 
     def mark(self) -> str:
-        self._rewind.restore_options()
         return self._rewind.save_named()
 
     def restore(self, mark: str) -> None:
@@ -35,4 +34,4 @@ class Ours(Peer):
         return allocated_bytes(self._rewind.state)
 
     def remove(self) -> None:
-        self._rewind.remove()
+        self._rewind.forget()

@@ -61,11 +61,11 @@ def commit_all(folder: Path, texts: list[bytes], env: dict[str, str]) -> None:
     subprocess.run([*git, "reset", "-q", "--hard"], env=env, check=True)
 
 
-def save_all(rewind: Rewind, texts: list[bytes], place: Path) -> None:
+def save_all(rewind: Rewind, python: str, texts: list[bytes], place: Path) -> None:
     place.mkdir()
     for number, text in enumerate(texts):
         (place / f"{number:06}").write_bytes(text)
-    many.make(rewind, "versions", len(texts), str(place), FILE)
+    many.make(rewind, python, "versions", len(texts), place, FILE)
 
 
 def _check(rewind: Rewind, theirs: list[str]) -> None:
@@ -85,7 +85,7 @@ def _blame(place: Workplace) -> Outcome:
     (ours / FILE).write_bytes(texts[0])
     rewind = place.rewind(ours)
     rewind.init()
-    save_all(rewind, texts[1:], place.fresh("versions"))
+    save_all(rewind, place.options.python, texts[1:], place.fresh("versions"))
     os.chdir(theirs)
     out = place.spawner.output([git, "blame", "-s", FILE])
     _check(rewind, [line.split()[0].decode() for line in out.splitlines()])
@@ -94,8 +94,8 @@ def _blame(place: Workplace) -> Outcome:
         place.spawner.run([git, "-C", str(theirs), "blame", FILE])
 
     used: dict[str, list[float]] = {}
-    taken = interleave({"ours": _counting(used, "ours", lambda: rewind.blame(FILE)),
-                        "git": _counting(used, "git", by_git)}, place.options.rounds)
+    taken = interleave({"ours": _counting(used, "ours", lambda: rewind.run("blame", FILE)),
+                        "git": _counting(used, "git", by_git)}, place.options.few)
     ours_used, git_used = (median(used[name]) for name in ("ours", "git"))
     return compare(taken["ours"], taken["git"],
                    f"of the processor {ours_used * 1000:,.0f} ms ÷ {git_used * 1000:,.0f} ms"
@@ -114,4 +114,4 @@ def _counting(used: dict[str, list[float]], name: str, action: Callable[[], None
     return run
 
 
-ROWS = [Row("blame", "`blame` of 10,000 lines, 1,000 checkpoints ÷ `git blame`", 2.0, _blame)]
+ROWS = [Row("blame", "`blame` of 10,000 lines, 1,000 checkpoints ÷ `git blame`", 2.0, _blame, "more")]

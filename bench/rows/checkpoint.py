@@ -1,37 +1,118 @@
-"""A checkpoint after nothing, one file or fifty files changed, against opencode's snapshot."""
+"""A checkpoint after nothing, one file or fifty files changed: by the hook that an agent waits for, and by
+`rewind save`, against opencode's snapshot and the bare start of Python."""
 
 from __future__ import annotations
 
-from bench.measure import interleave, settle
-from bench.rows.row import Outcome, Row, Runner, compare
-from bench.workplace import Workplace
+from functools import cache
+
+from bench.floor import floors
+from bench.measure import Sample, interleave, settle
+from bench.rows.row import Outcome, Row, Runner, Unfaithful, compare
+from bench.watchman import find_watchman, unwatch, watch
+from bench.workplace import DJANGO, MAIN, ONE_TREE, Pair, Workplace
 
 
-def after_edits(count: int, size: int | None = None) -> Runner:
-    """In the tree of the usual size, or in the smaller (0) or the larger (1) one."""
+@cache
+def times(place: Workplace, tag: str, count: int) -> dict[str, Sample]:
+    """Everyone in turns, after so many edits: rows that compare two of them share the measurement."""
+    pair = place.pair(tag)
+    place.calm(pair)
+    return _taken(place, pair, count)
 
+
+@cache
+def watched_times(place: Workplace, tag: str) -> dict[str, Sample]:
+    """The same with nothing changed, while Watchman watches both of our projects."""
+    program = find_watchman(place)
+    pair = place.pair(tag)
+    both = {id(rewind): rewind for rewind in (pair.hooked, pair.saved)}.values()
+    for rewind in both:
+        watch(place, program, rewind)
+    place.calm(pair)
+    try:
+        return _taken(place, pair, 0)
+    finally:
+        for rewind in both:
+            unwatch(rewind)
+
+
+def _taken(place: Workplace, pair: Pair, count: int) -> dict[str, Sample]:
+    def work() -> None:
+        pair.hooked.talk.go_on()
+        if count:
+            pair.edit(count)
+            settle(place.options.settle)
+
+    before = pair.hooked.count() + pair.saved.count()
+    shared = pair.hooked is pair.saved
+    taken = interleave(
+        {
+            "hook": pair.hooked.prompt,
+            "save": pair.saved.save,
+            "opencode": pair.opencode.snapshot,
+            "python": place.bare_python,
+            **floors(place, pair.tree, pair.hooked.project),
+        },
+        place.options.rounds,
+        before=work,
+    )
+    made = pair.hooked.count() + pair.saved.count() - before
+    if made != 2 * place.options.rounds * (2 if shared else 1):
+        raise Unfaithful(f"{made} checkpoints were made in {place.options.rounds} rounds")
+    return taken
+
+
+def _against(other: str, tag: str = MAIN, count: int = 0, ours: str = "hook") -> Runner:
     def run(place: Workplace) -> Outcome:
-        pair = place.pair if size is None else place.pair_of(place.options.sizes[size])
-
-        def edit() -> None:
-            if count:
-                pair.edits.apply(count, pair.ours, pair.theirs)
-                settle(place.options.settle)
-
-        place.calm(pair)
-        settle(place.options.settle)
-        taken = interleave(
-            {"ours": pair.rewind.save, "theirs": pair.opencode.snapshot},
-            place.options.rounds,
-            before=edit,
-        )
-        return compare(taken["ours"], taken["theirs"])
+        taken = times(place, tag, count)
+        return compare(taken[ours], taken[other], floor=taken.get("floor"))
 
     return run
 
 
+def _watched(other: str, tag: str) -> Runner:
+    def run(place: Workplace) -> Outcome:
+        taken = watched_times(place, tag)
+        return compare(taken["hook"], taken[other], "nobody looks at every file")
+
+    return run
+
+
+def _per_file(place: Workplace) -> Outcome:
+    small, large = (times(place, tag, 0)["hook"] for tag in (MAIN, "100k"))
+    fewer, more = (place.options.files[tag] for tag in (MAIN, "100k"))
+    cost = compare(large, small)
+    return Outcome(cost.ratio * fewer / more, cost.ours, cost.other)
+
+
+_OPENCODE, _START = "opencode", "bare start"
 ROWS = [
-    Row("unchanged", "checkpoint, nothing changed ÷ opencode", 1.3, after_edits(0), stretch=1.0),
-    Row("edit-1", "checkpoint, 1 file edited ÷ opencode", 1.0, after_edits(1), stretch=0.8),
-    Row("edit-50", "checkpoint, 50 files edited ÷ opencode", 0.8, after_edits(50), stretch=0.6),
+    Row("hook-1k", f"hook with a checkpoint, nothing changed, 1,000 files ÷ {_START}", 3.5,
+        _against("python", "1k")),
+    Row("hook-1k-opencode", f"the same ÷ {_OPENCODE}", None, _against("opencode", "1k")),
+    Row("hook", f"hook with a checkpoint, nothing changed, 20,000 files ÷ {_OPENCODE}", 1.6,
+        _against("opencode")),
+    Row("hook-watchman", "the same, with Watchman", 0.9, _watched("opencode", MAIN)),
+    Row("hook-start", f"the same, without Watchman ÷ {_START}", None, _against("python")),
+    Row("hook-1", f"hook with a checkpoint, 1 file edited ÷ {_OPENCODE}", 0.9,
+        _against("opencode", count=1)),
+    Row("hook-50", f"hook with a checkpoint, 50 files edited ÷ {_OPENCODE}", 0.7,
+        _against("opencode", count=50)),
+    Row("save", f"`rewind save`, nothing changed ÷ {_OPENCODE}", None, _against("opencode", ours="save")),
+    Row("save-1", f"`rewind save`, 1 file edited ÷ {_OPENCODE}", None,
+        _against("opencode", count=1, ours="save")),
+    Row("save-50", f"`rewind save`, 50 files edited ÷ {_OPENCODE}", None,
+        _against("opencode", count=50, ours="save")),
+    Row("hook-100k", f"hook with a checkpoint, nothing changed, 100,000 files ÷ {_OPENCODE}", 1.1,
+        _against("opencode", "100k")),
+    Row("hook-100k-watchman", "the same, with Watchman", 0.3, _watched("opencode", "100k")),
+    Row("scale", "hook: cost per file at 100,000 files ÷ at 20,000", 1.2, _per_file),
+    Row("django", f"Django: hook with a checkpoint, nothing changed ÷ {_OPENCODE}", None,
+        _against("opencode", DJANGO)),
+    Row("django-1", f"Django: 1 file edited ÷ {_OPENCODE}", None, _against("opencode", DJANGO, 1)),
+    Row("django-50", f"Django: 50 files edited ÷ {_OPENCODE}", None, _against("opencode", DJANGO, 50)),
+    Row("hook-1m", f"hook with a checkpoint, nothing changed, 1,000,000 files ÷ {_OPENCODE}", None,
+        _against("opencode", ONE_TREE), "large"),
+    Row("hook-1m-watchman", f"the same, with Watchman ÷ {_START}", 6.0, _watched("python", ONE_TREE),
+        "large"),
 ]

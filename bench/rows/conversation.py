@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 
-from bench import trees
-from bench.measure import Sample, interleave
+from bench.measure import interleave
+from bench.ours import Rewind
 from bench.peers.peer import tool
 from bench.rows.row import Outcome, Row, Unfaithful, compare
-from bench.talk import Talk
-from bench.workplace import Workplace
+from bench.workplace import Workplace, say
 
 _SMALL = 1 << 20
+
+
+def _with_talk(place: Workplace, name: str, size: int, files: int = 40) -> Rewind:
+    rewind = place.small_project(name, files)
+    say(f"making a conversation of {size >> 20} MB")
+    rewind.talk.grow_to(size)
+    return rewind
 
 
 def _sizes(place: Workplace) -> tuple[int, int]:
@@ -19,27 +25,16 @@ def _sizes(place: Workplace) -> tuple[int, int]:
 
 
 def _back(place: Workplace) -> Outcome:
-    """In one process that does nothing else: with its start the two would be the same anyway."""
-    tree = place.plain_tree("talk", trees.TreeSpec(10, 100))
-    long, short = Talk(place, tree.root, _sizes(place)[0]), Talk(place, tree.root, _SMALL)
-    source = str(place.options.script.parent.parent / "src")
-    code = ("import sys,time; sys.path.insert(0, sys.argv[1])\n"
-            "from rewind.transcript.boundary import find_boundary_by_user_prompts as find\n"
-            "for path in sys.argv[2:]*int(21):\n"
-            "  t=time.perf_counter(); find(path, 1); print((time.perf_counter()-t)*1000)\n")
-    text = place.spawner.output([place.options.python, "-I", "-S", "-c", code, source,
-                                 str(long.path), str(short.path)])
-    found = [float(line) for line in text.split()][2:]  # the first round loads what it needs
-    long.remove()
-    short.remove()
-    return compare(Sample(tuple(found[0::2])), Sample(tuple(found[1::2])))
+    long, short = (_with_talk(place, f"talk-{size}", size) for size in (_sizes(place)[0], _SMALL))
+    taken = interleave({"long": lambda: long.back(long.talk.path, "--dry-run"),
+                        "short": lambda: short.back(short.talk.path, "--dry-run")}, place.options.rounds)
+    long.talk.remove()
+    return compare(taken["long"], taken["short"])
 
 
 def _fork(place: Workplace) -> Outcome:
-    tree = place.plain_tree("forked", trees.TreeSpec(10, 100))
-    rewind = place.rewind(tree.root)
-    rewind.init()
-    talk = Talk(place, tree.root, _sizes(place)[0])
+    rewind = _with_talk(place, "forked", _sizes(place)[0])
+    talk = rewind.talk
     copy = talk.path.with_suffix(".copy")
 
     def check(name: str) -> None:
@@ -54,34 +49,29 @@ def _fork(place: Workplace) -> Outcome:
     def cp() -> None:
         place.spawner.run([tool("cp"), str(talk.path), str(copy)])
 
-    rounds = max(3, place.options.rounds // 2)
-    taken = interleave({"ours": lambda: rewind.back(str(talk.path)), "cp": cp}, rounds, after=check)
+    taken = interleave({"ours": lambda: rewind.back(talk.path), "cp": cp}, place.options.few, after=check)
     talk.remove()
     return compare(taken["ours"], taken["cp"])
 
 
 def _checkpoint(place: Workplace) -> Outcome:
-    sides = {}
-    for name, size in (("long", _sizes(place)[1]), ("short", _SMALL)):
-        tree = place.plain_tree(name, trees.TreeSpec(1000, 600))
-        rewind = place.rewind(tree.root)
-        rewind.init()
-        sides[name] = (rewind, Talk(place, tree.root, size))
-        rewind.save()
+    sides = {name: _with_talk(place, name, size, 1000)
+             for name, size in (("long", _sizes(place)[1]), ("short", _SMALL))}
 
     def go_on() -> None:
-        for _, talk in sides.values():
-            talk.go_on()
+        for rewind in sides.values():
+            rewind.talk.go_on()
 
-    rounds = max(15, place.options.rounds)
-    taken = interleave({name: rewind.save for name, (rewind, _) in sides.items()}, rounds, before=go_on)
-    for _, talk in sides.values():
-        talk.remove()
+    for rewind in sides.values():
+        rewind.prompt()
+    taken = interleave({name: rewind.prompt for name, rewind in sides.items()}, place.options.rounds,
+                       before=go_on)
+    sides["long"].talk.remove()
     return compare(taken["long"], taken["short"])
 
 
 ROWS = [
-    Row("back", "`back 1`: boundary in a 1 GB transcript ÷ in 1 MB", 1.5, _back),
-    Row("fork", "fork of a 1 GB transcript ÷ `cp`", 1.2, _fork),
-    Row("transcript", "checkpoint with a 200 MB transcript ÷ with 1 MB", 1.3, _checkpoint),
+    Row("back", "`back 1 --dry-run` with a transcript of 1 GB ÷ with 1 MB", 1.5, _back),
+    Row("fork", "`back 1` of a transcript of 1 GB ÷ `cp`", 1.2, _fork),
+    Row("transcript", "hook with a checkpoint, transcript of 200 MB ÷ of 1 MB", 1.3, _checkpoint),
 ]

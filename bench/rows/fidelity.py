@@ -8,7 +8,8 @@ import time
 from bench.field import make_peer
 from bench.peers.peer import Missing
 from bench.peers.registry import OURS, PEERS
-from bench.rows.row import Checks, Row, Runner, Skipped
+from bench.rows.row import Checks, Row, Runner
+from bench.skipped import Skipped
 from bench.spawn import CommandFailed
 from bench.torture import Property, build, picture, possible
 from bench.workplace import Workplace, say

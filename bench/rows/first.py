@@ -1,36 +1,58 @@
-"""The first checkpoint of a project, against the first commit of a full shadow repository."""
+"""The first checkpoint of a project: by the hooks of an agent that is started in a fresh clone, and by
+`rewind init`."""
 
 from __future__ import annotations
 
 import os
 
-from bench.measure import interleave
+from bench.measure import Action, Sample, interleave
+from bench.ours import Rewind
+from bench.peers.opencode import Opencode
+from bench.peers.peer import Peer
 from bench.peers.shadow import ShadowRepository
-from bench.rows.row import Outcome, Row, compare
+from bench.rows.row import Outcome, Row, Unfaithful, compare
 from bench.workplace import Workplace
 
 
-def _first(place: Workplace) -> Outcome:
-    project = place.copy("first")
-    rewind = place.rewind(project)
-    shadow = ShadowRepository(place.spawner, project, place.fresh("shadow.git"))
-
+def in_turns(place: Workplace, rewind: Rewind, ours: Action, peer: Peer, rounds: int) -> dict[str, Sample]:
+    """Each store is removed right after its turn, so that neither side waits for the other's dirty pages."""
     def start_over(who: str) -> None:
         if who == "ours":
             rewind.rest(place.options.settle)
-        rewind.remove()
-        shadow.remove()
+            if not rewind.count():
+                raise Unfaithful("there is no first checkpoint")
+            rewind.forget()
+        peer.remove()
         os.sync()
 
     os.sync()
-    # Each store is removed right after its turn, so that neither side sees the other's, nor
-    # waits for the other's dirty pages.
-    taken = interleave(
-        {"ours": rewind.init, "theirs": shadow.first},
-        max(3, place.options.rounds // 2),
-        after=start_over,
-    )
+    return interleave({"ours": ours, "theirs": peer.first}, rounds, after=start_over)
+
+
+def _first_prompt(place: Workplace) -> Outcome:
+    """From the start of the agent until it may go on with the first prompt: both of its hooks."""
+    project = place.copy("clone")
+    rewind = place.rewind(project)
+
+    def ours() -> None:
+        rewind.hook("session-start", source="startup")
+        rewind.prompt()
+
+    opencode = Opencode(place.spawner, project, place.fresh("clone.git"))
+    taken = in_turns(place, rewind, ours, opencode, place.options.few)
+    return compare(taken["ours"], taken["theirs"], f"slowest {max(taken['ours'].values):,.0f} ms")
+
+
+def _init(place: Workplace) -> Outcome:
+    project = place.copy("first")
+    rewind = place.rewind(project)
+    shadow = ShadowRepository(place.spawner, project, place.fresh("shadow.git"))
+    taken = in_turns(place, rewind, rewind.init, shadow, place.options.few)
     return compare(taken["ours"], taken["theirs"])
 
 
-ROWS = [Row("first", "first checkpoint ÷ a full shadow repository", 0.3, _first)]
+ROWS = [
+    Row("first-prompt", "first prompt in a fresh clone of 20,000 files ÷ opencode's first snapshot", 1.0,
+        _first_prompt),
+    Row("init", "`rewind init` ÷ a full shadow repository", 0.3, _init),
+]

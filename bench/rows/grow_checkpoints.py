@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench import many, trees
+from bench import many
 from bench.measure import Action
 from bench.ours import Rewind
 from bench.rows.growth import curves
@@ -25,23 +25,24 @@ def _checkpoints(place: Workplace) -> list[Finding]:
         nonlocal edits
         edits += 1
         for rewind in projects.values():
-            (rewind.project / "worked-on.txt").write_text(f"measured {edits}\n" * (edits % 7 + 1))
+            (rewind.project / many.WORKED_ON).write_text(f"measured {edits}\n" * (edits % 7 + 1))
 
-    at = {count: {"list": rewind.list, "save": rewind.save, "restore": _restoring(rewind, names[count])}
+    at = {count: {"list": _listing(rewind), "save": rewind.save, "restore": _restoring(rewind, names[count])}
           for count, rewind in projects.items()}
     return list(curves("checkpoints", COMMANDS, at, place.options.rounds, before=edit))
 
 
+def _listing(rewind: Rewind) -> Action:
+    return lambda: rewind.run("list")
+
+
 def _restoring(rewind: Rewind, name: str) -> Action:
-    rewind.restore_options()
     return lambda: rewind.restore(name)
 
 
 def _project(place: Workplace, count: int) -> Rewind:
-    tree = place.plain_tree(f"checkpoints-{count}", trees.TreeSpec(40, 600))
-    rewind = place.rewind(tree.root)
-    rewind.init()
-    many.make(rewind, "checkpoints", count - 1)
+    rewind = place.small_project(f"checkpoints-{count}")
+    many.make(rewind, place.options.python, "checkpoints", count - 1)
     if rewind.count() < count:
         raise Unfaithful(f"list shows {rewind.count()} of {count} checkpoints")
     return rewind

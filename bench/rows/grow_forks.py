@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from bench import many, trees
+from bench import many
 from bench.measure import Action
 from bench.ours import Rewind
 from bench.rows.growth import curves
@@ -28,25 +28,28 @@ def _forks(place: Workplace) -> list[Finding]:
         if command == "back":
             _take_away(sides[count][1], there[count])
 
-    at = {count: {"forks": rewind.forks, "sessions": rewind.sessions, "back": _going_back(rewind, talk)}
+    at = {count: {"forks": _running(rewind, "forks", "list"),
+                  "sessions": _running(rewind, "sessions", "list"), "back": _going_back(rewind, talk)}
           for count, (rewind, talk) in sides.items()}
     return list(curves("forks", COMMANDS, at, place.options.rounds, after=check))
 
 
 def _side(place: Workplace, count: int) -> tuple[Rewind, Talk]:
-    tree = place.plain_tree(f"forks-{count}", trees.TreeSpec(40, 600))
-    rewind = place.rewind(tree.root)
-    rewind.init()
-    talk = Talk(place, tree.root, TALK_BYTES)
-    many.make(rewind, "forks", count, str(talk.path))
+    rewind = place.small_project(f"forks-{count}")
+    talk = rewind.talk.grow_to(TALK_BYTES)
+    many.make(rewind, place.options.python, "forks", count, talk.path)
     if len(talk.others()) != count:
         raise Unfaithful(f"there are {len(talk.others())} of {count} forks")
-    rewind.sessions()
+    rewind.run("sessions", "list")
     return rewind, talk
 
 
 def _going_back(rewind: Rewind, talk: Talk) -> Action:
-    return lambda: rewind.back(str(talk.path))
+    return lambda: rewind.back(talk.path)
+
+
+def _running(rewind: Rewind, *arguments: str) -> Action:
+    return lambda: rewind.run(*arguments)
 
 
 def _take_away(talk: Talk, known: set[str]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from bench import trees
 from bench.measure import Action
 from bench.ours import Rewind
 from bench.rows.growth import curves
@@ -30,7 +29,7 @@ def _transcript(place: Workplace) -> list[Finding]:
         if command == "back":
             _take_away(sides[size][1])
 
-    at = {size: {"sessions": rewind.sessions, "save": rewind.save, "back": _going_back(rewind, talk)}
+    at = {size: {"sessions": _listing(rewind), "save": rewind.save, "back": _going_back(rewind, talk)}
           for size, (rewind, talk) in sides.items()}
     # Listing is measured at rest; the other two follow another turn.
     warm = {"sessions": COMMANDS["sessions"]}
@@ -44,17 +43,19 @@ def _transcript(place: Workplace) -> list[Finding]:
 
 
 def _side(place: Workplace, size: int) -> tuple[Rewind, Talk]:
-    tree = place.plain_tree(f"transcript-{size}", trees.TreeSpec(40, 600))
-    rewind = place.rewind(tree.root)
-    rewind.init()
-    talk = Talk(place, tree.root, size)
+    rewind = place.small_project(f"transcript-{size}")
+    talk = rewind.talk.grow_to(size)
     rewind.save()
-    rewind.sessions()
+    rewind.run("sessions", "list")
     return rewind, talk
 
 
 def _going_back(rewind: Rewind, talk: Talk) -> Action:
-    return lambda: rewind.back(str(talk.path))
+    return lambda: rewind.back(talk.path)
+
+
+def _listing(rewind: Rewind) -> Action:
+    return lambda: rewind.run("sessions", "list")
 
 
 def _take_away(talk: Talk) -> None:

@@ -14,9 +14,9 @@ import time
 import urllib.request
 from typing import Callable
 
-from bench import trees
 from bench.measure import interleave
-from bench.rows.row import Outcome, Row, Runner, Skipped, Unfaithful, compare
+from bench.rows.row import Outcome, Row, Runner, Unfaithful, compare
+from bench.skipped import Skipped
 from bench.workplace import Workplace
 
 _PATIENCE = 60.0
@@ -32,14 +32,12 @@ def _against(needs: tuple[str, ...], imports: str,
         for name in needs:
             if importlib.util.find_spec(name) is None:
                 raise Skipped(f"{name} is not installed for {sys.executable}")
-        tree = place.plain_tree("shown", trees.TreeSpec(1000, 600))
-        rewind = place.rewind(tree.root)
-        rewind.init()
+        rewind = place.small_project("shown", 1000)
         for number in range(20):
-            (tree.root / "counter").write_text(str(number))
+            (rewind.project / "counter").write_text(str(number))
             rewind.save()
-        os.chdir(tree.root)
-        begin = start(place, [sys.executable, str(place.options.script)])
+        os.chdir(rewind.project)
+        begin = start(place, [sys.executable, str(place.options.checkout / "bin" / "rewind")])
         ends: list[Callable[[], None]] = []
 
         def ours() -> None:
@@ -48,7 +46,7 @@ def _against(needs: tuple[str, ...], imports: str,
         def libraries() -> None:
             place.spawner.run([sys.executable, "-c", imports])
 
-        taken = interleave({"ours": ours, "libraries": libraries}, place.options.rounds,
+        taken = interleave({"ours": ours, "libraries": libraries}, place.options.few,
                            after=lambda name: ends.pop()() if name == "ours" else None)
         return compare(taken["ours"], taken["libraries"], "21 checkpoints")
 
@@ -122,7 +120,7 @@ def _read_until(screen: int, wanted: bytes, process: subprocess.Popen[bytes]) ->
 
 ROWS = [
     Row("ui", "`ui` until the page answers ÷ loading its libraries", None,
-        _against(("uvicorn", "starlette"), "import uvicorn, starlette.applications", _page)),
+        _against(("uvicorn", "starlette"), "import uvicorn, starlette.applications", _page), "more"),
     Row("tui", "`tui` until its first screen ÷ loading its library", None,
-        _against(("textual",), "import textual.app, textual.widgets", _screen)),
+        _against(("textual",), "import textual.app, textual.widgets", _screen), "more"),
 ]

@@ -1,26 +1,35 @@
-"""`rewind list` in a project with many checkpoints, against the bare start of Python."""
+"""`rewind list` in a project with a long history, against the bare start of Python."""
 
 from __future__ import annotations
 
-from bench import many, trees
+from bench import many
 from bench.measure import interleave
 from bench.rows.row import Outcome, Row, Unfaithful, compare
 from bench.workplace import Workplace
 
+# The least that a list does: it loads SQLite, and sees whether a record has changed.
+_LOOK = """
+import _sqlite3, os, sys
+for name in os.listdir(sys.argv[1]):
+    os.stat(f"{sys.argv[1]}/{name}/metadata.json")
+"""
+
 
 def _list(place: Workplace) -> Outcome:
-    tree = place.plain_tree("listed", trees.TreeSpec(40, 600))
-    rewind = place.rewind(tree.root)
-    rewind.init()
-    # The first one came with init.
-    many.make(rewind, "checkpoints", place.options.listed - 1)
-    if rewind.count() < place.options.listed:
-        raise Unfaithful(f"list shows {rewind.count()} of {place.options.listed} checkpoints")
-    rewind.list()
-    taken = interleave(
-        {"ours": rewind.list, "python": place.bare_python}, max(15, place.options.rounds)
-    )
-    return compare(taken["ours"], taken["python"])
+    rewind = place.small_project("listed")
+    wanted = place.options.listed
+    many.make(rewind, place.options.python, "turns", wanted, place.options.sessions, place.home)
+    if rewind.count() < wanted:
+        raise Unfaithful(f"list shows {rewind.count()} of {wanted} checkpoints")
+
+    def ours() -> None:
+        rewind.run("list")
+
+    ours()  # what it counts once is remembered
+    floor = [place.options.python, "-I", "-S", "-c", _LOOK, str(rewind.state / "checkpoints")]
+    taken = interleave({"ours": ours, "python": place.bare_python, "floor": lambda: place.spawner.run(floor)},
+                       place.options.rounds)
+    return compare(taken["ours"], taken["python"], floor=taken["floor"])
 
 
-ROWS = [Row("list", "`list` with 1,000 checkpoints ÷ bare start of Python", 3.0, _list)]
+ROWS = [Row("list", "`list` by turns, 1,000 checkpoints of 50 sessions ÷ bare start", 4.0, _list)]

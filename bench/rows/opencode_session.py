@@ -12,7 +12,8 @@ from typing import Any
 from bench import trees
 from bench.measure import interleave
 from bench.ours import Rewind
-from bench.rows.row import Outcome, Row, Skipped, Unfaithful, compare
+from bench.rows.row import Outcome, Row, Unfaithful, compare
+from bench.skipped import Skipped
 from bench.spawn import Spawner
 from bench.workplace import Workplace, say
 
@@ -114,14 +115,14 @@ def _message(role: str, number: int) -> dict[str, Any]:
 def _read(place: Workplace) -> Outcome:
     talk, rewind = _scene(place, "read")
     taken = interleave({"ours": lambda: rewind.output("back", "1", "--dry-run", "--session", str(talk.path)),
-                        "export": talk.export}, _rounds(place), after=talk.check)
+                        "export": talk.export}, place.options.few, after=talk.check)
     talk.path.unlink()
     return compare(taken["ours"], taken["export"])
 
 
 def _fork(place: Workplace) -> Outcome:
     talk, rewind = _scene(place, "fork")
-    taken = interleave({"fork": lambda: rewind.back(str(talk.path)), "import": talk.give}, _rounds(place),
+    taken = interleave({"fork": lambda: rewind.back(talk.path), "import": talk.give}, place.options.few,
                        before=talk.give_another, after=talk.check)
     talk.path.unlink()
     return compare(taken["fork"], taken["import"])
@@ -130,16 +131,12 @@ def _fork(place: Workplace) -> Outcome:
 def _scene(place: Workplace, name: str) -> tuple[_Talk, Rewind]:
     tree = place.plain_tree(f"opencode-{name}", trees.TreeSpec(10, 100))
     talk = _Talk(place, tree.root)
-    rewind = Rewind(talk.spawner, place.options.python, place.options.script, tree.root)
+    rewind = Rewind(talk.spawner, place.home, tree.root)
     rewind.init()
     return talk, rewind
 
 
-def _rounds(place: Workplace) -> int:
-    return max(3, place.options.rounds // 4)
-
-
 ROWS = [
-    Row("opencode-read", "boundary in a 6 MB session of opencode's ÷ `opencode export`", 1.3, _read),
-    Row("opencode-fork", "fork of a 6 MB session of opencode's ÷ `opencode import`", 1.3, _fork),
+    Row("opencode-read", "boundary in a 6 MB session of opencode's ÷ `opencode export`", 1.3, _read, "more"),
+    Row("opencode-fork", "fork of a 6 MB session of opencode's ÷ `opencode import`", 1.3, _fork, "more"),
 ]

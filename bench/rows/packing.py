@@ -8,7 +8,8 @@ from contextlib import closing
 
 from bench.measure import Sample, timed
 from bench.ours import Rewind
-from bench.rows.row import Outcome, Row, Skipped, compare
+from bench.rows.row import Outcome, Row, compare
+from bench.skipped import Skipped
 from bench.workplace import Workplace
 
 _SAVES = 5
@@ -19,8 +20,7 @@ def _packing(place: Workplace) -> Outcome:
     rewind = place.rewind(place.copy("packing"))
     during: list[float] = []
     without: list[float] = []
-    for _ in range(max(2, place.options.rounds // _SAVES)):
-        rewind.remove()
+    for _ in range(place.options.few):
         os.sync()
         rewind.init()
         for _ in range(_SAVES):
@@ -29,9 +29,10 @@ def _packing(place: Workplace) -> Outcome:
                 during.append(took)
         rewind.rest(place.options.settle)
         without += [timed(rewind.save) for _ in range(_SAVES)]
+        rewind.forget()
     if not during:
         raise Skipped("the tree is too small to be compressed afterwards")
-    return compare(Sample(tuple(during)), Sample(tuple(without)), f"slowest {max(during):.0f} ms")
+    return compare(Sample(tuple(during)), Sample(tuple(without)), f"slowest {max(during):,.0f} ms")
 
 
 def _is_packing(rewind: Rewind) -> bool:

@@ -6,13 +6,13 @@ import os
 from typing import Callable
 
 from bench.field import Field, calm, field_of, gather
+from bench.floor import floors
 from bench.measure import Sample, interleave, settle
 from bench.peers.peer import Peer
 from bench.peers.registry import FLOOR
-from bench.rows.floor import stat_walk
-from bench.rows.row import Amount, Contest, Finding, Row, Runner, Skipped, Unfaithful, megabytes, milliseconds
+from bench.rows.row import Amount, Contest, Finding, Row, Runner, Unfaithful, megabytes, milliseconds
 from bench.trees import fingerprint
-from bench.workplace import Workplace, say
+from bench.workplace import Workplace
 
 FIRST_ROUNDS = 5
 
@@ -55,7 +55,8 @@ def _snapshot(count: int, operation: str, what: str) -> Runner:
         settle(place.options.settle)
         actions = _actions(field, lambda peer: peer.snapshot)
         if not count:
-            actions.update(_floor(place, field))
+            root = next(iter(field.roots.values()))
+            actions.update((FLOOR, walk) for walk in floors(place, place.repository(), root).values())
 
         def edit() -> None:
             if count:
@@ -72,15 +73,6 @@ def _snapshot(count: int, operation: str, what: str) -> Runner:
         return found
 
     return run
-
-
-def _floor(place: Workplace, field: Field) -> dict[str, Callable[[], object]]:
-    try:
-        walk = stat_walk(place, str(next(iter(field.roots.values()))))
-    except Skipped as reason:
-        say(f"{FLOOR} is OUT: {reason}")
-        return {}
-    return {FLOOR: lambda: place.spawner.run(walk)}
 
 
 def _restore(place: Workplace) -> Contest:

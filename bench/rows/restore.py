@@ -1,66 +1,92 @@
-"""Bringing fifty edited files back, against both ways in which opencode does it."""
+"""Fifty edited files brought back, alone and with the conversation, against opencode's undo."""
 
 from __future__ import annotations
 
-from typing import Callable
+from collections.abc import Iterable
+from pathlib import Path
 
-from bench.measure import interleave, settle
+from bench.measure import Action, interleave, settle
 from bench.rows.row import Outcome, Row, Runner, Unfaithful, compare
 from bench.trees import fingerprint
-from bench.workplace import Pair, Workplace
+from bench.workplace import DJANGO, MAIN, Pair, Workplace
 
 FILES = 50
-Theirs = Callable[[Pair, str, "list[str]"], None]
 
 
-def against(theirs: Theirs, size: int | None = None) -> Runner:
-    def run(place: Workplace) -> Outcome:
-        pair = place.pair if size is None else place.pair_of(place.options.sizes[size])
+class _Undo:
+    """Rounds of edits, of which both sides are to bring back what was there before; nothing on trust."""
+
+    def __init__(self, place: Workplace, pair: Pair) -> None:
+        self._place = place
+        self._pair = pair
+        pair.hooked.hook("stop")  # a turn may be under way, which nobody takes back
         place.calm(pair)
-        name, tree = pair.rewind.save_named(), pair.opencode.snapshot()
-        pair.rewind.restore_options()
-        wanted = {"ours": fingerprint(pair.ours), "theirs": fingerprint(pair.theirs)}
-        roots = {"ours": pair.ours, "theirs": pair.theirs}
-        edited: list[str] = []
+        self._tree = pair.opencode.snapshot()
+        self._wanted = fingerprint(pair.hooked.project)
+        self._edited: list[str] = []
 
-        def edit() -> None:
-            edited[:] = pair.edits.apply(FILES, pair.ours, pair.theirs)
-            settle(place.options.settle)
+    def edit(self) -> None:
+        self._edited = self._pair.edit(FILES)
+        settle(self._place.options.settle)
 
-        def check(who: str) -> None:
-            if fingerprint(roots[who]) != wanted[who]:
-                raise Unfaithful(f"{who}: the tree differs from the checkpoint after a restore")
+    def opencode(self) -> None:
+        self._pair.opencode.revert(self._tree, self._edited)
 
-        taken = interleave(
-            {
-                "ours": lambda: pair.rewind.restore(name),
-                "theirs": lambda: theirs(pair, tree, edited),
-            },
-            place.options.rounds,
-            before=edit,
-            after=check,
-        )
-        return compare(taken["ours"], taken["theirs"], "each of ours also makes a backup")
+    def check(self, who: str) -> None:
+        self._compare(who, self._edited)
+
+    def check_all(self) -> None:
+        for who in ("ours", "opencode"):
+            self._compare(who, None)
+
+    def _compare(self, who: str, paths: Iterable[str] | None) -> None:
+        root: Path = self._pair.saved.project if who == "opencode" else self._pair.hooked.project
+        found = fingerprint(root, paths)
+        if any(self._wanted.get(path) != is_now for path, is_now in found.items()):
+            raise Unfaithful(f"{who}: the tree differs from the checkpoint after a restore")
+
+    def measure(self, ours: Action, before: Action, rounds: int) -> Outcome:
+        taken = interleave({"ours": ours, "opencode": self.opencode}, rounds, before=before, after=self.check)
+        self.check_all()
+        return compare(taken["ours"], taken["opencode"], "ours also makes a backup")
+
+
+def _restore(tag: str) -> Runner:
+    def run(place: Workplace) -> Outcome:
+        pair = place.pair(tag)
+        undo = _Undo(place, pair)
+        name = pair.hooked.save_named()
+        return undo.measure(lambda: pair.hooked.restore(name), undo.edit, place.options.rounds)
 
     return run
 
 
-def _whole(pair: Pair, tree: str, edited: list[str]) -> None:
-    pair.opencode.whole(tree)
+def _back(place: Workplace) -> Outcome:
+    """A whole turn is taken back: prompt, fifty edits, its end; then `back 1 --both`."""
+    pair = place.pair()
+    rewind, talk = pair.hooked, pair.hooked.talk
+    undo = _Undo(place, pair)
+    there = talk.others()
 
+    def turn() -> None:
+        for name in talk.others() - there:  # the fork of the round before
+            (talk.path.parent / name).unlink()
+        asked = rewind.next_prompt()
+        rewind.hook("user-prompt-submit", **asked)
+        talk.go_on(str(asked["prompt"]))
+        undo.edit()
+        rewind.hook("stop")
 
-def known_paths(pair: Pair, tree: str, edited: list[str]) -> None:
-    pair.opencode.revert(tree, edited)
+    def ours() -> None:
+        rewind.back(talk.path, "--both")
+        if len(talk.others() - there) != 1:
+            raise Unfaithful("`back 1 --both` made no fork")
+
+    return undo.measure(ours, turn, place.options.few)
 
 
 ROWS = [
-    # Before the other one, which leaves git's index without stat data.
-    Row(
-        "revert",
-        "restore of 50 edited files ÷ opencode's undo of the same",
-        1.0,
-        against(known_paths),
-        stretch=0.8,
-    ),
-    Row("restore", "restore of 50 edited files ÷ opencode's whole restore", 1.0, against(_whole)),
+    Row("restore", "restore of 50 edited files ÷ opencode's undo", 0.8, _restore(MAIN)),
+    Row("back-both", "`back 1 --both` of a turn with 50 edited files ÷ opencode's undo", None, _back),
+    Row("django-restore", "Django: restore of 50 edited files ÷ opencode's undo", None, _restore(DJANGO)),
 ]

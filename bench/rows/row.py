@@ -8,17 +8,14 @@ from typing import Any, Callable, Union
 from bench.measure import Sample
 from bench.workplace import Workplace
 
-GROUPS = ("speed", "peers", "fidelity", "growth")
+# Only the first is run unless more is asked for.
+GROUPS = ("speed", "large", "more", "peers", "fidelity", "growth")
 # A tenfold step may cost this much before something is called worse than linear.
 TENFOLD = 12.0
 
 
 class Unfaithful(Exception):
     """A result was fast and wrong, which is worth nothing."""
-
-
-class Skipped(Exception):
-    """Something that the row needs is not to be had here; the text says what."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +34,13 @@ class Amount:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A ratio and what it was made from."""
+    """A ratio and what it was made from; `floor` is the ratio that nobody can beat, where that is known."""
 
     ratio: float
     ours: Amount
     other: Amount
     note: str = ""
+    floor: float | None = None
 
     def as_data(self) -> dict[str, Any]:
         return {"kind": "ratio", **asdict(self)}
@@ -113,18 +111,18 @@ Runner = Callable[[Workplace], "Finding | list[Finding]"]
 
 @dataclass(frozen=True)
 class Row:
-    """Without a budget it only informs; `stretch` is what would be wanted beyond the budget."""
+    """Without a budget it only informs."""
 
     name: str
     what: str
     budget: float | None
     run: Runner
     group: str = "speed"
-    stretch: float | None = None
 
 
-def compare(ours: Sample, other: Sample, note: str = "") -> Outcome:
-    return Outcome(ours.median / other.median, milliseconds(ours), milliseconds(other), note)
+def compare(ours: Sample, other: Sample, note: str = "", floor: Sample | None = None) -> Outcome:
+    lowest = None if floor is None else floor.median / other.median
+    return Outcome(ours.median / other.median, milliseconds(ours), milliseconds(other), note, lowest)
 
 
 def milliseconds(sample: Sample) -> Amount:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 from bench import trees
-from bench.measure import Sample, interleave
-from bench.ours import Rewind
+from bench.measure import Sample
 from bench.peers.git import commit_tracked
 from bench.peers.opencode import Opencode
+from bench.rows.first import in_turns
 from bench.rows.row import Curve, Finding, Row, Step, compare, milliseconds
 from bench.workplace import Workplace
 
@@ -32,20 +30,8 @@ def _first(place: Workplace, files: int) -> dict[str, Sample]:
     commit_tracked(place.spawner, tree.root, tree.paths)
     rewind = place.rewind(tree.root)
     opencode = Opencode(place.spawner, tree.root, place.fresh("untracked.git"))
-
-    def start_over(who: str) -> None:
-        if who == "ours":
-            rewind.rest(place.options.settle)
-        _forget(rewind, opencode)
-
-    os.sync()
-    return interleave({"ours": rewind.init, "theirs": opencode.first}, ROUNDS, after=start_over)
+    return in_turns(place, rewind, rewind.init, opencode, ROUNDS)
 
 
-def _forget(rewind: Rewind, opencode: Opencode) -> None:
-    rewind.remove()
-    opencode.remove()
-    os.sync()
-
-
-ROWS = [Row("untracked", "first checkpoint of 40,000 untracked files ÷ opencode", None, _untracked)]
+ROWS = [Row("untracked", "`rewind init` of 40,000 untracked files ÷ opencode's first snapshot", None,
+            _untracked, "more")]

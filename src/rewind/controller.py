@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from rewind.checkpoint.identity import settle
 
@@ -159,14 +160,18 @@ _MODULES = {"comparing": "rewind.snapshot.compare"}
 
 
 def __getattr__(name: str) -> object:
-    from importlib import import_module
-
     if name in _MODULES:
-        return import_module(_MODULES[name])
+        return _load(_MODULES[name])
     for module, names in _PASSES.items():
         if name in names:
-            return getattr(import_module(module), name)
+            return getattr(_load(module), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _load(module: str) -> object:
+    """Without `importlib`, which brings `warnings` along: a twentieth of a bare start, in every command."""
+    __import__(module)
+    return sys.modules[module]
 
 
 class Side:

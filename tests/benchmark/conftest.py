@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,4 +18,5 @@ from bench.workplace import Workplace, real_interpreter  # noqa: E402
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workplace:
     monkeypatch.chdir(tmp_path)  # rows change the directory
-    return Workplace(tmp_path, quick_options(real_interpreter(), CHECKOUT / "bin" / "rewind", 1, 0.0))
+    options = replace(quick_options(real_interpreter(), CHECKOUT), rounds=1, settle=0.0)
+    return Workplace(tmp_path, options)

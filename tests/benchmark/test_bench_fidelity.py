@@ -12,7 +12,8 @@ from bench.peers.archives import TarZstd
 from bench.peers.peer import Missing, Peer
 from bench.rows import fidelity
 from bench.rows.registry import ROWS
-from bench.rows.row import Checks, Skipped
+from bench.rows.row import Checks
+from bench.skipped import Skipped
 from bench.spawn import CommandFailed
 from bench.torture import PROPERTIES, build, picture
 from bench.workplace import Workplace

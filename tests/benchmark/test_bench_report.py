@@ -39,8 +39,8 @@ def result(place: Workplace) -> Result:
     contest = Contest("edit-1", "snapshot, 1 file", {"git": ms(50), "rewind": ms(100), "tar": ms(400)},
                       {"borg": "borg is not installed"}, {"git": "2.39", "rewind": "0.1"})
     lines = [
-        Line(row("fast", 1.3), [Outcome(0.5, ms(50), ms(100))]),
-        Line(row("slow", 1.0), [Outcome(2.5, ms(250), ms(100), "a note")]),
+        Line(row("fast", 1.3), [Outcome(0.5, ms(50), ms(100), floor=0.4)]),
+        Line(row("slow", 1.0), [Outcome(2.5, ms(250), ms(100), "a note", 1.2)]),
         Line(row("free"), [Outcome(0.02, Amount(2, "MB"), Amount(100, "MB"))]),
         Line(row("broken", 1.0), problem="CommandFailed: no | luck"),
         Line(row("cold", 1.0), skipped="no cold cache here"),
@@ -78,7 +78,7 @@ def test_the_text_has_ratios_first_and_says_what_was_not_measured(result: Result
     titles = ("Ratios", "Everyone", "Brought back", "Growth", "Absolute", "Not measured")
     order = [text.index(title) for title in titles]
     assert order == sorted(order)
-    assert re.search(r"^ +2\.500 +≤ 1\.0 +MISS +slow", text, re.M)
+    assert re.search(r"^ +2\.500 +≤ 1\.0 +MISS +slow .*\(floor 1\.20\)$", text, re.M)
     assert "FAIL: CommandFailed: no | luck" in text and "SKIP: no cold cache here" in text
 
 
@@ -89,7 +89,10 @@ def test_tables_say_how_many_times_ours_a_tool_took_and_who_is_missing(result: R
     assert cells == {"rewind": "100 ms", "git": "50.0 ms (0.5×)", "tar": "400 ms (4.0×)", "borg": "–"}
     assert table.notes == ["borg is missing: borg is not installed"]
     assert fidelity_table(result).rows[-1] == ["of 3", "2", "2"]
-    assert ratio_table(result).rows[1][1:4] == ["2.50", "≤ 1.0", "MISS"]
+    assert ratio_table(result).rows[1][1:5] == ["2.50", "≤ 1", "MISS", "1.20"]
+    assert ratio_table(result).rows[0][1:5] == ["0.50", "≤ 1.3", "PASS", ""]
+    older = ratio_table({**result, "before": {"slow": 3.0}})
+    assert older.head[1] == "before" and [line[1] for line in older.rows] == ["–", "3.00", "–"]
     assert [line[4] for line in growth_table(result).rows] == ["5.00×, 10.00×", "15.00×, 1.07×", "900.00×"]
 
 
@@ -152,7 +155,7 @@ def test_the_page_is_redrawn_between_its_markers_only(result: Result, tmp_path: 
     written = document.write(result, tmp_path)
     new = (tmp_path / "benchmarks.md").read_text()
     assert without_parts(new) == without_parts(page)
-    assert "| slow <&> `it` | 2.50 | ≤ 1.0 | MISS |" in new and "no | luck" in new
+    assert "| slow <&> `it` | 2.50 | ≤ 1 | MISS | 1.20 |" in new and "no | luck" in new
     assert all(path.exists() for path in written) and len(written) == 4
     for name in re.findall(r"\]\((images/bench-[^)]+)\)", new):
         assert (tmp_path / name).exists()

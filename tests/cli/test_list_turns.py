@@ -96,6 +96,16 @@ def test_going_to_the_number_of_a_turn_goes_to_before_it(story: Story) -> None:
     assert (story.cli.project / "src").is_dir()
 
 
+@pytest.mark.parametrize("rotten", ["{", "1, 2", ""])
+def test_a_summary_that_is_rotten_is_counted_again(story: Story, rotten: str) -> None:
+    before = columns_of(story)
+    derived = story.controller().state.derived
+    (trees,) = derived.query("SELECT trees FROM turn_changes LIMIT 1")[0]
+    derived.write([("UPDATE turn_changes SET summary=? WHERE trees=?", [(rotten, trees)])])
+    again = columns_of(story)
+    assert [row[4:6] for row in again] == [row[4:6] for row in before]
+
+
 def test_a_large_deletion_is_marked(story: Story) -> None:
     marked = [row[4] for row in columns_of(story) if row[5].startswith("!")]
     assert marked == ["Please clean up the repository"]

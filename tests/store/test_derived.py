@@ -77,6 +77,12 @@ def test_all_of_a_write_happens_or_nothing(path: str) -> None:
         assert db.query("SELECT value FROM facts WHERE key='key'") == [(2,)]
 
 
+def test_a_list_reads_the_index_and_not_the_records(path: str) -> None:
+    with closing(DerivedDb(path, "me")) as db:
+        plan = db.query("EXPLAIN QUERY PLAN SELECT name, stamp, brief FROM records")
+    assert "COVERING INDEX listed" in str(plan)
+
+
 def test_a_question_that_cannot_be_answered_has_no_rows(path: str) -> None:
     with closing(DerivedDb(path, "me")) as db:
         assert db.query("SELECT x FROM nowhere") == []

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rewind.checkpoint.state import State
     from rewind.checkpoint.turn_map import MapRow
 
+    Prompts = dict[str, list[tuple[int | None, int]]]  # the beginning of the text -> (turn, offset)
+
 _NOTHING = {"files": [], "added": 0, "removed": 0, "more": 0, "deleted": 0, "counted": True}
 _AT_ONCE = 400  # values that one statement may have
 _SAME = 100  # so many characters tell two prompts apart
@@ -49,17 +51,21 @@ def _key(row: MapRow) -> str:
 
 
 def _remembered(state: State, keys: list[str]) -> dict[str, Any]:
-    found = {}
-    for start in range(0, len(keys), _AT_ONCE):
-        some = keys[start:start + _AT_ONCE]
-        marks = ",".join("?" * len(some))
-        for key, text in state.derived.query(
-                f"SELECT trees, summary FROM turn_changes WHERE trees IN ({marks})", tuple(some)):
-            try:
-                found[key] = quickjson.loads(text)
-            except ValueError:
-                continue  # then it is found out again
-    return found
+    rows = _rows_of(state, "trees, summary FROM turn_changes WHERE trees", keys)
+    try:
+        # One call for all of them: with a thousand checkpoints this is much of `rewind list`.
+        found = quickjson.loads("[" + ",".join([text for _, text in rows]) + "]")
+    except ValueError:
+        return {}  # one of them is rotten: each is looked at by itself, or found out again
+    return {key: one for (key, _), one in zip(rows, found)} if len(found) == len(rows) else {}
+
+
+def _rows_of(state: State, what: str, values: list[str]) -> list[Any]:
+    rows: list[Any] = []
+    for start in range(0, len(values), _AT_ONCE):
+        some = tuple(values[start:start + _AT_ONCE])
+        rows += state.derived.query(f"SELECT {what} IN ({','.join('?' * len(some))})", some)
+    return rows
 
 
 def _count(state: State, row: MapRow) -> dict[str, Any] | None:
@@ -81,22 +87,23 @@ def add_turns(state: State, rows: list[MapRow]) -> None:
             sessions.setdefault(row.session, []).append(row)
     if not sessions:
         return
-    paths = {session_id_of(str(path)): str(path)
-             for (path,) in state.derived.query("SELECT path FROM turn_files")}
+    known = {session_id_of(str(path)): (str(path), str(stamp))
+             for path, stamp in state.derived.query("SELECT path, stamp FROM turn_files")}
+    paths = {session: _read_to_the_end(state, *known.get(session) or (_transcript(state, turns), ""))
+             for session, turns in sessions.items()}
+    prompts = _prompts(state, [path for path in paths.values() if path])
     for session, turns in sessions.items():
-        prompts = _prompts(state, paths.get(session) or _transcript(state, turns))
-        for row in turns if prompts else ():
-            _place(row, prompts)
+        for row in turns:
+            _place(row, prompts.get(paths[session], {}))
 
 
-def _place(row: MapRow, prompts: list[tuple[int | None, int, str]]) -> None:
+def _place(row: MapRow, prompts: Prompts) -> None:
     """The prompt that says the same, nearest to where the transcript ended when it was given."""
     assert row.before
-    text, at = _short(row.text), row.before.cursor
-    same = [one for one in prompts if _short(one[2]) == text]
+    same, at = prompts.get(_short(row.text)), row.before.cursor
     if not same:
         return
-    row.turn, row.offset, _ = min(same, key=lambda one: abs(one[1] - at))
+    row.turn, row.offset = min(same, key=lambda one: abs(one[1] - at))
     row.abandoned = row.turn is None
 
 
@@ -104,18 +111,26 @@ def _short(text: str) -> str:
     return " ".join(text.split())[:_SAME]
 
 
-def _prompts(state: State, path: str) -> list[tuple[int | None, int, str]]:
-    """(turn, offset, text) of every prompt of a session."""
-    if not path:
-        return []
+def _prompts(state: State, paths: list[str]) -> dict[str, Prompts]:
+    """By transcript, every prompt of it."""
+    found: dict[str, Prompts] = {}
+    what = "path, turn, offset, prompt FROM turns WHERE path"
+    for path, turn, offset, prompt in _rows_of(state, what, paths):
+        found.setdefault(path, {}).setdefault(_short(prompt), []).append((turn, offset))
+    return found
+
+
+def _read_to_the_end(state: State, path: str, stamp: str) -> str:
+    """The path of a transcript whose turns are remembered, all of them; empty where it is gone."""
     try:
-        info = os.stat(path)
+        info = os.stat(path) if path else None
     except OSError:
-        return []
-    stamps = state.derived.query("SELECT stamp FROM turn_files WHERE path=?", (path,))
-    if not stamps or not str(stamps[0][0]).startswith(f"{info.st_size} {info.st_mtime_ns} {info.st_ino} "):
+        info = None
+    if info is None:
+        return ""
+    if not stamp.startswith(f"{info.st_size} {info.st_mtime_ns} {info.st_ino} "):
         _index(state, path)
-    return state.derived.query("SELECT turn, offset, prompt FROM turns WHERE path=?", (path,))
+    return path
 
 
 def _index(state: State, path: str) -> None:

@@ -3,7 +3,7 @@ checkpoints and operations. It is made from the index of records alone, and read
 
 from __future__ import annotations
 
-from rewind.checkpoint.rewind.lineage import here, parents_of, partial_backups
+from rewind.checkpoint.rewind.lineage import here_among, parents_of, partial_backups
 from rewind.errors import RewindError
 
 TYPE_CHECKING = False
@@ -50,9 +50,8 @@ def turn_map(state: State, *, backups: bool = False, session: str | None = None,
              everywhere: bool = False) -> list[MapRow]:
     """Newest first. `everywhere`: of all work trees."""
     briefs = [b for b in reversed(state.timeline.briefs()) if everywhere or b.place == state.place]
-    standing = here(state)
     builder = _Builder(briefs, parents_of(briefs, partial_backups(state, briefs)), backups)
-    rows = builder.rows(standing.name if standing else "")
+    rows = builder.rows(here_among(state, briefs))
     if session:
         rows = [row for row in rows if (row.session or "").startswith(session)]
     else:

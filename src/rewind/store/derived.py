@@ -22,6 +22,8 @@ _SCHEMA = (
     "CREATE TABLE records (name TEXT PRIMARY KEY, stamp TEXT, summary TEXT, sequence INTEGER,"
     " brief TEXT)",
     "CREATE INDEX IF NOT EXISTS newest ON records (sequence)",
+    # All that a list reads: beside the whole records it would be spread over many more pages.
+    "CREATE INDEX IF NOT EXISTS listed ON records (name, stamp, brief)",
     "CREATE TABLE transcripts (path TEXT PRIMARY KEY, stamp TEXT, summary TEXT)",
     # Where each turn of a transcript begins, how far it was read, and what a turn did to the files.
     "CREATE TABLE turn_files (path TEXT PRIMARY KEY, stamp TEXT, upto INTEGER, head TEXT, tail TEXT,"

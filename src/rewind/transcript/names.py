@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-from rewind.agents.profile import TREE
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.agents.profile import Profile
@@ -19,7 +17,11 @@ def stem(path: str) -> str:
 
 def session_id_of(path: str, profile: Profile | None = None) -> str:
     """The stem of the name, unless the agent's kind of transcript has it otherwise."""
-    if profile is None or profile.kind == TREE:
+    if profile is None:
+        return os.path.basename(stem(path))
+    from rewind.agents.profile import TREE
+
+    if profile.kind == TREE:
         return os.path.basename(stem(path))
     from rewind.transcript.kinds import kind_of
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rewind.checkpoint.state import State
     from rewind.checkpoint.timeline import Brief
 
+_RESULTS = (REVERT, APPLY, ADOPT)
+
 
 def here(state: State) -> Record | None:
     """The checkpoint that this place stands on; None before the first one."""
@@ -34,6 +36,15 @@ def here(state: State) -> Record | None:
         except RewindError:
             pass  # collected or damaged: the newest is the best guess
     return newest
+
+
+def here_among(state: State, briefs: Sequence[Brief]) -> str:
+    """The name of `here`, for whoever has all of the checkpoints at hand, oldest first."""
+    name, sequence = _noted(state)
+    own = [b for b in briefs if b.place == state.place and is_ordinary(b) and b.event not in _RESULTS]
+    if name and not (own and own[-1].sequence > sequence) and any(b.name == name for b in briefs):
+        return name
+    return own[-1].name if own else ""
 
 
 def here_in_all_places(state: State) -> set[str]:
@@ -86,7 +97,7 @@ def _is_own(state: State, record: Record) -> bool:
 def is_result(record: Record) -> bool:
     """What `revert`, `apply` or `forks adopt` came to. The log says when the project stands there: a killed
     process may have made it and nothing more."""
-    return record.trigger.get("event") in (REVERT, APPLY, ADOPT)
+    return record.trigger.get("event") in _RESULTS
 
 
 class Lineage:
