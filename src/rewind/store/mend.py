@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.store.blobs import Unreadable, oid_of, unpack
+from rewind.store.blobs import is_whole, oid_of, unpack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Mender:
         for data in _unwrapped(packed):
             if oid_of(data) == oid:
                 return data
-        fixed = self.flip(packed, lambda trial: _fits(oid, trial))
+        fixed = self.flip(packed, lambda trial: is_whole(oid, trial))
         return unpack(oid, fixed) if fixed is not None else None
 
     def flip(self, data: bytes, is_right: Callable[[bytes], bool], *, factor: int = 1) -> bytes | None:
@@ -41,14 +41,6 @@ class Mender:
                     return bytes(trial)
                 trial[at] ^= 1 << bit
         return None
-
-
-def _fits(oid: bytes, packed: bytes) -> bool:
-    try:
-        unpack(oid, packed)
-    except Unreadable:
-        return False
-    return True
 
 
 def _unwrapped(packed: bytes) -> Iterator[bytes]:
