@@ -104,8 +104,10 @@ def _list_of_pieces(rewind: Rewind) -> bytes:
     return next(entry.ref for path, entry in controller.files("last") if path == b"big")
 
 
-def make_bundles(cli: InProcess) -> list[str]:  # noqa: F811
-    """A first checkpoint that is large enough to be compressed afterwards, and is."""
+@pytest.fixture
+def names(cli: InProcess, monkeypatch: pytest.MonkeyPatch) -> list[str]:  # noqa: F811
+    """Files of a first checkpoint that is large enough to be compressed afterwards, and is."""
+    monkeypatch.setattr("rewind.checkpoint.save._later", lambda state, chore: None)
     (cli.project / "large").write_bytes(bytes(10 << 20))
     names = [f"file{number}" for number in range(30)]
     for name in names:
@@ -126,8 +128,8 @@ def ruin_bundles(state: Path) -> None:
     settle(state)
 
 
-def test_what_was_in_a_damaged_bundle_comes_back_from_the_project(cli: InProcess) -> None:  # noqa: F811
-    names = make_bundles(cli)
+def test_what_was_in_a_damaged_bundle_comes_back_from_the_project(
+        cli: InProcess, names: list[str]) -> None:  # noqa: F811
     before = tree_state(cli.project)
     ruin_bundles(cli.state)
     assert cli.run("validate", "--deep").code == 20
@@ -141,8 +143,8 @@ def test_what_was_in_a_damaged_bundle_comes_back_from_the_project(cli: InProcess
     assert cli.json("validate", "--deep")["ok"] is True
 
 
-def test_of_a_damaged_bundle_only_what_has_no_other_copy_is_lost(cli: InProcess) -> None:  # noqa: F811
-    names = make_bundles(cli)
+def test_of_a_damaged_bundle_only_what_has_no_other_copy_is_lost(
+        cli: InProcess, names: list[str]) -> None:  # noqa: F811
     (cli.project / names[3]).write_text("another version\n")
     ruin_bundles(cli.state)
     done = cli.json("validate", "--deep", "--repair", code=3)
@@ -152,8 +154,28 @@ def test_of_a_damaged_bundle_only_what_has_no_other_copy_is_lost(cli: InProcess)
     assert (cli.project / names[5]).exists()
 
 
-def test_bundles_are_read_out_of_a_database_that_sqlite_cannot_read(cli: InProcess) -> None:  # noqa: F811
-    names = make_bundles(cli)
+def test_a_single_wrong_bit_in_a_bundle_is_mended_without_any_copy(
+        cli: InProcess, names: list[str]) -> None:  # noqa: F811
+    before = tree_state(cli.project)
+    for name in names:
+        (cli.project / name).unlink()
+    with closing(sqlite3.connect(cli.state / "objects.db", isolation_level=None)) as db:
+        (bundle, data), *_ = db.execute("SELECT id, data FROM bundles").fetchall()
+        rotten = bytearray(data)
+        rotten[len(rotten) // 2] ^= 16
+        db.execute("UPDATE bundles SET data=? WHERE id=?", (bytes(rotten), bundle))
+        oid, row = db.execute("SELECT id, data FROM objects WHERE substr(data, 1, 1)=x'03'").fetchone()
+        db.execute("UPDATE objects SET data=? WHERE id=?", (row[:9] + bytes([row[9] ^ 2]) + row[10:], oid))
+        db.execute("VACUUM")
+    settle(cli.state)
+    done = cli.json("validate", "--deep", "--repair")
+    assert done["lost"] == [] and {one["how"] for one in done["rescued"]} == {"by correcting one bit"}
+    cli.ok("restore", "last")
+    assert tree_state(cli.project) == before
+
+
+def test_bundles_are_read_out_of_a_database_that_sqlite_cannot_read(
+        cli: InProcess, names: list[str]) -> None:  # noqa: F811
     before = tree_state(cli.project)
     with open(cli.state / "objects.db", "r+b") as file:
         file.write(b"no database" * 30)

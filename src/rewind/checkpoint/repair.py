@@ -130,7 +130,7 @@ class _Repair:
                            if what != GARBAGE and oid not in hopeless}
             if not self.wanted:
                 break
-            self._search(rotten, both)
+            self._search(main, rotten, both)
             hopeless |= self.wanted.keys()
         self.result.lost, self.result.missing = found.affected, _needed(found)
         self.result.affected.update(
@@ -155,7 +155,7 @@ class _Repair:
         self.result.rescued.append((f"{self.salvaged.count():,} objects", f"out of the damaged {path}"))
         return self.salvaged
 
-    def _search(self, rotten: dict[bytes, bytes], both: _Both) -> None:
+    def _search(self, main: ObjectStore, rotten: dict[bytes, bytes], both: _Both) -> None:
         rescue.from_old_pages(self.state, self.wanted, self._keep)
         if self.wanted:
             from_transcripts(self.state, self.records, both, self.wanted, self._keep)
@@ -163,6 +163,7 @@ class _Repair:
             rescue.from_project(self.state, self.wanted, self._keep, self.progress)
         if self.wanted:
             rescue.from_archives(self.state, self.records, self.copies, self.wanted, self._keep)
+        rescue.by_mending_bundles(main, self.wanted, self.mender, self._keep)
         rescue.by_mending(rotten, self.wanted, self.mender, self._keep)
 
     def _keep(self, oid: bytes, data: bytes, where: str) -> bool:

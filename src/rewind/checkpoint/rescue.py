@@ -12,6 +12,7 @@ from rewind.snapshot.scan import scan
 from rewind.store.blobs import is_whole, oid_of, unpack
 from rewind.store.bundles import member
 from rewind.store.carve import carve, carve_wanted
+from rewind.store.mend_bundle import mend_bundle, mend_row
 from rewind.store.salvage import members_in
 
 TYPE_CHECKING = False
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.state import State
     from rewind.snapshot.build import Progress
     from rewind.store.mend import Mender
+    from rewind.store.objects import ObjectStore
     from rewind.store.salvage import Bundled
 
     # Takes content that may be wanted, and where it was found; false when it is not wanted.
@@ -71,6 +73,24 @@ def by_mending(rotten: dict[bytes, bytes], wanted: dict[bytes, str], mender: Men
         data = mender.object(oid, rotten[oid])
         if data is not None:
             keep(oid, data, "by correcting one bit")
+
+
+def by_mending_bundles(store: ObjectStore, wanted: dict[bytes, str], mender: Mender, keep: Keep) -> None:
+    """The same for members of a bundle; the wrong bit is in that, or in the row that says where it is."""
+    bundled: Bundled = {}
+    for oid, row in store.rows_in_bundles(wanted):
+        found = member(row)
+        packed = store.bundle(found.bundle) if found else None
+        if found and isinstance(packed, bytes):
+            bundled.setdefault(found.bundle, []).append((oid, found))
+            continue
+        data = mend_row(oid, row, store.whole)
+        if data is not None:
+            keep(oid, data, "by correcting one bit")
+    for bundle, members in bundled.items():
+        content = mend_bundle(store.bundle(bundle), members, mender)
+        for oid, found in members if content else ():
+            keep(oid, (content or b"")[found.start:found.end], "by correcting one bit")
 
 
 def from_old_pages(state: State, wanted: dict[bytes, str], keep: Keep) -> None:

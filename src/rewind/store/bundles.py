@@ -22,7 +22,7 @@ MOST = BYTES // 2  # a larger object is compressed by itself
 _LEVEL = 6
 _KEPT = 8  # bundles at hand, unpacked: members are mostly wanted one after the other
 _ID, _NUMBER = 32, 4
-_LENGTH = 1 + _ID + 2 * _NUMBER
+LENGTH = 1 + _ID + 2 * _NUMBER
 _TREE = b"tree1 "
 _LIMIT = 1 << 20  # a bundle that unpacks to more is damage or an attack
 
@@ -47,7 +47,7 @@ class Member:
 
 def member(row: object) -> Member | None:
     """None when the row holds its content itself, or makes no sense."""
-    if not isinstance(row, bytes) or row[:1] != BUNDLED or len(row) != _LENGTH:
+    if not isinstance(row, bytes) or row[:1] != BUNDLED or len(row) != LENGTH:
         return None
     numbers = row[1 + _ID:]
     start, size = (int.from_bytes(part, "big") for part in (numbers[:_NUMBER], numbers[_NUMBER:]))
@@ -183,5 +183,5 @@ def shares(rows: Iterable[Row], lengths: Iterable[tuple[bytes, int]]) -> dict[by
     totals: dict[bytes, int] = {}
     for _, found in members:
         totals[found.bundle] = totals.get(found.bundle, 0) + found.size
-    return {oid: _LENGTH + packed.get(found.bundle, 0) * found.size // max(1, totals[found.bundle])
+    return {oid: LENGTH + packed.get(found.bundle, 0) * found.size // max(1, totals[found.bundle])
             for oid, found in members}

@@ -26,13 +26,19 @@ class Mender:
         fixed = self.flip(packed, lambda trial: is_whole(oid, trial))
         return unpack(oid, fixed) if fixed is not None else None
 
+    def may_try(self, size: int, work: int) -> bool:
+        """Whether there is time to try every bit of so many bytes, with so many to look at for each."""
+        cost = 8 * size * (work + _TRIAL)
+        if cost > self.left:
+            return False
+        self.left -= cost
+        return True
+
     def flip(self, data: bytes, is_right: Callable[[bytes], bool], *, factor: int = 1) -> bytes | None:
         """The same bytes with the one bit changed that makes them right, or None. `factor`: how much more
         than its own length a trial has to look at."""
-        cost = 8 * len(data) * (factor * len(data) + _TRIAL)
-        if cost > self.left:
+        if not self.may_try(len(data), factor * len(data)):
             return None
-        self.left -= cost
         trial = bytearray(data)
         for at in range(len(trial)):
             for bit in range(8):

@@ -172,7 +172,7 @@ class ObjectStore:
             yield oid, self._unpack(oid, self._waiting[oid])
         for marks, part in sqlite.in_parts(list(wanted - self._waiting.keys())):
             for oid, packed in self._run(f"SELECT id, data FROM objects WHERE id IN ({marks})", part):
-                yield oid, self._unpack(oid, self._whole(packed))
+                yield oid, self._unpack(oid, self.whole(packed))
 
     def get(self, oid: bytes) -> bytes:
         return self._unpack(oid, self._packed(oid))
@@ -180,9 +180,9 @@ class ObjectStore:
     def _packed(self, oid: bytes) -> Any:
         if oid in self._waiting:
             return self._waiting[oid]
-        packed = self._whole(self._row(oid))
+        packed = self.whole(self._row(oid))
         # A collection may have taken the bundle apart since the row was read: then the row is another one.
-        return self._whole(self._row(oid)) if is_bundled(packed) else packed
+        return self.whole(self._row(oid)) if is_bundled(packed) else packed
 
     def _row(self, oid: bytes) -> object:
         rows = self._run("SELECT data FROM objects WHERE id=?", (oid,))
@@ -190,7 +190,7 @@ class ObjectStore:
             raise StoreDamaged(what=f"object {oid.hex()} is missing")
         return rows[0][0]
 
-    def _whole(self, packed: Any) -> Any:
+    def whole(self, packed: Any) -> Any:
         """A row that has its content, also where that is in a bundle."""
         if not is_bundled(packed):
             return packed
@@ -199,6 +199,19 @@ class ObjectStore:
 
             self._bundles = Bundles(self._ask)
         return self._bundles.packed(packed)
+
+    def rows_in_bundles(self, oids: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        """(id, row) of those that are, or may have been, in a bundle."""
+        from rewind.store.bundles import LENGTH
+
+        for oid in self.those_there(oids):
+            row = self._row(oid)
+            if isinstance(row, bytes) and len(row) == LENGTH:
+                yield oid, row
+
+    def bundle(self, bundle: bytes) -> Any:
+        rows = self._run("SELECT data FROM bundles WHERE id=?", (bundle,)) if self._has_bundles() else ()
+        return rows[0][0] if rows else None
 
     def get_later(self, oid: bytes, by: Unpack = unpack) -> Callable[[], bytes]:
         """The same in two steps: it is read now; what is returned unpacks it, in whatever thread."""
@@ -238,7 +251,7 @@ class ObjectStore:
         found = self._run("SELECT n, id, data FROM objects ORDER BY n LIMIT 1")
         while found:
             ((n, oid, packed),) = found
-            yield oid, self._whole(packed)
+            yield oid, self.whole(packed)
             found = self._run("SELECT n, id, data FROM objects WHERE n>? ORDER BY n LIMIT 1", (n,))
 
     def count(self) -> int:
