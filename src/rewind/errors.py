@@ -93,6 +93,12 @@ class CheckpointNotFound(RewindError):
     hint = "Run `rewind list --all` to see the names."
 
 
+class NoConversation(RewindError):
+    """{checkpoint} holds no conversation."""
+
+    hint = "Restore its code alone with --code-only."
+
+
 class CheckpointAmbiguous(RewindError):
     """{count} checkpoints begin with "{name}"."""
 

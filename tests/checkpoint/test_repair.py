@@ -104,6 +104,68 @@ def _list_of_pieces(rewind: Rewind) -> bytes:
     return next(entry.ref for path, entry in controller.files("last") if path == b"big")
 
 
+@pytest.fixture
+def names(cli: InProcess, monkeypatch: pytest.MonkeyPatch) -> list[str]:  # noqa: F811
+    """Files of a first checkpoint that is large enough to be compressed afterwards, and is."""
+    monkeypatch.setattr("rewind.checkpoint.save._later", lambda state, chore: None)
+    (cli.project / "large").write_bytes(bytes(10 << 20))
+    names = [f"file{number}" for number in range(30)]
+    for name in names:
+        (cli.project / name).write_bytes(random.Random(name).randbytes(1500).hex().encode())
+    cli.init()
+    with closing(Controller(str(cli.project))) as controller:
+        controller.pack()
+    settle(cli.state)
+    with closing(sqlite3.connect(cli.state / "objects.db")) as db:
+        assert db.execute("SELECT count(*) FROM objects WHERE substr(data, 1, 1)=x'03'").fetchone()[0] >= 30
+    return names
+
+
+def ruin_bundles(state: Path) -> None:
+    with closing(sqlite3.connect(state / "objects.db", isolation_level=None)) as db:
+        db.execute("UPDATE bundles SET data=x'01ffff'")
+        db.execute("VACUUM")
+    settle(state)
+
+
+def test_what_was_in_a_damaged_bundle_comes_back_from_the_project(
+        cli: InProcess, names: list[str]) -> None:  # noqa: F811
+    before = tree_state(cli.project)
+    ruin_bundles(cli.state)
+    assert cli.run("validate", "--deep").code == 20
+    assert cli.json("validate", "--deep", "--repair")["lost"] == []
+    assert cli.json("validate", "--deep")["ok"] is True
+    for name in names:
+        (cli.project / name).unlink()
+    cli.ok("restore", "last")
+    assert tree_state(cli.project) == before
+    cli.ok("gc")
+    assert cli.json("validate", "--deep")["ok"] is True
+
+
+def test_of_a_damaged_bundle_only_what_has_no_other_copy_is_lost(
+        cli: InProcess, names: list[str]) -> None:  # noqa: F811
+    (cli.project / names[3]).write_text("another version\n")
+    ruin_bundles(cli.state)
+    done = cli.json("validate", "--deep", "--repair", code=3)
+    assert [path["path"] for lost in done["lost"] for path in lost["paths"]] == [names[3]]
+    (cli.project / names[5]).unlink()
+    cli.run("restore", "last", "--skip-missing")
+    assert (cli.project / names[5]).exists()
+
+
+def test_bundles_are_read_out_of_a_database_that_sqlite_cannot_read(
+        cli: InProcess, names: list[str]) -> None:  # noqa: F811
+    before = tree_state(cli.project)
+    with open(cli.state / "objects.db", "r+b") as file:
+        file.write(b"no database" * 30)
+    for name in names:
+        (cli.project / name).unlink()
+    assert cli.json("validate", "--deep", "--repair")["lost"] == []
+    cli.ok("restore", "last")
+    assert tree_state(cli.project) == before
+
+
 def test_an_exported_checkpoint_is_a_copy(two: Rewind, tmp_path: Path) -> None:  # noqa: F811
     file = tmp_path / "one.tar.gz"
     two.ok("export", "prev", str(file))

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from rewind.checkpoint.rewind.target import AtCheckpoint
+from rewind.controller import Controller
+from rewind.snapshot.scan import scan
 from rewind_cli import Rewind, interrupt, tree_state
+
+SOURCE = str(Path(__file__).resolve().parents[2] / "src")
 
 
 def settle() -> None:
@@ -340,3 +351,38 @@ def test_another_restore_after_an_interrupted_one_keeps_both_ways_back(rewind: R
     assert file.read_text() == "more work"
     rewind.ok("undo-restore")
     assert file.read_text() == "work"
+
+
+def test_a_restore_looks_at_the_project_once(project: Path, home: Path,
+                                             monkeypatch: pytest.MonkeyPatch) -> None:
+    """One look is the plan's and the backup's, also for the page, which has shown a plan before."""
+    looks: list[bytes] = []
+
+    def counted(root: bytes, *args: Any, **more: Any) -> Any:
+        looks.append(root)
+        return scan(root, *args, **more)
+
+    monkeypatch.setattr("rewind.checkpoint.create.scan", counted)
+    monkeypatch.setattr("rewind.checkpoint.rewind.code.scan", counted)
+    (project / "a").write_text("one")
+    controller, saved = Controller.init(str(project))
+    with closing(controller):
+        (project / "a").write_text("two")
+        looks.clear()
+        plan = controller.plan(AtCheckpoint(saved.record.name), "code")
+        assert len(looks) == 1
+        controller.go(AtCheckpoint(saved.record.name), "code", digest=plan.digest)
+        assert len(looks) == 2 and (project / "a").read_text() == "one"
+
+
+def test_code_without_a_conversation_comes_back_without_loading_what_reads_them(rewind: Rewind) -> None:
+    (rewind.project / "a").write_text("one")
+    rewind.init()
+    (rewind.project / "a").write_text("two")
+    run = "import sys; from rewind.controller import AtCheckpoint, Controller\n" \
+          "controller = Controller(sys.argv[1]); controller.go(AtCheckpoint('last')); controller.close()\n" \
+          "print(sorted({'shutil', 're', 'rewind.transcript.fork'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c",
+                           f"import sys; sys.path.insert(0, {SOURCE!r})\n{run}", str(rewind.project)],
+                          env=rewind.env, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n" and (rewind.project / "a").read_text() == "one"

@@ -14,7 +14,7 @@ from rewind.checkpoint.upkeep import Pace, is_being_packed, pack
 from rewind.controller import Controller
 from rewind.errors import Locked
 from rewind.files import Lock, WaitingLine, is_wanted
-from rewind.store import objects
+from rewind.store import bundles
 from rewind_cli import tree_state
 
 
@@ -65,13 +65,13 @@ def test_compressing_takes_no_lock(controller: Controller, project: Path,
                                    monkeypatch: pytest.MonkeyPatch) -> None:
     make_bulk(project)
     controller.save("much")
-    right, held = objects.pack, []
+    right, held = bundles.pack, []
 
     def compress(*args: Any, **more: Any) -> bytes:
         held.append(is_wanted(lock_of(controller)))
         return right(*args, **more)
 
-    monkeypatch.setattr(objects, "pack", compress)
+    monkeypatch.setattr(bundles, "pack", compress)
     pack(controller.state, 0)
     assert len(held) >= 12 and not any(held) and not loose(controller)
 
@@ -145,10 +145,10 @@ def test_an_object_that_was_collected_while_it_was_compressed_does_not_come_back
     store = controller.state.objects
     found = store.next_loose(1 << 30)
     assert found
-    gone = found.rows[0][1]
+    gone = found.made.rows[0][1]
     store.delete([gone])
     store.replace_loose(found)
-    assert not store.has(gone) and all(store.has(oid) for _, oid, _ in found.rows[1:])
+    assert not store.has(gone) and all(store.has(oid) for _, oid, _ in found.made.rows[1:])
 
 
 def test_the_wal_is_as_it_was_when_packing_is_done(controller: Controller, project: Path) -> None:

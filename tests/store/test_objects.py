@@ -153,7 +153,7 @@ def test_the_database_of_another_program_is_not_touched(path: str) -> None:
 
 def test_a_newer_format_is_refused(store: ObjectStore, path: str) -> None:
     store.close()
-    tamper(path, "PRAGMA user_version=2")
+    tamper(path, "PRAGMA user_version=3")
     with pytest.raises(FormatTooNew):
         ObjectStore(path)
 

@@ -13,7 +13,7 @@ from rewind.checkpoint.chat_links import body_of, links_of, snapshot_of
 from rewind.checkpoint.conversation import write_out
 from rewind.checkpoint.unfinished import Unfinished
 from rewind.checkpoint.which_session import recorded_session
-from rewind.errors import RewindError
+from rewind.errors import NoConversation, RewindError
 from rewind.files import PRIVATE_FILE, draft_of, make_private_dir
 from rewind.transcript.cursor import header_length, place_in
 from rewind.transcript.cut import Cut
@@ -46,12 +46,6 @@ if TYPE_CHECKING:
 
 BACKUPS = "transcript-backup"
 _WORTH_COUNTING = 8 << 20  # turns of a longer conversation are counted when somebody looks at it
-
-
-class NoConversation(RewindError):
-    """{checkpoint} holds no conversation."""
-
-    hint = "Restore its code alone with --code-only."
 
 
 class NotOurs(RewindError):

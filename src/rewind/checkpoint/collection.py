@@ -22,7 +22,7 @@ from rewind.checkpoint.retention import (
 )
 from rewind.checkpoint.rewind.lineage import lineage
 from rewind.checkpoint.rewind.operations import FILE as OPERATIONS
-from rewind.checkpoint.upkeep import Piece, give_back_space, let_others
+from rewind.checkpoint.upkeep import Piece, give_back_space, let_others, take_bundles_apart
 from rewind.errors import StoreDamaged
 from rewind.files import Lock, fsync_dir
 
@@ -80,6 +80,7 @@ class _Collection:
         try:
             if UNKNOWN not in self.live:
                 self._delete_objects()
+                take_bundles_apart(state, self.wait)
             give_back_space(state, self.wait)
         finally:
             state.objects.end_upkeep()

@@ -9,8 +9,10 @@ from rewind.checkpoint.record import ARCHIVE
 from rewind.errors import RewindError
 from rewind.snapshot.cache import ScanCache
 from rewind.snapshot.scan import scan
-from rewind.store.blobs import Unreadable, oid_of, unpack
+from rewind.store.blobs import is_whole, oid_of, unpack
+from rewind.store.bundles import member
 from rewind.store.carve import carve
+from rewind.store.salvage import members_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.state import State
     from rewind.snapshot.build import Progress
+    from rewind.store.salvage import Bundled
 
     # Takes content that may be wanted, and where it was found; false when it is not wanted.
     Keep = Callable[[bytes, bytes, str], bool]
@@ -64,12 +67,14 @@ class Finder:
 def from_old_pages(state: State, wanted: dict[bytes, str], keep: Keep) -> None:
     """Rows on pages that SQLite does not use any more, or does not find."""
     for path in (state.project.path("objects.db"), *old_databases(state)):
-        for oid, packed in carve(path):
-            if oid in wanted:
-                try:
+        bundled: Bundled = {}
+        for finder in (carve(path), members_in(path, bundled)):
+            for oid, packed in finder:
+                found = member(packed) if oid in wanted else None
+                if found:
+                    bundled.setdefault(found.bundle, []).append((oid, found))
+                elif oid in wanted and is_whole(oid, packed):
                     keep(oid, unpack(oid, packed), "from another place in the store")
-                except Unreadable:
-                    continue
 
 
 def from_archives(state: State, records: list[Record], copies: list[str], wanted: dict[bytes, str],

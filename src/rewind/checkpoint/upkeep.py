@@ -10,6 +10,7 @@ from rewind.files import Lock, is_wanted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
     from rewind.checkpoint.state import State
@@ -72,13 +73,17 @@ def is_being_packed(state: State) -> bool:
 
 def pack(state: State, wait: float) -> None:
     """Compress what was stored in a hurry, unless somebody is at it already."""
+    _alone(state, lambda: _pack(state, wait))
+
+
+def _alone(state: State, do: Callable[[], None]) -> None:
     lock = Lock(state.project.path(PACK_LOCK), "gc", 0)
     try:
         lock.__enter__()
     except Locked:
         return
     try:
-        _pack(state, wait)
+        do()
     finally:
         lock.close()
 
@@ -98,6 +103,19 @@ def _pack(state: State, wait: float) -> None:
         give_back_space(state, wait)
     finally:
         state.objects.end_upkeep()
+
+
+def take_bundles_apart(state: State, wait: float) -> None:
+    """Those that are hardly needed any more; `pack` makes new ones of what is left of them."""
+    _alone(state, lambda: _take_apart(state, wait))
+
+
+def _take_apart(state: State, wait: float) -> None:
+    for bundle, left in state.objects.thin_bundles():
+        let_others(state, wait)
+        with Piece(state, wait):
+            state.objects.unbundle(bundle, left)
+        state.objects.write_back()
 
 
 def give_back_space(state: State, wait: float) -> None:

@@ -10,6 +10,7 @@ _MOST_SHRUNK = 8  # what is larger than the one and the other is damage or an at
 _RAW = b"\x00"
 _ZLIB = b"\x01"
 _LOOSE = b"\x02"  # raw for now: compressed later, when nobody waits
+BUNDLED = b"\x03"  # the content is in a bundle, and the body says where: see `bundles`
 _TOO_SMALL_TO_PACK = 64
 _SMALL = 8 << 10
 _FEW_HASHES = 2 << 10
@@ -52,6 +53,14 @@ def pack(data: bytes, loose: bool = False, level: int = 1) -> bytes:
     return _RAW + data
 
 
+def raw(data: bytes) -> bytes:
+    return _RAW + data
+
+
+def loose(data: bytes) -> bytes:
+    return _LOOSE + data
+
+
 def pack_hashes(data: bytes, loose: bool = False) -> bytes:
     """For what consists of hashes for the most part: so little of it is not worth the time."""
     return _RAW + data if len(data) <= _FEW_HASHES else pack(data, loose)
@@ -71,6 +80,10 @@ def is_loose(packed: bytes) -> bool:
     return packed[:1] == _LOOSE
 
 
+def is_bundled(packed: object) -> bool:
+    return isinstance(packed, bytes) and packed[:1] == BUNDLED
+
+
 def is_deflated(packed: bytes) -> bool:
     return packed[:1] == _ZLIB
 
@@ -82,6 +95,8 @@ def unpack(oid: bytes, packed: bytes) -> bytes:
         data = _inflate(body)
     elif codec in (_RAW, _LOOSE):
         data = body
+    elif codec == BUNDLED:
+        raise Unreadable("its bundle is missing or damaged")
     else:
         raise Unreadable(f"unknown codec {codec!r}")
     if oid_of(data) != oid:
@@ -100,3 +115,11 @@ def _inflate(body: bytes) -> bytes:
     if inflater.unconsumed_tail or not inflater.eof:
         raise Unreadable("it unpacks to more than an object may hold, or is cut short")
     return data
+
+
+def is_whole(oid: bytes, packed: bytes) -> bool:
+    try:
+        unpack(oid, packed)
+    except Unreadable:
+        return False
+    return True

@@ -71,6 +71,7 @@ class DerivedDb:
             raise sqlite.DatabaseError("made by another version, or for another store")
         db.execute("PRAGMA synchronous=NORMAL")
         db.execute("PRAGMA wal_autocheckpoint=256")
+        db.execute("PRAGMA journal_size_limit=262144")
 
     def _create(self, db: sqlite.Connection) -> None:
         db.execute(f"PRAGMA journal_mode={'DELETE' if self._shared_disk else 'WAL'}")

@@ -10,7 +10,7 @@ import os
 from rewind.errors import FormatTooNew, StoreDamaged, StoreUnavailable
 from rewind.files import PRIVATE_FILE, fsync_dir
 from rewind.store import sqlite
-from rewind.store.blobs import Unreadable, is_loose, oid_of, pack, unpack
+from rewind.store.blobs import Unreadable, is_bundled, is_loose, is_whole, loose, oid_of, pack, unpack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,11 +18,15 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any
 
+    from rewind.store.bundles import Bundles, Gathering
+
     Unpack = Callable[[bytes, bytes], bytes]
 
-FORMAT = 1
+FORMAT = 2
+_WITH_BUNDLES = 2
 _BUSY_MS = 10_000
 _WAL_PAGES = 256  # the next process has no more than 1 MB to look through
+_WAL_BYTES = 256 << 10  # what a WAL that was long for once is cut to, when it begins again
 _FULL = 2  # SQLite's number for synchronous=FULL
 _APPLICATION_ID = 0x52574E44  # "RWND"
 _BATCH_BYTES = 8 << 20
@@ -30,7 +34,6 @@ _BULK_BATCH_BYTES = 32 << 20
 _WORTH_SHRINKING = 2 << 20
 _ROWS = 64  # so many small rows go to SQLite together
 _ROW_BYTES = 64 << 10
-_LEVEL_LATER = 6  # when nobody waits, content is compressed better than while somebody does
 _SCHEMA = (
     "CREATE TABLE objects (n INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, data BLOB NOT NULL)",
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID",
@@ -52,6 +55,7 @@ class ObjectStore:
         self.healed: set[bytes] = set()  # those of them that are whole again, once committed
         self._healing: set[bytes] = set()
         self._turn: Callable[[], AbstractContextManager[None]] | None = None  # set while others may write
+        self._bundles: Bundles | None = None
         self._relied: set[bytes] = set()  # found there meanwhile, and in no checkpoint of ours yet
         if not create and not os.path.exists(path):
             raise StoreDamaged(what=f"{path} is missing")
@@ -92,7 +96,7 @@ class ObjectStore:
         for statement in _SCHEMA:
             self._run(statement)
         self._run(f"PRAGMA application_id={_APPLICATION_ID}")
-        self._run(f"PRAGMA user_version={FORMAT}")
+        self._run("PRAGMA user_version=1")  # until the first bundle
         self._run("COMMIT")
 
     def _check_identity(self) -> None:
@@ -116,6 +120,7 @@ class ObjectStore:
         if not self._is_wal() and os.access(self.path, os.W_OK) and not shared_disk():
             self._run("PRAGMA journal_mode=WAL")
         self._run(f"PRAGMA wal_autocheckpoint={_WAL_PAGES}")
+        self._run(f"PRAGMA journal_size_limit={_WAL_BYTES}")
 
     def close(self) -> None:
         self._db.close()
@@ -167,18 +172,33 @@ class ObjectStore:
             yield oid, self._unpack(oid, self._waiting[oid])
         for marks, part in sqlite.in_parts(list(wanted - self._waiting.keys())):
             for oid, packed in self._run(f"SELECT id, data FROM objects WHERE id IN ({marks})", part):
-                yield oid, self._unpack(oid, packed)
+                yield oid, self._unpack(oid, self.whole(packed))
 
     def get(self, oid: bytes) -> bytes:
         return self._unpack(oid, self._packed(oid))
 
-    def _packed(self, oid: bytes) -> object:
+    def _packed(self, oid: bytes) -> Any:
         if oid in self._waiting:
             return self._waiting[oid]
+        packed = self.whole(self._row(oid))
+        # A collection may have taken the bundle apart since the row was read: then the row is another one.
+        return self.whole(self._row(oid)) if is_bundled(packed) else packed
+
+    def _row(self, oid: bytes) -> object:
         rows = self._run("SELECT data FROM objects WHERE id=?", (oid,))
         if not rows:
             raise StoreDamaged(what=f"object {oid.hex()} is missing")
         return rows[0][0]
+
+    def whole(self, packed: Any) -> Any:
+        """A row that has its content, also where that is in a bundle."""
+        if not is_bundled(packed):
+            return packed
+        if self._bundles is None:
+            from rewind.store.bundles import Bundles
+
+            self._bundles = Bundles(self._ask)
+        return self._bundles.packed(packed)
 
     def get_later(self, oid: bytes, by: Unpack = unpack) -> Callable[[], bytes]:
         """The same in two steps: it is read now; what is returned unpacks it, in whatever thread."""
@@ -201,7 +221,13 @@ class ObjectStore:
         return int(self._run("SELECT max(n) FROM objects")[0][0] or 0)
 
     def sizes(self) -> dict[bytes, int]:
-        return dict(self._run("SELECT id, length(data) FROM objects"))
+        """Bytes that each takes; of a bundle, each member its share."""
+        sizes = dict(self._run("SELECT id, length(data) FROM objects"))
+        if self._has_bundles():
+            from rewind.store.bundles import shares
+
+            sizes.update(shares(self._bundled_rows(), self._run("SELECT id, length(data) FROM bundles")))
+        return sizes
 
     def size_on_disk(self) -> int:
         return sum(os.path.getsize(self.path + suffix) for suffix in ("", "-wal")
@@ -212,7 +238,7 @@ class ObjectStore:
         found = self._run("SELECT n, id, data FROM objects ORDER BY n LIMIT 1")
         while found:
             ((n, oid, packed),) = found
-            yield oid, packed
+            yield oid, self.whole(packed)
             found = self._run("SELECT n, id, data FROM objects WHERE n>? ORDER BY n LIMIT 1", (n,))
 
     def count(self) -> int:
@@ -411,20 +437,22 @@ class ObjectStore:
         found = Loose(marks["loose"], end)
         rows = self._run("SELECT n, id, length(data), substr(data, 1, 1) FROM objects WHERE n>? AND n<=?"
                          " ORDER BY n LIMIT 4096", (found.after, end))
-        done = 0
+        done, made = 0, found.made
         for n, oid, size, codec in rows:
             if is_loose(codec):
-                found.rows.append((n, oid, self._packed_later(n, oid)))
+                self._gather(made, n, oid)
                 done += size
             found.upto, found.more = n, True
-            if done > most:
+            if done > most and (made.is_between or done > 2 * most):
                 break
+        made.close()
         return found
 
-    def _packed_later(self, n: int, oid: bytes) -> bytes:
+    def _gather(self, made: Gathering, n: int, oid: bytes) -> None:
         # Verified before the only copy is replaced: damage must not be packed away.
         rows = self._run("SELECT data FROM objects WHERE n=?", (n,))
-        return pack(self._unpack(oid, rows[0][0]), level=_LEVEL_LATER) if rows else b""
+        if rows:
+            made.add(n, oid, self._unpack(oid, rows[0][0]))
 
     def replace_loose(self, found: Loose) -> None:
         marks = self._loose_marks()
@@ -432,10 +460,11 @@ class ObjectStore:
             return  # another process was at it, too, and was first
         self._begin()
         self._run("INSERT OR REPLACE INTO meta VALUES('loose-end', ?)", (found.end,))
-        for n, oid, packed in found.rows:
+        self._add_bundles(found.made.bundles)
+        for n, oid, packed in found.made.rows:
             # As a new row at the end, because rows that shrink in place leave their pages half empty. One
             # that was collected, or stored anew, meanwhile is not there under this number.
-            if packed and self._run("SELECT 1 FROM objects WHERE n=? AND id=?", (n, oid)):
+            if self._run("SELECT 1 FROM objects WHERE n=? AND id=?", (n, oid)):
                 self._run("DELETE FROM objects WHERE n=?", (n,))
                 self._run("INSERT INTO objects(id, data) VALUES(?, ?)", (oid, packed))
         if found.more:
@@ -443,6 +472,45 @@ class ObjectStore:
         else:
             self._run("DELETE FROM meta WHERE key IN ('loose', 'loose-end')")
             self._run("UPDATE meta SET key='loose' WHERE key='loose-next'")
+        self.commit()
+
+    def _has_bundles(self) -> bool:
+        return bool(self._pragma("user_version") >= _WITH_BUNDLES)
+
+    def _add_bundles(self, bundles: list[tuple[bytes, bytes]]) -> None:
+        if bundles and not self._has_bundles():
+            from rewind.store.bundles import SCHEMA
+
+            # In the transaction of the first bundle: from here on older programs refuse the store.
+            self._run(SCHEMA)
+            self._run(f"PRAGMA user_version={_WITH_BUNDLES}")
+        for bundle, packed in bundles:  # one of that name may be there still, and damaged
+            self._run("INSERT OR REPLACE INTO bundles(id, data) VALUES(?, ?)", (bundle, packed))
+
+    def _bundled_rows(self) -> list[tuple[bytes, bytes]]:
+        return self._run("SELECT id, data FROM objects WHERE substr(data, 1, 1)=x'03'")
+
+    def thin_bundles(self) -> list[tuple[bytes, list[bytes]]]:
+        """Those that are needed for less than half of what they hold, with the members that are left."""
+        if not self._has_bundles():
+            return []
+        from rewind.store.bundles import thin
+
+        return thin(self._bundled_rows(), [bundle for (bundle,) in self._run("SELECT id FROM bundles")])
+
+    def unbundle(self, bundle: bytes, oids: list[bytes]) -> None:
+        """Its members become loose again, to be packed with others, and the bundle goes. Nobody may be
+        packing, who could need the bundle again. One that is damaged stays as it is."""
+        members = [(oid, self._packed(oid)) for oid in self.those_there(oids)]
+        if not all(is_whole(oid, packed) for oid, packed in members):
+            return
+        self._begin()
+        if members:
+            self._mark_loose()
+        for oid, packed in members:
+            self._run("DELETE FROM objects WHERE id=?", (oid,))
+            self._run("INSERT INTO objects(id, data) VALUES(?, ?)", (oid, loose(unpack(oid, packed))))
+        self._run("DELETE FROM bundles WHERE id=?", (bundle,))
         self.commit()
 
     def _loose_marks(self) -> dict[str, int]:
@@ -478,11 +546,13 @@ class Loose:
     """Objects from after one number up to another, compressed; `end` is where the whole of it ends."""
 
     def __init__(self, after: int, end: int) -> None:
+        from rewind.store.bundles import Gathering
+
+        self.made = Gathering()
         self.after = after
         self.end = end
         self.upto = after
         self.more = False
-        self.rows: list[tuple[int, bytes, bytes]] = []
 
 
 def _has_wal(path: str) -> bool:

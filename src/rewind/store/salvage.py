@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from rewind.store import sqlite
-from rewind.store.blobs import Unreadable, is_loose, unpack
+from rewind.store.blobs import is_loose, is_whole, pack, unpack
+from rewind.store.bundles import content_of, member
 from rewind.store.carve import carve
 from rewind.store.objects import ObjectStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from rewind.store.bundles import Member
+
+    Bundled = dict[bytes, list[tuple[bytes, Member]]]  # by the id of the bundle
     Progress = Callable[[str, int, int], None]
 
 
@@ -18,15 +22,20 @@ def salvage(path: str, target: str, progress: Progress | None = None) -> ObjectS
     """Rows are found without SQLite, so a damaged page costs what it holds, and not what it points at."""
     store = ObjectStore(target, create=True)
     loose = False
+    bundled: Bundled = {}
     for number, (oid, packed) in enumerate(carve(path)):
         if progress:
             progress("Looking for objects", number, 0)
         if store.has(oid):
             continue
-        if _is_whole(oid, packed):
+        found = member(packed)
+        if found:
+            bundled.setdefault(found.bundle, []).append((oid, found))
+        elif is_whole(oid, packed):  # bundles as well: they are rows like others
             store.put_packed(oid, packed)
             loose = loose or is_loose(packed)
     store.commit()
+    _put_members(store, path, bundled)
     if loose:
         store.set_meta("loose", 0)
     name = _last_deleted(path)
@@ -35,12 +44,21 @@ def salvage(path: str, target: str, progress: Progress | None = None) -> ObjectS
     return store
 
 
-def _is_whole(oid: bytes, packed: bytes) -> bool:
-    try:
-        unpack(oid, packed)
-    except Unreadable:
-        return False
-    return True
+def _put_members(store: ObjectStore, path: str, bundled: Bundled) -> None:
+    """Out of their bundles, each as a row of its own."""
+    for oid, packed in members_in(path, bundled):
+        if is_whole(oid, packed) and not store.has(oid):
+            store.put_packed(oid, pack(unpack(oid, packed)))
+    store.commit()
+    store.delete(store.those_there(bundled))
+
+
+def members_in(path: str, bundled: Bundled) -> Iterator[tuple[bytes, bytes]]:
+    """(id, packed content) of members, as far as their bundles can be found; not verified."""
+    for bundle, packed in carve(path) if bundled else ():
+        content = content_of(packed) if bundle in bundled else None
+        for oid, found in bundled[bundle] if content else ():
+            yield oid, found.packed(content or b"")
 
 
 def _last_deleted(path: str) -> str:

@@ -6,7 +6,6 @@ Only for agents whose profile names them (`commands.import`). For all others a s
 from __future__ import annotations
 
 import os
-import shutil
 
 from rewind.agents.profile import pick
 from rewind.errors import RewindError
@@ -35,7 +34,11 @@ class ClientFailed(RewindError):
 def check_client(profile: Profile) -> None:
     """Better said before anything is restored."""
     command = profile.commands.get("import")
-    if command and shutil.which(command[0]) is None:
+    if not command:
+        return
+    import shutil  # 5 ms that most agents need not pay for
+
+    if shutil.which(command[0]) is None:
         raise ClientMissing(program=command[0], agent=profile.title)
 
 
@@ -83,6 +86,7 @@ def take(session_id: str, profile: Profile, folder: str) -> None:
 
 def _run(profile: Profile, command: list[str], folder: str, session: str, what: str, fine: str = "") -> None:
     import shlex
+    import shutil
     import subprocess
 
     try:

@@ -8,7 +8,6 @@ from rewind.agents.registry import is_under_root, profile_named
 from rewind.checkpoint.chat import (
     ChatPlan,
     Home,
-    NoConversation,
     check_ours,
     free_backup_name,
     made_of,
@@ -21,7 +20,7 @@ from rewind.checkpoint.rewind import effects
 from rewind.checkpoint.rewind import operations as ops
 from rewind.checkpoint.rewind.effects import was_done
 from rewind.checkpoint.rewind.outside import OUTSIDE
-from rewind.errors import RewindError
+from rewind.errors import NoConversation, RewindError
 from rewind.transcript.cut import Cut, TranscriptRewritten
 from rewind.transcript.fork import NothingBeforeCut
 from rewind.transcript.kinds import kind_of

@@ -173,17 +173,21 @@ class Operations:
         for op in self.all:
             if op.resumes in by_id:
                 by_id[op.resumes].superseded = True
+        forward: list[Operation] = []  # what there is to redo, so far
         for op in self.mine():
             if op.superseded:
                 continue
             if op.command == UNDO_RESTORE:
                 self._undo_steps(op, by_id)
+                forward.append(op)
             elif op.command == REDO:
                 self._redo_step(op, by_id)
             elif op.command == UNDO:
                 op.can_redo = True
+                forward.append(op)
             elif op.command != BISECT:  # a new step: there is no forward any more
-                self._end_redo(op)
+                while forward:
+                    forward.pop().can_redo = False
         last = self.interrupted()
         if last and last.command == REDO:
             last.half_done = True
@@ -206,12 +210,6 @@ class Operations:
         for id in target.undoes:
             if id in by_id:
                 by_id[id].undone = False
-
-    def _end_redo(self, op: Operation) -> None:
-        for earlier in self.mine():
-            if earlier is op:
-                return
-            earlier.can_redo = False
 
     def mine(self) -> list[Operation]:
         return [op for op in self.all if op.place == self.place]

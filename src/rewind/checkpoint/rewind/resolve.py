@@ -15,7 +15,14 @@ from rewind.checkpoint.rewind.left_alone import LeftAlone
 from rewind.checkpoint.rewind.lineage import here, is_ordinary, lineage
 from rewind.checkpoint.select import select
 from rewind.checkpoint.source import Source
-from rewind.errors import NoRestoreToUndo, NotAStep, NothingToRedo, NothingToUndo, UnsavedEdits
+from rewind.errors import (
+    NoConversation,
+    NoRestoreToUndo,
+    NotAStep,
+    NothingToRedo,
+    NothingToUndo,
+    UnsavedEdits,
+)
 from rewind.snapshot.change import Paths, differences
 
 TYPE_CHECKING = False
@@ -63,10 +70,18 @@ def _at_checkpoint(state: State, request: Request, target: targets.AtCheckpoint)
     if request.wants_code:
         found.code = Wanted(record, paths, None, request.skip_missing, named=True)
     if request.wants_conversation:
-        from rewind.checkpoint.rewind.conversation import add_of_record
-
-        add_of_record(state, found, record)
+        _add_conversation(state, found, record)
     return found
+
+
+def _add_conversation(state: State, found: Destination, record: Record) -> None:
+    request = found.request
+    if not record.data.get("hasTranscript") and request.wants_code and not request.in_place:
+        found.no_conversation = f"{NoConversation(checkpoint=record.name).message} Only the code comes back."
+        return
+    from rewind.checkpoint.rewind.conversation import add_of_record  # takes long to load
+
+    add_of_record(state, found, record)
 
 
 # undo, and back from there
