@@ -8,7 +8,7 @@ from rewind.errors import Locked
 from rewind.files import Lock
 
 NAME = "hooks.lock"
-_WAIT = 0.5  # seconds; it is held for a file read and written, never for a checkpoint
+_WAIT = 2.0  # seconds; it is held for a file read and written, never for a checkpoint
 
 
 class InTurn:
