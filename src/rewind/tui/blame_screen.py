@@ -92,7 +92,7 @@ class BlameScreen(Screen["Turn"]):
         yield footer
 
     def on_mount(self) -> None:
-        self.query_one(DiffView).focus()
+        self.query(DiffView).focus()
         self.load()
 
     @work(exclusive=True)

@@ -54,10 +54,10 @@ class Choose(ModalScreen["str | None"]):
         return Option(text, id=value, disabled=bool(why_not))
 
     def on_mount(self) -> None:
-        options = self.query_one(OptionList)
         able = [at for at, choice in enumerate(self.choices) if choice[0] not in self.disabled_choices]
-        options.highlighted = able[0] if able else None
-        options.focus()
+        for options in self.query(OptionList):  # none, when the person leaves at this moment
+            options.highlighted = able[0] if able else None
+            options.focus()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         self.dismiss(event.option.id)

@@ -59,7 +59,7 @@ class Confirm(ModalScreen[bool]):
                              variant="error" if self.dangerous else "primary")
 
     def on_mount(self) -> None:
-        self.query_one("#yes" if not self.dangerous or not self.labels[1] else "#no").focus()
+        self.query("#yes" if not self.dangerous or not self.labels[1] else "#no").focus()
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         self.dismiss(event.button.id == "yes")
@@ -110,7 +110,7 @@ class Ask(ModalScreen["str | None"]):
             yield Static(Text("Enter accepts, Esc cancels", "dim"))
 
     def on_mount(self) -> None:
-        self.query_one(Input).focus()
+        self.query(Input).focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         if event.value.strip() or self.empty:

@@ -60,7 +60,7 @@ class DiffScreen(Screen[bool]):
         yield footer
 
     def on_mount(self) -> None:
-        self.query_one(DiffView).focus()
+        self.query(DiffView).focus()
         self.load()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -39,9 +39,10 @@ class ChooseFile(ModalScreen["bytes | None"]):
             yield Static(Text("Type to filter, ↑ ↓ and Enter choose, Esc cancels", "dim"))
 
     def on_mount(self) -> None:
-        self.query_one(OptionList).can_focus = False
-        self.query_one(Input).focus()
-        self._list("")
+        self.query(Input).focus()
+        for options in self.query(OptionList):
+            options.can_focus = False
+            self._list("")
 
     @on(Input.Changed)
     def filtered(self, event: Input.Changed) -> None:

@@ -53,7 +53,7 @@ class Outcome(ModalScreen[bool]):
                 yield Button(Text("Close"), id="close", compact=True)
 
     def on_mount(self) -> None:
-        self.query_one("#close").focus()
+        self.query("#close").focus()  # none, when the person leaves at this moment
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         actions = {"copy": self.action_copy, "resume": self.action_resume}
