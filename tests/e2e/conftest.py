@@ -13,7 +13,7 @@ from typing import Callable, NamedTuple
 
 import pytest
 
-pytest.register_assert_rewrite("claude_client", "codex_client", "conversation", "droid_client",
+pytest.register_assert_rewrite("claude_client", "codex_client", "codex_screen", "conversation", "droid_client",
                                "gemini_client", "inside", "installed", "kinds", "opencode_client", "page",
                                "screen")
 

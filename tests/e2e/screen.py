@@ -49,6 +49,9 @@ class Screen:
     def running(self) -> bool:
         return "screen" in self._tmux("list-sessions")
 
+    def write(self, text: str) -> None:
+        self._tmux("send-keys", "-t", "screen", "-l", "--", text)
+
     def press(self, *keys: str) -> None:
         for key in keys:
             self._tmux("send-keys", "-t", "screen", key)
@@ -64,7 +67,7 @@ class Screen:
 
     def type(self, text: str, mark: str = "❯") -> None:
         """Type a line and send it, once the program shows it after its mark."""
-        self._tmux("send-keys", "-t", "screen", "-l", "--", text)
+        self.write(text)
         self.wait(f"{mark} {text}")
         # The client reads what arrives in one go as pasted text, an Enter included.
         time.sleep(0.2)
