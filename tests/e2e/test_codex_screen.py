@@ -1,5 +1,5 @@
-"""Codex in its terminal UI, protected by an installed Rewind: its questions answered as a person would, turns, a
-way back, and the fork continued by the command that Rewind prints. Only with `scripts/e2e --all`."""
+"""Codex in its terminal UI, protected by an installed Rewind: its questions answered as a person would answer
+them, turns, a way back, and the fork continued by the printed command. Only with `scripts/e2e --all`."""
 
 from __future__ import annotations
 

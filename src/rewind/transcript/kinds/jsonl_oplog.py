@@ -14,7 +14,7 @@ from rewind.errors import RewindError
 from rewind.transcript import fork
 from rewind.transcript.cursor import header_length
 from rewind.transcript.cut import Cut
-from rewind.transcript.fork import Content, NothingBeforeCut, write_content
+from rewind.transcript.fork import Content, NothingBeforeCut
 from rewind.transcript.kinds.oplog_end import end_at
 from rewind.transcript.kinds.oplog_fold import fold, operations, what_nobody_knows
 from rewind.transcript.kinds.oplog_view import View
@@ -44,7 +44,7 @@ _HEADER = 64 << 10  # a first line is not longer
 _KEPT = ("projectHash", "directories")
 _NODES_LINE_ENDS = re.compile(rb"\xe2\x80[\xa8\xa9]")  # U+2028 and U+2029: Node takes them for ends of lines
 _LOOKED_AT = 8 << 20  # so much of what comes after a cut is looked at for records that nobody knows
-_STEP = 4 << 20
+_STEP = 256 << 10
 
 
 class CannotFork(RewindError):
@@ -236,11 +236,6 @@ def _header_of(log: BinaryIO) -> dict[str, Any]:
     return next((event.data for event in parse(0, read_at(log, 0, length))), {})
 
 
-def _has_nodes_line_ends(log: BinaryIO, end: int) -> bool:
-    return any(_NODES_LINE_ENDS.search(read_at(log, at, min(_STEP + 2, end - at)))
-               for at in range(0, end, _STEP))
-
-
 def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
     cut = cut.placed(file)
     check_resumable(file, profile, cut)
@@ -249,20 +244,28 @@ def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
 
 def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, names: Names) -> None:
     end = content.ranges[-1][1]
-    if _is_certain(file, end) and not _has_nodes_line_ends(stored(file), end):
-        _write_copy(fd, stored(file), end, names)
-    else:
+    if not (_is_certain(file, end) and _write_copy(fd, stored(file), end, names)):
         _write_folded(fd, _fold(file, end), names)
 
 
-def _write_copy(fd: int, log: BinaryIO, end: int, names: Names) -> None:
-    """With the names once more at the end: what a log says last about itself counts."""
+def _write_copy(fd: int, log: BinaryIO, end: int, names: Names) -> bool:
+    """With the names once more at the end: what a log says last about itself counts. If Node would take
+    something in it for the end of a line, nothing is written."""
     from rewind.files import write_all
 
     head = _head(names, _header_of(log))
     write_all(fd, _line(head))
-    write_content(fd, log, [(header_length(log), end)])
+    last = b""
+    for at in range(header_length(log), end, _STEP):
+        piece = read_at(log, at, min(_STEP, end - at))
+        if b"\xe2" in last + piece and _NODES_LINE_ENDS.search(last + piece):
+            os.ftruncate(fd, 0)
+            os.lseek(fd, 0, os.SEEK_SET)
+            return False
+        write_all(fd, piece)
+        last = piece[-2:]
     write_all(fd, _line({"$set": head}))
+    return True
 
 
 def _write_folded(fd: int, found: Folded, names: Names) -> None:

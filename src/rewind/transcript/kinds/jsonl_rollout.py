@@ -45,7 +45,7 @@ _MODES = (None, "legacy", "paginated")
 _RECORDS = {b"session_meta", b"event_msg", b"response_item", b"turn_context", b"world_state", b"compacted",
             b"token_usage_record"}
 _MOVES_THE_END = b'"type":"thread_rolled_back"'  # of older versions: what counts is told by a later line
-_LOOKED_AT = 32 << 20  # so much of either end of a long file is looked at for records that nobody knows
+_LOOKED_AT = 4 << 20  # so much of either end of a long file is looked at for records that nobody knows
 _ENDS = ("task_complete", "turn_aborted")
 
 
