@@ -55,18 +55,9 @@ class CodexScreen:
     def choose(self, title: str) -> None:
         """In its list of threads, of which the first is marked."""
         self.wait(title)
-        self.wait_until(lambda: self._is_marked(title))
+        self.screen.press_until("Down", title, mark="›")
         self.screen.press("Enter")
         self.start(READY)
-
-    def _is_marked(self, title: str) -> bool:
-        """If not, the mark moves on."""
-        lines = self.screen.text().splitlines()
-        if any(title in line and line.lstrip().startswith("›") for line in lines):
-            return True
-        self.screen.press("Down")
-        time.sleep(0.5)
-        return False
 
     def rewind_last(self, prompt: str) -> None:
         """Its own way back, to before the last prompt. That is in the input again, and is taken out."""

@@ -62,19 +62,10 @@ class GeminiScreen:
     def choose(self, title: str, shows: str) -> None:
         """In its list of sessions, of which the first is marked."""
         self.command("/resume", title)
-        self.wait_until(lambda: self._is_marked(title))
+        self.screen.press_until("Down", title, mark="❯")
         self.screen.press("Enter")
         self.wait(shows)
         self.wait(READY)
-
-    def _is_marked(self, title: str) -> bool:
-        """If not, the mark moves on."""
-        lines = self.screen.text().splitlines()
-        if any(title in line and line.lstrip().startswith("❯") for line in lines):
-            return True
-        self.screen.press("Down")
-        time.sleep(0.5)
-        return False
 
     def wait(self, text: str) -> None:
         wait_until(lambda: text in self.screen.text(),

@@ -258,7 +258,7 @@ def _write_copy(fd: int, log: BinaryIO, end: int, names: Names) -> bool:
     last = b""
     for at in range(header_length(log), end, _STEP):
         piece = read_at(log, at, min(_STEP, end - at))
-        if b"\xe2" in last + piece and _NODES_LINE_ENDS.search(last + piece):
+        if (b"\xe2" in piece or b"\xe2" in last) and _NODES_LINE_ENDS.search(last + piece):
             os.ftruncate(fd, 0)
             os.lseek(fd, 0, os.SEEK_SET)
             return False
