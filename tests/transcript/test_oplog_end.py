@@ -266,9 +266,11 @@ def test_an_answer_that_has_only_begun_is_not_copied(
     assert said == [m["id"] for m in talk.messages if m["id"] != begun]
 
 
-@pytest.mark.parametrize("where", ["before", "after"])
+@pytest.mark.parametrize("where", ["first", "before", "after"])
 def test_a_record_that_nobody_knows_near_the_cut_is_no_fork(
         home: Path, talk: Talk, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    if where == "first":
+        talk.add({"$branch": "x"})
     say_turns(talk, 6)
     if where == "before":
         talk.add({"$branch": "x"})

@@ -43,7 +43,8 @@ _OURS = re.compile(r"session-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-rw[0-
 _HEADER = 64 << 10  # a first line is not longer
 _KEPT = ("projectHash", "directories")
 _NODES_LINE_ENDS = re.compile(rb"\xe2\x80[\xa8\xa9]")  # U+2028 and U+2029: Node takes them for ends of lines
-_LOOKED_AT = 8 << 20  # so much of what comes after a cut is looked at for records that nobody knows
+_BEGINNING = 256 << 10  # so much of a long log, and of what comes after a cut, is looked at for records that
+_LOOKED_AT = 8 << 20  # nobody knows
 _STEP = 256 << 10
 
 
@@ -219,9 +220,9 @@ def _is_certain(file: BinaryIO, cut: int) -> bool:
     if end is None or end.unknown or read_at(log, cut - 1, 1) != b"\n" or not _ends_well(end.messages):
         return False
     head = _header_of(log)
-    later = operations(log, min(size_of(log), cut + _LOOKED_AT), cut)
+    around = [*operations(log, _BEGINNING), *operations(log, min(size_of(log), cut + _LOOKED_AT), cut)]
     return (isinstance(head.get("projectHash"), str) and head.get("kind") in (None, "main")
-            and not any(what_nobody_knows(operation) for operation in later))
+            and not any(map(what_nobody_knows, around)))
 
 
 def _ends_well(found: dict[str, dict[str, Any]]) -> bool:
