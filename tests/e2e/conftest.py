@@ -13,9 +13,9 @@ from typing import Callable, NamedTuple
 
 import pytest
 
-pytest.register_assert_rewrite("claude_client", "codex_client", "conversation", "droid_client",
-                               "gemini_client", "inside", "installed", "kinds", "opencode_client", "page",
-                               "screen")
+pytest.register_assert_rewrite("claude_client", "codex_client", "codex_screen", "conversation",
+                               "droid_client", "gemini_client", "gemini_screen", "inside", "installed",
+                               "kinds", "opencode_client", "page", "screen")
 
 from claude_client import Claude  # noqa: E402
 from codex_client import Codex  # noqa: E402

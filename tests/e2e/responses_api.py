@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mock_api import Handler, MockApi, Reply, choose
+from mock_api import Handler, MockApi, Reply, choose, last_prompt, say
 from talk import Messages
 
 # Messages in the user's name that Codex writes itself begin so.
 _INJECTED = ("<", "# AGENTS.md instructions")
+# In its terminal UI, Codex asks for a title beside the first prompts, with the tools of a turn.
+_TITLE = "Generate a concise, single-line task title"
 
 
 class ResponsesApi(MockApi):
@@ -21,6 +23,8 @@ class ResponsesApi(MockApi):
 
     def answer(self, body: dict[str, Any]) -> Reply:
         told = {"messages": messages(body), "tools": body.get("tools")}
+        if _TITLE in last_prompt(told["messages"])[0]:
+            return say("A title")
         self.requests.append(told)
         reply = choose(self.script, told)
         if reply.held:

@@ -49,22 +49,33 @@ class Screen:
     def running(self) -> bool:
         return "screen" in self._tmux("list-sessions")
 
+    def write(self, text: str) -> None:
+        self._tmux("send-keys", "-t", "screen", "-l", "--", text)
+
     def press(self, *keys: str) -> None:
         for key in keys:
             self._tmux("send-keys", "-t", "screen", key)
 
-    def press_until(self, key: str, text: str) -> None:
-        """Move in a list, a row at a time, until the text stands there."""
+    def press_until(self, key: str, text: str, mark: str = "") -> None:
+        """Move in a list, a row at a time, until the text stands there, on a line that begins with a mark."""
         for _ in range(20):
-            if text in self.text():
+            before = self.text()
+            if any(text in line and line.lstrip().startswith(mark) for line in before.splitlines()):
                 return
             self.press(key)
-            time.sleep(0.3)
+            self._wait_for_change(before)
         raise AssertionError(f"no {text!r} on the screen:\n{self.text()}")
+
+    def _wait_for_change(self, before: str) -> None:
+        """A key that is pressed before the last one was seen to do something goes a row too far."""
+        end = time.monotonic() + 10
+        while self.text() == before and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(0.3)
 
     def type(self, text: str, mark: str = "❯") -> None:
         """Type a line and send it, once the program shows it after its mark."""
-        self._tmux("send-keys", "-t", "screen", "-l", "--", text)
+        self.write(text)
         self.wait(f"{mark} {text}")
         # The client reads what arrives in one go as pasted text, an Enter included.
         time.sleep(0.2)

@@ -60,6 +60,25 @@ def test_a_fork_of_a_fork_and_of_one_that_went_on(plain_gemini: Recording, play_
     assert again.back(2).hear() == [*plain_gemini.before(3), NEXT]
 
 
+def make_long(path: Path) -> None:
+    """Ten megabytes that amount to nothing: earlier versions of an answer."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    at = next(i for i, raw in enumerate(lines) if json.loads(raw).get("type") == "gemini")
+    earlier = json.dumps({**json.loads(lines[at]), "content": "x" * 200_000}).encode() + b"\n"
+    path.write_bytes(b"".join([*lines[:at], *[earlier] * 50, *lines[at:]]))
+
+
+def test_a_fork_of_a_long_log_is_a_copy_that_amounts_to_the_same(
+        plain_gemini: Recording, play_gemini: Play) -> None:
+    chat = play_gemini(plain_gemini)
+    make_long(chat.path)
+    found = chat.other(chat.session).back_json(1)
+    fork = found["fork"]["session_id"]
+    assert Path(found["fork"]["path"]).stat().st_size > 10_000_000, "the records were not copied"
+    assert f"[Fork] {prompt('WRITE')}" in chat.client.run("--list-sessions")
+    assert chat.other(fork).hear() == [*plain_gemini.before(1), NEXT]
+
+
 def test_a_fork_after_gemini_went_back_itself(plain_gemini: Recording, play_gemini: Play) -> None:
     """The record that its /rewind writes; the command itself is in the terminal UI only."""
     chat = play_gemini(plain_gemini)

@@ -17,7 +17,7 @@ from rewind.transcript.cut import Cut
 from rewind.transcript.find import project_sessions, session_anywhere
 from rewind.transcript.fork import write_fork
 from rewind.transcript.index import read_index
-from rewind.transcript.kinds import kind_of
+from rewind.transcript.kinds import jsonl_rollout, kind_of
 from rewind.transcript.lines import open_conversation, read_at, size_of
 from rewind.transcript.liveness import is_busy, is_open, why_open
 from rewind.transcript.names import path_beside, session_id_of
@@ -274,6 +274,26 @@ def test_a_rollback_of_an_older_codex_is_not_guessed_at(home: Path, tmp_path: Pa
     talk.turn("two")
     talk.event("thread_rolled_back", num_turns=1)
     check_refused(talk.write(home), "thread_rolled_back")
+
+
+@pytest.mark.parametrize("line, is_forked", [(2, False), (40, True), (-9, False), (-2, False)])
+def test_of_a_long_rollout_what_is_near_the_cut_and_the_beginning_must_be_known(
+        home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: int, is_forked: bool) -> None:
+    """What is between is copied as it is: no record there tells where the turn begins that is taken back."""
+    talk = Talk(tmp_path)
+    for number in range(12):
+        talk.turn(f"{number} " + "words " * 50)
+    talk.lines.insert(line, b'{"type":"history_splice","payload":{}}\n')
+    path = talk.write(home)
+    monkeypatch.setattr(jsonl_rollout, "_LOOKED_AT", 1500)
+    cut = find_boundary_by_user_prompts(str(path), 1).cut
+    assert cut.offset > 3 * 1500
+    if is_forked:
+        made = write_fork(str(path), profile_for(str(path)), cut, original=str(path))
+        assert Path(made.path).read_bytes().split(b"\n", 1)[1] == talk.data[:cut.offset].split(b"\n", 1)[1]
+    else:
+        with pytest.raises(RewindError, match="history_splice"):
+            write_fork(str(path), profile_for(str(path)), cut, original=str(path))
 
 
 def check_refused(path: Path, why: str) -> None:

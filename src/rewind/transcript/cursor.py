@@ -23,6 +23,7 @@ _LONGEST_HEADER = 1 << 20  # a longer first line counts as part of the body
 
 def header_length(file: BinaryIO) -> int:
     """The bytes of line 1 with its newline; 0 when there is no complete one of a sensible length."""
+    file = stored(file)
     for _, raw in lines_forward(file, 0, min(size_of(file), _LONGEST_HEADER)):
         return len(raw) if raw.endswith(b"\n") else 0
     return 0

@@ -11,7 +11,7 @@ from rewind.transcript.lines import events_forward, lines_backward, parse, size_
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import BinaryIO
 
     from rewind.agents.profile import Profile
@@ -64,11 +64,17 @@ def ends_backward(file: BinaryIO, size: int) -> Iterator[Event]:
         if size - offset > _LOOKED_AT:
             break
     head = []
-    for event in events_forward(file, 0, tail):
+    for event in events_forward(_opening(file), 0, tail):
         if event.offset > _LOOKED_AT:
             break
         head.append(event)
     yield from reversed(head)
+
+
+def _opening(file: BinaryIO) -> BinaryIO:
+    """The beginning alone, of a conversation that must be read as a whole to be shown."""
+    found: Callable[[], BinaryIO] | None = getattr(file, "opening", None)
+    return file if found is None else found()
 
 
 def _holds_entry(file: BinaryIO, profile: Profile, id: str, size: int) -> bool:
@@ -90,6 +96,12 @@ def _holds_entry(file: BinaryIO, profile: Profile, id: str, size: int) -> bool:
 
 def first_prompt(file: BinaryIO, profile: Profile, size: int) -> str:
     """The first that has a text. Most often one of the first lines."""
+    opening = _opening(file)
+    found = _first_prompt(opening, profile, min(size, size_of(opening)))
+    return found or (_first_prompt(file, profile, size) if opening is not file else "")
+
+
+def _first_prompt(file: BinaryIO, profile: Profile, size: int) -> str:
     from rewind.transcript.entries import entry_of
     from rewind.transcript.prompts import YES, prompt_text
 

@@ -1,7 +1,8 @@
 """Gemini CLI's sessions: a log of operations, folded into the messages that it amounts to.
 
 The file is only ever read: a client that runs goes on from memory and appends. A fork is a new file with one
-header and the messages before the cut, under a name of our own (see `path_beside`).
+header and the messages before the cut, under a name of our own (see `path_beside`). Of a long log it has the
+records before the cut as they are, which amount to the same.
 """
 
 from __future__ import annotations
@@ -11,15 +12,19 @@ import re
 
 from rewind.errors import RewindError
 from rewind.transcript import fork
+from rewind.transcript.cursor import header_length
 from rewind.transcript.cut import Cut
 from rewind.transcript.fork import Content, NothingBeforeCut
-from rewind.transcript.kinds.oplog_fold import View, fold, operations
+from rewind.transcript.kinds.oplog_end import end_at
+from rewind.transcript.kinds.oplog_fold import fold, operations, what_nobody_knows
+from rewind.transcript.kinds.oplog_view import View
 from rewind.transcript.lines import (
     end_of_lines,
     events_forward,
     lines_forward,
     open_transcript,
     parse,
+    read_at,
     size_of,
     stored,
 )
@@ -37,6 +42,10 @@ if TYPE_CHECKING:
 _OURS = re.compile(r"session-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-rw[0-9a-f]{6}\.jsonl")
 _HEADER = 64 << 10  # a first line is not longer
 _KEPT = ("projectHash", "directories")
+_NODES_LINE_ENDS = re.compile(rb"\xe2\x80[\xa8\xa9]")  # U+2028 and U+2029: Node takes them for ends of lines
+_BEGINNING = 256 << 10  # so much of a long log, and of what comes after a cut, is looked at for records that
+_LOOKED_AT = 8 << 20  # nobody knows
+_STEP = 256 << 10
 
 
 class CannotFork(RewindError):
@@ -174,6 +183,8 @@ def turn_runs(file: BinaryIO) -> bool | None:
 # forks
 
 def check_resumable(file: BinaryIO, profile: Profile, cut: Cut) -> None:
+    if _is_certain(file, cut.offset):
+        return
     found = _checked(file, cut)
     if not any(_is_said(message) or kind_of_prompt(message, profile) != NO
                for message in found.messages.values()):
@@ -201,6 +212,31 @@ def _fold(file: BinaryIO, end: int) -> Folded:
     return file.fold(end) if isinstance(file, View) else fold(file, end)
 
 
+def _is_certain(file: BinaryIO, cut: int) -> bool:
+    """Whether a long log can be resumed, told by its header and by what stands around the cut. False says
+    nothing: then it must be folded."""
+    log = stored(file)
+    end = end_at(log, cut)
+    if end is None or end.unknown or read_at(log, cut - 1, 1) != b"\n" or not _ends_well(end.messages):
+        return False
+    head = _header_of(log)
+    around = [*operations(log, _BEGINNING), *operations(log, min(size_of(log), cut + _LOOKED_AT), cut)]
+    return (isinstance(head.get("projectHash"), str) and head.get("kind") in (None, "main")
+            and not any(map(what_nobody_knows, around)))
+
+
+def _ends_well(found: dict[str, dict[str, Any]]) -> bool:
+    """With something said, and not with an answer that has only begun."""
+    messages = list(found.values())
+    has_begun = messages[-1].get("type") == "gemini" and not _is_said(messages[-1])
+    return not has_begun and any(map(_is_said, messages))
+
+
+def _header_of(log: BinaryIO) -> dict[str, Any]:
+    length = min(_HEADER, header_length(log))
+    return next((event.data for event in parse(0, read_at(log, 0, length))), {})
+
+
 def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
     cut = cut.placed(file)
     check_resumable(file, profile, cut)
@@ -208,27 +244,58 @@ def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
 
 
 def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, names: Names) -> None:
-    from datetime import datetime, timezone
+    end = content.ranges[-1][1]
+    if not (_is_certain(file, end) and _write_copy(fd, stored(file), end, names)):
+        _write_folded(fd, _fold(file, end), names)
 
+
+def _write_copy(fd: int, log: BinaryIO, end: int, names: Names) -> bool:
+    """With the names once more at the end: what a log says last about itself counts. If Node would take
+    something in it for the end of a line, nothing is written."""
     from rewind.files import write_all
 
-    found = _fold(file, content.ranges[-1][1])
-    now = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    head = {"sessionId": names.session, "startTime": now, "lastUpdated": now, "kind": "main",
-            "summary": names.title, **{key: found.meta[key] for key in _KEPT if key in found.meta}}
+    head = _head(names, _header_of(log))
+    write_all(fd, _line(head))
+    last = b""
+    for at in range(header_length(log), end, _STEP):
+        piece = read_at(log, at, min(_STEP, end - at))
+        if (b"\xe2" in piece or b"\xe2" in last) and _NODES_LINE_ENDS.search(last + piece):
+            os.ftruncate(fd, 0)
+            os.lseek(fd, 0, os.SEEK_SET)
+            return False
+        write_all(fd, piece)
+        last = piece[-2:]
+    write_all(fd, _line({"$set": head}))
+    return True
+
+
+def _write_folded(fd: int, found: Folded, names: Names) -> None:
+    from rewind.files import write_all
+
     messages = list(found.written())
     while messages and messages[-1][0].get("type") == "gemini" and not _is_said(messages[-1][0]):
         messages.pop()
-    for data, raw in ((head, b""), *messages):
-        # Node takes these for ends of lines.
-        line = (raw.strip() or _json(data)).replace(b"\xe2\x80\xa8", b"\\u2028")
-        write_all(fd, line.replace(b"\xe2\x80\xa9", b"\\u2029") + b"\n")
+    write_all(fd, _line(_head(names, found.meta)))
+    for data, raw in messages:
+        write_all(fd, _escaped(raw.strip()) + b"\n" if raw.strip() else _line(data))
 
 
-def _json(data: dict[str, Any]) -> bytes:
+def _head(names: Names, meta: dict[str, Any]) -> dict[str, Any]:
+    from datetime import datetime, timezone
+
+    now = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return {"sessionId": names.session, "startTime": now, "lastUpdated": now, "kind": "main",
+            "summary": names.title, **{key: meta[key] for key in _KEPT if key in meta}}
+
+
+def _line(data: dict[str, Any]) -> bytes:
     from json import dumps
 
     try:
-        return dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
+        return _escaped(dumps(data, ensure_ascii=False, separators=(",", ":")).encode()) + b"\n"
     except UnicodeEncodeError:
-        return dumps(data, separators=(",", ":")).encode()
+        return dumps(data, separators=(",", ":")).encode() + b"\n"
+
+
+def _escaped(line: bytes) -> bytes:
+    return line.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")

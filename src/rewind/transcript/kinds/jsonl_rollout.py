@@ -45,7 +45,7 @@ _MODES = (None, "legacy", "paginated")
 _RECORDS = {b"session_meta", b"event_msg", b"response_item", b"turn_context", b"world_state", b"compacted",
             b"token_usage_record"}
 _MOVES_THE_END = b'"type":"thread_rolled_back"'  # of older versions: what counts is told by a later line
-_LOOKED_AT = 32 << 20  # so much of either end of a long file is looked at for records that nobody knows
+_LOOKED_AT = 4 << 20  # so much before a cut, and at the beginning, is looked at for records that nobody knows
 _ENDS = ("task_complete", "turn_aborted")
 
 
@@ -216,15 +216,16 @@ def _why_not(file: BinaryIO, cut: Cut) -> str:
         return f"it was written by a Codex that keeps its history in another way ({str(mode)[:40]})"
     if payload.get("parent_thread_id") is not None:
         return "it is a subagent's"
-    unknown = _unknown_record(file)
+    unknown = _unknown_record(file, cut.offset)
     return f"it has records that this version of Rewind does not know ({unknown})" if unknown else ""
 
 
-def _unknown_record(file: BinaryIO) -> str:
-    """The kind of the first record that may mean anything. Of a long file both ends are looked at."""
+def _unknown_record(file: BinaryIO, cut: int) -> str:
+    """The kind of the first record that may mean anything: near the beginning, and from a little before the
+    cut to the end. What is between does not tell where a turn begins that is taken back."""
     size = size_of(file)
-    ends = [(0, size)] if size <= 2 * _LOOKED_AT else [(0, _LOOKED_AT), (size - _LOOKED_AT, size)]
-    for start, end in ends:
+    near = max(0, min(cut, size) - _LOOKED_AT)
+    for start, end in [(0, size)] if near <= _LOOKED_AT else [(0, _LOOKED_AT), (near, size)]:
         for offset, raw in lines_forward(file, start, end):
             if start == offset > 0:
                 continue  # most likely the rest of a line
