@@ -3,7 +3,11 @@ lead out of the project. What is left out stays in the trees as `uncovered`, and
 
 from __future__ import annotations
 
+import os
+
 from rewind.checkpoint.share import secrets
+from rewind.marker import IN_AGENT
+from rewind.paths import is_state_path
 from rewind.snapshot.content import whole
 from rewind.snapshot.reasons import Reasons
 from rewind.snapshot.rules import IGNORE_NAMES, NORMAL, Rules, RuleTree
@@ -119,7 +123,7 @@ class SharedTree:
         if known is None:
             raw = self._folders[folder] = self.raw(oid)
             entries = {name: self._judge(folder, name, entry) for name, entry in raw.entries.items()
-                       if not is_git_dir(name)}
+                       if not is_git_dir(name) and not is_own(folder + b"/" + name if folder else name)}
             known = self._judged[folder] = Tree(entries, raw.partial)
         return known
 
@@ -148,6 +152,11 @@ class SharedTree:
 
     def _is_ignored(self, folder: bytes, name: bytes, entry: Entry) -> bool:
         return self._rule_tree.classify(folder, name, entry.kind == DIR) != NORMAL
+
+
+def is_own(path: bytes) -> bool:
+    """Whether a path is Rewind's, which nobody brings along: a store, or the mark of one."""
+    return is_state_path(path) or path == os.fsencode(IN_AGENT)
 
 
 def _into_git(target: bytes) -> bool:
