@@ -40,7 +40,8 @@ _IN_ANY_CASE = frozenset((b"aws_secret", b"_authtoken", b"_auth", b"_password", 
 _ANY_CASE = [(literal, kind) for kind in KINDS for literal in kind.literals if literal in _IN_ANY_CASE]
 _PLAIN = [(literal, kind) for kind in KINDS for literal in kind.literals if literal not in _IN_ANY_CASE]
 _NAME_PART = re.compile(rb"[A-Za-z]*[0-9]{0,3}|[0-9]+")
-_LOCAL = re.compile(rb"localhost|127\.[0-9.]+|0\.0\.0\.0|\[.*|(?:my|some|your)?host(?:name)?|.*example.*|server")
+_LOCAL = re.compile(rb"localhost|127\.[0-9.]+|0\.0\.0\.0|\[.*|(?:my|some|your)?host(?:name)?|.*example.*"
+                    rb"|server")
 _TRY_OUT = re.compile(rb"(?:pass(?:word|wd|phrase)?|tiger|secret|foo|bar|baz|test|root|admin|postgres|guest)"
                       rb"[^A-Za-z]{0,6}", re.IGNORECASE)
 _CODE = frozenset(b"()[]{}<>`$|,;")
