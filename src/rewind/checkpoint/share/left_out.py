@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 
 from rewind.checkpoint.share import secrets
+from rewind.checkpoint.share.grow import case_clashes
 from rewind.marker import IN_AGENT
 from rewind.paths import is_state_path
 from rewind.snapshot.content import whole
@@ -124,6 +125,8 @@ class SharedTree:
             raw = self._folders[folder] = self.raw(oid)
             entries = {name: self._judge(folder, name, entry) for name, entry in raw.entries.items()
                        if not is_git_dir(name) and not is_own(folder + b"/" + name if folder else name)}
+            for _, name in case_clashes(entries):
+                entries[name] = Entry(UNCOVERED, 0, 0, Reasons.NOT_SHARED)
             known = self._judged[folder] = Tree(entries, raw.partial)
         return known
 
