@@ -59,8 +59,8 @@ def look(state: State, incoming: Incoming) -> Checked:
 
 def add(state: State, incoming: Incoming, *, lane: str = "", first: str = MAIN,
         checked: Checked | None = None) -> Added:
-    """Add lanes: their lane `first` becomes the place `@LANE` here, or this project's own line where `lane` is
-    empty; the others get names beside it. The caller holds the lock."""
+    """Add lanes: their lane `first` becomes the place `@LANE` here, or this project's own line where `lane`
+    is empty; the others get names beside it. The caller holds the lock."""
     checked = checked or look(state, incoming)
     _store(state, incoming, checked)
     added = Added()
