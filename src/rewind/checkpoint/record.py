@@ -61,6 +61,12 @@ class Record:
         return bool(self.data.get("imported"))
 
     @property
+    def shared(self) -> dict[str, Any] | None:
+        """Of one that came with `open` or `remote pull`: its id there, its name there, and its lane."""
+        found = self.data.get("shared")
+        return found if isinstance(found, dict) else None
+
+    @property
     def restored(self) -> str | None:
         """Of a backup: the checkpoint that was restored next."""
         found = self.trigger.get("checkpoint")
@@ -103,6 +109,12 @@ class Record:
     def created(self) -> float:
         """Seconds since the epoch."""
         return timestamp(self.created_at)
+
+    @property
+    def added(self) -> float:
+        """When it came to this store; for what others made this is not when they made it."""
+        told = (self.shared or {}).get("addedAt")
+        return timestamp(told) if isinstance(told, str) and is_timestamp(told) else self.created
 
     @property
     def session(self) -> str | None:
