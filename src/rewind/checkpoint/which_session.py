@@ -150,6 +150,8 @@ def _untouched_forks(state: State) -> dict[str, Any]:
 
 def _shared_sessions(state: State) -> set[str]:
     """Those that came with `open` or `remote pull`."""
+    from rewind.checkpoint.branches import Branches
+
     try:
         return {branch["sessionId"] for branch in Branches(state).all if branch.get("shared")}
     except RewindError:
