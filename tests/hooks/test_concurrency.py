@@ -56,7 +56,7 @@ def fire_many(rewind: Rewind, count: int = MANY) -> list[Running]:
 
 def all_silent(started: list[Running]) -> bool:
     results = [hook.result() for hook in started]
-    assert all(result == (0, b"", b"") for result in results), results
+    assert [result for result in results if result != (0, b"", b"")] == []
     wait_for_late(started[0].rewind)
     return True
 
@@ -160,14 +160,13 @@ NOTE = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from types import SimpleNamespace as Some
-from rewind.hooks import in_turn
 from rewind.hooks.in_time import claim
 from rewind.hooks.in_turn import InTurn
 from rewind.hooks.session_file import SessionFile
 from rewind.hooks.state import HookState
 state, name = sys.argv[2:]
 event = Some(session=name, transcript="", subagent="", found=None, profile=Some(name="claude"))
-in_turn._WAIT = 90.0  # what is tried is that nothing is lost, not how long anybody waits
+InTurn.wait = 90.0  # what is tried is that nothing is lost, not how long anybody waits
 sys.stdin.readline()
 for number in range(15):
     SessionFile(state + "/session.json").turn(event, running=number % 2 == 0)
