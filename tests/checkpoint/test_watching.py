@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -104,6 +105,16 @@ def test_where_it_is_wanted_it_is_started_and_not_each_time(small: Rewind, tmp_p
     note = fake_program(small, tmp_path)
     use(small, "watchman")
     small.save()
+    small.save()
+    assert note.read_text() == "started\n"
+
+
+def test_the_socket_of_one_that_was_killed_does_not_keep_it_from_being_started(small: Rewind,
+                                                                               tmp_path: Path) -> None:
+    note = fake_program(small, tmp_path)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(small.env["WATCHMAN_SOCK"])
+    use(small, "watchman")
     small.save()
     assert note.read_text() == "started\n"
 

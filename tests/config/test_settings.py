@@ -86,8 +86,9 @@ def test_a_project_cannot_touch_the_guard_or_where_state_is_made(key: str) -> No
     assert problem == f"{key} cannot be set by a project: {setting.user_only}"
 
 
-def test_only_those_six_are_the_users_alone() -> None:
-    alone = {"protect", "init.auto", "storage.mode", "ui.theme", "plugin.followRewind", "plugin.band"}
+def test_only_those_seven_are_the_users_alone() -> None:
+    alone = {"protect", "init.auto", "storage.mode", "scan.monitor", "ui.theme", "plugin.followRewind",
+             "plugin.band"}
     assert {s.key for s in SETTINGS if s.user_only} == alone
 
 

@@ -6,6 +6,7 @@ import os
 import time
 
 from rewind import quickjson
+from rewind.errors import RewindError
 from rewind.files import read_bounded, write_atomic
 from rewind.snapshot.scan import scan
 from rewind.snapshot.watchman.where import find_socket, start_server
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _OFF = "watchman-off.json"
 _TRIED = "watchman-tried"  # a fact: when a Watchman was last started, or could not be
 _AGAIN = 600.0
+_PATIENCE = 0.2
 _SHOWN = 5
 _MAX_BYTES = 1 << 20
 
@@ -31,13 +33,24 @@ def monitor_for(state: State, *, check: bool) -> Monitor | None:
     if os.path.lexists(off_path(state)):
         return None
     socket = find_socket(os.environ)
-    if not socket and state.settings.get("scan.monitor") == "watchman":
+    if state.settings.get("scan.monitor") == "watchman" and not (socket and _is_alive(socket)):
         socket = _start(state)
     if not socket:
         return None
     from rewind.snapshot.watchman.monitor import Monitor
 
     return Monitor(state.root, socket, state.cache.files(), check=check)
+
+
+def _is_alive(socket: str) -> bool:
+    """A Watchman that was killed leaves its socket behind."""
+    from rewind.snapshot.watchman.server import NoAnswer, Server
+
+    try:
+        Server(socket, _PATIENCE).close()
+    except NoAnswer:
+        return False
+    return True
 
 
 def _start(state: State) -> str:
@@ -99,5 +112,5 @@ def missed_here(state: State) -> tuple[str, list[str]] | None:
         return str(found["at"]), [str(path) for path in found["missed"]]
     except FileNotFoundError:
         return None
-    except Exception:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, RewindError):
         return "", []
