@@ -166,6 +166,66 @@ def test_a_member_is_written_as_it_is_read() -> None:
     assert found and (found.bundle, found.start, found.size, found.end) == (b"b" * 32, 5, 70_000, 70_005)
 
 
+def pack_singles(store: ObjectStore) -> None:
+    found = store.next_singles(0, 1 << 20)
+    while found:
+        store.replace_singles(found)
+        found = store.next_singles(found.upto, 1 << 20)
+
+
+def versions(count: int) -> list[bytes]:
+    lines = [b"%x is a line of it" % random.Random(n).getrandbits(60) for n in range(200)]
+    return [b"\n".join([*lines[:n], b"changed", *lines[n:]]) for n in range(count)]
+
+
+def test_versions_of_a_file_that_were_saved_one_by_one_shrink_to_what_differs(
+        store: ObjectStore, path: str) -> None:
+    contents = versions(100)
+    for data in contents:
+        store.put(data)
+        store.put(b"tree1 " + data[:900])
+        store.commit()
+    before = store.sizes()
+    pack_singles(store)
+    after = store.sizes()
+    assert len(bundled(path)) > 80
+    assert sum(after[oid_of(data)] for data in contents) < sum(before[oid_of(data)] for data in contents) / 5
+    assert [store.get(oid_of(data)) for data in contents] == contents
+    assert store.next_singles(0, 1 << 20) is None, "nothing is packed twice"
+
+
+def test_what_does_not_fill_a_bundle_waits_for_more(store: ObjectStore, path: str) -> None:
+    contents = versions(5)
+    for data in contents:
+        store.put(data)
+    store.commit()
+    pack_singles(store)
+    assert bundled(path) == [] and read(path, "PRAGMA user_version") == [(1,)]
+
+
+def test_a_damaged_object_is_not_put_into_a_bundle(store: ObjectStore, path: str) -> None:
+    contents = versions(100)
+    for data in contents:
+        store.put(data)
+    store.commit()
+    tamper(path, "UPDATE objects SET data=x'01'||zeroblob(80) WHERE id=?", oid_of(contents[5]))
+    pack_singles(store)
+    assert oid_of(contents[5]) not in bundled(path) and len(bundled(path)) > 80
+    assert [store.get(oid_of(data)) for data in contents[6:]] == contents[6:]
+
+
+def test_an_object_that_was_collected_while_it_was_bundled_does_not_come_back(store: ObjectStore) -> None:
+    contents = versions(100)
+    for data in contents:
+        store.put(data)
+    store.commit()
+    found = store.next_singles(0, 1 << 20)
+    assert found
+    store.delete([oid_of(contents[2])])
+    store.replace_singles(found)
+    assert not store.has(oid_of(contents[2])) and store.get(oid_of(contents[3])) == contents[3]
+
+
 # formats
 
 def test_an_older_program_refuses_a_store_with_bundles(store: ObjectStore, path: str,

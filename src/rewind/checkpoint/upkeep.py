@@ -100,9 +100,22 @@ def _pack(state: State, wait: float) -> None:
             let_others(state, wait)
             state.objects.write_back()
             found = state.objects.next_loose(pace.size)
+        _pack_singles(state, wait, pace)
         give_back_space(state, wait)
     finally:
         state.objects.end_upkeep()
+
+
+def _pack_singles(state: State, wait: float, pace: Pace) -> None:
+    """What saves stored one by one since the last time."""
+    found = state.objects.next_singles(0, pace.size)
+    while found is not None:
+        with Piece(state, wait) as piece:
+            state.objects.replace_singles(found)
+        pace.note(piece.seconds)
+        let_others(state, wait)
+        state.objects.write_back()
+        found = state.objects.next_singles(found.upto, pace.size)
 
 
 def take_bundles_apart(state: State, wait: float) -> None:

@@ -128,14 +128,19 @@ class Gathering:
         return not self._members
 
     def add(self, n: int, oid: bytes, data: bytes) -> None:
+        if not self.add_small(n, oid, data):
+            self.rows.append((n, oid, pack(data, level=_LEVEL)))
+
+    def add_small(self, n: int, oid: bytes, data: bytes) -> bool:
+        """False: it is to stay by itself."""
         # Trees are read far more often than written, and by the hundreds; and hashes do not shrink.
         if len(data) > MOST or data.startswith(_TREE):
-            self.rows.append((n, oid, pack(data, level=_LEVEL)))
-            return
+            return False
         self._members.append((n, oid, data))
         self._size += len(data)
         if self._size >= BYTES:
             self.close()
+        return True
 
     def close(self) -> None:
         """What has come so far is a bundle; one object alone needs none."""

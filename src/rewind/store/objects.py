@@ -460,19 +460,49 @@ class ObjectStore:
             return  # another process was at it, too, and was first
         self._begin()
         self._run("INSERT OR REPLACE INTO meta VALUES('loose-end', ?)", (found.end,))
-        self._add_bundles(found.made.bundles)
-        for n, oid, packed in found.made.rows:
-            # As a new row at the end, because rows that shrink in place leave their pages half empty. One
-            # that was collected, or stored anew, meanwhile is not there under this number.
-            if self._run("SELECT 1 FROM objects WHERE n=? AND id=?", (n, oid)):
-                self._run("DELETE FROM objects WHERE n=?", (n,))
-                self._run("INSERT INTO objects(id, data) VALUES(?, ?)", (oid, packed))
+        self._replace_rows(found.made)
         if found.more:
             self._run("UPDATE meta SET value=? WHERE key='loose'", (found.upto,))
         else:
             self._run("DELETE FROM meta WHERE key IN ('loose', 'loose-end')")
             self._run("UPDATE meta SET key='loose' WHERE key='loose-next'")
         self.commit()
+
+    def next_singles(self, after: int, most: int) -> Loose | None:
+        """Small objects that saves stored one by one, after a number: as many as fill bundles, compressed but
+        not written. Versions of a file that came soon after each other shrink to what differs."""
+        found = Loose(after, 0)
+        rows = self._run("SELECT n, id FROM objects WHERE n>? AND length(data) BETWEEN 65 AND 32768"
+                         " AND substr(data, 1, 1) IN (x'00', x'01') AND substr(data, 2, 6)!=x'747265653120'"
+                         " ORDER BY n LIMIT 4096", (after,))
+        for n, oid in rows:
+            self._gather_single(found.made, n, oid)
+            if found.made.is_between:
+                found.upto = n
+                if sum(len(bundle) for _, bundle in found.made.bundles) > most:
+                    break
+        if not found.made.rows:
+            return None  # what is left does not fill a bundle
+        return found
+
+    def _gather_single(self, made: Gathering, n: int, oid: bytes) -> None:
+        rows = self._run("SELECT data FROM objects WHERE n=?", (n,))
+        if rows and is_whole(oid, rows[0][0]):
+            made.add_small(n, oid, unpack(oid, rows[0][0]))
+
+    def replace_singles(self, found: Loose) -> None:
+        self._begin()
+        self._replace_rows(found.made)
+        self.commit()
+
+    def _replace_rows(self, made: Gathering) -> None:
+        self._add_bundles(made.bundles)
+        for n, oid, packed in made.rows:
+            # As a new row at the end, because rows that shrink in place leave their pages half empty. One
+            # that was collected, or stored anew, meanwhile is not there under this number.
+            if self._run("SELECT 1 FROM objects WHERE n=? AND id=?", (n, oid)):
+                self._run("DELETE FROM objects WHERE n=?", (n,))
+                self._run("INSERT INTO objects(id, data) VALUES(?, ?)", (oid, packed))
 
     def _has_bundles(self) -> bool:
         return bool(self._pragma("user_version") >= _WITH_BUNDLES)
