@@ -52,8 +52,12 @@ class Options:
 
     @property
     def few(self) -> int:
-        """Rounds of what takes long, or needs no budget."""
+        """Rounds of what takes long."""
         return max(3, self.rounds // 4)
+
+    def rounds_in(self, tag: str) -> int:
+        """Half as many where there is no budget to keep, and most of a round is waiting."""
+        return max(3, self.rounds // 2) if tag == DJANGO and self.rounds > 1 else self.rounds
 
 
 @dataclass

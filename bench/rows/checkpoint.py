@@ -17,7 +17,7 @@ def times(place: Workplace, tag: str, count: int) -> dict[str, Sample]:
     """Everyone in turns, after so many edits: rows that compare two of them share the measurement."""
     pair = place.pair(tag)
     place.calm(pair)
-    return _taken(place, pair, count)
+    return _taken(place, pair, count, place.options.rounds_in(tag))
 
 
 @cache
@@ -30,13 +30,13 @@ def watched_times(place: Workplace, tag: str) -> dict[str, Sample]:
         watch(place, program, rewind)
     place.calm(pair)
     try:
-        return _taken(place, pair, 0)
+        return _taken(place, pair, 0, place.options.rounds)
     finally:
         for rewind in both:
             unwatch(rewind)
 
 
-def _taken(place: Workplace, pair: Pair, count: int) -> dict[str, Sample]:
+def _taken(place: Workplace, pair: Pair, count: int, rounds: int) -> dict[str, Sample]:
     def work() -> None:
         pair.hooked.talk.go_on()
         if count:
@@ -53,12 +53,13 @@ def _taken(place: Workplace, pair: Pair, count: int) -> dict[str, Sample]:
             "python": place.bare_python,
             **floors(place, pair.tree, pair.hooked.project),
         },
-        place.options.rounds,
+        rounds,
         before=work,
     )
+    pair.hooked.rest(place.options.settle)  # a hook may leave its checkpoint to a child
     made = pair.hooked.count() + pair.saved.count() - before
-    if made != 2 * place.options.rounds * (2 if shared else 1):
-        raise Unfaithful(f"{made} checkpoints were made in {place.options.rounds} rounds")
+    if made != 2 * rounds * (2 if shared else 1):
+        raise Unfaithful(f"{made} checkpoints were made in {rounds} rounds")
     return taken
 
 

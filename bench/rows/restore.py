@@ -56,7 +56,7 @@ def _restore(tag: str) -> Runner:
         pair = place.pair(tag)
         undo = _Undo(place, pair)
         name = pair.hooked.save_named()
-        return undo.measure(lambda: pair.hooked.restore(name), undo.edit, place.options.rounds)
+        return undo.measure(lambda: pair.hooked.restore(name), undo.edit, place.options.rounds_in(tag))
 
     return run
 
