@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -83,6 +83,7 @@ class Workplace:
         self._folders = 0
         self._repositories: dict[str, trees.Tree] = {}
         self._pairs: dict[str, Pair] = {}
+        self.at_end = ExitStack()  # of what was started for the run
         install(self.spawner, options.checkout, options.python, self.home)
 
     def fresh(self, name: str) -> Path:
