@@ -54,7 +54,9 @@ def _measured(arguments: argparse.Namespace) -> tuple[Result, bool]:
     into = Path(arguments.into).resolve() if arguments.into else None
     root = _workplace(arguments.keep)
     try:
-        return _measure(rows, Workplace(root, options), into)
+        place = Workplace(root, options)
+        with place.at_end:
+            return _measure(rows, place, into)
     finally:
         os.chdir(CHECKOUT)
         if arguments.keep is None:

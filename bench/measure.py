@@ -7,6 +7,7 @@ import statistics
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from resource import RUSAGE_CHILDREN, getrusage
 from typing import Callable
 
 Action = Callable[[], object]
@@ -14,9 +15,15 @@ Action = Callable[[], object]
 
 @dataclass(frozen=True)
 class Sample:
-    """Milliseconds of one contender, a value per round."""
+    """Milliseconds of one contender, a value per round; `cpu` is the processor time of its processes, which
+    other work on the machine changes less."""
 
     values: tuple[float, ...]
+    cpu: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, pairs: list[tuple[float, float]]) -> Sample:
+        return cls(tuple(took for took, _ in pairs), tuple(used for _, used in pairs))
 
     @property
     def median(self) -> float:
@@ -39,7 +46,7 @@ def interleave(
 
     `before` prepares a round, `ready` one contender's turn, and `after` checks its result; none is timed.
     """
-    taken: dict[str, list[float]] = {name: [] for name in contenders}
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in contenders}
     for number in range(rounds):
         if before is not None:
             before()
@@ -50,13 +57,20 @@ def interleave(
             taken[name].append(timed(contenders[name]))
             if after is not None:
                 after(name)
-    return {name: Sample(tuple(values)) for name, values in taken.items()}
+    return {name: Sample.of(pairs) for name, pairs in taken.items()}
 
 
-def timed(action: Action) -> float:
-    start = time.perf_counter()
+def timed(action: Action) -> tuple[float, float]:
+    """How long it took, and what its processes used of the processor, both in ms."""
+    before, start = _processor(), time.perf_counter()
     action()
-    return (time.perf_counter() - start) * 1000
+    took = time.perf_counter() - start
+    return took * 1000, (_processor() - before) * 1000
+
+
+def _processor() -> float:
+    used = getrusage(RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def settle(seconds: float) -> None:

@@ -48,7 +48,9 @@ def _ratio(row: dict[str, Any]) -> str:
 
 
 def _absolute(row: dict[str, Any], found: dict[str, Any]) -> str:
-    note = f"  [{found['note']}]" if found["note"] else ""
+    cpu = f"by processor time {found['cpu']:.2f}" if found["cpu"] else ""
+    said = "; ".join(text for text in (cpu, found["note"]) if text)
+    note = f"  [{said}]" if said else ""
     return f"  {row['name']:<19} {number(found['ours'])} | {number(found['other'])}{note}"
 
 

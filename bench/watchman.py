@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import shutil
 import signal
@@ -55,7 +54,7 @@ def _start(place: Workplace, program: str) -> None:
     server = subprocess.Popen([program, "--foreground", f"--sockname={socket}", *names],
                               env=place.spawner.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL)
-    atexit.register(_end, server)
+    place.at_end.callback(_end, server)
     _wait_for(socket)
 
 

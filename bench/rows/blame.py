@@ -9,17 +9,12 @@ import random
 import shutil
 import subprocess
 from pathlib import Path
-from statistics import median
-from typing import TYPE_CHECKING
 
 from bench import many
 from bench.measure import interleave
 from bench.ours import Rewind
 from bench.rows.row import Outcome, Row, Unfaithful, compare
 from bench.workplace import Workplace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 LINES, FILE = 10_000, "blamed.py"
 _WORDS = [f"word{number}" for number in range(300)]
@@ -93,25 +88,8 @@ def _blame(place: Workplace) -> Outcome:
     def by_git() -> None:
         place.spawner.run([git, "-C", str(theirs), "blame", FILE])
 
-    used: dict[str, list[float]] = {}
-    taken = interleave({"ours": _counting(used, "ours", lambda: rewind.run("blame", FILE)),
-                        "git": _counting(used, "git", by_git)}, place.options.few)
-    ours_used, git_used = (median(used[name]) for name in ("ours", "git"))
-    return compare(taken["ours"], taken["git"],
-                   f"of the processor {ours_used * 1000:,.0f} ms ÷ {git_used * 1000:,.0f} ms"
-                   f" = {ours_used / git_used:.2f}: ours uses two cores where they are free")
-
-
-def _counting(used: dict[str, list[float]], name: str, action: Callable[[], None]) -> Callable[[], None]:
-    """Notes the processor time of the processes that an action starts."""
-    def run() -> None:
-        before = os.times()
-        action()
-        after = os.times()
-        used.setdefault(name, []).append(after.children_user + after.children_system
-                                         - before.children_user - before.children_system)
-
-    return run
+    taken = interleave({"ours": lambda: rewind.run("blame", FILE), "git": by_git}, place.options.few)
+    return compare(taken["ours"], taken["git"], "ours uses two cores where they are free")
 
 
 ROWS = [Row("blame", "`blame` of 10,000 lines, 1,000 checkpoints ÷ `git blame`", 2.0, _blame, "more")]

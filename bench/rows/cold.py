@@ -45,8 +45,8 @@ class _Chill:
 
 
 ROWS = [
-    Row("cold", "cold cache: hook with a checkpoint, nothing changed ÷ opencode", None, _checkpoint(0),
+    Row("cold", "cold cache: hook, nothing changed ÷ opencode", None, _checkpoint(0),
         "more"),
-    Row("cold-50", "cold cache: hook with a checkpoint, 50 files edited ÷ opencode", None, _checkpoint(50),
+    Row("cold-50", "cold cache: hook, 50 files edited ÷ opencode", None, _checkpoint(50),
         "more"),
 ]

@@ -73,5 +73,5 @@ def _checkpoint(place: Workplace) -> Outcome:
 ROWS = [
     Row("back", "`back 1 --dry-run` with a transcript of 1 GB ÷ with 1 MB", 1.5, _back),
     Row("fork", "`back 1` of a transcript of 1 GB ÷ `cp`", 1.2, _fork),
-    Row("transcript", "hook with a checkpoint, transcript of 200 MB ÷ of 1 MB", 1.3, _checkpoint),
+    Row("transcript", "hook, transcript of 200 MB ÷ of 1 MB", 1.3, _checkpoint),
 ]

@@ -60,6 +60,6 @@ def _against_archives(place: Workplace) -> Outcome:
 
 ROWS = [
     Row("disk", "disk after 100 checkpoints ÷ shadow repository after `git gc`", 1.0, _against_packed),
-    Row("disk-loose", "the same ÷ shadow repository as it is", 0.7, _against_shadow),
-    Row("disk-tar", "the same ÷ tar.gz each time", 0.02, _against_archives),
+    Row("disk-loose", "disk after 100 checkpoints ÷ shadow repository as it is", 0.7, _against_shadow),
+    Row("disk-tar", "disk after 100 checkpoints ÷ tar.gz each time", 0.02, _against_archives),
 ]

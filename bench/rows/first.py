@@ -52,7 +52,7 @@ def _init(place: Workplace) -> Outcome:
 
 
 ROWS = [
-    Row("first-prompt", "first prompt in a fresh clone of 20,000 files ÷ opencode's first snapshot", 1.0,
+    Row("first-prompt", "first prompt in a fresh clone ÷ opencode's first snapshot", 1.0,
         _first_prompt),
     Row("init", "`rewind init` ÷ a full shadow repository", 0.3, _init),
 ]

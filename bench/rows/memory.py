@@ -19,7 +19,7 @@ def _memory(*tags: str) -> Runner:
         hooks = {files[tag]: _hook(place, place.pair(tag).hooked) for tag in tags}
         saves = {files[tag]: _save(place, place.pair(tag).saved) for tag in tags}
         firsts = {files[tag]: _first(place, tag) for tag in tags}
-        return [_curve("hook", "hook with a checkpoint, nothing changed: peak memory", hooks),
+        return [_curve("hook", "hook, nothing changed: peak memory", hooks),
                 _curve("save", "`rewind save`, nothing changed: peak memory", saves),
                 _curve("first", "`rewind init`: peak memory", firsts)]
 
@@ -65,5 +65,6 @@ def _curve(name: str, what: str, peaks: dict[int, float]) -> Curve:
 ROWS = [
     Row("memory", "peak memory of hook, save and first checkpoint by files", None,
         _memory("1k", MAIN, "100k")),
-    Row("memory-1m", "the same in 1,000,000 files", None, _memory("1k", ONE_TREE), "large"),
+    Row("memory-1m", "peak memory of hook, save and first checkpoint, 1,000,000 files", None,
+        _memory("1k", ONE_TREE), "large"),
 ]

@@ -18,8 +18,8 @@ _SAVES = 5
 def _packing(place: Workplace) -> Outcome:
     """The first save comes right after `init`, as that of an agent does."""
     rewind = place.rewind(place.copy("packing"))
-    during: list[float] = []
-    without: list[float] = []
+    during: list[tuple[float, float]] = []
+    without: list[tuple[float, float]] = []
     for _ in range(place.options.few):
         os.sync()
         rewind.init()
@@ -32,7 +32,8 @@ def _packing(place: Workplace) -> Outcome:
         rewind.forget()
     if not during:
         raise Skipped("the tree is too small to be compressed afterwards")
-    return compare(Sample(tuple(during)), Sample(tuple(without)), f"slowest {max(during):,.0f} ms")
+    busy = Sample.of(during)
+    return compare(busy, Sample.of(without), f"slowest {max(busy.values):,.0f} ms")
 
 
 def _is_packing(rewind: Rewind) -> bool:

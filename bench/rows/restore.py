@@ -45,10 +45,10 @@ class _Undo:
         if any(self._wanted.get(path) != is_now for path, is_now in found.items()):
             raise Unfaithful(f"{who}: the tree differs from the checkpoint after a restore")
 
-    def measure(self, ours: Action, before: Action, rounds: int) -> Outcome:
+    def measure(self, ours: Action, before: Action, rounds: int, note: str) -> Outcome:
         taken = interleave({"ours": ours, "opencode": self.opencode}, rounds, before=before, after=self.check)
         self.check_all()
-        return compare(taken["ours"], taken["opencode"], "ours also makes a backup")
+        return compare(taken["ours"], taken["opencode"], note)
 
 
 def _restore(tag: str) -> Runner:
@@ -56,7 +56,8 @@ def _restore(tag: str) -> Runner:
         pair = place.pair(tag)
         undo = _Undo(place, pair)
         name = pair.hooked.save_named()
-        return undo.measure(lambda: pair.hooked.restore(name), undo.edit, place.options.rounds)
+        return undo.measure(lambda: pair.hooked.restore(name), undo.edit, place.options.rounds_in(tag),
+                            "ours also makes a backup")
 
     return run
 
@@ -82,7 +83,7 @@ def _back(place: Workplace) -> Outcome:
         if len(talk.others() - there) != 1:
             raise Unfaithful("`back 1 --both` made no fork")
 
-    return undo.measure(ours, turn, place.options.few)
+    return undo.measure(ours, turn, place.options.few, "ours also forks the conversation")
 
 
 ROWS = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from statistics import median
 from typing import Any, Callable, Union
 
 from bench.measure import Sample
@@ -41,6 +42,7 @@ class Outcome:
     other: Amount
     note: str = ""
     floor: float | None = None
+    cpu: float | None = None  # the same ratio by processor time
 
     def as_data(self) -> dict[str, Any]:
         return {"kind": "ratio", **asdict(self)}
@@ -122,7 +124,8 @@ class Row:
 
 def compare(ours: Sample, other: Sample, note: str = "", floor: Sample | None = None) -> Outcome:
     lowest = None if floor is None else floor.median / other.median
-    return Outcome(ours.median / other.median, milliseconds(ours), milliseconds(other), note, lowest)
+    cpu = median(ours.cpu) / median(other.cpu) if ours.cpu and any(other.cpu) else None
+    return Outcome(ours.median / other.median, milliseconds(ours), milliseconds(other), note, lowest, cpu)
 
 
 def milliseconds(sample: Sample) -> Amount:

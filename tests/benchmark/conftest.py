@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,9 @@ from bench.workplace import Workplace, real_interpreter  # noqa: E402
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workplace:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workplace]:
     monkeypatch.chdir(tmp_path)  # rows change the directory
     options = replace(quick_options(real_interpreter(), CHECKOUT), rounds=1, settle=0.0)
-    return Workplace(tmp_path, options)
+    place = Workplace(tmp_path, options)
+    with place.at_end:
+        yield place

@@ -24,6 +24,11 @@ def test_contenders_take_turns_and_each_round_starts_with_another() -> None:
     assert {who: len(sample.values) for who, sample in taken.items()} == {"a": 3, "b": 3}
 
 
+def test_the_processor_time_of_what_was_started_is_counted(place: Workplace) -> None:
+    taken = interleave({"busy": place.bare_python, "idle": lambda: None}, 2)
+    assert all(taken["busy"].cpu) and taken["idle"].cpu == (0, 0)
+
+
 def test_the_95th_percentile_of_twenty_rounds_is_the_slowest() -> None:
     sample = Sample(tuple(float(value) for value in range(20, 0, -1)))
     assert sample.median == 10.5

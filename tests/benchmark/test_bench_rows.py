@@ -173,11 +173,13 @@ def test_the_page_is_drawn_by_the_script_from_a_file(place: Workplace, tmp_path:
     machine = describe(place.spawner, place.options.python, place.root)
     save(make_result([line], place.options, machine), tmp_path / "result.json")
     done = subprocess.run([sys.executable, str(CHECKOUT / "scripts" / "bench"), "--from",
-                           str(tmp_path / "result.json"), "--document", "--docs", str(docs)],
+                           str(tmp_path / "result.json"), "--document", "--docs", str(docs), "--before",
+                           str(tmp_path / "result.json")],
                           capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert "0.500" in done.stdout
-    assert "bench-ratios.svg" in (docs / "benchmarks.md").read_text()
+    page = (docs / "benchmarks.md").read_text()
+    assert "bench-ratios.svg" in page and "| what | before | ratio | budget |" in page
     assert (docs / "images" / "bench-ratios.svg").exists()
 
 
