@@ -63,9 +63,16 @@ def capture(state: State, path: str, profile: Profile) -> Captured | None:
     return captured
 
 
-def _capture(state: State, file: BinaryIO, path: str, profile: Profile) -> Captured | None:
+def capture_until(state: State, path: str, profile: Profile, end: int) -> Captured | None:
+    """The same up to the end of a certain line: for a checkpoint that is older than the rest."""
+    with open_conversation(path, profile) as opened:
+        return _capture(state, stored(opened), path, profile, end)
+
+
+def _capture(state: State, file: BinaryIO, path: str, profile: Profile,
+             end: int | None = None) -> Captured | None:
     top = read_at(file, 0, header_length(file))  # before the rest: whether it moved is seen by this
-    header, end = len(top), end_of_lines(file)
+    header, end = len(top), end_of_lines(file, end)
     if not end:
         return None
     session_id = session_id_of(path, profile)

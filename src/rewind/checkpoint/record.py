@@ -61,6 +61,12 @@ class Record:
         return bool(self.data.get("imported"))
 
     @property
+    def shared(self) -> dict[str, Any] | None:
+        """Of one that came with `open` or `remote pull`: its id there, its name there, and its lane."""
+        found = self.data.get("shared")
+        return found if isinstance(found, dict) else None
+
+    @property
     def restored(self) -> str | None:
         """Of a backup: the checkpoint that was restored next."""
         found = self.trigger.get("checkpoint")

@@ -13,3 +13,6 @@ class Reasons:
     SPECIAL = b"special"
     TOO_DEEP = b"too-deep"
     CHANGED = b"changed"  # since the look of a hook whose checkpoint is late
+    SECRET = b"secret"  # left out of what was shared, as are the next two
+    LINK_OUT = b"link-out"
+    NOT_SHARED = b"not-shared"

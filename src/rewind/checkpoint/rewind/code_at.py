@@ -101,9 +101,9 @@ class SessionCode:
 
     def __init__(self, state: State, session: SessionFile) -> None:
         self.session = session
-        reach = reaches(state)
+        self._reach = reaches(state)
         self.records = [r for r in state.timeline.all() if r.kind != "backup"
-                        and r.sequence <= reach.get(r.place, -1)]
+                        and (r.shared or self._is_past(r))]
         self._sequences = [r.sequence for r in self.records]
         self._by_prompt: dict[object, Record] = {}
         self._meanwhile: dict[object, list[Record]] = {}
@@ -121,6 +121,10 @@ class SessionCode:
         self._near = [[r for r in self.records if session_of(r) == id]
                       for id in family(state, session.session_id)]
         self._places: dict[str, int | None] = {}
+
+    def _is_past(self, record: Record) -> bool:
+        """Whether this place stood there once; not so of what was shared with it."""
+        return record.sequence <= self._reach.get(record.place, -1)
 
     def before(self, prompt: PromptAt) -> CodeAt | None:
         """The prompt's own checkpoint; that before its turn's first tool call; else the last one before."""
@@ -181,7 +185,7 @@ class SessionCode:
             return None
         at = timestamp(stamp)
         return next((r for r in reversed(self.records)
-                     if not r.data.get("imported") and r.created <= at), None)
+                     if not r.imported and self._is_past(r) and r.created <= at), None)
 
     def _place(self, file: BinaryIO, record: Record) -> int | None:
         if record.name not in self._places:

@@ -1,0 +1,144 @@
+"""Taking over what was checked: content first, then conversations, then the records, parents before children.
+
+Nothing that is here is overwritten. A process that is killed leaves a beginning that makes sense; doing it
+again adds the rest, for what is here already is known by its id.
+"""
+
+from __future__ import annotations
+
+import time
+
+from rewind.checkpoint.conversation import capture_until
+from rewind.checkpoint.create import new_record
+from rewind.checkpoint.share.chats import Arrived, bring_conversation
+from rewind.checkpoint.share.incoming import check, objects_of
+from rewind.checkpoint.share.outgoing import checkpoint_id
+from rewind.index import MAIN
+from rewind.snapshot.tree import Tree
+from rewind.store.blobs import pack
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.record import Record
+    from rewind.checkpoint.share.incoming import Checked, InCheckpoint, Incoming
+    from rewind.checkpoint.state import State
+
+LANE = "@"  # begins the place of what came from elsewhere, which no directory is
+
+
+class Added:
+    """`records` are the new ones, `known` those that were here before; both oldest first."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self.known: list[Record] = []
+        self.conversations: list[Arrived] = []
+        self.notes: list[str] = []
+
+    @property
+    def newest(self) -> Record | None:
+        return max([*self.records, *self.known], key=lambda r: r.created_at, default=None)
+
+
+def look(state: State, incoming: Incoming) -> Checked:
+    """Check all of it, with what is here already in mind; nothing is written."""
+    known = _known(state)
+
+    def root_of(id: str) -> bytes | None:
+        return known[id][-1].tree if id in known else None
+
+    def stored(oid: bytes) -> Tree:
+        return Tree.decode(state.objects.get(oid))
+
+    return check(incoming, root_of, stored, state.objects.has)
+
+
+def add(state: State, incoming: Incoming, *, lane: str = "", checked: Checked | None = None) -> Added:
+    """Add lanes: each of theirs becomes the place `@LANE` here, or this project's own line where `lane` is
+    empty. The caller holds the lock."""
+    checked = checked or look(state, incoming)
+    _store(state, incoming, checked)
+    added = Added()
+    for conversation in checked.conversations:
+        added.conversations.append(bring_conversation(state, conversation, added.notes))
+    state.objects.commit()
+    state.objects.settle(state.on_shared_disk)
+    _write_records(state, checked, added, lane)
+    return added
+
+
+def _known(state: State) -> dict[str, list[Record]]:
+    """What is here, by the id that it has everywhere."""
+    store_id, found = state.store_info["id"], dict[str, "list[Record]"]()
+    for record in state.timeline.all():
+        found.setdefault(checkpoint_id(store_id, record), []).append(record)
+    return found
+
+
+def _store(state: State, incoming: Incoming, checked: Checked) -> None:
+    store = state.objects
+    try:
+        for digest, pieces in incoming.contents(checked.wanted):
+            wanted = bytes.fromhex(digest)
+            for oid, data in objects_of(wanted, checked.grown.files[wanted], pieces):
+                if not store.has(oid):
+                    store.put_packed(oid, pack(data))
+        for oid, blob in checked.grown.blobs.items():
+            if not store.has(oid):
+                store.put_packed(oid, pack(blob))
+    except BaseException:
+        store.rollback()
+        raise
+
+
+def _write_records(state: State, checked: Checked, added: Added, lane: str) -> None:
+    known = _known(state)
+    rules = state.objects.put(state.rules().to_json()).hex()
+    names: dict[str, str] = {id: records[-1].name for id, records in known.items()}
+    chats = {arrived.origin: arrived for arrived in added.conversations}
+    for one in checked.checkpoints:
+        there = next((r for r in known.get(one.id, ()) if not r.shared or r.tree == one.root), None)
+        if there:
+            added.known.append(there)
+            names[one.id] = there.name
+            continue
+        record = _record(state, checked, one, names, rules, lane, chats.get(one.meta["session"] or ""))
+        names[one.id] = record.name
+        added.records.append(record)
+
+
+def _record(state: State, checked: Checked, one: InCheckpoint, names: dict[str, str], rules: str, lane: str,
+            chat: Arrived | None) -> Record:
+    meta, count = one.meta, checked.grown.count(one.root)
+    captured = (capture_until(state, chat.path, chat.profile, chat.end_of(meta["lines"]))
+                if chat and chat.path and meta["lines"] else None)
+    state.objects.commit()
+    code = {"format": "objects", "tree": one.root.hex(), "rules": rules, "fileCount": count.files,
+            "totalSize": count.bytes, "newBytes": 0, "uncovered": count.uncovered}
+    trigger: dict[str, Any] = dict(meta["trigger"])
+    if meta["session"]:
+        trigger["session"] = chat.session if chat else meta["session"]
+    record = new_record(state, _kind(meta["kind"]), meta["description"], code, {
+        "createdAt": meta["createdAt"], "trigger": trigger, "place": place_for(lane, meta["lane"]),
+        "parent": names.get(one.parent or ""), "hasTranscript": captured is not None,
+        "transcript": captured.data if captured else None,
+        "shared": {"id": one.id, "name": meta["name"], "lane": meta["lane"],
+                   "addedAt": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}})
+    state.files.write(record)
+    if captured:
+        captured.remember(state)
+    state.timeline.add(record)
+    return record
+
+
+def _kind(kind: str) -> str:
+    """A step's backup and a first checkpoint mean something only where they were made."""
+    return kind if kind in ("auto", "manual") else "auto"
+
+
+def place_for(lane: str, theirs: str) -> str:
+    if not lane:
+        return MAIN if theirs == MAIN else LANE + theirs
+    return LANE + lane + ("" if theirs == MAIN else f"-{theirs}")

@@ -1,0 +1,139 @@
+"""One path of a shared checkpoint as JSON, and back. What comes back was written by a stranger: every path,
+link and number is looked at here, before anything else sees it.
+
+    ["f", PATH, MODE, SIZE, DIGEST]   a file
+    ["l", PATH, TARGET]               a symbolic link
+    ["d", PATH, MODE]                 a directory; with a REASON as well, one that is not listed in full
+    ["u", PATH, REASON]               left out
+    ["x", PATH]                       deleted since the parent
+"""
+
+from __future__ import annotations
+
+from rewind.checkpoint.share.outgoing import DELETED
+from rewind.snapshot.tree import (
+    CHUNKED,
+    DIR,
+    FILE,
+    LINK,
+    MAX_DEPTH,
+    UNCOVERED,
+    Entry,
+    is_git_dir,
+    unsafe_name,
+)
+from rewind.store.archive import MAX_NAME, leads_out
+from rewind.store.blobs import CHUNK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.share.outgoing import OutEntry
+
+_LETTERS = {"file": "f", "link": "l", "dir": "d", "left-out": "u", DELETED: "x"}
+_LENGTHS = {"f": (5,), "l": (3,), "d": (3, 4), "u": (3,), "x": (2,)}
+_REASON = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
+_HEX = frozenset("0123456789abcdef")
+_LONGEST_NAME = 255
+MAX_SIZE = 1 << 42
+
+
+class InEntry:
+    """A path, and what it stands for: `entry` is None where it is deleted. `partial` goes with a directory,
+    whose entry has no tree yet."""
+
+    __slots__ = ("entry", "partial", "path")
+
+    def __init__(self, path: bytes, entry: Entry | None, partial: bytes = b"") -> None:
+        self.path = path
+        self.entry = entry
+        self.partial = partial
+
+
+def encode_entry(entry: OutEntry) -> list[Any]:
+    letter, path = _LETTERS[entry.kind], text_of(entry.path)
+    if letter == "f":
+        return [letter, path, entry.mode, entry.size, entry.digest]
+    if letter == "l":
+        return [letter, path, text_of(entry.target)]
+    if letter == "d":
+        return [letter, path, entry.mode, *([entry.partial] if entry.partial else [])]
+    return [letter, path, entry.left_out] if letter == "u" else [letter, path]
+
+
+def decode_entry(value: Any) -> InEntry:
+    """Raises ValueError with the reason when it is no good."""
+    if not isinstance(value, list) or not value or not isinstance(value[0], str):
+        raise ValueError("an entry of it is malformed")
+    letter = value[0]
+    if len(value) not in _LENGTHS.get(letter, ()):
+        raise ValueError(f"an entry of it has the unknown kind {letter!a:.20}")
+    path = _path(value[1], may_be_top=letter == "d" and len(value) == 4)
+    if letter == "x":
+        return InEntry(path, None)
+    if letter == "u":
+        return InEntry(path, Entry(UNCOVERED, 0, 0, _reason(value[2])))
+    if letter == "l":
+        return InEntry(path, _link(path, value[2]))
+    mode = _number(value[2], 0o7777)
+    if letter == "d":
+        return InEntry(path, Entry(DIR, mode, 0, b""), _reason(value[3]) if len(value) == 4 else b"")
+    size = _number(value[3], MAX_SIZE)
+    return InEntry(path, Entry(FILE if size <= CHUNK else CHUNKED, mode, size, digest_of(value[4])))
+
+
+def _path(value: Any, may_be_top: bool) -> bytes:
+    path = bytes_of(value)
+    if not path and may_be_top:
+        return path
+    if path.startswith(b"/"):
+        raise ValueError(f"the path {value!a:.200} is absolute")
+    parts = path.split(b"/")
+    if b"\0" in path or any(map(unsafe_name, parts)):
+        raise ValueError(f"the path {value!a:.200} may not be there")
+    if len(parts) > MAX_DEPTH or max(map(len, parts)) > _LONGEST_NAME:
+        raise ValueError(f"the path {value!a:.200} is too long")
+    return path
+
+
+def _link(path: bytes, value: Any) -> Entry:
+    target = bytes_of(value)
+    if not target or b"\0" in target or len(target) >= MAX_NAME:
+        raise ValueError(f"the target of the link {text_of(path)!a:.200} is malformed")
+    if leads_out(path, target):
+        raise ValueError(f"the link {text_of(path)!a:.200} leads out of the tree, to {value!a:.200}")
+    if any(is_git_dir(part) for part in target.split(b"/")):
+        raise ValueError(f"the link {text_of(path)!a:.200} leads to git's own files")
+    return Entry(LINK, 0, len(target), target)
+
+
+def _reason(value: Any) -> bytes:
+    if not isinstance(value, str) or not 0 < len(value) <= 64 or not _REASON.issuperset(value):
+        raise ValueError("a reason in it is malformed")
+    return value.encode()
+
+
+def _number(value: Any, most: int) -> int:
+    if type(value) is not int or not 0 <= value <= most:
+        raise ValueError(f"the number {value!a:.40} in it is out of range")
+    return int(value)
+
+
+def digest_of(value: Any) -> bytes:
+    if not isinstance(value, str) or len(value) != 64 or not _HEX.issuperset(value):
+        raise ValueError("an id of content in it is malformed")
+    return bytes.fromhex(value)
+
+
+def text_of(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def bytes_of(value: Any) -> bytes:
+    if not isinstance(value, str):
+        raise ValueError("a path in it is not a text")
+    try:
+        return value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise ValueError(f"the path {value!a:.200} is malformed")
