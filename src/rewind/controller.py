@@ -77,6 +77,8 @@ if TYPE_CHECKING:
     from rewind.checkpoint.session_graph import NativeRewind
     from rewind.checkpoint.session_shape import SessionShape, seconds_between
     from rewind.checkpoint.session_tree import SessionInfo, as_tree
+    from rewind.checkpoint.share.give import Sharing
+    from rewind.checkpoint.share.open_file import Opened
     from rewind.checkpoint.source import Source
     from rewind.checkpoint.status import Status
     from rewind.checkpoint.story import CHECKPOINT, EDIT, NOW, OPERATION, PROMPT, SESSION, Story
@@ -1183,6 +1185,25 @@ class Controller:
         controller = cls.__new__(cls)
         controller.state, controller.notice = cloned.state, ""
         return controller, cloned
+
+    def share(self, words: list[str], *, with_secrets: bool = False, with_ignored: bool = False,
+              code_only: bool = False) -> Sharing:
+        """A session, turns of it or a checkpoint, for others; to be closed. Its `write` writes the file."""
+        from rewind.checkpoint.share.give import Sharing
+
+        self.state.look_again()
+        return Sharing(self.state, words, with_secrets=with_secrets, with_ignored=with_ignored,
+                       code_only=code_only)
+
+    @staticmethod
+    def open_shared(path: str, folder: str, *, home: str | None = None, max_bytes: int | None = None,
+                    dry_run: bool = False, progress: Progress | None = None) -> Opened:
+        """Take over what `share` wrote: into an empty directory, or beside the history of a project."""
+        from rewind.checkpoint.share.open_file import open_file
+
+        home = home or rewind_home()
+        mode = _wanted_mode(home, os.path.realpath(folder))
+        return open_file(path, folder, home, mode, max_bytes=max_bytes, dry_run=dry_run, progress=progress)
 
     # upkeep
 

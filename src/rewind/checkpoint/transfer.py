@@ -52,7 +52,15 @@ def export_to_stream(state: State, record: Record, file: BinaryIO,
 
 def export_to_file(state: State, record: Record, path: str, *, force: bool = False,
                    progress: Progress | None = None) -> Exported:
-    """Write beside and put in place at the end: the file is complete or not there."""
+    found: list[Exported] = []
+    size = write_new_file(path, force, lambda file: found.append(
+        export_to_stream(state, record, file, progress)))
+    found[0].size = size
+    return found[0]
+
+
+def write_new_file(path: str, force: bool, write: Callable[[BinaryIO], None]) -> int:
+    """Write beside and put in place at the end: the file is complete or not there. Returns its size."""
     path = os.path.abspath(path)
     check_target(path, force)
     folder, name = os.path.split(path)
@@ -62,16 +70,16 @@ def export_to_file(state: State, record: Record, path: str, *, force: bool = Fal
     fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, PRIVATE_FILE)
     try:
         with os.fdopen(fd, "wb") as file:
-            exported = export_to_stream(state, record, file, progress)
+            write(file)
             file.flush()
             os.fsync(file.fileno())
-            exported.size = os.fstat(file.fileno()).st_size
+            size = os.fstat(file.fileno()).st_size
         _put_in_place(temp, path, force)
     finally:
         if os.path.lexists(temp):
             os.unlink(temp)
     fsync_dir(folder)
-    return exported
+    return size
 
 
 def check_target(path: str, force: bool) -> None:

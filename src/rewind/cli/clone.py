@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 
+from rewind.cli.ask import has_terminal
 from rewind.cli.progress import ProgressLine
 from rewind.cli.pull import check_size, sessions_json, tell_sessions
 from rewind.cli.session import note, print_json
 from rewind.cli.style import safe, size
-from rewind.cli.ask import has_terminal
 from rewind.controller import Controller, folder_for, look_at_clone
 from rewind.errors import DONE
 from rewind.words import plural

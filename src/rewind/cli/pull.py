@@ -9,10 +9,10 @@ Everything is checked before the first of it is taken. A remote that holds anyth
 
 from __future__ import annotations
 
+from rewind.cli.ask import has_terminal
 from rewind.cli.progress import ProgressLine
 from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.style import safe, size
-from rewind.cli.ask import has_terminal
 from rewind.errors import DONE, UsageError
 from rewind.words import plural
 

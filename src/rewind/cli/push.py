@@ -10,10 +10,10 @@ writes to a place of its own there.
 
 from __future__ import annotations
 
+from rewind.cli.ask import has_terminal
 from rewind.cli.progress import ProgressLine
 from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.style import safe, size
-from rewind.cli.ask import has_terminal
 from rewind.errors import DONE
 from rewind.words import plural
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import sys
 
+from rewind.cli.ask import has_terminal
 from rewind.cli.columns import in_columns
 from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.style import age, safe, size
-from rewind.cli.ask import has_terminal
 from rewind.controller import checked_url, shown_url, timestamp
 from rewind.errors import DONE, RemoteExists, UsageError
 from rewind.words import plural

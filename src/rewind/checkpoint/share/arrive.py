@@ -10,6 +10,7 @@ import time
 
 from rewind.checkpoint.conversation import capture_until
 from rewind.checkpoint.create import new_record
+from rewind.checkpoint.rewind.operations import ADOPT, APPLY, REVERT
 from rewind.checkpoint.share.chats import Arrived, bring_conversation
 from rewind.checkpoint.share.incoming import check, objects_of
 from rewind.checkpoint.share.outgoing import checkpoint_id
@@ -37,9 +38,8 @@ class Added:
         self.conversations: list[Arrived] = []
         self.notes: list[str] = []
 
-    @property
-    def newest(self) -> Record | None:
-        return max([*self.records, *self.known], key=lambda r: r.created_at, default=None)
+        self.tip: Record | None = None  # the newest of theirs, new here or not
+        self.base: Record | None = None  # the oldest
 
 
 def look(state: State, incoming: Incoming) -> Checked:
@@ -71,7 +71,8 @@ def add(state: State, incoming: Incoming, *, lane: str = "", checked: Checked | 
 
 def _known(state: State) -> dict[str, list[Record]]:
     """What is here, by the id that it has everywhere."""
-    store_id, found = state.store_info["id"], dict[str, "list[Record]"]()
+    store_id = state.store_info["id"]
+    found: dict[str, list[Record]] = {}
     for record in state.timeline.all():
         found.setdefault(checkpoint_id(store_id, record), []).append(record)
     return found
@@ -99,14 +100,14 @@ def _write_records(state: State, checked: Checked, added: Added, lane: str) -> N
     names: dict[str, str] = {id: records[-1].name for id, records in known.items()}
     chats = {arrived.origin: arrived for arrived in added.conversations}
     for one in checked.checkpoints:
-        there = next((r for r in known.get(one.id, ()) if not r.shared or r.tree == one.root), None)
-        if there:
-            added.known.append(there)
-            names[one.id] = there.name
-            continue
-        record = _record(state, checked, one, names, rules, lane, chats.get(one.meta["session"] or ""))
+        record = next((r for r in known.get(one.id, ()) if not r.shared or r.tree == one.root), None)
+        if record:
+            added.known.append(record)
+        else:
+            record = _record(state, checked, one, names, rules, lane, chats.get(one.meta["session"] or ""))
+            added.records.append(record)
         names[one.id] = record.name
-        added.records.append(record)
+        added.base, added.tip = added.base or record, record
 
 
 def _record(state: State, checked: Checked, one: InCheckpoint, names: dict[str, str], rules: str, lane: str,
@@ -117,7 +118,8 @@ def _record(state: State, checked: Checked, one: InCheckpoint, names: dict[str, 
     state.objects.commit()
     code = {"format": "objects", "tree": one.root.hex(), "rules": rules, "fileCount": count.files,
             "totalSize": count.bytes, "newBytes": 0, "uncovered": count.uncovered}
-    trigger: dict[str, Any] = dict(meta["trigger"])
+    trigger: dict[str, Any] = {key: value for key, value in meta["trigger"].items()
+                               if value not in (REVERT, APPLY, ADOPT)}  # steps in the log of another project
     if meta["session"]:
         trigger["session"] = chat.session if chat else meta["session"]
     record = new_record(state, _kind(meta["kind"]), meta["description"], code, {

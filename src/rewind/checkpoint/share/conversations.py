@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
+    from rewind.agents.profile import Profile
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.share.left_out import Policy
     from rewind.checkpoint.state import State
-    from rewind.transcript.find import SessionFile
 
 _PIECE = 1 << 20
 _SHOWN = 200
@@ -40,17 +40,18 @@ class OutConversation:
     """`read` gives the masked bytes; a line stays a line, so `lines_at` tells how far a checkpoint goes.
     `until` is an offset in the agent's own file where it is cut; None takes all of it."""
 
-    def __init__(self, state: State, session: SessionFile, policy: Policy, until: int | None = None) -> None:
-        self.session = session.session_id
-        self.agent = session.profile.name
+    def __init__(self, state: State, path: str, profile: Profile, session_id: str, policy: Policy,
+                 until: int | None = None) -> None:
+        self.session = session_id
+        self.agent = profile.name
         self.secrets: list[Said] = []
         self.size = 0
-        index = open_turns(session.path, session.profile, state.derived)
+        index = open_turns(path, profile, state.derived)
         self.title = Masker(state.project.root, PROJECT, policy.with_secrets).text(index.title or "")
         self.turns = 0
         self._starts = array("Q")  # where the lines begin in the agent's own file
-        self._original = open_conversation(session.path, session.profile)
-        self._masked: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115
+        self._original = open_conversation(path, profile)
+        self._masked: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 `close` closes it
         try:
             self._rows = [(row.offset, row.turn or 0) for row in index.turns(1, index.total)]
             self._mask(Masker(state.project.root, PROJECT, policy.with_secrets), until)
@@ -83,7 +84,7 @@ class OutConversation:
         """How many lines there were when the checkpoint was made; None where its conversation was another."""
         cursor = (record.data.get("transcript") or {}).get("cursor")
         place = place_in(self._original, cursor) if isinstance(cursor, dict) else None
-        return None if place is None else bisect_left(self._starts, place)
+        return None if place is None else min(self.lines, bisect_left(self._starts, place))
 
     def read(self) -> Iterator[bytes]:
         self._masked.seek(0)

@@ -1,5 +1,5 @@
 """Which files of a checkpoint leave the machine, and why others do not: secrets, ignored files, links that
-lead out of the project. What is left out stays in the trees as `uncovered`, so that it never looks deleted."""
+lead out of the project. What is left out stays in the trees as `uncovered`, and so never looks deleted."""
 
 from __future__ import annotations
 

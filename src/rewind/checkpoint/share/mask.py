@@ -20,7 +20,8 @@ PROJECT = "/rewind-shared-project"  # stands for the project's directory until `
 _STRUCTURE = frozenset((
     "id", "uuid", "parentUuid", "parent_id", "parentId", "logicalParentUuid", "leafUuid", "sessionId",
     "session_id", "parentSessionId", "promptId", "messageId", "message_id", "requestId", "request_id",
-    "tool_use_id", "toolUseID", "toolUseId", "call_id", "callId", "agentId", "sourceToolAssistantUUID", "signature", "thoughtSignature",
+    "tool_use_id", "toolUseID", "toolUseId", "call_id", "callId", "agentId",
+    "sourceToolAssistantUUID", "signature", "thoughtSignature",
     "encrypted_content", "timestamp", "type", "role", "model", "version", "hash", "sha256"))
 _WITHHELD = "[A thought was left out: it quoted a secret]"
 _SHORTEST = 8

@@ -25,11 +25,23 @@ if TYPE_CHECKING:
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.share.conversations import OutConversation
     from rewind.checkpoint.state import State
-    from rewind.store.blobs import Blobs
 
 _TRIGGER = ("event", "tool", "promptId", "toolUseId", "late")  # of a record's; texts are masked
 _LONGEST = 200
 DELETED = "deleted"
+
+
+class _From:
+    """The checkpoint that a content is read from, when somebody asks for it."""
+
+    __slots__ = ("_outgoing", "_record")
+
+    def __init__(self, outgoing: Outgoing, record: Record) -> None:
+        self._outgoing = outgoing
+        self._record = record
+
+    def pieces(self, entry: Entry) -> Iterator[bytes]:
+        return pieces_of(entry, self._outgoing.tree_of(self._record).blobs)
 
 
 class OutEntry:
@@ -41,9 +53,9 @@ class OutEntry:
     more in it than is known.
     """
 
-    __slots__ = ("_blobs", "digest", "kind", "left_out", "mode", "partial", "path", "size", "target")
+    __slots__ = ("_from", "digest", "kind", "left_out", "mode", "partial", "path", "size", "target")
 
-    def __init__(self, path: bytes, entry: Entry | None, blobs: Blobs, partial: bytes = b"") -> None:
+    def __init__(self, path: bytes, entry: Entry | None, source: _From, partial: bytes = b"") -> None:
         self.path = path
         self.kind = _kind(entry)
         self.mode = entry.mode if entry else 0
@@ -52,12 +64,12 @@ class OutEntry:
         self.target = entry.ref if entry and entry.kind == LINK else b""
         self.left_out = entry.ref.decode("ascii", "replace") if entry and entry.kind == UNCOVERED else ""
         self.partial = partial.decode("ascii", "replace")
-        self._blobs = (entry, blobs)
+        self._from = (entry, source)
 
     def read(self) -> Iterator[bytes]:
-        """The content of a file, in pieces of at most 4 MB."""
-        entry, blobs = self._blobs
-        return pieces_of(entry, blobs) if entry else iter(())
+        """The content of a file, in pieces of at most 4 MB, as long as `Outgoing` is open."""
+        entry, source = self._from
+        return source.pieces(entry) if entry else iter(())
 
 
 def _kind(entry: Entry | None) -> str:
@@ -137,7 +149,8 @@ class Outgoing:
 
     def checkpoints(self) -> list[OutCheckpoint]:
         """Oldest first: a parent comes before its children."""
-        line, made = lineage(self._state), dict[str, OutCheckpoint]()
+        line = lineage(self._state)
+        made: dict[str, OutCheckpoint] = {}
         for record in sorted(self.records, key=lambda r: r.sequence):
             above = next((made[r.name] for r in line.line(record.name) if r.name in made), None)
             made[record.name] = OutCheckpoint(self, record, above, self._lines(record))
@@ -150,14 +163,16 @@ class Outgoing:
     # trees
 
     def changes(self, old: Record | None, new: Record) -> Iterator[OutEntry]:
-        before, after = self._tree(old) if old else None, self._tree(new)
-        yield from self._changes(before, before.root if before else None, after, after.root, b"")
+        before, after = self.tree_of(old) if old else None, self.tree_of(new)
+        source = _From(self, new)
+        yield from (OutEntry(path, entry, source, partial) for path, entry, partial
+                    in self._changes(before, before.root if before else None, after, after.root, b""))
         # Trees of records that are behind us are of no use any more; archives take space on disk.
         for name in list(self._sources):
             if name != new.name and name != (old.name if old else ""):
                 self._close(name)
 
-    def _tree(self, record: Record) -> SharedTree:
+    def tree_of(self, record: Record) -> SharedTree:
         if record.name not in self._trees:
             source = self._sources[record.name] = Source(self._state, record).__enter__()
             self._trees[record.name] = SharedTree(record.tree, source.tree, source.blobs, source.rules(),
@@ -169,12 +184,12 @@ class Outgoing:
         del self._trees[name]
 
     def _changes(self, before: SharedTree | None, old: bytes | None, after: SharedTree, new: bytes,
-                 folder: bytes) -> Iterator[OutEntry]:
+                 folder: bytes) -> Iterator[tuple[bytes, Entry | None, bytes]]:
         check_depth(folder)
         was = before.listing(folder, old) if before and old else None
         now = after.listing(folder, new)
         if not folder and now.partial and not (was and was.partial == now.partial):
-            yield OutEntry(b"", Entry(DIR, 0o755, 0, new), after.blobs, now.partial)
+            yield b"", Entry(DIR, 0o755, 0, new), now.partial
         names = sorted({*(was.entries if was else ()), *now.entries})
         for name in names:
             path = folder + b"/" + name if folder else name
@@ -182,16 +197,16 @@ class Outgoing:
             if b is None or b.kind != DIR:
                 if a != b:
                     self._note(after, folder, name, path, b)
-                    yield OutEntry(path, b, after.blobs)
+                    yield path, b, b""
                 continue
             yield from self._below(before, a if a and a.kind == DIR else None, after, b, path)
 
     def _below(self, before: SharedTree | None, a: Entry | None, after: SharedTree, b: Entry,
-               path: bytes) -> Iterator[OutEntry]:
+               path: bytes) -> Iterator[tuple[bytes, Entry | None, bytes]]:
         same = before is not None and a is not None and a.ref == b.ref and before.env(path) == after.env(path)
         partial = after.raw(b.ref).partial
         if a is None or a.mode != b.mode or (not same and before and before.raw(a.ref).partial != partial):
-            yield OutEntry(path, b, after.blobs, partial)
+            yield path, b, partial
         if not same:
             yield from self._changes(before if a else None, a.ref if a else None, after, b.ref, path)
 

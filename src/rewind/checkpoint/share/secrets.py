@@ -21,7 +21,8 @@ VERSION = 1  # of what is found: grows with every change of the rules
 LARGEST = 16 << 20  # of a file; a larger one is no configuration, and only its name counts
 _ASSIGNED = "assigned-secret"
 _WORDS = (b"password", b"passwd", b"pwd", b"secret", b"token", b"api_key", b"apikey", b"api-key",
-          b"access_key", b"accesskey", b"private_key", b"credential", b"auth_key", b"encryption_key", b"signing_key")
+          b"access_key", b"accesskey", b"private_key", b"credential", b"auth_key", b"encryption_key",
+          b"signing_key")
 # A value beside such a word. The name may go on (`DB_PASSWORD_PROD`) and be quoted, as in JSON and YAML.
 _ASSIGNMENT = re.compile(
     rb"(?:password|passwd|pwd|secret|token|api[_-]?key|access_?key|private_key|credential|auth_key"
