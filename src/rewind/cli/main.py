@@ -25,12 +25,8 @@ COMMANDS = {
     "blame": "blame", "bisect": "bisect", "commit": "commit",
     "log": "log", "cat": "cat", "grep": "grep", "watch": "watch",
     "sessions": "sessions", "forks": "forks", "fork": "fork",
-<<<<<<< HEAD
-    "remote": "remote", "push": "push", "pull": "pull", "clone": "clone",
-    "gc": "gc", "export": "export", "import": "import_",
-=======
     "gc": "gc", "export": "export", "import": "import_", "share": "share", "open": "open_",
->>>>>>> w-share
+    "remote": "remote", "push": "push", "pull": "pull", "clone": "clone",
     "projects": "projects",
     "status": "status", "validate": "validate", "config": "config",
     "ui": "ui", "tui": "tui", "demo": "demo",
@@ -48,11 +44,7 @@ _GROUPS = (
     ("Single turns", ("revert", "apply")),
     ("Branches of the conversation", ("fork", "forks", "rewrite-chat")),
     ("Git", ("commit",)),
-<<<<<<< HEAD
-    ("Elsewhere", ("remote", "push", "pull", "clone")),
-=======
-    ("Give to others", ("share", "open")),
->>>>>>> w-share
+    ("Give to others", ("share", "open", "remote", "push", "pull", "clone")),
     ("Maintain", ("pin", "unpin", "describe", "delete", "gc", "export", "import", "validate")),
     ("Try it", ("demo",)),
     ("Set up", ("install", "uninstall", "doctor", "completion", "version")),

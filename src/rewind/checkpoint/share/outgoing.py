@@ -186,8 +186,9 @@ class Outgoing:
     def _changes(self, before: SharedTree | None, old: bytes | None, after: SharedTree, new: bytes,
                  folder: bytes) -> Iterator[tuple[bytes, Entry | None, bytes]]:
         check_depth(folder)
-        was = before.listing(folder, old) if before and old else None
-        now = after.listing(folder, new)
+        unchanged = _unchanged(before, old, after, new, folder)
+        was = before.listing(folder, old, unchanged) if before and old else None
+        now = after.listing(folder, new, unchanged)
         if not folder and now.partial and not (was and was.partial == now.partial):
             yield b"", Entry(DIR, 0o755, 0, new), now.partial
         names = sorted({*(was.entries if was else ()), *now.entries})
@@ -218,3 +219,13 @@ class Outgoing:
         reason, kinds = after.why(folder, name, raw) if raw else (b"", ())
         if reason in (Reasons.SECRET, Reasons.IGNORED, Reasons.LINK_OUT):
             self.left_out[path] = LeftOut(path, reason, kinds)
+
+
+def _unchanged(before: SharedTree | None, old: bytes | None, after: SharedTree, new: bytes,
+               folder: bytes) -> frozenset[bytes]:
+    """The names in a directory that are judged as they were: what they stand for is the same, and the rules
+    are. They need not even be read."""
+    if before is None or old is None or before.env(folder) != after.env(folder):
+        return frozenset()
+    was = before.raw(old).entries
+    return frozenset(name for name, entry in after.raw(new).entries.items() if was.get(name) == entry)
