@@ -6,8 +6,6 @@ grown only the last chunk is written again, and git sends of that what is new.
 
 from __future__ import annotations
 
-import hashlib
-
 from rewind import quickjson
 
 TYPE_CHECKING = False
@@ -26,8 +24,8 @@ def chunk_name(number: int) -> bytes:
 
 
 def write_conversations(fast: FastImport, ref: str, tip: bytes, conversations: Iterable[OutConversation],
-                        when: int) -> int:
-    """How many of them have changed."""
+                        when: int) -> tuple[int, bytes]:
+    """How many of them have changed, and the commit that has them."""
     changes: list[tuple[bytes, bytes]] = []
     count = 0
     for one in conversations:
@@ -35,14 +33,14 @@ def write_conversations(fast: FastImport, ref: str, tip: bytes, conversations: I
         changes += found
         count += bool(found)
     if not changes:
-        return 0
-    fast.commit(ref, MESSAGE, when, tip)
+        return 0, tip
+    commit = fast.commit(ref, MESSAGE, when, tip)
     for path, blob in changes:
         if blob:
             fast.write(path, b"100644", blob)
         else:
             fast.delete(path)
-    return count
+    return count, fast.commit_of(commit)
 
 
 def _changes(fast: FastImport, tip: bytes, one: OutConversation) -> Iterator[tuple[bytes, bytes]]:
@@ -79,4 +77,6 @@ def chunks_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _git_id(data: bytes) -> bytes:
+    import hashlib  # it loads OpenSSL, which a push without conversations does without
+
     return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest().encode()

@@ -120,6 +120,11 @@ class FastImport:
     def delete_all(self) -> None:
         self._send(b"deleteall\n")
 
+    def commit_of(self, mark: bytes) -> bytes:
+        """The id of a commit that `commit` has begun and another command has ended."""
+        self._send(b"get-mark %s\n" % mark)
+        return self._answer().strip()
+
     def look(self, commit: bytes, path: bytes) -> tuple[bytes, bytes]:
         """Kind (`blob` or `tree`) and id of what a commit has at a path; empty where it has nothing."""
         self._send(b"ls %s %s\n" % (commit, quoted(path)))

@@ -4,7 +4,6 @@ Only what was accepted moves to ours."""
 from __future__ import annotations
 
 import os
-import shutil
 import struct
 import subprocess
 
@@ -62,7 +61,7 @@ class Quarantine:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
-        shutil.rmtree(self.repository.path, ignore_errors=True)
+        self.repository.remove()
 
     def fetch(self, refs: dict[str, str], *, max_mb: int = DEFAULT_MB, progress: Progress | None = None) -> None:
         """Bring the refs of these names. git itself checks the form of every object."""
@@ -139,8 +138,12 @@ def track(repository: Repository, remote: Remote, refs: dict[str, str]) -> None:
 
 def tracked(repository: Repository, remote: Remote) -> dict[str, str]:
     """The same as `refs_there`, as of the last push or pull."""
+    return tracked_in(repository.refs(f"refs/rewind/remotes/{remote.name}/"), remote)
+
+
+def tracked_in(refs: dict[str, str], remote: Remote) -> dict[str, str]:
     prefix = f"refs/rewind/remotes/{remote.name}/"
-    return {f"refs/rewind/{name[len(prefix):]}": commit for name, commit in repository.refs(prefix).items()}
+    return {f"refs/rewind/{name[len(prefix):]}": commit for name, commit in refs.items() if name.startswith(prefix)}
 
 
 def forget(repository: Repository, remote: Remote) -> None:
@@ -153,4 +156,4 @@ def sweep_quarantines(repository: Repository) -> None:
     folder, name = os.path.split(repository.path)
     for other in os.listdir(folder):
         if other.startswith(f"{name}.incoming-"):
-            shutil.rmtree(os.path.join(folder, other), ignore_errors=True)
+            Repository(os.path.join(folder, other)).remove()

@@ -17,19 +17,10 @@ from rewind.checkpoint.share.outgoing import DELETED
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.remote.fast_import import FastImport
-    from rewind.checkpoint.remote.repository import Progress, Repository
+    from rewind.checkpoint.remote.repository import Progress
     from rewind.checkpoint.share.outgoing import OutCheckpoint, OutEntry, Outgoing
 
 _LINK = b"120000"
-
-
-def written_checkpoints(repository: Repository, commit: str) -> dict[str, bytes]:
-    """Id -> commit, for all checkpoints that were written already, oldest first."""
-    if not commit:
-        return {}
-    out = repository.git.run("log", "--topo-order", "--reverse", "--format=%H %s", commit, "--")
-    return {name.decode("ascii", "replace"): found for found, _, name in
-            (line.partition(b" ") for line in out.split(b"\n")) if name}
 
 
 class Outbox:
@@ -39,16 +30,16 @@ class Outbox:
         self._written = written
         self._tip = next(reversed(list(written.values())), b"")
         self._blobs: dict[str, bytes] = {}  # by digest: each content is sent once
-        self.count = 0
 
     def write(self, outgoing: Outgoing, progress: Progress | None = None) -> None:
-        """Those that are not there yet, oldest first."""
+        """Those that are not there yet, oldest first. They are in `written` afterwards."""
         new = [one for one in outgoing.checkpoints() if one.id not in self._written]
-        for one in new:
+        for done, one in enumerate(new, 1):
             self._write(one)
-            self.count += 1
             if progress:
-                progress("Preparing", self.count, len(new))
+                progress("Preparing", done, len(new))
+        for one in new:
+            self._written[one.id] = self._fast.commit_of(self._written[one.id])
 
     def _write(self, one: OutCheckpoint) -> None:
         fast, entries = self._fast, list(one.changed_since(one.parent))

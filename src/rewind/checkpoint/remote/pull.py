@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 
 from rewind.checkpoint.record import iso_time
@@ -10,9 +9,9 @@ from rewind.checkpoint.remote.fetch import DEFAULT_MB, Quarantine, refs_there, t
 from rewind.checkpoint.remote.inbox import Inbox, Objects
 from rewind.checkpoint.remote.known import Remotes
 from rewind.checkpoint.remote.names import CHECKPOINTS, CONVERSATIONS, own_ref, parse_ref
-from rewind.checkpoint.remote.outbox import written_checkpoints
 from rewind.checkpoint.remote.push import LOCK
 from rewind.checkpoint.remote.repository import FOLDER, Repository
+from rewind.checkpoint.remote.written import written_checkpoints
 from rewind.checkpoint.share.arrive import add, look
 from rewind.checkpoint.share.outgoing import checkpoint_id
 from rewind.errors import ArchiveRefused, RemoteRefused
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.share.chats import Arrived
     from rewind.checkpoint.share.incoming import Checked
     from rewind.checkpoint.state import State
-
-_ID = re.compile(r"[0-9a-f]{32}")
 
 
 class Pulled:
@@ -119,8 +116,6 @@ class _Reader:
 
     def _read(self, writer: str, refs: dict[str, str]) -> _Writer:
         commits = written_checkpoints(self._repository, refs.get(own_ref(writer, CHECKPOINTS), ""))
-        if not all(map(_ID.fullmatch, commits)):
-            raise ValueError("a commit of it is no checkpoint")
         chats = own_ref(writer, CONVERSATIONS)
         inbox = Inbox(self._remote.name, self._objects, list(commits.items()), self._here.__contains__,
                       refs.get(chats, "").encode(), self._sessions(refs.get(chats, ""), self._known.get(chats, "")))

@@ -9,12 +9,13 @@ import time
 from rewind.checkpoint.record import iso_time
 from rewind.checkpoint.remote.chat_outbox import write_conversations
 from rewind.checkpoint.remote.fast_import import FastImport
-from rewind.checkpoint.remote.fetch import sweep_quarantines, tracked
+from rewind.checkpoint.remote.fetch import sweep_quarantines, tracked_in
 from rewind.checkpoint.remote.known import Remotes
 from rewind.checkpoint.remote.names import CHECKPOINTS, CONVERSATIONS, own_ref
-from rewind.checkpoint.remote.outbox import Outbox, written_checkpoints
+from rewind.checkpoint.remote.outbox import Outbox
 from rewind.checkpoint.remote.repository import FOLDER, Repository
 from rewind.checkpoint.remote.sent import Sent
+from rewind.checkpoint.remote.written import known_checkpoints, remember
 from rewind.checkpoint.share.conversations import OutConversation
 from rewind.checkpoint.share.left_out import Policy
 from rewind.checkpoint.share.outgoing import Outgoing, checkpoint_id
@@ -70,8 +71,8 @@ class Push:
             self.repository.open(self.remotes.all)
             self.repository.sweep()
             sweep_quarantines(self.repository)
-            self._refs = self.repository.refs(f"refs/rewind/{self.remotes.writer}/")
-            self.written = written_checkpoints(self.repository, self._own(CHECKPOINTS))
+            self._refs = self.repository.refs("refs/rewind/")
+            self.written = known_checkpoints(self.repository, self._own(CHECKPOINTS))
         except BaseException:
             self._lock.close()
             raise
@@ -117,15 +118,18 @@ class Push:
             return
         with Outgoing(self.state, records, self.policy, conversations) as outgoing:
             with FastImport(self.repository, self._lock.fd) as fast:
-                outbox = Outbox(fast, self._ref(CHECKPOINTS), self.written)
                 if new:
-                    outbox.write(outgoing, self._progress)
-                tip = self._own(CONVERSATIONS).encode()
-                self.pushed.conversations = write_conversations(fast, self._ref(CONVERSATIONS), tip, conversations,
-                                                                int(time.time()))
+                    Outbox(fast, self._ref(CHECKPOINTS), self.written).write(outgoing, self._progress)
+                chats = self._ref(CONVERSATIONS)
+                self.pushed.conversations, tip = write_conversations(
+                    fast, chats, self._own(CONVERSATIONS).encode(), conversations, int(time.time()))
             self._tell(outgoing, conversations)
-        self._refs = self.repository.refs(f"refs/rewind/{self.remotes.writer}/")
-        self._sent.save(self._own(CONVERSATIONS))
+        if self.written:
+            self._refs[self._ref(CHECKPOINTS)] = list(self.written.values())[-1].decode()
+            remember(self.repository, self._own(CHECKPOINTS), self.written)
+        if tip:
+            self._refs[chats] = tip.decode()
+            self._sent.save(tip.decode())
 
     def _tell(self, outgoing: Outgoing, conversations: list[OutConversation]) -> None:
         self.pushed.left_out = list(outgoing.left_out.values())
@@ -133,12 +137,9 @@ class Push:
 
     def _not_there(self) -> list[str]:
         """The commits that the remote lacks, as far as is known here, oldest first."""
-        own = self._own(CHECKPOINTS)
-        there = tracked(self.repository, self.remote).get(self._ref(CHECKPOINTS), "")
-        if not own or own == there:
-            return []
-        out = self.repository.git.run("rev-list", "--reverse", own, *([f"^{there}"] if there else []), "--")
-        return out.decode().split()
+        there = tracked_in(self._refs, self.remote).get(self._ref(CHECKPOINTS), "")
+        commits = [commit.decode() for commit in self.written.values()]
+        return commits[commits.index(there) + 1:] if there in commits else commits
 
     def send(self) -> Pushed:
         missing = self._not_there()
@@ -149,6 +150,7 @@ class Push:
         if refs:
             self._send(*(f"{name}:{name}" for name in refs))
         self.remotes.note(self.remote, pushedAt=iso_time(time.time()))
+        self.repository.tidy()
         return self.pushed
 
     def _send(self, *refspecs: str) -> None:
@@ -156,8 +158,7 @@ class Push:
         rejected = [line for line in said.out.splitlines() if line.startswith("!")]
         if any("fetch first" in line or "non-fast-forward" in line for line in rejected):
             self._take_another_name()
-            said = self._talk(*(spec.partition(":")[0].replace(self._old, self.remotes.writer) + ":" +
-                                spec.partition(":")[2].replace(self._old, self.remotes.writer) for spec in refspecs))
+            said = self._talk(*(spec.replace(self._old, self.remotes.writer) for spec in refspecs))
             rejected = [line for line in said.out.splitlines() if line.startswith("!")]
         if rejected:
             reason = said.reason() if "remote" in said.err else rejected[0].rpartition("\t")[2]
@@ -174,11 +175,13 @@ class Push:
         are two; what both have pushed, nobody takes twice."""
         self._old = self.remotes.writer
         self.remotes.data["writer"] = os.urandom(16).hex()
-        moved = {name.replace(self._old, self.remotes.writer): commit for name, commit in self._refs.items()}
+        own = f"refs/rewind/{self._old}/"
+        moved = {name.replace(self._old, self.remotes.writer): commit for name, commit in self._refs.items()
+                 if name.startswith(own)}
         lines = "".join(f"create {name} {commit}\n" for name, commit in moved.items())
         self.repository.git.run("update-ref", "--stdin", data=lines.encode())
         self.remotes.save()
-        self._refs = moved
+        self._refs.update(moved)
 
 
 def _bytes_sent(err: str) -> int:

@@ -7,9 +7,7 @@ somebody put into a configuration file of git's, git would run.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
-import tempfile
 
 from rewind.checkpoint.remote.url import SCHEMES, without_login
 from rewind.errors import GitFailed, RemoteFailed
@@ -19,6 +17,7 @@ from rewind.snapshot.git_run import Git
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import BinaryIO
 
     from rewind.checkpoint.remote.known import Remote
 
@@ -31,6 +30,7 @@ _SETTINGS = ("core.attributesFile=", "fetch.fsckObjects=true", "fetch.prune=fals
              "push.recurseSubmodules=no", "submodule.recurse=false", "receive.fsckObjects=true",
              "fastimport.unpackLimit=100")
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tlogAllRefUpdates = false\n"
+_MOST_PACKS, _MOST_LOOSE = 20, 2048
 _KILLED = (".lock", ".keep")
 
 
@@ -80,10 +80,22 @@ class Repository:
         return {name: commit for commit, _, name in
                 (line.partition(" ") for line in out.decode("utf-8", "replace").splitlines())}
 
+    def tidy(self) -> None:
+        """Each push leaves a few objects or a pack: now and then they become one. The caller holds the lock."""
+        objects = os.path.join(self.path, "objects")
+        packs = [name for name in os.listdir(os.path.join(objects, "pack")) if name.endswith(".pack")]
+        some = os.path.join(objects, "17")  # one of 256 directories
+        if len(packs) > _MOST_PACKS:
+            self.git.run("repack", "-a", "-d", "-l", "-q")
+        elif os.path.isdir(some) and len(os.listdir(some)) > _MOST_LOOSE // 256:
+            self.git.run("repack", "-d", "-l", "-q")
+
     def size_on_disk(self) -> int:
         return sum(os.lstat(os.path.join(at, name)).st_size for at, _, names in os.walk(self.path) for name in names)
 
     def remove(self) -> None:
+        import shutil
+
         if os.path.isdir(self.path):
             shutil.rmtree(self.path)
 
@@ -97,14 +109,12 @@ class Repository:
         if most_bytes:
             # No file may grow larger than that: a remote that sends without end is cut off.
             command = ["sh", "-c", f'ulimit -f {most_bytes // 512 + 1} 2>/dev/null; exec "$@"', "sh", *command]
-        with tempfile.TemporaryFile() as file:  # a pipe might fill up
-            file.write(data)
-            file.seek(0)
-            try:
+        try:
+            with _as_file(data) as file:
                 process = subprocess.Popen(command, cwd=self.path, env=self.env, stdin=file,
                                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            except OSError as error:
-                raise GitFailed(command=words[0], reason=error.strerror or str(error))
+        except OSError as error:
+            raise GitFailed(command=words[0], reason=error.strerror or str(error))
         try:
             said = Said(remote, words[0], *_listen(process, progress))
         except BaseException:
@@ -138,6 +148,18 @@ class Said:
             if found:
                 return found[0]
         return (lines or [f"it ended with status {self.code}"])[-1]
+
+
+def _as_file(data: bytes) -> BinaryIO:
+    """To be read by a process. Not a pipe, which might fill up."""
+    if not data:
+        return open(os.devnull, "rb")
+    import tempfile
+
+    file: BinaryIO = tempfile.TemporaryFile()
+    file.write(data)
+    file.seek(0)
+    return file
 
 
 def _listen(process: subprocess.Popen[bytes], progress: Progress | None) -> tuple[str, str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from rewind.checkpoint.remote.fetch import refs_there, tracked
 from rewind.checkpoint.remote.known import Remotes
 from rewind.checkpoint.remote.names import CHECKPOINTS, own_ref, parse_ref
-from rewind.checkpoint.remote.outbox import written_checkpoints
 from rewind.checkpoint.remote.push import own_records
 from rewind.checkpoint.remote.repository import FOLDER, Repository
+from rewind.checkpoint.remote.written import known_checkpoints
 from rewind.checkpoint.share.outgoing import checkpoint_id
 from rewind.errors import RewindError
 
@@ -63,6 +63,6 @@ class Statuses:
     def _pushed(self, there: str, known: str) -> dict[str, bytes]:
         """What the remote has is in our repository as well: we wrote it."""
         try:
-            return written_checkpoints(self._repository, there)
+            return known_checkpoints(self._repository, there)
         except RewindError:
-            return written_checkpoints(self._repository, known)
+            return known_checkpoints(self._repository, known)
