@@ -92,6 +92,7 @@ class _Files:
         self._found = candidates(self._root, environ, state.project.home)
         untouched = _untouched_forks(state)
         self._touched = [(s, sure) for s, sure in self._found if untouched.get(s.session_id) != s.size]
+        self._shared = [(s, sure) for s, sure in self._found if s.session_id in _shared_sessions(state)]
 
     def opened(self) -> list[SessionFile]:
         """Those that a client has open, the one written last first."""
@@ -121,6 +122,7 @@ class _Files:
     def _in_order(self) -> Iterator[SessionFile]:
         yield from self._seen
         yield from belonging(self._touched, self._root)
+        yield from belonging(self._shared, self._root)  # nobody has gone on in it, and there is no other
 
     def also_active(self, taken: SessionFile) -> SessionFile | None:
         recent = belonging(self._touched, self._root, time.time() - _RECENT)
@@ -143,6 +145,14 @@ def _untouched_forks(state: State) -> dict[str, Any]:
         return {branch["sessionId"]: branch.get("size") for branch in Branches(state).all}
     except RewindError:
         return {}
+
+
+def _shared_sessions(state: State) -> set[str]:
+    """Those that came with `open` or `remote pull`."""
+    try:
+        return {branch["sessionId"] for branch in Branches(state).all if branch.get("shared")}
+    except RewindError:
+        return set()
 
 
 def capture_current(state: State, session: SessionFile | None = None) -> tuple[Captured | None, str]:

@@ -121,7 +121,7 @@ def _names(paths: list[bytes]) -> str:
 
 
 def _json(sharing: Sharing, args: argparse.Namespace, written: int | None) -> dict[str, Any]:
-    secrets: list[dict[str, Any]] = [{"path": path_json(one.path), "line": number or None, "kind": kind}
+    secrets: list[dict[str, Any]] = [{**path_json(one.path), "line": number or None, "kind": kind}
                                      for one in sharing.secret_files for kind, number in one.kinds]
     secrets += [{"session": c.session, "turn": said.turn or None, "line": said.line, "kind": said.kind}
                 for c in sharing.conversations for said in c.secrets]
@@ -131,6 +131,6 @@ def _json(sharing: Sharing, args: argparse.Namespace, written: int | None) -> di
                               for c in sharing.conversations],
             "contents": sharing.package.files, "unpackedBytes": sharing.package.size,
             "secrets": secrets, "withSecrets": args.with_secrets,
-            "leftOut": [{"path": path_json(one.path), "reason": one.reason.decode()}
+            "leftOut": [{**path_json(one.path), "reason": one.reason.decode()}
                         for one in sharing.left_out],
             "notes": sharing.what.notes, "dryRun": args.dry_run}

@@ -13,6 +13,7 @@ from rewind.checkpoint.create import new_record
 from rewind.checkpoint.rewind.operations import ADOPT, APPLY, REVERT
 from rewind.checkpoint.share.chats import Arrived, bring_conversation
 from rewind.checkpoint.share.incoming import check, objects_of
+from rewind.checkpoint.share.mask import PROJECT, Masker
 from rewind.checkpoint.share.outgoing import checkpoint_id
 from rewind.index import MAIN
 from rewind.snapshot.tree import Tree
@@ -122,7 +123,10 @@ def _record(state: State, checked: Checked, one: InCheckpoint, names: dict[str, 
                                if value not in (REVERT, APPLY, ADOPT)}  # steps in the log of another project
     if meta["session"]:
         trigger["session"] = chat.session if chat else meta["session"]
-    record = new_record(state, _kind(meta["kind"]), meta["description"], code, {
+    home = Masker(PROJECT, state.project.root, with_secrets=True)
+    if "promptText" in trigger:
+        trigger["promptText"] = home.text(trigger["promptText"])
+    record = new_record(state, _kind(meta["kind"]), home.text(meta["description"]), code, {
         "createdAt": meta["createdAt"], "trigger": trigger, "place": place_for(lane, meta["lane"]),
         "parent": names.get(one.parent or ""), "hasTranscript": captured is not None,
         "transcript": captured.data if captured else None,

@@ -103,7 +103,7 @@ class OutCheckpoint:
         trigger: dict[str, Any] = {key: record.trigger[key] for key in _TRIGGER if record.trigger.get(key)}
         prompt = record.trigger.get("promptText")
         if isinstance(prompt, str) and prompt:
-            trigger["promptText"] = masked(prompt)[:_LONGEST]
+            trigger["promptText"] = masked(_whole_words(prompt))[:_LONGEST]
         session = session_of(record)
         return {"id": self.id, "parent": self.parent.id if self.parent else None, "lane": record.place,
                 "name": record.name, "createdAt": record.created_at, "kind": record.kind,
@@ -117,6 +117,11 @@ class OutCheckpoint:
     def changed_since(self, parent: OutCheckpoint | None) -> Iterator[OutEntry]:
         """What differs from another checkpoint; cheap where little does."""
         return self._outgoing.changes(parent.record if parent else None, self.record)
+
+
+def _whole_words(beginning: str) -> str:
+    """Half a secret at the end would not be recognised as one."""
+    return beginning if len(beginning) < _LONGEST else beginning.rpartition(" ")[0]
 
 
 class Outgoing:
