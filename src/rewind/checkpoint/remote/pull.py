@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from rewind.checkpoint.branches import Branches
 from rewind.checkpoint.record import iso_time
 from rewind.checkpoint.remote.fetch import DEFAULT_MB, Quarantine, refs_there, tracked
 from rewind.checkpoint.remote.inbox import Inbox, Objects
@@ -91,6 +92,17 @@ def _add(state: State, writers: list[_Writer], pulled: Pulled, own_line: bool) -
         for writer in writers:
             lane = "" if own_line and len(writers) == 1 else writer.lane
             pulled.take(add(state, writer.inbox, lane=lane, checked=writer.checked))
+        _archive_shorter(state, [one for one in pulled.conversations if one.is_new])
+
+
+def _archive_shorter(state: State, arrived: list[Arrived]) -> None:
+    """A conversation that went on since it was last pulled has come as another session, for somebody may have
+    gone on from the shorter one here. That one steps back."""
+    branches = Branches(state)
+    for one in arrived:
+        for branch in [b for b in branches.all if (b.get("shared") or {}).get("session") == one.origin]:
+            if branch["sessionId"] != one.session and not branch.get("archived"):
+                branches.change(branch["sessionId"], {"archived": True})
 
 
 class _Reader:
