@@ -41,6 +41,7 @@ def write_elsewhere(state: State, record: Record, target: str, paths: list[bytes
     root = _empty_place(target, beside)
     with Source(state, record) as source:
         plan = _plan(state, source, paths, left_out)
+        plan.changes = [c for c in plan.changes if c.action != "mkdir" or os.fsdecode(c.path) not in beside]
         os.makedirs(root, exist_ok=True)
         # Staged inside the target: it may be on another disk than our state.
         staging = os.path.join(root, f".rewind-tmp-{os.getpid()}")

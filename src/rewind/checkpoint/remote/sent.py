@@ -65,7 +65,8 @@ class Sent:
         if not stamp or (self._stamps.get(session.session_id) == stamp and not needed):
             return
         try:
-            found.append(OutConversation(state, session, self._policy))
+            found.append(OutConversation(state, session.path, session.profile, session.session_id,
+                                         self._policy))
         except (RewindError, OSError):
             return  # a transcript that cannot be read stays here, and is tried again the next time
         self._stamps[session.session_id] = stamp

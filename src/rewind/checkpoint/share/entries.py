@@ -10,6 +10,7 @@ link and number is looked at here, before anything else sees it.
 
 from __future__ import annotations
 
+from rewind.checkpoint.share.left_out import is_own
 from rewind.checkpoint.share.outgoing import DELETED
 from rewind.snapshot.tree import (
     CHUNKED,
@@ -92,6 +93,8 @@ def _path(value: Any, may_be_top: bool) -> bytes:
     parts = path.split(b"/")
     if b"\0" in path or any(map(unsafe_name, parts)):
         raise ValueError(f"the path {value!a:.200} may not be there")
+    if is_own(path):
+        raise ValueError(f"the path {value!a:.200} belongs to Rewind itself")
     if len(parts) > MAX_DEPTH or max(map(len, parts)) > _LONGEST_NAME:
         raise ValueError(f"the path {value!a:.200} is too long")
     return path

@@ -113,6 +113,9 @@ def check(incoming: Incoming, known_root: Callable[[str], bytes | None] = lambda
         _read_checkpoints(incoming, checked, known_root)
     except ValueError as error:
         refuse(f"{error}.")
+    for conversation in checked.conversations:
+        if sum(piece.count(b"\n") for piece in conversation.read()) != conversation.lines:
+            refuse(f"the conversation {conversation.session} in it is not complete.")
     checked.wanted = {oid.hex() for oid in checked.grown.files if not has(oid)}
     missing = set(checked.wanted)
     for digest, pieces in incoming.contents(checked.wanted):

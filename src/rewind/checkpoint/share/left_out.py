@@ -3,7 +3,11 @@ lead out of the project. What is left out stays in the trees as `uncovered`, and
 
 from __future__ import annotations
 
+import os
+
 from rewind.checkpoint.share import secrets
+from rewind.marker import IN_AGENT
+from rewind.paths import is_state_path
 from rewind.snapshot.content import whole
 from rewind.snapshot.reasons import Reasons
 from rewind.snapshot.rules import IGNORE_NAMES, NORMAL, Rules, RuleTree
@@ -118,7 +122,8 @@ class SharedTree:
         raw = self._folders[folder] = self.raw(oid)
         judged = self._judged.setdefault(folder, {})
         for name, entry in raw.entries.items():
-            if name not in judged and name not in without and not is_git_dir(name):
+            if name not in judged and name not in without and not is_git_dir(name) \
+                    and not is_own(folder + b"/" + name if folder else name):
                 judged[name] = self._judge(folder, name, entry)
         return Tree({name: entry for name, entry in judged.items() if name not in without}, raw.partial)
 
@@ -147,6 +152,11 @@ class SharedTree:
 
     def _is_ignored(self, folder: bytes, name: bytes, entry: Entry) -> bool:
         return self._rule_tree.classify(folder, name, entry.kind == DIR) != NORMAL
+
+
+def is_own(path: bytes) -> bool:
+    """Whether a path is Rewind's, which nobody brings along: a store, or the mark of one."""
+    return is_state_path(path) or path == os.fsencode(IN_AGENT)
 
 
 def _into_git(target: bytes) -> bool:

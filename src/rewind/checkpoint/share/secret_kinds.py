@@ -91,14 +91,17 @@ _VENDORS = [
 ]
 
 _IN_CONTEXT = [
-    # Between the lines of a key may be `\n`, as in JSON, or quotes, as in code.
+    # Between the lines of a key may be `\n`, as in JSON, or quotes, as in code. One that is cut off counts.
     SecretKind("private-key", "PRIVATE", rb"-----BEGIN (?:[A-Z0-9]{1,10} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-               rb"[A-Za-z0-9+/=:,.()\s\\\"'-]{64,20000}"),
+               rb"(?=[A-Za-z0-9:=,.()\s\\\"'+-]{0,300}?[A-Za-z0-9+/]{40})"
+               rb"(?:[^-]{0,20000}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+               rb"|[A-Za-z0-9+/=:,.()\s\\\"'-]{40,20000})"),
     SecretKind("aws-secret-key", "aws_secret",
                rb"aws_secret(?:_access)?_key[\"']{0,2}\s{0,8}[=:]\s{0,8}[\"']?"
                rb"([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])", flags=re.IGNORECASE),
     SecretKind("npm-token", "_authtoken _auth _password",
-               rb"_(?:authToken|auth|password)\s{0,4}=\s{0,4}([^\s\"'$]{8,400})", flags=re.IGNORECASE),
+               rb"(?<![A-Za-z0-9])_(?:authToken|auth|password)\s{0,4}=\s{0,4}([^\s\"'$]{8,400})",
+               flags=re.IGNORECASE),
     SecretKind("authorization", "authorization",
                rb"authorization[\"']?\s{0,4}[:=,]\s{0,4}[\"']?(?:basic|bearer|token)"
                rb"\s{1,4}([A-Za-z0-9+/=_.~-]{16,2000})", flags=re.IGNORECASE),
