@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+import shutil
 import stat
 import subprocess
 from collections.abc import Iterator
@@ -267,7 +267,7 @@ def test_what_was_collected_here_comes_back_with_all(here: InProcess, bare: Path
     name = next(c["name"] for c in here.json("list", "--all", "--checkpoints")["checkpoints"]
                 if c["description"] == "second")
     was = trees(here)
-    here.ok("delete", name, "--force")
+    here.ok("delete", name, "--force", "--yes")
     assert here.json("pull")["checkpoints"] == 0
     assert here.json("pull", "--all")["checkpoints"] == 1
     assert without_secrets(was) == without_secrets(trees(here))
@@ -277,8 +277,9 @@ def test_others_go_on_from_what_was_collected_here(here: InProcess, other: Rewin
     here.ok("push")
     other.ok("pull")
     for one in other.json("list", "--all", "--checkpoints")["checkpoints"]:
-        if one["description"] in ("third", "second"):
-            other.ok("delete", one["name"], "--force")
+        if one["description"] == "second":
+            other.ok("delete", one["name"], "--force", "--yes")
+    here.ok("restore", "second", "--code-only")
     (here.project / "src/app.py").write_text("on\n")
     here.save("on from there")
     here.ok("push")
@@ -289,16 +290,16 @@ def test_others_go_on_from_what_was_collected_here(here: InProcess, other: Rewin
     assert without_secrets(trees(here))[name] == trees(other)[name]
 
 
-def test_a_copy_of_the_store_takes_another_name_instead_of_forcing(here: InProcess, bare: Path) -> None:
+def test_a_copy_of_the_store_takes_another_name_instead_of_forcing(here: InProcess, bare: Path,
+                                                                     tmp_path: Path) -> None:
     here.ok("push")
-    kept = {name: (here.state / name).read_bytes() for name in ("remotes.json",)}
+    copy = tmp_path / "copy"
+    shutil.copytree(here.state, copy)
     (here.project / "old").write_text("x\n")
     here.save("one copy")
     here.ok("push")
-    # The other copy: as if it had never pushed what this one pushed last.
-    git(here.state / "remote.git", "update-ref", f"refs/rewind/{json.loads(kept['remotes.json'])['writer']}/checkpoints",
-        git(bare, "rev-list", "--max-parents=0", "--all", home=here.home).split()[0], home=here.home)
-    (here.state / "remote.git" / "rewind-written").unlink()
+    shutil.rmtree(here.state)
+    shutil.copytree(copy, here.state)
     (here.project / "old").write_text("y\n")
     here.save("other copy")
     before = refs(bare, here.home)
