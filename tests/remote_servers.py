@@ -1,5 +1,5 @@
-"""Servers of git's own for remotes: `git daemon`, and ssh to this machine on a port of its own with keys made for it.
-Nothing of the user's ssh configuration is read or written."""
+"""Servers of git's own for remotes: `git daemon`, and ssh to this machine on a port of its own with keys
+made for it. Nothing of the user's ssh configuration is read or written."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ def daemon(top: Path) -> Iterator[str]:
 
 
 def sshd_program() -> str:
-    return shutil.which("sshd") or next((p for p in ("/usr/sbin/sshd", "/usr/local/sbin/sshd") if os.path.exists(p)), "")
+    usual = ("/usr/sbin/sshd", "/usr/local/sbin/sshd")
+    return shutil.which("sshd") or next((path for path in usual if os.path.exists(path)), "")
 
 
 @contextmanager
@@ -71,10 +72,10 @@ def sshd(top: Path, env: dict[str, str]) -> Iterator[str]:
     (folder / "authorized").write_bytes((folder / "user.pub").read_bytes())
     port = free_port()
     (folder / "config").write_text(
-        f"Port {port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nAuthorizedKeysFile {folder}/authorized\n"
-        f"PidFile {folder}/pid\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\n")
+        f"Port {port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\n"
+        f"AuthorizedKeysFile {folder}/authorized\nPidFile {folder}/pid\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\n")
     if os.geteuid() == 0:
-        os.makedirs("/run/sshd", exist_ok=True)  # where it drops its privileges to; made by its package's service
+        os.makedirs("/run/sshd", exist_ok=True)  # its empty directory, which the system's service makes
     process = subprocess.Popen([program, "-D", "-f", str(folder / "config"), "-E", str(folder / "log")],
                                start_new_session=True)
     env["GIT_SSH_COMMAND"] = (f"ssh -F /dev/null -i {folder}/user -o IdentitiesOnly=yes -o BatchMode=yes"

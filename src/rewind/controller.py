@@ -126,11 +126,11 @@ __all__ = [
     "NOW", "OPERATION", "PROMPT", "SESSION", "UNCOVERED", "Adopted", "Applied", "AtCheckpoint", "AtTurn",
     "BeforeFork", "BeforeOperation", "BeforePrompts", "BeforeUndo", "BroughtBack", "Controller",
     "Difference", "EarlierOnLine", "Reasons", "Reverted", "Side", "all_projects", "as_tree", "brief",
-    "check_root", "checked_url", "compare", "comparing", "entry_at", "every_path", "find_renames", "fold", "folder_for",
-    "hooks_home",
-    "hunks", "invalid", "is_binary", "is_name", "is_session_id", "is_timestamp", "iso_time", "kept_outside",
-    "load_tier", "load_usable", "look_at_clone", "pieces_of", "plain_title", "read_index", "read_log", "seconds_between",
-    "set_value", "shown_url", "split_selector", "timestamp", "torn_paths", "turn_name", "unknown", "unset_value",
+    "check_root", "checked_url", "compare", "comparing", "entry_at", "every_path", "find_renames", "fold",
+    "folder_for", "hooks_home", "hunks", "invalid", "is_binary", "is_name", "is_session_id", "is_timestamp",
+    "iso_time", "kept_outside", "load_tier", "load_usable", "look_at_clone", "pieces_of", "plain_title",
+    "read_index", "read_log", "seconds_between", "set_value", "shown_url", "split_selector", "timestamp",
+    "torn_paths", "turn_name", "unknown", "unset_value",
 ]
 
 # What interfaces may use of the rooms below besides a project: functions without side effects, settings, and
@@ -1164,8 +1164,8 @@ class Controller:
             push.write()
             return push.send()
 
-    def pull(self, remote: str | None = None, *, everything: bool = False, dry_run: bool = False, ask: bool = False,
-             max_mb: int | None = None, progress: Progress | None = None) -> Pulled:
+    def pull(self, remote: str | None = None, *, everything: bool = False, dry_run: bool = False,
+             ask: bool = False, max_mb: int | None = None, progress: Progress | None = None) -> Pulled:
         """Bring what others have pushed, as lanes. No file of the project is touched."""
         from rewind.checkpoint.remote.pull import pull
 
@@ -1174,14 +1174,14 @@ class Controller:
                     progress=progress)
 
     @classmethod
-    def clone(cls, url: str, folder: str, *, home: str | None = None, ask: bool = False, max_mb: int | None = None,
-              progress: Progress | None = None) -> tuple[Controller, Cloned]:
+    def clone(cls, url: str, folder: str, *, home: str | None = None, ask: bool = False,
+              max_mb: int | None = None, progress: Progress | None = None) -> tuple[Controller, Cloned]:
         """A new project from a remote, in a directory that is empty or not there."""
         from rewind.checkpoint.remote.clone import clone
 
         home = home or rewind_home()
-        cloned = clone(url, folder, home, _wanted_mode(home, os.path.realpath(folder)), ask=ask, max_mb=max_mb,
-                       progress=progress)
+        mode = _wanted_mode(home, os.path.realpath(folder))
+        cloned = clone(url, folder, home, mode, ask=ask, max_mb=max_mb, progress=progress)
         controller = cls.__new__(cls)
         controller.state, controller.notice = cloned.state, ""
         return controller, cloned

@@ -484,7 +484,7 @@ class RemoteUrlRefused(RewindError):
 class RemoteFailed(RewindError):
     """`git {command}` with the remote {remote} failed: {reason}"""
 
-    hint = "Nothing is lost. Fix the problem above and run the same command again; it goes on where it stopped."
+    hint = "Nothing is lost. Fix the problem and run the same command again; it goes on where it stopped."
 
 
 class RemoteRefused(RewindError):

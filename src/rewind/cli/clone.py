@@ -1,7 +1,7 @@
 """Make a new project from a remote: everything that was pushed to it, with the newest checkpoint's files.
 
-The directory must be empty or not there yet. It is protected from then on, has the remote under the name origin, and
-the agents can resume the conversations there.
+The directory must be empty or not there yet. It is protected from then on, has the remote under the name
+origin, and the agents can resume the conversations there.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Bring the checkpoints and conversations that others have pushed to a remote.
 
-They come as lanes of their own, beside what is here: no file of the project changes, and nothing is overwritten. Look
-at them with `rewind list --all`, then use them like any other checkpoint. What was pulled before and has been
-collected since comes back with --all.
+They come as lanes of their own, beside what is here: no file of the project changes, and nothing is
+overwritten. Look at them with `rewind list --all`, then use them like any other checkpoint. What was pulled
+before and has been collected since comes back with --all.
 
-Everything is checked before the first of it is taken. A remote that holds anything suspicious is refused as a whole.
+Everything is checked before the first of it is taken. A remote that holds anything suspicious is refused as
+a whole.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from rewind.checkpoint.remote.pull import Pulled
 
 summary = "bring what others have pushed, as lanes of their own"
-examples = ("rewind pull", "rewind pull origin --dry-run", "rewind pull --all   # also what was collected here")
+examples = ("rewind pull", "rewind pull origin --dry-run",
+            "rewind pull --all   # also what was collected here")
 _NAMED = 10
 
 
@@ -67,8 +69,8 @@ def lanes_of(pulled: Pulled) -> list[str]:
 
 
 def sessions_json(pulled: Pulled) -> list[dict[str, object]]:
-    return [{"session_id": one.session, "agent": one.agent, "origin": one.origin, "resume": one.resume or None}
-            for one in pulled.conversations]
+    return [{"session_id": one.session, "agent": one.agent, "origin": one.origin,
+             "resume": one.resume or None} for one in pulled.conversations]
 
 
 def tell_sessions(pulled: Pulled) -> None:

@@ -1,11 +1,11 @@
 """Send checkpoints and conversations to a remote: those that it does not have yet.
 
-Secrets stay here: files such as .env and files with keys in them are left out, and keys in conversations are masked.
-So are files that git ignores. Whoever pulls sees them as left out, never as deleted. What was pushed once is not
-pushed again, also if it was pushed with other options.
+Secrets stay here: files such as .env and files with keys in them are left out, and keys in conversations
+are masked. So are files that git ignores. Whoever pulls sees them as left out, never as deleted. What was
+pushed once is not pushed again, also if it was pushed with other options.
 
-An interrupted push goes on where it stopped. Nothing at the remote is ever overwritten: each project on each machine
-writes to a place of its own there.
+An interrupted push goes on where it stopped. Nothing at the remote is ever overwritten: each project on
+each machine writes to a place of its own there.
 """
 
 from __future__ import annotations
@@ -42,9 +42,10 @@ def run(args: argparse.Namespace) -> int:
         pushed = controller.push(args.remote, with_secrets=args.with_secrets, with_ignored=args.with_ignored,
                                  dry_run=args.dry_run, ask=has_terminal(), progress=progress)
     if args.json:
-        print_json({"checkpoints": pushed.checkpoints, "conversations": pushed.conversations, "bytes": pushed.bytes,
-                    "leftOut": [{"path": _text(one.path), "reason": one.reason.decode()} for one in pushed.left_out],
-                    "secrets": _secrets(pushed), "dryRun": args.dry_run})
+        left_out = [{"path": _text(one.path), "reason": one.reason.decode()} for one in pushed.left_out]
+        print_json({"checkpoints": pushed.checkpoints, "conversations": pushed.conversations,
+                    "bytes": pushed.bytes, "leftOut": left_out, "secrets": _secrets(pushed),
+                    "dryRun": args.dry_run})
         return DONE
     _tell_left_out(pushed)
     what = f"{plural(pushed.checkpoints, 'checkpoint')}, {plural(pushed.conversations, 'conversation')}"
@@ -64,7 +65,8 @@ def _text(path: bytes) -> str:
 def _secrets(pushed: Pushed) -> list[dict[str, object]]:
     files: list[dict[str, object]] = [{"path": _text(one.path), "kind": kind, "line": line}
                                       for one in pushed.left_out for kind, line in one.kinds]
-    return files + [{"session": session, "kind": kind, "turn": turn} for session, kind, turn in pushed.secrets]
+    return files + [{"session": session, "kind": kind, "turn": turn}
+                    for session, kind, turn in pushed.secrets]
 
 
 def _tell_left_out(pushed: Pushed) -> None:
@@ -81,4 +83,4 @@ def _tell_left_out(pushed: Pushed) -> None:
              f" {pushed.secrets[0][2]} of {pushed.secrets[0][0]}")
     ignored = len(pushed.left_out) - len(secret)
     if ignored:
-        note(f"Left out as well: {plural(ignored, 'path')} that git ignores, or that leads out of the project.")
+        note(f"Left out as well: {plural(ignored, 'path')} that git ignores or that lead out of the project.")

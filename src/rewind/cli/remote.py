@@ -1,8 +1,8 @@
 """Name git repositories that checkpoints and conversations are pushed to and pulled from.
 
-Any repository that git can push to will do: a bare one on a disk, over ssh or https, or the project's own. Rewind
-keeps to refs/rewind/ there: no branch or tag is read or written, and nothing is checked out. Adding a remote sends
-nothing; `rewind push` does. Removing one deletes nothing there.
+Any repository that git can push to will do: a bare one on a disk, over ssh or https, or the project's own.
+Rewind keeps to refs/rewind/ there: no branch or tag is read or written, and nothing is checked out. Adding
+a remote sends nothing; `rewind push` does. Removing one deletes nothing there.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from rewind.controller import Controller
 
 summary = "name git repositories to push checkpoints to; what is where"
-examples = ("rewind remote add origin git@example.com:team/project.git", "rewind remote add disk /mnt/backup/project.git",
-            "rewind remote list", "rewind remote status          # what has been pushed, what is new there",
+examples = ("rewind remote add origin git@example.com:team/project.git",
+            "rewind remote add disk /mnt/backup/project.git", "rewind remote list",
+            "rewind remote status          # what has been pushed, what is new there",
             "rewind remote remove disk")
 
 
@@ -37,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         help="`list` them, `add` or `remove` one, or show the `status` of each")
     parser.add_argument("remote", nargs="?", metavar="NAME", help="what to call it, such as origin")
     parser.add_argument("url", nargs="?", metavar="URL", help="a path, HOST:PATH, or a URL")
-    parser.add_argument("--dry-run", action="store_true", help="check the name and the address, change nothing")
+    parser.add_argument("--dry-run", action="store_true", help="check name and address, change nothing")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -64,8 +65,9 @@ def _list(args: argparse.Namespace, controller: Controller) -> int:
     if args.json:
         print_json({"remotes": [remote_json(remote) for remote in remotes]})
         return DONE
-    rows = [(remote.name, safe(shown_url(remote.url)), _when("pushed", remote.data.get("pushedAt")),
-             _when("pulled", remote.data.get("pulledAt"))) for remote in remotes]
+    rows: list[tuple[str, ...]] = [
+        (remote.name, safe(shown_url(remote.url)), _when("pushed", remote.data.get("pushedAt")),
+         _when("pulled", remote.data.get("pulledAt"))) for remote in remotes]
     for line in in_columns(rows, tabs=not sys.stdout.isatty()):
         print(line)
     if not remotes:

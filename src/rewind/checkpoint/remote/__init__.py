@@ -1,1 +1,2 @@
-"""Checkpoints and conversations in a git repository elsewhere: pushed, pulled and cloned; see `docs/remote.md`."""
+"""Checkpoints and conversations in a git repository elsewhere: pushed, pulled and cloned; see
+`docs/remote.md`."""

@@ -20,8 +20,8 @@ def add_remote(state: State, name: str, url: str) -> Remote:
 
 
 def remove_remote(state: State, name: str) -> Remote:
-    """Nothing happens to the remote itself, nor to what was pulled. With the last one, the repository that is kept
-    for pushing goes as well."""
+    """Nothing happens to the remote itself, nor to what was pulled. With the last one, the repository that
+    is kept for pushing goes as well."""
     with Lock(state.project.path(LOCK), "remote remove"):
         remotes = Remotes(state)
         remote = remotes.remove(name)

@@ -1,7 +1,7 @@
 """Conversations in our repository: one commit whenever any of them has grown, with all of them in it.
 
-Each is a directory of chunks that end where a line ends. What was said is never changed, so of a conversation that has
-grown only the last chunk is written again, and git sends of that what is new.
+Each is a directory of chunks that end where a line ends. What was said is never changed, so of a
+conversation that has grown only the last chunk is written again, and git sends of that what is new.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def write_conversations(fast: FastImport, ref: str, tip: bytes, conversations: I
 
 
 def _changes(fast: FastImport, tip: bytes, one: OutConversation) -> Iterator[tuple[bytes, bytes]]:
-    """(path, blob) for each chunk that is not there as it is; without a blob, for one that is there no more."""
+    """(path, blob) for each chunk that is not there as it is; without a blob, for one that is there no
+    more."""
     folder = one.session.encode() + b"/"
     number = 0
     for number, chunk in enumerate(chunks_of(one.read()), 1):
@@ -54,11 +55,16 @@ def _changes(fast: FastImport, tip: bytes, one: OutConversation) -> Iterator[tup
     while tip and fast.look(tip, folder + chunk_name(number + 1))[1]:  # it was cut in place
         number += 1
         yield folder + chunk_name(number), b""
-    meta = quickjson.dumps({"session": one.session, "agent": one.agent, "title": one.title, "lines": one.lines,
-                            "bytes": one.size, "turns": one.turns}, sort_keys=True).encode()
+    meta = _meta(one)
     path = folder + b"meta.json"
     if not tip or fast.look(tip, path)[1] != _git_id(meta):
         yield path, fast.blob(len(meta), [meta])
+
+
+def _meta(one: OutConversation) -> bytes:
+    about = {"session": one.session, "agent": one.agent, "title": one.title, "lines": one.lines,
+             "bytes": one.size, "turns": one.turns}
+    return quickjson.dumps(about, sort_keys=True).encode()
 
 
 def chunks_of(pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -55,7 +55,7 @@ def look_at_clone(url: str, folder: str, *, ask: bool = False) -> int:
         refs = refs_there(repository, remote)
     if not refs:
         raise RemoteRefused(remote=shown_url(remote.url), reason="nobody has pushed checkpoints to it.",
-                            hint="To push there from a project: rewind remote add origin URL, then rewind push")
+                            hint="To push from a project: rewind remote add origin URL, then rewind push")
     return len({ref.split("/")[2] for ref in refs})
 
 
@@ -73,8 +73,7 @@ def clone(url: str, folder: str, home: str, mode: str, *, ask: bool = False, max
         record = max(pulled.records, key=lambda r: (r.created_at, r.sequence), default=None)
         if record:
             write_elsewhere(state, record, root, None, beside=(".agent",))
-            save(state, f"Cloned with the files of {record.data['shared']['name'] or record.name}", kind="initial",
-                 progress=progress)
+            save(state, f"Cloned with the files of {record.name}", kind="initial", progress=progress)
     except BaseException:
         _take_back(state, root, is_new)
         raise

@@ -20,8 +20,9 @@ _EVERY = 20.0  # seconds after which what was written so far is made safe
 
 
 class FastImport:
-    """`with FastImport(repository, lock) as fast:`. Refs move at its end, and now and then before it. It holds the
-    descriptor of the lock: whoever gets the lock after a crash knows that this process is gone, too."""
+    """`with FastImport(repository, lock) as fast:`. Refs move at its end, and now and then before it. It
+    holds the descriptor of the lock: whoever gets the lock after a crash knows that this process is gone,
+    too."""
 
     def __init__(self, repository: Repository, lock: int) -> None:
         self._repository = repository

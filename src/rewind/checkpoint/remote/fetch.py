@@ -1,5 +1,5 @@
-"""What a remote has, and bringing it here: into a repository of its own first, where it is counted and measured.
-Only what was accepted moves to ours."""
+"""What a remote has, and bringing it here: into a repository of its own first, where it is counted and
+measured. Only what was accepted moves to ours."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ MOST_REFS = 20_000
 MOST_OBJECTS = 20_000_000
 MOST_BYTES = 64 << 30  # unpacked
 DEFAULT_MB = 8192  # of one fetch, as it is sent
+_BAD = ("fsck error", "did not send all necessary objects", "invalid index-pack output", "inflate",
+        "pack has bad object", "SHA1 COLLISION", "unresolved delta", "pack is corrupted")
 _HEADER = struct.Struct(">4sII")
 
 
@@ -63,7 +65,8 @@ class Quarantine:
                  trace: TracebackType | None) -> None:
         self.repository.remove()
 
-    def fetch(self, refs: dict[str, str], *, max_mb: int = DEFAULT_MB, progress: Progress | None = None) -> None:
+    def fetch(self, refs: dict[str, str], *, max_mb: int = DEFAULT_MB,
+              progress: Progress | None = None) -> None:
         """Bring the refs of these names. git itself checks the form of every object."""
         said = self.repository.talk(
             self.remote, "fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--progress",
@@ -76,13 +79,12 @@ class Quarantine:
 
     def _refuse_if_bad(self, err: str, code: int, max_mb: int) -> None:
         if "signal 25" in err or "File too large" in err or "File size limit" in err or code in (-25, 153):
-            raise RemoteRefused(remote=self.remote.name, reason=f"it sends more than {max_mb} MB.",
-                                hint="Nothing was changed. If that is right, repeat with a larger --max-size-mb.")
-        for sign in ("fsck error", "did not send all necessary objects", "invalid index-pack output", "inflate",
-                     "pack has bad object", "SHA1 COLLISION"):
-            if sign in err:
-                line = next(line for line in err.splitlines() if sign in line)
-                raise RemoteRefused(remote=self.remote.name, reason=f"git does not accept it ({line.strip()}).")
+            raise RemoteRefused(
+                remote=self.remote.name, reason=f"it sends more than {max_mb} MB.",
+                hint="Nothing was changed. If that is right, repeat with a larger --max-size-mb.")
+        for line in err.splitlines():
+            if any(sign in line for sign in _BAD):
+                raise RemoteRefused(remote=self.remote.name, reason=f"git refuses it ({line.strip()}).")
 
     def _packs(self) -> list[str]:
         folder = os.path.join(self.repository.path, "objects", "pack")
@@ -106,8 +108,9 @@ class Quarantine:
         total = 0
         for pack in self._packs():
             with open(pack[:-5] + ".idx", "rb") as index:
-                listed = subprocess.Popen(self.repository.command("show-index"), stdin=index, stdout=subprocess.PIPE,
-                                          cwd=self.repository.path, env=self.repository.env)
+                listed = subprocess.Popen(self.repository.command("show-index"), stdin=index,
+                                          stdout=subprocess.PIPE, cwd=self.repository.path,
+                                          env=self.repository.env)
                 assert listed.stdout
                 names = b"".join(line.split(b" ")[1] + b"\n" for line in listed.stdout)
                 listed.stdout.close()
@@ -143,7 +146,8 @@ def tracked(repository: Repository, remote: Remote) -> dict[str, str]:
 
 def tracked_in(refs: dict[str, str], remote: Remote) -> dict[str, str]:
     prefix = f"refs/rewind/remotes/{remote.name}/"
-    return {f"refs/rewind/{name[len(prefix):]}": commit for name, commit in refs.items() if name.startswith(prefix)}
+    return {f"refs/rewind/{name[len(prefix):]}": commit for name, commit in refs.items()
+            if name.startswith(prefix)}
 
 
 def forget(repository: Repository, remote: Remote) -> None:

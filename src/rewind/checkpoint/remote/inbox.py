@@ -1,4 +1,5 @@
-"""The commits of one writer, read as what comes from somewhere untrusted: `share.incoming` checks all of it."""
+"""The commits of one writer, read as what comes from somewhere untrusted: `share.incoming` checks all of
+it."""
 
 from __future__ import annotations
 
@@ -31,9 +32,10 @@ class Objects:
         self._repository = repository
 
     def __enter__(self) -> Objects:
-        self._process = subprocess.Popen(self._repository.command("cat-file", "--batch"), cwd=self._repository.path,
-                                         env=self._repository.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                         stderr=subprocess.DEVNULL)
+        self._process = subprocess.Popen(
+            self._repository.command("cat-file", "--batch"), cwd=self._repository.path,
+            env=self._repository.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL)
         assert self._process.stdin and self._process.stdout
         self._in, self._out = self._process.stdin, self._process.stdout
         return self
@@ -87,16 +89,17 @@ class Objects:
 class Inbox(Incoming):
     """The checkpoints and conversations of one writer that are new here.
 
-    `commits` are all that the writer has, oldest first, and `is_here` says which checkpoints need not be read. Where
-    one is not here any more that others go on from, what it changed is told together with what they did.
+    `commits` are all that the writer has, oldest first, and `is_here` says which checkpoints need not be
+    read. Where one is not here any more that others go on from, what it changed is told together with what
+    they did.
     """
 
-    def __init__(self, label: str, objects: Objects, commits: list[tuple[str, bytes]], is_here: Callable[[str], bool],
-                 chats: bytes = b"", sessions: Iterable[str] = ()) -> None:
+    def __init__(self, label: str, objects: Objects, commits: dict[str, bytes],
+                 is_here: Callable[[str], bool], chats: bytes = b"", sessions: Iterable[str] = ()) -> None:
         self.label = label
         self._objects = objects
-        self._commits = dict(commits)  # id of the checkpoint -> commit
-        self._new = [name for name, _ in commits if not is_here(name)]
+        self._commits = commits  # by the id of the checkpoint
+        self._new = [name for name in commits if not is_here(name)]
         self._is_here = is_here
         self._chats = chats
         self._sessions = list(sessions)

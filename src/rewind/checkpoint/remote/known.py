@@ -53,7 +53,7 @@ class Remotes:
             data = None
         if not _is_sound(data):
             raise StoreDamaged(what=f"{self.path} is not readable",
-                               hint="Move this file away, then add the remotes again: rewind remote add NAME URL")
+                               hint="Move it away and add the remotes again: rewind remote add NAME URL")
         found: dict[str, Any] = data
         return found
 
@@ -80,7 +80,7 @@ class Remotes:
     def add(self, name: str, url: str) -> Remote:
         if not is_remote_name(name):
             raise UsageError(f'"{name}" cannot be the name of a remote.',
-                             hint="Use letters, digits, dashes, dots and underscores: rewind remote add origin URL")
+                             hint="Use letters, digits, dashes, dots and underscores, such as origin.")
         if name in self.data["remotes"]:
             raise RemoteExists(name=name)
         remote = Remote(name, {"url": checked_url(url)})

@@ -1,5 +1,6 @@
-"""Names of refs, and of paths in the repository. What git itself would heed in a name is written as `%` and two
-digits, so that git knows nothing of `.gitmodules`, and its own check of what a server sends finds nothing to object to."""
+"""Names of refs, and of paths in the repository. What git itself would heed in a name is written as `%` and
+two digits, so that git knows nothing of `.gitmodules`, and its own check of what a server sends finds
+nothing to object to."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Checkpoints as commits of our repository: one commit each, with what has changed since its parent.
 
-`files/` are the files themselves, as git keeps them best; `changes.jsonl` says what git's trees cannot: full modes,
-empty directories, what was left out and why. The commit's first parent is the checkpoint's own parent. If that is not
-the newest commit, the newest one is its second parent. So the ref only ever moves forward, however often the project
-went back, and every checkpoint is reached from it.
+`files/` are the files themselves, as git keeps them best; `changes.jsonl` says what git's trees cannot:
+full modes, empty directories, what was left out and why. The commit's first parent is the checkpoint's own
+parent. If that is not the newest commit, the newest one is its second parent. So the ref only ever moves
+forward, however often the project went back, and every checkpoint is reached from it.
 """
 
 from __future__ import annotations

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 
 class Pulled:
-    """`records` are the new checkpoints, oldest first of each writer; in a dry run only their number is known."""
+    """`records` are the new checkpoints, oldest first of each writer; in a dry run only their number is
+    known."""
 
     def __init__(self) -> None:
         self.records: list[Record] = []
@@ -54,10 +55,11 @@ class _Writer:
         self.checked = checked
 
 
-def pull(state: State, name: str | None = None, *, everything: bool = False, dry_run: bool = False, ask: bool = False,
-         max_mb: int | None = None, own_line: bool = False, progress: Progress | None = None) -> Pulled:
-    """`everything`: also what was pulled or pushed before and is not here any more. `own_line`: theirs becomes the
-    line of this project, which has none yet."""
+def pull(state: State, name: str | None = None, *, everything: bool = False, dry_run: bool = False,
+         ask: bool = False, max_mb: int | None = None, own_line: bool = False,
+         progress: Progress | None = None) -> Pulled:
+    """`everything`: also what was pulled or pushed before and is not here any more. `own_line`: theirs
+    becomes the line of this project, which has none yet."""
     remotes = Remotes(state)
     remote = remotes.find(name)
     repository = Repository(state.project.path(FOLDER), ask=ask)
@@ -129,8 +131,9 @@ class _Reader:
     def _read(self, writer: str, refs: dict[str, str]) -> _Writer:
         commits = written_checkpoints(self._repository, refs.get(own_ref(writer, CHECKPOINTS), ""))
         chats = own_ref(writer, CONVERSATIONS)
-        inbox = Inbox(self._remote.name, self._objects, list(commits.items()), self._here.__contains__,
-                      refs.get(chats, "").encode(), self._sessions(refs.get(chats, ""), self._known.get(chats, "")))
+        tip = refs.get(chats, "")
+        inbox = Inbox(self._remote.name, self._objects, commits, self._here.__contains__, tip.encode(),
+                      self._sessions(tip, self._known.get(chats, "")))
         return _Writer(f"{self._remote.name}-{writer[:8]}", inbox, look(self._state, inbox))
 
     def _sessions(self, new: str, old: str) -> list[str]:

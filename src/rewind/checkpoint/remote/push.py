@@ -1,5 +1,5 @@
-"""Sends the checkpoints and conversations of a project to a remote. Each store writes only to refs of its own, and
-those only move forward, so nothing is ever forced and two writers cannot meet."""
+"""Sends the checkpoints and conversations of a project to a remote. Each store writes only to refs of its
+own, and those only move forward, so nothing is ever forced and two writers cannot meet."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def own_records(state: State) -> list[Record]:
 class Push:
     """`with Push(state, "origin") as push: push.write(); push.send()`, or `push.plan()`."""
 
-    def __init__(self, state: State, name: str | None = None, policy: Policy | None = None, *, ask: bool = False,
-                 progress: Progress | None = None) -> None:
+    def __init__(self, state: State, name: str | None = None, policy: Policy | None = None, *,
+                 ask: bool = False, progress: Progress | None = None) -> None:
         self.state = state
         self.remotes = Remotes(state)
         self.remote: Remote = self.remotes.find(name)
@@ -133,7 +133,8 @@ class Push:
 
     def _tell(self, outgoing: Outgoing, conversations: list[OutConversation]) -> None:
         self.pushed.left_out = list(outgoing.left_out.values())
-        self.pushed.secrets = [(one.session, said.kind, said.turn) for one in conversations for said in one.secrets]
+        self.pushed.secrets = [(one.session, said.kind, said.turn)
+                               for one in conversations for said in one.secrets]
 
     def _not_there(self) -> list[str]:
         """The commits that the remote lacks, as far as is known here, oldest first."""
@@ -167,8 +168,8 @@ class Push:
         self.pushed.bytes += _bytes_sent(said.err)
 
     def _talk(self, *refspecs: str) -> Said:
-        return self.repository.talk(self.remote, "push", "--porcelain", "--no-verify", "--progress", self.remote.name,
-                                    *refspecs, progress=self._progress)
+        return self.repository.talk(self.remote, "push", "--porcelain", "--no-verify", "--progress",
+                                    self.remote.name, *refspecs, progress=self._progress)
 
     def _take_another_name(self) -> None:
         """A copy of this store, on another machine perhaps, has pushed under the same name. From here on they

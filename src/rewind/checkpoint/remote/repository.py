@@ -1,7 +1,7 @@
 """The private bare repository that git pushes from and fetches into. Nothing else uses it.
 
-Its configuration is written anew whenever it is opened: a state directory may have come with a project, and what
-somebody put into a configuration file of git's, git would run.
+Its configuration is written anew whenever it is opened: a state directory may have come with a project, and
+what somebody put into a configuration file of git's, git would run.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Repository:
         return os.path.exists(os.path.join(self.path, "HEAD"))
 
     def open(self, remotes: Iterable[Remote] = (), *, tracks: bool = True) -> None:
-        """Make it if there is none, and let its configuration say what we want and nothing else. `tracks`: a push
-        notes here what the remote has by then."""
+        """Make it if there is none, and let its configuration say what we want and nothing else. `tracks`:
+        a push notes here what the remote has by then."""
         if not self.exists:
             make_private_dir(self.path)
             self.git.run("init", "--quiet", "--bare", "--template=", "--object-format=sha1", self.path)
@@ -72,7 +72,8 @@ class Repository:
         _remove(self.path, [name for name in os.listdir(self.path)
                             if name.endswith(_KILLED) or name.startswith("fast_import_crash_")])
         packs = os.path.join(self.path, "objects", "pack")
-        _remove(packs, [name for name in os.listdir(packs) if name.startswith("tmp_") or name.endswith(_KILLED)])
+        _remove(packs, [name for name in os.listdir(packs)
+                        if name.startswith("tmp_") or name.endswith(_KILLED)])
 
     def refs(self, below: str) -> dict[str, str]:
         """Name -> commit, for what is below `refs/rewind/…/`."""
@@ -81,7 +82,8 @@ class Repository:
                 (line.partition(" ") for line in out.decode("utf-8", "replace").splitlines())}
 
     def tidy(self) -> None:
-        """Each push leaves a few objects or a pack: now and then they become one. The caller holds the lock."""
+        """Each push leaves a few objects or a pack: now and then they become one. The caller holds the
+        lock."""
         objects = os.path.join(self.path, "objects")
         packs = [name for name in os.listdir(os.path.join(objects, "pack")) if name.endswith(".pack")]
         some = os.path.join(objects, "17")  # one of 256 directories
@@ -91,7 +93,8 @@ class Repository:
             self.git.run("repack", "-d", "-l", "-q")
 
     def size_on_disk(self) -> int:
-        return sum(os.lstat(os.path.join(at, name)).st_size for at, _, names in os.walk(self.path) for name in names)
+        return sum(os.lstat(os.path.join(at, name)).st_size
+                   for at, _, names in os.walk(self.path) for name in names)
 
     def remove(self) -> None:
         import shutil
@@ -108,7 +111,8 @@ class Repository:
         command = self.command(*words)
         if most_bytes:
             # No file may grow larger than that: a remote that sends without end is cut off.
-            command = ["sh", "-c", f'ulimit -f {most_bytes // 512 + 1} 2>/dev/null; exec "$@"', "sh", *command]
+            limited = f'ulimit -f {most_bytes // 512 + 1} 2>/dev/null; exec "$@"'
+            command = ["sh", "-c", limited, "sh", *command]
         try:
             with _as_file(data) as file:
                 process = subprocess.Popen(command, cwd=self.path, env=self.env, stdin=file,
@@ -156,7 +160,7 @@ def _as_file(data: bytes) -> BinaryIO:
         return open(os.devnull, "rb")
     import tempfile
 
-    file: BinaryIO = tempfile.TemporaryFile()
+    file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 the caller closes it
     file.write(data)
     file.seek(0)
     return file
@@ -179,7 +183,8 @@ def _listen(process: subprocess.Popen[bytes], progress: Progress | None) -> tupl
                     kept.append(one)
     reader.join()
     process.stdout.close()
-    return b"".join(out).decode("utf-8", "replace"), b"\n".join([*kept[-200:], line]).decode("utf-8", "replace")
+    complaints = b"\n".join([*kept[-200:], line])
+    return b"".join(out).decode("utf-8", "replace"), complaints.decode("utf-8", "replace")
 
 
 _PHASES = {b"Writing objects": "Pushing", b"Receiving objects": "Pulling", b"Resolving deltas": "Checking"}

@@ -1,5 +1,5 @@
-"""Which conversations have grown since they were written into our repository. A file beside it remembers how large
-each transcript was then; without it, all are read again."""
+"""Which conversations have grown since they were written into our repository. A file beside it remembers
+how large each transcript was then; without it, all are read again."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ class Sent:
         write_atomic(self._path, quickjson.dump_file(data), sync=False)
 
     def grown(self, state: State, records: list[Record], new: list[Record]) -> list[OutConversation]:
-        """Those of the project's checkpoints that have changed, and those that new checkpoints are part of."""
+        """Those of the project's checkpoints that have changed, and those that new checkpoints are part
+        of."""
         known, needed = {session_of(r) for r in records}, {session_of(r) for r in new}
         found: list[OutConversation] = []
         try:

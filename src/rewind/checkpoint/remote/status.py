@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 
 class RemoteStatus:
-    """`there` is how many checkpoints of this store the remote has, `missing` how many it lacks; `writers` others that
-    push to it, `news` those of them with something that is not here. `error` says why it could not be asked."""
+    """`there` is how many checkpoints of this store the remote has, `missing` how many it lacks; `writers`
+    others that push to it, `news` those of them with something that is not here. `error` says why it could
+    not be asked."""
 
     def __init__(self, remote: Remote) -> None:
         self.remote = remote

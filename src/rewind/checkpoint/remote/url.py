@@ -23,7 +23,7 @@ def is_remote_name(name: str) -> bool:
 def checked_url(url: str) -> str:
     """The address as git gets it: a path is made absolute, as git runs in a directory of ours."""
     if not url or len(url) > _LONGEST or not url.isprintable():
-        raise RemoteUrlRefused(url=url[:80], reason="it is empty, too long, or has characters that no address has")
+        raise RemoteUrlRefused(url=url[:80], reason="it is empty, too long or not printable")
     if url.startswith("-"):
         raise RemoteUrlRefused(url=url, reason="it begins with a dash")
     if _HELPER.match(url):

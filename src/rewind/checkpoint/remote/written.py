@@ -1,5 +1,5 @@
-"""Which checkpoints are commits of our repository already. Git knows; a file beside it saves asking, which takes
-longer the more there are. The file counts only for the very commit that it was written for."""
+"""Which checkpoints are commits of our repository already. Git knows; a file beside it saves asking, which
+takes longer the more there are. The file counts only for the very commit that it was written for."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _LINE = re.compile(rb"([0-9a-f]{32}) ([0-9a-f]{40})")
 
 
 def written_checkpoints(repository: Repository, tip: str) -> dict[str, bytes]:
-    """Id -> commit of all that lead to a commit, in the order in which they were written: each commit comes after
-    all before it. A ValueError where one is no checkpoint."""
+    """Id -> commit of all that lead to a commit, in the order in which they were written: each commit comes
+    after all before it. A ValueError where one is no checkpoint."""
     if not tip:
         return {}
     out = repository.git.run("log", "--topo-order", "--reverse", "--format=%s %H", tip, "--")

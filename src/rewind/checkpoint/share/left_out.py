@@ -117,8 +117,8 @@ class SharedTree:
         return self.blobs.get(entry.ref) if entry and entry.kind == FILE and entry.size <= CHUNK else b""
 
     def listing(self, folder: bytes, oid: bytes, without: frozenset[bytes] = frozenset()) -> Tree:
-        """The entries of one directory, but for some names; what is left out of it is `uncovered`. Directories
-        keep the ids that they have in the store: what is below them has not been judged yet."""
+        """The entries of one directory, but for some names; what is left out of it is `uncovered`.
+        Directories keep the ids that they have in the store: what is below them has not been judged yet."""
         raw = self._folders[folder] = self.raw(oid)
         judged = self._judged.setdefault(folder, {})
         for name, entry in raw.entries.items():
