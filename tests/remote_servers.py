@@ -73,7 +73,8 @@ def sshd(top: Path, env: dict[str, str]) -> Iterator[str]:
     port = free_port()
     (folder / "config").write_text(
         f"Port {port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\n"
-        f"AuthorizedKeysFile {folder}/authorized\nPidFile {folder}/pid\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\n")
+        f"AuthorizedKeysFile {folder}/authorized\nPidFile {folder}/pid\nStrictModes no\nUsePAM no\n"
+        "PasswordAuthentication no\nPermitRootLogin yes\n")
     if os.geteuid() == 0:
         os.makedirs("/run/sshd", exist_ok=True)  # its empty directory, which the system's service makes
     process = subprocess.Popen([program, "-D", "-f", str(folder / "config"), "-E", str(folder / "log")],

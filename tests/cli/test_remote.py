@@ -399,7 +399,8 @@ def test_a_longer_conversation_archives_the_shorter_one(scene: Turns, bare: Path
 def contents(bare: Path, home: Path) -> Iterator[bytes]:
     listed = git(bare, "cat-file", "--batch-all-objects", "--batch-check=%(objectname)", home=home).split()
     for name in listed:
-        yield subprocess.run(["git", "cat-file", "-p", name], cwd=bare, check=True, capture_output=True).stdout
+        done = subprocess.run(["git", "cat-file", "-p", name], cwd=bare, check=True, capture_output=True)
+        yield done.stdout
 
 
 # over a network
