@@ -25,6 +25,7 @@ MOST_BYTES = 64 << 30  # unpacked
 DEFAULT_MB = 8192  # of one fetch, as it is sent
 _BAD = ("fsck error", "did not send all necessary objects", "invalid index-pack output", "inflate",
         "pack has bad object", "SHA1 COLLISION", "unresolved delta", "pack is corrupted")
+_LAST_WRITE = 64 << 10
 _HEADER = struct.Struct(">4sII")
 
 
@@ -73,18 +74,22 @@ class Quarantine:
             "--stdin", self.remote.name, progress=progress, most_bytes=max_mb << 20,
             data="".join(f"{name}:{name}\n" for name in sorted(refs)).encode())
         if said.code:
-            self._refuse_if_bad(said.err, said.code, max_mb)
+            self._refuse_if_bad(said.err, max_mb)
         said.check()
         self._measure(max_mb)
 
-    def _refuse_if_bad(self, err: str, code: int, max_mb: int) -> None:
-        if "signal 25" in err or "File too large" in err or "File size limit" in err or code in (-25, 153):
+    def _refuse_if_bad(self, err: str, max_mb: int) -> None:
+        if self._largest() >= (max_mb << 20) - _LAST_WRITE:  # git itself does not say that it was cut off
             raise RemoteRefused(
                 remote=self.remote.name, reason=f"it sends more than {max_mb} MB.",
                 hint="Nothing was changed. If that is right, repeat with a larger --max-size-mb.")
         for line in err.splitlines():
             if any(sign in line for sign in _BAD):
                 raise RemoteRefused(remote=self.remote.name, reason=f"git refuses it ({line.strip()}).")
+
+    def _largest(self) -> int:
+        folder = os.path.join(self.repository.path, "objects", "pack")
+        return max((os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder)), default=0)
 
     def _packs(self) -> list[str]:
         folder = os.path.join(self.repository.path, "objects", "pack")

@@ -9,7 +9,8 @@ from rewind import quickjson
 from rewind.checkpoint.remote.chat_outbox import chunk_name
 from rewind.checkpoint.remote.names import CHANGES, META, path_in_git
 from rewind.checkpoint.share.entries import bytes_of
-from rewind.checkpoint.share.incoming import MAX_ENTRIES, Incoming
+from rewind.checkpoint.share.incoming import FORMAT, MAX_ENTRIES, Incoming
+from rewind.errors import FormatTooNew
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class Inbox(Incoming):
         meta = _json(raw)
         if not isinstance(meta, dict) or meta.get("id") != name:
             raise ValueError("a commit of it is another checkpoint than it says")
-        self.format = _newest(self.format, meta.get("format"))
+        _check_format(self.label, meta.get("format"))
         changes = [_json(line) for line in listed.splitlines()]
         for change in changes:
             self._note(commit, change)
@@ -174,5 +175,8 @@ def _json(raw: bytes) -> Any:
         raise ValueError("a part of it is nested too deeply")
 
 
-def _newest(one: Any, other: Any) -> Any:
-    return max(one, other) if type(other) is int and other >= 1 else 0
+def _check_format(label: str, found: Any) -> None:
+    if type(found) is not int or found < 1:
+        raise ValueError("a checkpoint in it does not say its format")
+    if found > FORMAT:
+        raise FormatTooNew(what=f"What the remote {label} holds", found=found, known=FORMAT)

@@ -24,6 +24,8 @@ def written_checkpoints(repository: Repository, tip: str) -> dict[str, bytes]:
     if not tip:
         return {}
     out = repository.git.run("log", "--topo-order", "--reverse", "--format=%s %H", tip, "--")
+    if not out:
+        raise ValueError("a ref of it is no commit")
     return _parsed(out.split(b"\n")[:-1])
 
 
