@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from chat_scene import Turns, prompts_of
+from chat_scene import Scene, Turns, prompts_of
 from cli.conftest import InProcess
 from rewind.agents.registry import profile_named
 from rewind.transcript.find import folder_name
@@ -34,6 +34,7 @@ def scene(cli: InProcess) -> Turns:
     (cli.project / "link").symlink_to("src/app.py")
     (cli.project / "passwd").symlink_to("/etc/passwd")
     (cli.project / "empty").mkdir()
+    (cli.project / os.fsdecode(b"odd \xff\n name")).write_text("odd\n")
     scene = Turns(cli)
     scene.turn("Write a parser", parser="one\ntwo\nthree\n")
     scene.turn(f"Use {KEY} in {os.path.realpath(cli.project)}/src/app.py", parser="one\nTWO\nthree\n",
@@ -119,6 +120,8 @@ def test_with_secrets_and_ignored_files_on_request(scene: Turns, tmp_path: Path)
     assert tar(file, "files/.env") == b"DB_PASSWORD=s3cr3tPassw0rd\n"
     assert tar(file, "files/build/out.bin") == b"made\n"
     assert KEY.encode() in tar(file, f"conversations/{scene.session}.jsonl")
+    told = scene.cli.run("share", "last", str(tmp_path / "x.tar.gz"), "--with-secrets", "--dry-run").err
+    assert "NOT left out" in told and "deploy.txt:1: github-token" in told
 
 
 def test_turns_alone_have_their_checkpoints_and_the_conversation_up_to_them(scene: Turns,
@@ -287,3 +290,68 @@ def test_an_export_is_told_from_a_shared_file(scene: Turns, there: Rewind, tmp_p
     scene.cli.ok("export", "last", str(tmp_path / "e.tar.gz"))
     found = there.run("open", str(tmp_path / "e.tar.gz"))
     assert found.code == 1 and "rewind import" in found.err
+
+
+# the rest
+
+def test_droid_goes_on_there_with_its_directory_in_line_1(cli: InProcess, there: Rewind,
+                                                           tmp_path: Path) -> None:
+    scene = Scene(cli, "droid")
+    scene.do("Write a parser", parser="one\n")
+    scene.save("Stop")
+    scene.do("Make it fast", parser="two\n")
+    scene.save("Stop")
+    file = tmp_path / "shared.tar.gz"
+    cli.ok("share", scene.session, str(file))
+    chat, = opened(there, file)["conversations"]
+    path, = (there.home / ".factory/sessions").rglob(f"{chat['session_id']}.jsonl")
+    assert prompts_of("droid", path) == ["Write a parser", "Make it fast"]
+    head = json.loads(path.read_bytes().splitlines()[0])
+    assert head["cwd"] == os.path.realpath(there.project) and head["id"] == chat["session_id"]
+    assert (there.project / "parser.txt").read_text() == "two\n"
+
+
+def test_large_files_and_archives_are_shared_as_well(cli: InProcess, there: Rewind, tmp_path: Path) -> None:
+    content = os.urandom(1 << 20) * 9 + b"end"
+    (cli.project / "large.bin").write_bytes(content)
+    cli.init()
+    cli.ok("config", "--set", "storage.format=archive")
+    (cli.project / "small.txt").write_text("small\n")
+    cli.ok("save", "an archive")
+    file = tmp_path / "shared.tar.gz"
+    cli.ok("share", "last", str(file))
+    opened(there, file)
+    assert (there.project / "large.bin").read_bytes() == content
+    there.ok("validate", "--deep")
+
+
+@pytest.mark.parametrize("empty", [True, False])
+def test_an_open_that_is_killed_is_finished_by_the_next_one(scene: Turns, tmp_path: Path,
+                                                            empty: bool) -> None:
+    """Killed for real, at moments spread over all that it does."""
+    file = share(scene, tmp_path)
+    for number in range(8):
+        top = tmp_path / f"machine {number}"
+        (top / "home").mkdir(parents=True)
+        (top / "project").mkdir()
+        there = Rewind(top / "project", top / "home")
+        if not empty:
+            (there.project / "mine.txt").write_text("mine\n")
+            there.init()
+        process = subprocess.Popen([*there.command, "open", str(file)], cwd=there.project, env=there.env,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            process.wait(0.08 + 0.06 * number)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        found = opened(there, file)
+        assert found["count"] == len(set(found["checkpoints"])) == 6
+        assert (there.project / "parser.txt").exists() == empty
+        assert len([r for r in there.json("list", "--all")["checkpoints"] if r["sessionId"]]) == 6
+        there.ok("validate", "--deep")
+
+
+def test_names_are_completed(scene: Turns) -> None:
+    found = scene.cli.ok("__complete", "share", "").out
+    assert scene.session in found and "\nt3\t" in f"\n{found}" and "last\t" in found

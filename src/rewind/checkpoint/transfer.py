@@ -1,4 +1,5 @@
-"""A checkpoint as one file, to keep elsewhere or give away; and back from such a file."""
+"""A checkpoint as one file, with all that it holds, to keep elsewhere; and back from such a file. What others
+may see is in `share/`."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Candidate = tuple[str, str]  # what to type, what it is
 
-_MOST = 50
+_MOST = 60
 _OF_LANES = ("compare", "adopt", "remove", "delete")  # forks with a directory, by their names
 _PROMPT = 60  # characters
 _TURNS = 15
@@ -130,6 +130,9 @@ def _values(action: Any, words: list[str], begun: str) -> Iterable[Candidate]:
         return [(remote.name, shown_url(remote.url)) for remote in _controller(words).remotes()]
     if action.dest in _SETTINGS:
         return _settings(action.dest, begun)
+    if action.dest == "shared":
+        controller = _controller(words)
+        return [*_turns_of(controller, words), *_sessions(controller, []), *_checkpoints(controller, begun)]
     if action.dest == "what":
         return _files_of(_controller(words), begun)
     return []

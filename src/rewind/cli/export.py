@@ -1,7 +1,7 @@
-"""Write a checkpoint into one file, to keep it elsewhere or to give it away.
+"""Write a checkpoint into one file, to keep it elsewhere.
 
 The file is a tar.gz with everything that the checkpoint holds: also what git ignores, such as a
-`.env` with its secrets. `rewind import` reads it back.
+`.env` with its secrets. `rewind import` reads it back. To give work to somebody else, use `rewind share`.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ _SHOWN = 12
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", nargs="+", metavar="WHAT",
+    parser.add_argument("shared", nargs="+", metavar="WHAT",
                         help="a session, turns (t3..t7, or SESSION t3..t7), or a checkpoint")
     parser.add_argument("file", metavar="FILE", help="the file to write, a tar.gz")
     parser.add_argument("--with-secrets", action="store_true", help="share files and values that look secret")
@@ -46,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     controller = open_controller(args)
-    with controller.share(args.what, with_secrets=args.with_secrets, with_ignored=args.with_ignored,
+    with controller.share(args.shared, with_secrets=args.with_secrets, with_ignored=args.with_ignored,
                           code_only=args.code_only) as sharing:
         sharing.check_target(args.file, args.force)
         if not args.json:
@@ -88,10 +88,9 @@ def _tell(sharing: Sharing, args: argparse.Namespace) -> None:
     for text in sharing.what.notes:
         note(text)
     _tell_secrets(sharing, args)
-    others = [one for one in sharing.left_out if one not in sharing.secret_files]
     for reason, what in (("ignored", "ignored by git; --with-ignored shares them"),
                          ("link-out", "links that lead out of the project")):
-        paths = [one.path for one in others if one.reason.decode() == reason]
+        paths = [one.path for one in sharing.left_out if one.reason.decode() == reason]
         if paths:
             note(f"Left out: {_names(paths)} ({what}).")
 
@@ -100,7 +99,7 @@ def _tell_secrets(sharing: Sharing, args: argparse.Namespace) -> None:
     lines = [f"{_place(one.path, number)}: {kind}" for one in sharing.secret_files
              for kind, number in one.kinds]
     lines += [f"turn {said.turn or '?'}, line {said.line} of the conversation: {said.kind}"
-              for c in sharing.conversations for said in c.secrets]
+              for _, said in sharing.said]
     if not lines:
         return
     note("Secrets, which are NOT left out:" if args.with_secrets
@@ -123,8 +122,8 @@ def _names(paths: list[bytes]) -> str:
 def _json(sharing: Sharing, args: argparse.Namespace, written: int | None) -> dict[str, Any]:
     secrets: list[dict[str, Any]] = [{**path_json(one.path), "line": number or None, "kind": kind}
                                      for one in sharing.secret_files for kind, number in one.kinds]
-    secrets += [{"session": c.session, "turn": said.turn or None, "line": said.line, "kind": said.kind}
-                for c in sharing.conversations for said in c.secrets]
+    secrets += [{"session": session, "turn": said.turn or None, "line": said.line, "kind": said.kind}
+                for session, said in sharing.said]
     return {"what": sharing.what.label, "file": args.file, "bytes": written,
             "checkpoints": [one.record.name for one in sharing.package.checkpoints],
             "conversations": [{"session": c.session, "agent": c.agent, "turns": c.turns, "lines": c.lines}

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from rewind.checkpoint.share.conversations import OutConversation
+    from rewind.checkpoint.share.conversations import OutConversation, Said
     from rewind.checkpoint.state import State
     from rewind.snapshot.build import Progress
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Sharing:
     """`with Sharing(state, words) as sharing:` knows all that `write` would write, and what it would not.
 
-    With `with_secrets` files that hold some are shared, and still told: `secret_files` and `said` have them
-    either way.
+    `secret_files` and `said` are told either way: with `with_secrets` they are shared, else left out or
+    masked.
     """
 
     def __init__(self, state: State, words: list[str], *, with_secrets: bool = False,
@@ -36,6 +36,11 @@ class Sharing:
         except BaseException:
             self._outgoing.__exit__(None, None, None)
             raise
+        self.secret_files, self.said = _secrets(self._outgoing)
+        if with_secrets:
+            # What would have been left out is told all the same.
+            with Sharing(state, words, with_ignored=with_ignored, code_only=code_only) as careful:
+                self.secret_files, self.said = careful.secret_files, careful.said
 
     def __enter__(self) -> Sharing:
         return self
@@ -54,12 +59,8 @@ class Sharing:
         return sorted(self._outgoing.left_out.values(), key=lambda one: one.path)
 
     @property
-    def secret_files(self) -> list[LeftOut]:
-        return [one for one in self.left_out if one.reason == Reasons.SECRET]
-
-    @property
     def has_secrets(self) -> bool:
-        return bool(self.secret_files) or any(c.secrets for c in self.conversations)
+        return bool(self.secret_files or self.said)
 
     def write(self, path: str, *, force: bool = False, progress: Progress | None = None) -> int:
         """Complete or not there, and for nobody else to read. Returns its size."""
@@ -67,3 +68,10 @@ class Sharing:
 
     def check_target(self, path: str, force: bool) -> None:
         check_target(path, force)
+
+
+def _secrets(outgoing: Outgoing) -> tuple[list[LeftOut], list[tuple[str, Said]]]:
+    """Files by path, and what was said, with its session."""
+    files = [one for one in outgoing.left_out.values() if one.reason == Reasons.SECRET]
+    said = [(chat.session, one) for chat in outgoing.conversations for one in chat.secrets]
+    return sorted(files, key=lambda one: one.path), said

@@ -27,7 +27,7 @@ _WORDS = (b"password", b"passwd", b"pwd", b"secret", b"token", b"api_key", b"api
 _ASSIGNMENT = re.compile(
     rb"(?:password|passwd|pwd|secret|token|api[_-]?key|access_?key|private_key|credential|auth_key"
     rb"|encryption_key|signing_key)[A-Za-z0-9_-]{0,30}[\"']?\s{0,8}(?:=>|:=|=|:)\s{0,8}"
-    rb"(?:\"([^\"\s\\]{8,300})\"|'([^'\s\\]{8,300})'|([A-Za-z0-9+/=_.!@#%^&*~-]{8,300})(?=\s|$|\\))",
+    rb"(?:\"([^\"\s\\]{8,300})\"|'([^'\s\\]{8,300})'|([A-Za-z0-9+/=_.!@#%^&*~-]{8,128})(?=\s|$|\\))",
     re.IGNORECASE)
 _NAMES_A_SECRET = re.compile(
     r"(?:^|[_-]|[a-z])(?:password|passwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)$",
@@ -36,7 +36,9 @@ _PLACEHOLDER = re.compile(
     rb"example|changeme|change_me|change-me|placeholder|dummy|redacted|your[_-]|<|>|\$\{|\{\{|xxxx|\*\*\*|\.\.\.|^user$"
     rb"|^pass(?:word|wd)?$|^secret$|^token$|insert|fixme|todo|[0-9a-f]{0,4}deadbeef|^test|^none$|^null$|^true$|^false$",
     re.IGNORECASE)
-_ALWAYS_IN_ANY_CASE = frozenset((b"aws_secret", b"_authtoken", b"_auth", b"_password", b"authorization"))
+_IN_ANY_CASE = frozenset((b"aws_secret", b"_authtoken", b"_auth", b"_password", b"authorization"))
+_ANY_CASE = [(literal, kind) for kind in KINDS for literal in kind.literals if literal in _IN_ANY_CASE]
+_PLAIN = [(literal, kind) for kind in KINDS for literal in kind.literals if literal not in _IN_ANY_CASE]
 _CODE = frozenset(b"()[]{}<>`$|,;")
 _LEAST_BITS = 3.0  # per character, of a value that nobody typed
 _LONG = 20
@@ -58,20 +60,23 @@ def find_secrets(data: bytes, well_known_only: bool = False) -> list[Found]:
     if len(data) < 8:
         return []
     folded = data.lower()
-    found = [one for kind in KINDS if _may_hold(kind, data, folded) for one in _matches(kind, data)]
+    found = [one for kind in _candidates(data, folded) for one in _matches(kind, data)]
     if not well_known_only and any(word in folded for word in _WORDS):
         found += _assigned(data)
-    return _apart(found)
+    return _apart(found) if found else []
 
 
 def may_hold_secret(data: bytes) -> bool:
     """Whether it is worth a closer look: fast, and right nearly always where it says no."""
     folded = data.lower()
-    return any(word in folded for word in _WORDS) or any(_may_hold(kind, data, folded) for kind in KINDS)
+    return any(word in folded for word in _WORDS) or bool(_candidates(data, folded))
 
 
-def _may_hold(kind: SecretKind, data: bytes, folded: bytes) -> bool:
-    return any(literal in (folded if literal in _ALWAYS_IN_ANY_CASE else data) for literal in kind.literals)
+def _candidates(data: bytes, folded: bytes) -> list[SecretKind]:
+    """One search for each literal, which is much faster than one pattern for all of them."""
+    found = [kind for literal, kind in _PLAIN if literal in data]
+    found += [kind for literal, kind in _ANY_CASE if literal in folded]
+    return list(dict.fromkeys(found)) if len(found) > 1 else found
 
 
 def _matches(kind: SecretKind, data: bytes) -> Iterator[Found]:
