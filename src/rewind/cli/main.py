@@ -35,7 +35,7 @@ COMMANDS = {
     "pin": "pin", "unpin": "pin", "describe": "describe", "delete": "delete", "version": "version",
 }
 ALIASES = {"ls": "list", "st": "status"}
-_WITH_REMOTES = ("push", "pull", "clone")  # `rewind remote push` is `rewind push`
+_WITH_REMOTES = ("push", "pull", "clone")  # they may also be typed after `remote`
 _GROUPS = (
     ("Protect", ("init", "save", "status", "projects", "config")),
     ("Look", ("list", "show", "diff", "log", "blame", "bisect", "cat", "sessions", "grep", "watch", "ui",

@@ -55,7 +55,7 @@ def look_at_clone(url: str, folder: str, *, ask: bool = False) -> int:
         refs = refs_there(repository, remote)
     if not refs:
         raise RemoteRefused(remote=shown_url(remote.url), reason="nobody has pushed checkpoints to it.",
-                            hint="To push from a project: rewind remote add origin URL, then rewind push")
+                            hint="Push from a project that has this remote first: rewind push")
     return len({ref.split("/")[2] for ref in refs})
 
 

@@ -91,13 +91,10 @@ class Push:
         """Count, and look for secrets; nothing is written."""
         records, new, conversations = self._choose()
         with Outgoing(self.state, records, self.policy, conversations) as outgoing:
-            known = set(self.written)
-            newest = None
             for one in outgoing.checkpoints():
-                if one.id not in known:
-                    for _ in one.changed_since(one.parent or newest):
+                if one.id not in self.written:
+                    for _ in one.changed_since(one.parent):
                         pass
-                newest = one
             self._tell(outgoing, conversations)
         self.pushed.checkpoints = len(new) + len(self._not_there())
         self.pushed.conversations = len(conversations)
