@@ -51,8 +51,8 @@ def _check(args: argparse.Namespace) -> None:
     wanted = {"list": 0, "add": 2, "remove": 1, "status": 1}[args.action]
     given = (args.remote is not None) + (args.url is not None)
     if given > wanted or (given < wanted and args.action != "status"):
-        how = {"list": "", "add": " NAME URL", "remove": " NAME", "status": " [NAME]"}[args.action]
-        raise UsageError("Wrong number of arguments.", hint=f"Usage: rewind remote {args.action}{how}")
+        takes = {"list": "nothing else", "add": "NAME URL", "remove": "NAME", "status": "[NAME]"}[args.action]
+        raise UsageError(f"`remote {args.action}` takes {takes}.", hint="For examples: rewind remote --help")
 
 
 def remote_json(remote: Remote) -> dict[str, Any]:

@@ -50,7 +50,7 @@ class Forge:
 class Victim:
     """A project that pulls, and a picture of everything that a pull could change."""
 
-    def __init__(self, cli: InProcess, forge: Forge) -> None:
+    def __init__(self, cli: InProcess, forge: Forge) -> None:  # noqa: F811
         cli._monkeypatch.setattr(os, "fsync", lambda fd: None)
         self.cli = cli
         (cli.project / "own.txt").write_text("own\n")
@@ -61,8 +61,8 @@ class Victim:
 
     def picture(self) -> tuple[Any, ...]:
         ours = self.cli.state / "remote.git"
-        return (tree_state(self.cli.project), self.cli.names(backups=True), sorted(os.listdir(self.cli.state)),
-                git(ours, "for-each-ref", home=self.cli.home), sorted(os.listdir(ours / "objects/pack")),
+        return (tree_state(self.cli.project), self.cli.names(backups=True),
+                sorted(os.listdir(self.cli.state)), git(ours, "for-each-ref", home=self.cli.home), sorted(os.listdir(ours / "objects/pack")),
                 sorted(str(path) for path in (self.cli.home / ".claude").rglob("*")))
 
     def refuses(self, *words: str) -> str:
@@ -89,8 +89,8 @@ def test_what_the_forge_writes_would_be_taken_if_it_were_sound(forge: Forge, vic
     victim.takes(1)
 
 
-@pytest.mark.parametrize("path", ["../a.txt", "/etc/passwd", "a/../../b", ".git/hooks/pre-commit", ".GIT/config",
-                                  "x/.git", "a\0b", "", ".", "a//b", "x" * 300, "d/" * 500 + "x"])
+@pytest.mark.parametrize("path", ["../a.txt", "/etc/passwd", "a/../../b", ".git/hooks/pre-commit",
+                                  ".GIT/config", "x/.git", "a\0b", "", ".", "a//b", "x" * 300, "d/" * 500 + "x"])
 def test_a_path_that_leads_elsewhere(forge: Forge, victim: Victim, path: str) -> None:
     forge.commit([["f", path, 0o644, len(CONTENT), DIGEST]])
     assert "Refusing what the remote bad holds" in victim.refuses()
@@ -98,8 +98,8 @@ def test_a_path_that_leads_elsewhere(forge: Forge, victim: Victim, path: str) ->
 
 @pytest.mark.parametrize("changes", [
     [["l", "link", "../../outside"]], [["l", "link", "/etc/passwd"]], [["l", "link", ".git/config"]],
-    [["f", "a.txt", -1, 6, DIGEST]], [["f", "a.txt", 0o644, 1 << 60, DIGEST]], [["f", "a.txt", 0o644, 6, "xyz"]],
-    [["q", "a"]], ["nonsense"], [None], [["f", "no/directory", 0o644, len(CONTENT), DIGEST]],
+    [["f", "a.txt", -1, 6, DIGEST]], [["f", "a.txt", 0o644, 1 << 60, DIGEST]],
+    [["f", "a.txt", 0o644, 6, "xyz"]], [["q", "a"]], ["nonsense"], [None], [["f", "no/directory", 0o644, len(CONTENT), DIGEST]],
     [FILE, ["l", "A.TXT", "own.txt"]],
 ])
 def test_an_entry_that_makes_no_sense(forge: Forge, victim: Victim, changes: list[Any]) -> None:
@@ -108,8 +108,8 @@ def test_an_entry_that_makes_no_sense(forge: Forge, victim: Victim, changes: lis
 
 
 @pytest.mark.parametrize("meta", [
-    {"id": "../../x"}, {"id": OTHER}, {"parent": OTHER}, {"parent": ID}, {"lane": "../x"}, {"createdAt": "then"},
-    {"kind": "evil"}, {"format": 99}, {"format": "1"}, {"parent": 7},
+    {"id": "../../x"}, {"id": OTHER}, {"parent": OTHER}, {"parent": ID}, {"lane": "../x"},
+    {"createdAt": "then"}, {"kind": "evil"}, {"format": 99}, {"format": "1"}, {"parent": 7},
 ])
 def test_a_description_that_makes_no_sense(forge: Forge, victim: Victim, meta: dict[str, Any]) -> None:
     forge.commit([FILE], **meta)
@@ -202,7 +202,8 @@ def test_a_tree_of_ten_thousand_million_files_costs_nothing(forge: Forge, victim
     about, changes = json.dumps(META).encode(), json.dumps(FILE).encode() + b"\n"
     parts = {"meta.json": forge.run("hash-object", "-w", "--stdin", data=about),
              "changes.jsonl": forge.run("hash-object", "-w", "--stdin", data=changes)}
-    listed = f"040000 tree {tree}\tfiles\n" + "".join(f"100644 blob {oid}\t{path}\n" for path, oid in parts.items())
+    listed = f"040000 tree {tree}\tfiles\n"
+    listed += "".join(f"100644 blob {oid}\t{path}\n" for path, oid in parts.items())
     top = forge.run("mktree", data=listed.encode())
     commit = forge.run("commit-tree", top, "-m", ID)
     forge.run("update-ref", f"refs/rewind/{WRITER}/checkpoints", commit)

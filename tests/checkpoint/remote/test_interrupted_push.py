@@ -31,8 +31,9 @@ def here(project: Path, home: Path, bare: Path) -> Rewind:
 
 
 def start(rewind: Rewind) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([*rewind.command, "push"], cwd=rewind.project, env=rewind.env, start_new_session=True,
-                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    quiet = subprocess.DEVNULL
+    return subprocess.Popen([*rewind.command, "push"], cwd=rewind.project, env=rewind.env,
+                            start_new_session=True, stdin=quiet, stdout=quiet, stderr=quiet)
 
 
 def commits(bare: Path, home: Path) -> int:
@@ -64,7 +65,8 @@ def test_what_a_killed_git_left_is_swept_away(here: Rewind, bare: Path) -> None:
     ours = here.state / "remote.git"
     writer = json.loads((here.state / "remotes.json").read_text())["writer"]
     left = [ours / f"refs/rewind/{writer}/checkpoints.lock", ours / "objects/pack/tmp_pack_x",
-            ours / "packed-refs.lock", ours / "fast_import_crash_1", here.state / "remote.git.incoming-1/HEAD"]
+            ours / "packed-refs.lock", ours / "fast_import_crash_1",
+            here.state / "remote.git.incoming-1/HEAD"]
     for path in left:
         path.parent.mkdir(exist_ok=True)
         path.write_text("")
@@ -82,8 +84,8 @@ def test_loose_objects_of_many_pushes_are_packed_and_nothing_is_lost(here: Rewin
     (ours.parent / "many").mkdir()
     for n in range(3000):
         (ours.parent / "many" / f"{n}").write_text(f"content {n}\n")
-    subprocess.run(["git", "hash-object", "-w", "--stdin-paths"], cwd=ours.parent, input=names.encode(), check=True,
-                   stdout=subprocess.DEVNULL, env=here.env)
+    subprocess.run(["git", "hash-object", "-w", "--stdin-paths"], cwd=ours.parent, input=names.encode(),
+                   check=True, stdout=subprocess.DEVNULL, env=here.env)
     (here.project / "file1.py").write_text("changed\n")
     here.save()
     here.ok("push")
