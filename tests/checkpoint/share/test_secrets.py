@@ -79,6 +79,7 @@ PLANTED = {
     "authorization": "curl -H 'Authorization: Bearer " + of(WORD, 40) + "'",
     "url-password": "https://deploy:" + of(WORD, 16) + "@git.company.org/app.git",
     "url-password database": "DATABASE_URL=postgres://app:" + of(WORD, 14) + "@db.internal:5432/app",
+    "url-password that begins as usual": "redis://app:admin" + of(WORD, 12) + "@cache.company.org",
     "assigned-secret": "PASSWORD = '" + of(WORD, 20) + "1'",
     "assigned-secret env": "export DB_PASSWORD=" + of(WORD, 24) + "7",
     "assigned-secret yaml": "  api_key: \"" + of(WORD, 32) + "3\"",
@@ -96,6 +97,8 @@ def test_a_planted_secret_is_found(name: str) -> None:
 
 
 HARMLESS = [
+    "postgresql://scott:tiger@db.company.org/x", "mysql://root:" + of(WORD, 12) + "@localhost/x",
+    "self._password = raw_password1", "password1_field='password1'", "TOKEN = MASKED_TEST_SECRET2",
     "password = os.environ['DB_PASSWORD']", "token = request.headers.get('Authorization')",
     "password: str = Field(default=None)", 'PASSWORD = "changeme"', "api_key = <your-api-key>",
     "API_KEY=xxxxxxxxxxxxxxxxxxxxxxxx", "secret_name = 'user_token_2'", "token_type: bearer",

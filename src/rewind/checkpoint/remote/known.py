@@ -57,8 +57,8 @@ class Remotes:
         found: dict[str, Any] = data
         return found
 
-    def save(self) -> None:
-        write_atomic(self.path, quickjson.dump_file(self.data))
+    def save(self, *, sync: bool = True) -> None:
+        write_atomic(self.path, quickjson.dump_file(self.data), sync=sync)
 
     @property
     def writer(self) -> str:
@@ -94,10 +94,11 @@ class Remotes:
         self.save()
         return remote
 
-    def note(self, remote: Remote, **facts: str) -> None:
-        remote.data.update(facts)
+    def note(self, remote: Remote, **times: str) -> None:
+        """When it was pushed to or pulled from. Nothing depends on it, so nobody waits for the disk."""
+        remote.data.update(times)
         self.data["remotes"][remote.name] = remote.data
-        self.save()
+        self.save(sync=False)
 
 
 def _is_sound(data: Any) -> bool:

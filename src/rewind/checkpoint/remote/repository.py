@@ -28,7 +28,7 @@ _SETTINGS = ("core.attributesFile=", "fetch.fsckObjects=true", "fetch.prune=fals
              "fetch.recurseSubmodules=false", "fetch.writeCommitGraph=false", "fetch.bundleURI=",
              "transfer.bundleURI=false", "push.gpgSign=false", "push.followTags=false",
              "push.recurseSubmodules=no", "submodule.recurse=false", "receive.fsckObjects=true",
-             "fastimport.unpackLimit=100")
+             "fastimport.unpackLimit=100", "init.defaultRefFormat=files")
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tlogAllRefUpdates = false\n"
 _MOST_PACKS, _MOST_LOOSE = 20, 2048
 _KILLED = (".lock", ".keep")
@@ -40,7 +40,7 @@ class Repository:
         self.path = path
         self.git = Git(os.fsencode(path), settings=_SETTINGS)
         self.env = self.git.env
-        for name in ("GIT_TEMPLATE_DIR", "GIT_QUARANTINE_PATH", "GIT_PUSH_OPTION_COUNT"):
+        for name in ("GIT_TEMPLATE_DIR", "GIT_DEFAULT_REF_FORMAT", "GIT_QUARANTINE_PATH", "GIT_PUSH_OPTION_COUNT"):
             self.env.pop(name, None)
         self.env.update(GIT_DIR=path, GIT_ALLOW_PROTOCOL=":".join(SCHEMES),
                         GIT_TERMINAL_PROMPT="1" if ask else "0")
@@ -76,10 +76,16 @@ class Repository:
                         if name.startswith("tmp_") or name.endswith(_KILLED)])
 
     def refs(self, below: str) -> dict[str, str]:
-        """Name -> commit, for what is below `refs/rewind/…/`."""
-        out = self.git.run("for-each-ref", "--format=%(objectname) %(refname)", below)
-        return {name: commit for commit, _, name in
-                (line.partition(" ") for line in out.decode("utf-8", "replace").splitlines())}
+        """Name -> commit, for what is below `refs/rewind/…/`. Read from git's files: there are few of them, and
+        a process would take longer than all of them."""
+        found = {}
+        for at, _, names in os.walk(os.path.join(self.path, below)):
+            for name in names:
+                with open(os.path.join(at, name), "rb") as file:
+                    commit = file.read(65).strip().decode("ascii", "replace")
+                if not name.endswith(".lock") and len(commit) == 40 and not commit.strip("0123456789abcdef"):
+                    found[os.path.relpath(os.path.join(at, name), self.path)] = commit
+        return found
 
     def tidy(self) -> None:
         """Each push leaves a few objects or a pack: now and then they become one. The caller holds the

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 
-_WORD = rb"[A-Za-z0-9_-]"
+URL_PASSWORD, NPM = "url-password", "npm-token"
 _BEFORE = rb"(?<![A-Za-z0-9])"
 _AFTER = rb"(?![A-Za-z0-9])"
 
 
 class SecretKind:
-    """`literals`: one of them is in every text that holds such a secret. The first group, if there is one, is
-    what is masked."""
+    """`literals`: one of them is in every text that holds such a secret. The group `secret`, else the first
+    one, is what is masked; a pattern without groups is masked as a whole."""
 
     __slots__ = ("_compiled", "_flags", "_source", "literals", "name")
 
@@ -31,6 +31,10 @@ class SecretKind:
         if self._compiled is None:
             self._compiled = re.compile(self._source, self._flags)
         return self._compiled
+
+    @property
+    def group(self) -> int:
+        return self.pattern.groupindex.get("secret", min(1, self.pattern.groups))
 
 
 def _token(name: str, literals: str, pattern: bytes) -> SecretKind:
@@ -99,12 +103,14 @@ _IN_CONTEXT = [
     SecretKind("aws-secret-key", "aws_secret",
                rb"aws_secret(?:_access)?_key[\"']{0,2}\s{0,8}[=:]\s{0,8}[\"']?"
                rb"([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])", flags=re.IGNORECASE),
-    SecretKind("npm-token", "_authtoken _auth _password",
+    SecretKind(NPM, "_authtoken _auth _password",
                rb"(?<![A-Za-z0-9])_(?:authToken|auth|password)\s{0,4}=\s{0,4}([^\s\"'$]{8,400})",
                flags=re.IGNORECASE),
     SecretKind("authorization", "authorization",
                rb"authorization[\"']?\s{0,4}[:=,]\s{0,4}[\"']?(?:basic|bearer|token)"
                rb"\s{1,4}([A-Za-z0-9+/=_.~-]{16,2000})", flags=re.IGNORECASE),
-    SecretKind("url-password", "://", rb"://[^\s/:@\"'<>`\\?#]{1,100}:([^\s/@\"'<>`{}\\$]{3,200})@[A-Za-z0-9\[]"),
+    SecretKind(URL_PASSWORD, "://", rb"://(?P<user>[^\s/:@\"'<>`\\?#]{1,100}):"
+               rb"(?P<secret>[^\s/@\"'<>`{}\\$]{3,200})@"
+               rb"(?P<host>[A-Za-z0-9\[][A-Za-z0-9._-]{0,100})"),
 ]
 KINDS = _VENDORS + _IN_CONTEXT

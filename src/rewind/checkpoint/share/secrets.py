@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from math import log2
 
-from rewind.checkpoint.share.secret_kinds import KINDS
+from rewind.checkpoint.share.secret_kinds import KINDS, NPM, URL_PASSWORD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +39,11 @@ _PLACEHOLDER = re.compile(
 _IN_ANY_CASE = frozenset((b"aws_secret", b"_authtoken", b"_auth", b"_password", b"authorization"))
 _ANY_CASE = [(literal, kind) for kind in KINDS for literal in kind.literals if literal in _IN_ANY_CASE]
 _PLAIN = [(literal, kind) for kind in KINDS for literal in kind.literals if literal not in _IN_ANY_CASE]
+_NAME_PART = re.compile(rb"[A-Za-z]*[0-9]{0,3}|[0-9]+")
+_LOCAL = re.compile(rb"localhost|127\.[0-9.]+|0\.0\.0\.0|\[.*|(?:my|some|your)?host(?:name)?|.*example.*"
+                    rb"|server")
+_TRY_OUT = re.compile(rb"(?:pass(?:word|wd|phrase)?|tiger|secret|foo|bar|baz|test|root|admin|postgres|guest)"
+                      rb"[^A-Za-z]{0,6}", re.IGNORECASE)
 _CODE = frozenset(b"()[]{}<>`$|,;")
 _LEAST_BITS = 3.0  # per character, of a value that nobody typed
 _LONG = 20
@@ -80,10 +85,17 @@ def _candidates(data: bytes, folded: bytes) -> list[SecretKind]:
 
 
 def _matches(kind: SecretKind, data: bytes) -> Iterator[Found]:
-    group = 1 if kind.pattern.groups else 0
     for match in kind.pattern.finditer(data):
-        if not is_placeholder(match[group]):
-            yield Found(kind.name, match.start(group), match.end(group))
+        if not is_placeholder(match[kind.group]) and not _is_harmless(kind, match):
+            yield Found(kind.name, match.start(kind.group), match.end(kind.group))
+
+
+def _is_harmless(kind: SecretKind, match: re.Match[bytes]) -> bool:
+    """What has the form of a secret and is none: a login for this machine, a variable in code."""
+    if kind.name == URL_PASSWORD:
+        secret, host = match["secret"], match["host"].lower()
+        return bool(_LOCAL.fullmatch(host) or _TRY_OUT.fullmatch(secret)) or secret == match["user"]
+    return kind.name == NPM and kind.group == 1 and not is_random(match[1], quoted=True)
 
 
 def _assigned(data: bytes) -> Iterator[Found]:
@@ -121,9 +133,9 @@ def is_random(value: bytes, quoted: bool) -> bool:
 
 
 def _is_a_name(value: bytes) -> bool:
-    """`user_token_2`, `auth.v1.client`, `sha256-abc`: words with a number among them."""
+    """`user_token_2`, `auth.v1.client`, `password1`: words with a number among them or behind them."""
     parts = re.split(rb"[._/:-]", value)
-    return len(parts) > 1 and all(part.isalpha() or part.isdigit() or len(part) < 7 for part in parts)
+    return all(_NAME_PART.fullmatch(part) or (len(parts) > 1 and len(part) < 7) for part in parts)
 
 
 def entropy(value: bytes) -> float:
