@@ -56,8 +56,8 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def remote_json(remote: Remote) -> dict[str, Any]:
-    return {"name": remote.name, "url": shown_url(remote.url), "pushedAt": remote.data.get("pushedAt"),
-            "pulledAt": remote.data.get("pulledAt")}
+    return {"name": remote.name, "url": shown_url(remote.url), "pushedAt": remote.times.get("pushedAt"),
+            "pulledAt": remote.times.get("pulledAt")}
 
 
 def _list(args: argparse.Namespace, controller: Controller) -> int:
@@ -66,8 +66,8 @@ def _list(args: argparse.Namespace, controller: Controller) -> int:
         print_json({"remotes": [remote_json(remote) for remote in remotes]})
         return DONE
     rows: list[tuple[str, ...]] = [
-        (remote.name, safe(shown_url(remote.url)), _when("pushed", remote.data.get("pushedAt")),
-         _when("pulled", remote.data.get("pulledAt"))) for remote in remotes]
+        (remote.name, safe(shown_url(remote.url)), _when("pushed", remote.times.get("pushedAt")),
+         _when("pulled", remote.times.get("pulledAt"))) for remote in remotes]
     for line in in_columns(rows, tabs=not sys.stdout.isatty()):
         print(line)
     if not remotes:

@@ -62,7 +62,8 @@ class Victim:
     def picture(self) -> tuple[Any, ...]:
         ours = self.cli.state / "remote.git"
         return (tree_state(self.cli.project), self.cli.names(backups=True),
-                sorted(os.listdir(self.cli.state)), git(ours, "for-each-ref", home=self.cli.home), sorted(os.listdir(ours / "objects/pack")),
+                sorted(os.listdir(self.cli.state)), git(ours, "for-each-ref", home=self.cli.home),
+                sorted(os.listdir(ours / "objects/pack")),
                 sorted(str(path) for path in (self.cli.home / ".claude").rglob("*")))
 
     def refuses(self, *words: str) -> str:
@@ -90,7 +91,8 @@ def test_what_the_forge_writes_would_be_taken_if_it_were_sound(forge: Forge, vic
 
 
 @pytest.mark.parametrize("path", ["../a.txt", "/etc/passwd", "a/../../b", ".git/hooks/pre-commit",
-                                  ".GIT/config", "x/.git", "a\0b", "", ".", "a//b", "x" * 300, "d/" * 500 + "x"])
+                                  ".GIT/config", "x/.git", "a\0b", "", ".", "a//b", "x" * 300,
+                                  "d/" * 500 + "x"])
 def test_a_path_that_leads_elsewhere(forge: Forge, victim: Victim, path: str) -> None:
     forge.commit([["f", path, 0o644, len(CONTENT), DIGEST]])
     assert "Refusing what the remote bad holds" in victim.refuses()
@@ -99,7 +101,8 @@ def test_a_path_that_leads_elsewhere(forge: Forge, victim: Victim, path: str) ->
 @pytest.mark.parametrize("changes", [
     [["l", "link", "../../outside"]], [["l", "link", "/etc/passwd"]], [["l", "link", ".git/config"]],
     [["f", "a.txt", -1, 6, DIGEST]], [["f", "a.txt", 0o644, 1 << 60, DIGEST]],
-    [["f", "a.txt", 0o644, 6, "xyz"]], [["q", "a"]], ["nonsense"], [None], [["f", "no/directory", 0o644, len(CONTENT), DIGEST]],
+    [["f", "a.txt", 0o644, 6, "xyz"]], [["q", "a"]], ["nonsense"], [None],
+    [["f", "no/directory", 0o644, len(CONTENT), DIGEST]],
     [FILE, ["l", "A.TXT", "own.txt"]],
 ])
 def test_an_entry_that_makes_no_sense(forge: Forge, victim: Victim, changes: list[Any]) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rewind.checkpoint.remote.fetch import forget
-from rewind.checkpoint.remote.known import Remotes
+from rewind.checkpoint.remote.known import FOLDER, Remotes
 from rewind.checkpoint.remote.push import LOCK
-from rewind.checkpoint.remote.repository import FOLDER, Repository
+from rewind.checkpoint.remote.repository import Repository
 from rewind.files import Lock
 
 TYPE_CHECKING = False

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.state import State
 
 FILE = "remotes.json"
+FOLDER = "remote.git"  # the private repository, made on first use
 _MAX_BYTES = 1 << 20
 _WRITER = re.compile(r"[0-9a-f]{32}")
 
@@ -26,11 +27,12 @@ def is_writer(text: str) -> bool:
 
 
 class Remote:
-    __slots__ = ("data", "name")
+    __slots__ = ("data", "name", "times")
 
-    def __init__(self, name: str, data: dict[str, Any]) -> None:
+    def __init__(self, name: str, data: dict[str, Any], times: dict[str, Any] | None = None) -> None:
         self.name = name
-        self.data = data  # url, pushedAt, pulledAt
+        self.data = data
+        self.times = times or {}  # pushedAt, pulledAt
 
     @property
     def url(self) -> str:
@@ -42,7 +44,9 @@ class Remotes:
 
     def __init__(self, state: State) -> None:
         self.path = state.project.path(FILE)
+        self._times_path = state.project.path(FOLDER, "rewind-times.json")
         self.data = self._load()
+        self._times = self._load_times()
 
     def _load(self) -> dict[str, Any]:
         try:
@@ -57,8 +61,8 @@ class Remotes:
         found: dict[str, Any] = data
         return found
 
-    def save(self, *, sync: bool = True) -> None:
-        write_atomic(self.path, quickjson.dump_file(self.data), sync=sync)
+    def save(self) -> None:
+        write_atomic(self.path, quickjson.dump_file(self.data))
 
     @property
     def writer(self) -> str:
@@ -66,7 +70,8 @@ class Remotes:
 
     @property
     def all(self) -> list[Remote]:
-        return [Remote(name, data) for name, data in sorted(self.data["remotes"].items())]
+        return [Remote(name, data, self._times.get(name))
+                for name, data in sorted(self.data["remotes"].items())]
 
     def find(self, name: str | None = None) -> Remote:
         """The one of that name; without a name the only one, or `origin`."""
@@ -95,10 +100,19 @@ class Remotes:
         return remote
 
     def note(self, remote: Remote, **times: str) -> None:
-        """When it was pushed to or pulled from. Nothing depends on it, so nobody waits for the disk."""
-        remote.data.update(times)
-        self.data["remotes"][remote.name] = remote.data
-        self.save(sync=False)
+        """When it was pushed to or pulled from. Nothing depends on it: it is in a file of its own, and nobody
+        waits for the disk."""
+        remote.times.update(times)
+        self._times[remote.name] = remote.times
+        write_atomic(self._times_path, quickjson.dump_file(self._times), sync=False)
+
+    def _load_times(self) -> dict[str, Any]:
+        try:
+            data = quickjson.loads(read_bounded(self._times_path, _MAX_BYTES))
+        except (OSError, ValueError, RecursionError, RewindError):
+            return {}
+        return {name: times for name, times in data.items() if isinstance(times, dict)} \
+            if isinstance(data, dict) else {}
 
 
 def _is_sound(data: Any) -> bool:

@@ -8,10 +8,10 @@ from rewind.checkpoint.branches import Branches
 from rewind.checkpoint.record import iso_time
 from rewind.checkpoint.remote.fetch import DEFAULT_MB, Quarantine, refs_there, tracked
 from rewind.checkpoint.remote.inbox import Inbox, Objects
-from rewind.checkpoint.remote.known import Remotes
+from rewind.checkpoint.remote.known import FOLDER, Remotes
 from rewind.checkpoint.remote.names import CHECKPOINTS, CONVERSATIONS, own_ref, parse_ref
 from rewind.checkpoint.remote.push import LOCK
-from rewind.checkpoint.remote.repository import FOLDER, Repository
+from rewind.checkpoint.remote.repository import Repository
 from rewind.checkpoint.remote.written import written_checkpoints
 from rewind.checkpoint.share.arrive import add, look
 from rewind.checkpoint.share.outgoing import checkpoint_id

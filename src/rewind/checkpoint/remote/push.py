@@ -10,10 +10,10 @@ from rewind.checkpoint.record import iso_time
 from rewind.checkpoint.remote.chat_outbox import write_conversations
 from rewind.checkpoint.remote.fast_import import FastImport
 from rewind.checkpoint.remote.fetch import sweep_quarantines, tracked_in
-from rewind.checkpoint.remote.known import Remotes
+from rewind.checkpoint.remote.known import FOLDER, Remotes
 from rewind.checkpoint.remote.names import CHECKPOINTS, CONVERSATIONS, own_ref
 from rewind.checkpoint.remote.outbox import Outbox
-from rewind.checkpoint.remote.repository import FOLDER, Repository
+from rewind.checkpoint.remote.repository import Repository
 from rewind.checkpoint.remote.sent import Sent
 from rewind.checkpoint.remote.written import known_checkpoints, remember
 from rewind.checkpoint.share.conversations import OutConversation

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     Progress = Callable[[str, int, int], None]
 
-FOLDER = "remote.git"
 _SETTINGS = ("core.attributesFile=", "fetch.fsckObjects=true", "fetch.prune=false", "fetch.unpackLimit=1",
              "fetch.recurseSubmodules=false", "fetch.writeCommitGraph=false", "fetch.bundleURI=",
              "transfer.bundleURI=false", "push.gpgSign=false", "push.followTags=false",
@@ -40,7 +39,8 @@ class Repository:
         self.path = path
         self.git = Git(os.fsencode(path), settings=_SETTINGS)
         self.env = self.git.env
-        for name in ("GIT_TEMPLATE_DIR", "GIT_DEFAULT_REF_FORMAT", "GIT_QUARANTINE_PATH", "GIT_PUSH_OPTION_COUNT"):
+        for name in ("GIT_TEMPLATE_DIR", "GIT_DEFAULT_REF_FORMAT", "GIT_QUARANTINE_PATH",
+                     "GIT_PUSH_OPTION_COUNT"):
             self.env.pop(name, None)
         self.env.update(GIT_DIR=path, GIT_ALLOW_PROTOCOL=":".join(SCHEMES),
                         GIT_TERMINAL_PROMPT="1" if ask else "0")
@@ -76,8 +76,8 @@ class Repository:
                         if name.startswith("tmp_") or name.endswith(_KILLED)])
 
     def refs(self, below: str) -> dict[str, str]:
-        """Name -> commit, for what is below `refs/rewind/…/`. Read from git's files: there are few of them, and
-        a process would take longer than all of them."""
+        """Name -> commit, for what is below `refs/rewind/…/`. Read from git's files: there are few of them,
+        and a process would take longer than all of them."""
         found = {}
         for at, _, names in os.walk(os.path.join(self.path, below)):
             for name in names:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from rewind.checkpoint.remote.fetch import refs_there, tracked
-from rewind.checkpoint.remote.known import Remotes
+from rewind.checkpoint.remote.known import FOLDER, Remotes
 from rewind.checkpoint.remote.names import CHECKPOINTS, own_ref, parse_ref
 from rewind.checkpoint.remote.push import own_records
-from rewind.checkpoint.remote.repository import FOLDER, Repository
+from rewind.checkpoint.remote.repository import Repository
 from rewind.checkpoint.remote.written import known_checkpoints
 from rewind.checkpoint.share.outgoing import checkpoint_id
 from rewind.errors import RewindError
