@@ -16,6 +16,7 @@ from rewind.controller import Controller
 from rewind.transcript.turn_blocks import for_page
 from rewind.transcript.turn_index import open_turns
 from rewind.transcript.turn_pages import read_turns
+from rewind_cli import Rewind
 from transcript.rollouts import Talk, folder, lines_of
 
 
@@ -167,3 +168,18 @@ def test_a_prompt_typed_while_a_turn_ran_is_taken_back_alone(cli: InProcess) -> 
     assert prompts(found["fork"]["path"]) == ["do this"] and thread.read() == "1" and found["code"]["exact"]
     cli.ok("undo-restore")
     assert prompts(cli.json("back", "2", "--both")["fork"]["path"]) == [] and thread.read() == "0"
+
+
+def test_a_shared_thread_goes_on_in_another_home(thread: Thread, cli: InProcess, tmp_path: Path) -> None:
+    cli.ok("share", thread.talk.id, str(tmp_path / "s.tar.gz"))
+    (tmp_path / "bob").mkdir()
+    (tmp_path / "review").mkdir()
+    there = Rewind(tmp_path / "review", tmp_path / "bob")
+    chat, = there.json("open", str(tmp_path / "s.tar.gz"))["conversations"]
+    path, = (there.home / ".codex/sessions").rglob(f"*{chat['session_id']}.jsonl")
+    assert prompts(str(path)) == ["prompt 1", "prompt 2", "prompt 3"]
+    assert chat["resume"].endswith(f"codex resume {chat['session_id']}")
+    assert json.loads(path.read_bytes().splitlines()[0])["payload"]["cwd"] == str(there.project)
+    assert [line["turn"] for line in there.json("blame", "a.txt")["lines"]] == [3]
+    there.ok("back", "2", "--both")
+    assert (there.project / "a.txt").read_text() == "1"

@@ -15,6 +15,7 @@ from rewind.controller import Controller
 from rewind.transcript.index import read_index
 from rewind.transcript.turn_index import open_turns
 from rewind.transcript.turn_tools import tools_of_turn
+from rewind_cli import Rewind
 from transcript.oplogs import Talk, chats, line, prompts_in, second_reader
 
 
@@ -194,3 +195,19 @@ def test_a_fork_is_resumed_where_the_session_began(session: Session, cli: InProc
     fork = cli.json("back", "1", "--session", talk.id)["fork"]
     assert fork["resume"].startswith(f"cd {below} && gemini --resume ")
     assert json.loads(Path(fork["path"]).read_bytes().splitlines()[0])["summary"] == "[Fork] one"
+
+
+def test_a_shared_session_waits_until_gemini_was_started_there(session: Session, cli: InProcess,
+                                                                tmp_path: Path) -> None:
+    cli.ok("share", session.talk.id, str(tmp_path / "s.tar.gz"))
+    (tmp_path / "bob").mkdir()
+    (tmp_path / "review").mkdir()
+    there = Rewind(tmp_path / "review", tmp_path / "bob")
+    found = there.json("open", str(tmp_path / "s.tar.gz"))
+    assert not found["conversations"][0]["resume"] and "Start it once" in found["notes"][0]
+    assert (there.project / "a.txt").read_text() == "3"
+
+    Talk(there.project, live=True).write(there.home)
+    chat, = there.json("open", str(tmp_path / "s.tar.gz"))["conversations"]
+    path, = (p for p in there.home.rglob("*.jsonl") if "prompt 3" in p.read_text())
+    assert prompts(str(path)) == ["prompt 1", "prompt 2", "prompt 3"] and chat["new"]

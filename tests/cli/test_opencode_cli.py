@@ -17,6 +17,7 @@ from rewind.controller import Controller
 from rewind.transcript.turn_blocks import for_page
 from rewind.transcript.turn_index import open_turns
 from rewind.transcript.turn_pages import read_turns
+from rewind_cli import Rewind
 from transcript.opencode_sessions import Line, Talk, fake_client, folder, tool
 
 
@@ -182,3 +183,17 @@ def test_what_was_said_is_shown_turn_by_turn(session: Session, cli: InProcess) -
     kinds = [(block["kind"], block.get("name"), block.get("result")) for block in turn.blocks]
     assert kinds == [("tool", "bash", "did 2"), ("text", None, None)]
     assert turn.prompt == "prompt 2" and turn.blocks[1]["text"] == "To prompt 2"
+
+
+def test_a_shared_session_is_given_to_opencode_there(session: Session, cli: InProcess, tmp_path: Path,
+                                                     imported: Path) -> None:
+    cli.ok("share", session.talk.id, str(tmp_path / "s.tar.gz"))
+    (tmp_path / "bob").mkdir()
+    (tmp_path / "review").mkdir()
+    there = Rewind(tmp_path / "review", tmp_path / "bob")
+    there.env["PATH"] = os.environ["PATH"]
+    chat, = there.json("open", str(tmp_path / "s.tar.gz"))["conversations"]
+    data = json.loads((imported / f"{chat['session_id']}.json").read_text())
+    assert data["cwd"] == str(there.project)
+    assert [m["parts"][0]["text"] for m in data["messages"] if m["info"]["role"] == "user"] == [
+        "prompt 1", "prompt 2", "prompt 3"]

@@ -355,3 +355,23 @@ def test_an_open_that_is_killed_is_finished_by_the_next_one(scene: Turns, tmp_pa
 def test_names_are_completed(scene: Turns) -> None:
     found = scene.cli.ok("__complete", "share", "").out
     assert scene.session in found and "\nt3\t" in f"\n{found}" and "last\t" in found
+
+
+@pytest.mark.parametrize(("answer", "written"), [(True, True), (False, False)])
+def test_on_a_terminal_it_asks_when_there_are_secrets(scene: Turns, tmp_path: Path, answer: bool,
+                                                      written: bool,
+                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, bool]] = []
+
+    def ask(question: str, *, default: bool) -> bool:
+        asked.append((question, default))
+        return answer
+
+    monkeypatch.setattr("rewind.cli.share.has_terminal", lambda: True)
+    monkeypatch.setattr("rewind.cli.share.ask_yes", ask)
+    file = tmp_path / "x.tar.gz"
+    assert scene.cli.run("share", "last", str(file)).code == (0 if answer else 1)
+    assert file.exists() == written
+    scene.cli.run("share", "last", str(file), "--with-secrets", "--force")
+    scene.cli.run("share", "last", str(file), "--yes", "--force")
+    assert [default for _, default in asked] == [True, False]

@@ -111,6 +111,12 @@ class Record:
         return timestamp(self.created_at)
 
     @property
+    def added(self) -> float:
+        """When it came to this store; for what others made this is not when they made it."""
+        told = (self.shared or {}).get("addedAt")
+        return timestamp(told) if isinstance(told, str) and is_timestamp(told) else self.created
+
+    @property
     def session(self) -> str | None:
         """The agent's session that it was made in, if there was one."""
         transcript = self.data.get("transcript")

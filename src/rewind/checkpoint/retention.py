@@ -40,7 +40,7 @@ def thin(records: list[Record], now: float, settings: Settings, kept: set[str]) 
     seen: set[tuple[str, str, int]] = set()
     gone = []
     for record in reversed(records):  # the newest of each hour or day is the one that stays
-        at = record.created
+        at = record.added
         if at >= all_until:
             continue
         if at >= hourly_until:
@@ -119,7 +119,7 @@ def choose(state: State, keep: int | None) -> list[Record]:
     if keep is not None:
         return keep_newest(records, keep, in_use)
     kept = never_collected(records, in_use)
-    now = trusted_now([r.created for r in records], time.time())
+    now = trusted_now([r.added for r in records], time.time())
     # An agent deletes its transcripts after a while; here the newest version of each stays, if there is room.
     spared = kept | {record.name for record in newest_versions(records).values()}
     gone = bounded_share(thin(records, now, state.settings, spared), len(records))
@@ -189,7 +189,7 @@ def sweep_kept_chats(state: State) -> None:
     operations.forget_oldest()
     in_use = {os.path.basename(str(effect[key])) for op in operations.all for effect in op.effects
               for key in ("trash", "backup", "put", "kept", "of") if effect.get(key)}
-    now = trusted_now([r.created for r in state.timeline.all()], time.time())
+    now = trusted_now([r.added for r in state.timeline.all()], time.time())
     oldest = now - state.settings.get("retention.dailyDays") * _DAY
     for folder in (state.project.path("trash"), state.project.path("transcript-backup")):
         for name in os.listdir(folder) if os.path.isdir(folder) else ():

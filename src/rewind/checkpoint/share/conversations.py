@@ -6,7 +6,7 @@ import tempfile
 from array import array
 from bisect import bisect_left, bisect_right
 
-from rewind.checkpoint.share.mask import PROJECT, Masker
+from rewind.checkpoint.share.mask import masker_for
 from rewind.transcript.cursor import place_in
 from rewind.transcript.lines import end_of_lines, lines_forward, open_conversation, stored
 from rewind.transcript.turn_index import open_turns
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rewind.agents.profile import Profile
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.share.left_out import Policy
+    from rewind.checkpoint.share.mask import Masker
     from rewind.checkpoint.state import State
 
 _PIECE = 1 << 20
@@ -47,14 +48,15 @@ class OutConversation:
         self.secrets: list[Said] = []
         self.size = 0
         index = open_turns(path, profile, state.derived)
-        self.title = Masker(state.project.root, PROJECT, policy.with_secrets).text(index.title or "")
+        masker = masker_for(state.project, policy.with_secrets)
+        self.title = masker.text(index.title or "")
         self.turns = 0
         self._starts = array("Q")  # where the lines begin in the agent's own file
         self._original = open_conversation(path, profile)
         self._masked: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 `close` closes it
         try:
             self._rows = [(row.offset, row.turn or 0) for row in index.turns(1, index.total)]
-            self._mask(Masker(state.project.root, PROJECT, policy.with_secrets), until)
+            self._mask(masker, until)
         except BaseException:
             self.close()
             raise

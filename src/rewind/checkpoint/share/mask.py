@@ -16,6 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from rewind.paths import Project
+
 PROJECT = "/rewind-shared-project"  # stands for the project's directory until `open` knows the one there
 _STRUCTURE = frozenset((
     "id", "uuid", "parentUuid", "parent_id", "parentId", "logicalParentUuid", "leafUuid", "sessionId",
@@ -40,10 +42,10 @@ class Masked:
 class Masker:
     """For the lines of one conversation."""
 
-    def __init__(self, old_root: str, new_root: str, with_secrets: bool = False) -> None:
-        """`with_secrets`: only directories are replaced."""
+    def __init__(self, old_root: str, new_root: str, with_secrets: bool = False, also: str = "") -> None:
+        """`with_secrets`: only directories are replaced, `old_root` and `also`."""
         self._with_secrets = with_secrets
-        self._root = Replaced(old_root, new_root)
+        self._root = Replaced([old_root, also] if also else [old_root], new_root)
         self._kinds: list[str] = []
         self._changed = False
 
@@ -116,18 +118,24 @@ class Masker:
         return replaced
 
 
-def mask_text(text: str, root: str, with_secrets: bool) -> str:
-    return Masker(root, PROJECT, with_secrets).text(text)
+def mask_text(text: str, project: Project, with_secrets: bool) -> str:
+    return masker_for(project, with_secrets).text(text)
+
+
+def masker_for(project: Project, with_secrets: bool) -> Masker:
+    """The directory of a fork is replaced, and that of the project that it belongs to."""
+    return Masker(project.root, PROJECT, with_secrets, also=project.main)
 
 
 class Replaced:
-    """A directory's path that becomes another one, where it stands as a whole: not `/a/project2`."""
+    """Paths of directories that become another one, where they stand as a whole: not `/a/project2`."""
 
-    def __init__(self, old: str, new: str) -> None:
-        self._old, self._new = old, new
-        self._in_text = re.compile(_BEFORE + re.escape(old) + _AFTER)
-        escaped = {_encode(json.dumps(old, ensure_ascii=plain)[1:-1]) for plain in (True, False)}
-        self._forms = sorted(escaped, key=len, reverse=True)
+    def __init__(self, old: list[str], new: str) -> None:
+        self._new = new
+        self._old = sorted(set(old), key=len, reverse=True)
+        self._in_text = re.compile(_BEFORE + "(?:" + "|".join(map(re.escape, self._old)) + ")" + _AFTER)
+        self._forms = sorted({_encode(json.dumps(path, ensure_ascii=plain)[1:-1]) for path in self._old
+                              for plain in (True, False)}, key=len, reverse=True)
         either = b"|".join(re.escape(form) for form in self._forms)
         self._in_bytes = re.compile(b"(?:" + either + b")" + _AFTER.encode())
 
@@ -135,7 +143,8 @@ class Replaced:
         return any(form in raw for form in self._forms)
 
     def in_text(self, text: str) -> str:
-        return self._in_text.sub(lambda match: self._new, text) if self._old in text else text
+        is_in = any(path in text for path in self._old)
+        return self._in_text.sub(lambda match: self._new, text) if is_in else text
 
     def in_bytes(self, raw: bytes) -> bytes:
         new = json.dumps(self._new)[1:-1].encode()

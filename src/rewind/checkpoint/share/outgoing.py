@@ -150,7 +150,7 @@ class Outgoing:
             conversation.close()
 
     def masked(self, text: str) -> str:
-        return mask_text(text, self._state.project.root, self.policy.with_secrets)
+        return mask_text(text, self._state.project, self.policy.with_secrets)
 
     def checkpoints(self) -> list[OutCheckpoint]:
         """Oldest first: a parent comes before its children."""
