@@ -294,6 +294,32 @@ def test_an_export_is_told_from_a_shared_file(scene: Turns, there: Rewind, tmp_p
 
 # the rest
 
+def test_a_link_that_differs_by_case_stays_behind(scene: Turns, there: Rewind, tmp_path: Path) -> None:
+    if (scene.cli.project / "SRC").exists():
+        pytest.skip("here both are one name")
+    (scene.cli.project / "SRC").symlink_to("empty")
+    (scene.cli.project / "NOTES.txt").write_text("another file\n")  # two files do no harm
+    scene.cli.ok("save", "with a link")
+    file = share(scene, tmp_path, "last")
+    assert dict(json.loads(tar(file, "share.json"))["leftOut"])["SRC"] == "not-shared"
+    opened(there, file)
+    assert (there.project / "src/app.py").exists() and not os.path.lexists(there.project / "SRC")
+    assert (there.project / "NOTES.txt").read_text() == "another file\n"
+
+
+def test_work_trees_may_be_called_anything(scene: Turns, there: Rewind, tmp_path: Path) -> None:
+    git(scene.cli.project, "commit", "-q", "--allow-empty", "-m", "begin", home=scene.cli.home)
+    tree = tmp_path / "ünïcode [tree]"
+    git(scene.cli.project, "worktree", "add", "-q", "--detach", str(tree), home=scene.cli.home)
+    (tree / "there.txt").write_text("there\n")
+    assert scene.cli.run("save", "in a work tree", cwd=tree).code == 0
+    file = tmp_path / "x.tar.gz"
+    assert scene.cli.run("share", "last", str(file), "--code-only", cwd=tree).code == 0
+    opened(there, file)
+    assert (there.project / "there.txt").read_text() == "there\n"
+    assert there.json("list")["here"]
+
+
 def test_droid_goes_on_there_with_its_directory_in_line_1(cli: InProcess, there: Rewind,
                                                            tmp_path: Path) -> None:
     scene = Scene(cli, "droid")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Candidate = tuple[str, str]  # what to type, what it is
 
-_MOST = 60
+_MOST = 80
 _OF_LANES = ("compare", "adopt", "remove", "delete")  # forks with a directory, by their names
 _PROMPT = 60  # characters
 _TURNS = 15

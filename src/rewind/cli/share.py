@@ -89,7 +89,8 @@ def _tell(sharing: Sharing, args: argparse.Namespace) -> None:
         note(text)
     _tell_secrets(sharing, args)
     for reason, what in (("ignored", "ignored by git; --with-ignored shares them"),
-                         ("link-out", "links that lead out of the project")):
+                         ("link-out", "links that lead out of the project"),
+                         ("not-shared", "names that differ from others only by case")):
         paths = [one.path for one in sharing.left_out if one.reason.decode() == reason]
         if paths:
             note(f"Left out: {_names(paths)} ({what}).")

@@ -15,4 +15,4 @@ class Reasons:
     CHANGED = b"changed"  # since the look of a hook whose checkpoint is late
     SECRET = b"secret"  # left out of what was shared, as are the next two
     LINK_OUT = b"link-out"
-    NOT_SHARED = b"not-shared"
+    NOT_SHARED = b"not-shared"  # a name that differs from another only by case

@@ -21,6 +21,7 @@ from rewind.store.blobs import pack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from rewind.checkpoint.record import Record
@@ -56,9 +57,10 @@ def look(state: State, incoming: Incoming) -> Checked:
     return check(incoming, root_of, stored, state.objects.has)
 
 
-def add(state: State, incoming: Incoming, *, lane: str = "", checked: Checked | None = None) -> Added:
-    """Add lanes: each of theirs becomes the place `@LANE` here, or this project's own line where `lane` is
-    empty. The caller holds the lock."""
+def add(state: State, incoming: Incoming, *, lane: str = "", first: str = MAIN,
+        checked: Checked | None = None) -> Added:
+    """Add lanes: their lane `first` becomes the place `@LANE` here, or this project's own line where `lane`
+    is empty; the others get names beside it. The caller holds the lock."""
     checked = checked or look(state, incoming)
     _store(state, incoming, checked)
     added = Added()
@@ -66,7 +68,7 @@ def add(state: State, incoming: Incoming, *, lane: str = "", checked: Checked | 
         added.conversations.append(bring_conversation(state, conversation, added.notes))
     state.objects.commit()
     state.objects.settle(state.on_shared_disk)
-    _write_records(state, checked, added, lane)
+    _write_records(state, checked, added, lambda theirs: place_for(lane, theirs, first))
     return added
 
 
@@ -95,7 +97,7 @@ def _store(state: State, incoming: Incoming, checked: Checked) -> None:
         raise
 
 
-def _write_records(state: State, checked: Checked, added: Added, lane: str) -> None:
+def _write_records(state: State, checked: Checked, added: Added, place: Callable[[str], str]) -> None:
     known = _known(state)
     rules = state.objects.put(state.rules().to_json()).hex()
     names: dict[str, str] = {id: records[-1].name for id, records in known.items()}
@@ -105,14 +107,15 @@ def _write_records(state: State, checked: Checked, added: Added, lane: str) -> N
         if record:
             added.known.append(record)
         else:
-            record = _record(state, checked, one, names, rules, lane, chats.get(one.meta["session"] or ""))
+            record = _record(state, checked, one, names, rules, place(one.meta["lane"]),
+                             chats.get(one.meta["session"] or ""))
             added.records.append(record)
         names[one.id] = record.name
         added.base, added.tip = added.base or record, record
 
 
-def _record(state: State, checked: Checked, one: InCheckpoint, names: dict[str, str], rules: str, lane: str,
-            chat: Arrived | None) -> Record:
+def _record(state: State, checked: Checked, one: InCheckpoint, names: dict[str, str], rules: str,
+            place: str, chat: Arrived | None) -> Record:
     meta, count = one.meta, checked.grown.count(one.root)
     captured = (capture_until(state, chat.path, chat.profile, chat.end_of(meta["lines"]))
                 if chat and chat.path and meta["lines"] else None)
@@ -127,7 +130,7 @@ def _record(state: State, checked: Checked, one: InCheckpoint, names: dict[str, 
     if "promptText" in trigger:
         trigger["promptText"] = home.text(trigger["promptText"])
     record = new_record(state, _kind(meta["kind"]), home.text(meta["description"]), code, {
-        "createdAt": meta["createdAt"], "trigger": trigger, "place": place_for(lane, meta["lane"]),
+        "createdAt": meta["createdAt"], "trigger": trigger, "place": place,
         "parent": names.get(one.parent or ""), "hasTranscript": captured is not None,
         "transcript": captured.data if captured else None,
         "shared": {"id": one.id, "name": meta["name"], "lane": meta["lane"],
@@ -144,7 +147,8 @@ def _kind(kind: str) -> str:
     return kind if kind in ("auto", "manual") else "auto"
 
 
-def place_for(lane: str, theirs: str) -> str:
+def place_for(lane: str, theirs: str, first: str = MAIN) -> str:
+    """The place here of one of their lanes."""
     if not lane:
-        return MAIN if theirs == MAIN else LANE + theirs
-    return LANE + lane + ("" if theirs == MAIN else f"-{theirs}")
+        return MAIN if theirs == first else LANE + theirs
+    return LANE + lane + ("" if theirs == first else f"-{theirs}")

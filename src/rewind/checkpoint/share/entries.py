@@ -10,6 +10,7 @@ link and number is looked at here, before anything else sees it.
 
 from __future__ import annotations
 
+from rewind.checkpoint.share.grow import text_of
 from rewind.checkpoint.share.left_out import is_own
 from rewind.checkpoint.share.outgoing import DELETED
 from rewind.snapshot.tree import (
@@ -95,7 +96,7 @@ def _path(value: Any, may_be_top: bool) -> bytes:
         raise ValueError(f"the path {value!a:.200} may not be there")
     if is_own(path):
         raise ValueError(f"the path {value!a:.200} belongs to Rewind itself")
-    if len(parts) > MAX_DEPTH or max(map(len, parts)) > _LONGEST_NAME:
+    if len(parts) > MAX_DEPTH + 1 or max(map(len, parts)) > _LONGEST_NAME:
         raise ValueError(f"the path {value!a:.200} is too long")
     return path
 
@@ -127,10 +128,6 @@ def digest_of(value: Any) -> bytes:
     if not isinstance(value, str) or len(value) != 64 or not _HEX.issuperset(value):
         raise ValueError("an id of content in it is malformed")
     return bytes.fromhex(value)
-
-
-def text_of(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogateescape")
 
 
 def bytes_of(value: Any) -> bytes:

@@ -132,11 +132,27 @@ class Grown:
 
 
 def _check_case(path: bytes, entries: dict[bytes, Entry]) -> None:
-    """On many file systems `A` and `a` are one name: a link by the one would lead the other one elsewhere."""
-    seen: dict[str, tuple[bytes, Entry]] = {}
-    for name, entry in entries.items():
-        key = unicodedata.normalize("NFC", name.decode("utf-8", "surrogateescape")).casefold()
-        other = seen.setdefault(key, (name, entry))
-        if other[0] != name and (other[1].kind != entry.kind or entry.kind == LINK):
-            raise ValueError(f"{other[0]!a:.100} and {name!a:.100} in {path!a:.100} are one name where"
-                             " case does not count")
+    for other, name in case_clashes(entries):
+        raise ValueError(f"{other!a:.100} and {name!a:.100} in {path!a:.100} are one name where case does not"
+                         " count")
+
+
+def case_clashes(entries: dict[bytes, Entry]) -> list[tuple[bytes, bytes]]:
+    """Names of different things that are one name on many file systems, as `A` and `a`: a link by the one
+    would lead what is written by the other elsewhere. Two files or two directories do no harm."""
+    seen: dict[str, bytes] = {}
+    found = []
+    held = [name for name, entry in entries.items() if entry.kind != UNCOVERED]
+    for name in sorted(held, key=lambda name: (entries[name].kind == LINK, name)):
+        other = seen.setdefault(unicodedata.normalize("NFC", text_of(name)).casefold(), name)
+        if other != name and (entries[name].kind == LINK or _sort(entries[other]) != _sort(entries[name])):
+            found.append((other, name))
+    return found
+
+
+def _sort(entry: Entry) -> bytes:
+    return FILES[0] if entry.kind in FILES else entry.kind
+
+
+def text_of(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")

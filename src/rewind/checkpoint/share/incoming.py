@@ -8,6 +8,7 @@ from __future__ import annotations
 from rewind.checkpoint.record import KINDS, is_name, is_timestamp
 from rewind.checkpoint.share.entries import decode_entry, digest_of
 from rewind.checkpoint.share.grow import Grown
+from rewind.checkpoint.share.outgoing import LANE_LETTERS, LONGEST_LANE
 from rewind.errors import ArchiveRefused, FormatTooNew
 from rewind.sha256 import sha256
 from rewind.snapshot.tree import encode_pieces
@@ -29,7 +30,6 @@ _LONGEST_DESCRIPTION = 1000
 _LONGEST_TEXT = 300
 _TRIGGER = ("event", "tool", "promptId", "toolUseId", "promptText")
 _HEX = frozenset("0123456789abcdef")
-_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.@+ ")
 
 
 class InConversation:
@@ -139,7 +139,7 @@ def _read_conversations(incoming: Incoming, checked: Checked) -> None:
         session, agent, lines = value.get("session"), value.get("agent"), value.get("lines")
         if not isinstance(session, str) or not is_session_id(session):
             raise ValueError("the id of a session in it is malformed")
-        if not isinstance(agent, str) or not 0 < len(agent) <= 40 or not _NAME.issuperset(agent):
+        if not isinstance(agent, str) or not 0 < len(agent) <= 40 or not LANE_LETTERS.issuperset(agent):
             raise ValueError("the name of an agent in it is malformed")
         if type(lines) is not int or lines < 0 or any(c.session == session for c in checked.conversations):
             raise ValueError(f"the conversation {session} in it is malformed")
@@ -182,7 +182,7 @@ def _meta(value: Any) -> dict[str, Any]:
         raise ValueError("the time of a checkpoint in it is malformed")
     if value.get("kind") not in KINDS:
         raise ValueError("the kind of a checkpoint in it is unknown")
-    if not isinstance(lane, str) or not 0 < len(lane) <= 100 or not _NAME.issuperset(lane):
+    if not isinstance(lane, str) or not 0 < len(lane) <= LONGEST_LANE or not LANE_LETTERS.issuperset(lane):
         raise ValueError("the lane of a checkpoint in it is malformed")
     name, text, session = value.get("name"), value.get("description"), value.get("session")
     lines = value.get("lines")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 
 from rewind.checkpoint.share import secrets
+from rewind.checkpoint.share.grow import case_clashes
 from rewind.marker import IN_AGENT
 from rewind.paths import is_state_path
 from rewind.snapshot.content import whole
@@ -125,7 +126,10 @@ class SharedTree:
             if name not in judged and name not in without and not is_git_dir(name) \
                     and not is_own(folder + b"/" + name if folder else name):
                 judged[name] = self._judge(folder, name, entry)
-        return Tree({name: entry for name, entry in judged.items() if name not in without}, raw.partial)
+        entries = {name: entry for name, entry in judged.items() if name not in without}
+        for _, name in case_clashes(entries):
+            entries[name] = Entry(UNCOVERED, 0, 0, Reasons.NOT_SHARED)
+        return Tree(entries, raw.partial)
 
     def _judge(self, folder: bytes, name: bytes, entry: Entry) -> Entry:
         reason = self.why(folder, name, entry)[0]

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from rewind.checkpoint.rewind.code_at import session_of
 from rewind.checkpoint.rewind.lineage import lineage
+from rewind.checkpoint.share.grow import case_clashes
 from rewind.checkpoint.share.left_out import LeftOut, Policy, Scanned, SharedTree
 from rewind.checkpoint.share.mask import mask_text
 from rewind.checkpoint.source import Source
 from rewind.sha256 import sha256
 from rewind.snapshot.content import pieces_of
-from rewind.snapshot.reasons import Reasons
 from rewind.snapshot.tree import DIR, FILES, LINK, UNCOVERED, Entry, check_depth
 
 TYPE_CHECKING = False
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _TRIGGER = ("event", "tool", "promptId", "toolUseId", "late")  # of a record's; texts are masked
 _LONGEST = 200
+LANE_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.@+ ")
+LONGEST_LANE = 100
 DELETED = "deleted"
 
 
@@ -105,7 +107,7 @@ class OutCheckpoint:
         if isinstance(prompt, str) and prompt:
             trigger["promptText"] = masked(_whole_words(prompt))[:_LONGEST]
         session = session_of(record)
-        return {"id": self.id, "parent": self.parent.id if self.parent else None, "lane": record.place,
+        return {"id": self.id, "parent": self.parent.id if self.parent else None, "lane": _lane(record.place),
                 "name": record.name, "createdAt": record.created_at, "kind": record.kind,
                 "description": masked(record.description), "trigger": trigger,
                 "session": session if isinstance(session, str) else None, "lines": self.lines}
@@ -117,6 +119,11 @@ class OutCheckpoint:
     def changed_since(self, parent: OutCheckpoint | None) -> Iterator[OutEntry]:
         """What differs from another checkpoint; cheap where little does."""
         return self._outgoing.changes(parent.record if parent else None, self.record)
+
+
+def _lane(place: str) -> str:
+    """A name that everybody takes: a git work tree may be called anything."""
+    return "".join(c if c in LANE_LETTERS else "-" for c in place)[:LONGEST_LANE] or "-"
 
 
 def _whole_words(beginning: str) -> str:
@@ -221,16 +228,17 @@ class Outgoing:
         if entry is None or entry.kind != UNCOVERED or path in self.left_out:
             return
         raw = after.raw_entry(folder, name)
-        reason, kinds = after.why(folder, name, raw) if raw else (b"", ())
-        if reason in (Reasons.SECRET, Reasons.IGNORED, Reasons.LINK_OUT):
-            self.left_out[path] = LeftOut(path, reason, kinds)
+        if raw and raw.kind != UNCOVERED:
+            self.left_out[path] = LeftOut(path, entry.ref, after.why(folder, name, raw)[1])
 
 
 def _unchanged(before: SharedTree | None, old: bytes | None, after: SharedTree, new: bytes,
                folder: bytes) -> frozenset[bytes]:
     """The names in a directory that are judged as they were: what they stand for is the same, and the rules
-    are. They need not even be read."""
+    are. They need not even be read. Where names clash, one decides about another, and all are judged."""
     if before is None or old is None or before.env(folder) != after.env(folder):
         return frozenset()
-    was = before.raw(old).entries
-    return frozenset(name for name, entry in after.raw(new).entries.items() if was.get(name) == entry)
+    was, now = before.raw(old).entries, after.raw(new).entries
+    if case_clashes(was) or case_clashes(now):
+        return frozenset()
+    return frozenset(name for name, entry in now.items() if was.get(name) == entry)

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 
-from rewind.checkpoint.share.entries import encode_entry, text_of
+from rewind.checkpoint.share.entries import encode_entry
+from rewind.checkpoint.share.grow import text_of
 from rewind.checkpoint.share.incoming import FORMAT
 from rewind.store.archive import ArchiveWriter
 
