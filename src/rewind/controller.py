@@ -60,6 +60,12 @@ if TYPE_CHECKING:
     from rewind.checkpoint.outside import kept_outside
     from rewind.checkpoint.prompt_search import Found
     from rewind.checkpoint.record import Record, is_name, is_timestamp, iso_time, timestamp
+    from rewind.checkpoint.remote.clone import Cloned, folder_for, look_at_clone
+    from rewind.checkpoint.remote.known import Remote
+    from rewind.checkpoint.remote.pull import Pulled
+    from rewind.checkpoint.remote.push import Pushed
+    from rewind.checkpoint.remote.status import Statuses
+    from rewind.checkpoint.remote.url import checked_url, shown_url
     from rewind.checkpoint.repair import Repaired
     from rewind.checkpoint.rewind.apply import Outcome
     from rewind.checkpoint.rewind.code_at import CodeAt
@@ -121,10 +127,11 @@ __all__ = [
     "NOW", "OPERATION", "PROMPT", "SESSION", "UNCOVERED", "Adopted", "Applied", "AtCheckpoint", "AtTurn",
     "BeforeFork", "BeforeOperation", "BeforePrompts", "BeforeUndo", "BroughtBack", "Controller",
     "Difference", "EarlierOnLine", "Reasons", "Reverted", "Side", "all_projects", "as_tree", "brief",
-    "check_root", "compare", "comparing", "entry_at", "every_path", "find_renames", "fold", "hooks_home",
-    "hunks", "invalid", "is_binary", "is_name", "is_session_id", "is_timestamp", "iso_time", "kept_outside",
-    "load_tier", "load_usable", "pieces_of", "plain_title", "read_index", "read_log", "seconds_between",
-    "set_value", "split_selector", "timestamp", "torn_paths", "turn_name", "unknown", "unset_value",
+    "check_root", "checked_url", "compare", "comparing", "entry_at", "every_path", "find_renames", "fold",
+    "folder_for", "hooks_home", "hunks", "invalid", "is_binary", "is_name", "is_session_id", "is_timestamp",
+    "iso_time", "kept_outside", "load_tier", "load_usable", "look_at_clone", "pieces_of", "plain_title",
+    "read_index", "read_log", "seconds_between", "set_value", "shown_url", "split_selector", "timestamp",
+    "torn_paths", "turn_name", "unknown", "unset_value",
 ]
 
 # What interfaces may use of the rooms below besides a project: functions without side effects, settings, and
@@ -135,6 +142,8 @@ _PASSES = {
     "rewind.checkpoint.init": ("check_root",),
     "rewind.checkpoint.outside": ("kept_outside",),
     "rewind.checkpoint.record": ("is_name", "is_timestamp", "iso_time", "timestamp"),
+    "rewind.checkpoint.remote.clone": ("folder_for", "look_at_clone"),
+    "rewind.checkpoint.remote.url": ("checked_url", "shown_url"),
     "rewind.checkpoint.session_shape": ("seconds_between",),
     "rewind.checkpoint.session_tree": ("as_tree",),
     "rewind.checkpoint.story": ("CHECKPOINT", "EDIT", "NOW", "OPERATION", "PROMPT", "SESSION"),
@@ -1122,6 +1131,65 @@ class Controller:
         with self.state.locked("import", wait):
             return transfer.import_file(self.state, path, allow_links_out=allow_links_out,
                                         max_bytes=max_bytes, progress=progress)
+
+    # to and from a git repository elsewhere
+
+    def remotes(self) -> list[Remote]:
+        from rewind.checkpoint.remote.known import Remotes
+
+        return Remotes(self.state).all
+
+    def add_remote(self, name: str, url: str) -> Remote:
+        from rewind.checkpoint.remote.change import add_remote
+
+        return add_remote(self.state, name, url)
+
+    def remove_remote(self, name: str) -> Remote:
+        from rewind.checkpoint.remote.change import remove_remote
+
+        return remove_remote(self.state, name)
+
+    def remote_status(self, *, ask: bool = False) -> Statuses:
+        """`all()` of it asks the remotes. `ask`: git may ask for a password on the terminal."""
+        from rewind.checkpoint.remote.status import Statuses
+
+        return Statuses(self.state, ask=ask)
+
+    def push(self, remote: str | None = None, *, with_secrets: bool = False, with_ignored: bool = False,
+             dry_run: bool = False, ask: bool = False, progress: Progress | None = None) -> Pushed:
+        """Send the checkpoints and conversations that a remote lacks."""
+        from rewind.checkpoint.remote.push import Push
+        from rewind.checkpoint.share.left_out import Policy
+
+        self.state.look_again()
+        policy = Policy(with_secrets=with_secrets, with_ignored=with_ignored)
+        with Push(self.state, remote, policy, ask=ask, progress=progress) as push:
+            if dry_run:
+                return push.plan()
+            push.write()
+            return push.send()
+
+    def pull(self, remote: str | None = None, *, everything: bool = False, dry_run: bool = False,
+             ask: bool = False, max_mb: int | None = None, progress: Progress | None = None) -> Pulled:
+        """Bring what others have pushed, as lanes. No file of the project is touched."""
+        from rewind.checkpoint.remote.pull import pull
+
+        self.state.look_again()
+        return pull(self.state, remote, everything=everything, dry_run=dry_run, ask=ask, max_mb=max_mb,
+                    progress=progress)
+
+    @classmethod
+    def clone(cls, url: str, folder: str, *, home: str | None = None, ask: bool = False,
+              max_mb: int | None = None, progress: Progress | None = None) -> tuple[Controller, Cloned]:
+        """A new project from a remote, in a directory that is empty or not there."""
+        from rewind.checkpoint.remote.clone import clone
+
+        home = home or rewind_home()
+        mode = _wanted_mode(home, os.path.realpath(folder))
+        cloned = clone(url, folder, home, mode, ask=ask, max_mb=max_mb, progress=progress)
+        controller = cls.__new__(cls)
+        controller.state, controller.notice = cloned.state, ""
+        return controller, cloned
 
     def share(self, words: list[str], *, with_secrets: bool = False, with_ignored: bool = False,
               code_only: bool = False) -> Sharing:

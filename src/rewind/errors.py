@@ -465,3 +465,35 @@ class SessionNotFound(RewindError):
 
     exit_code = NOT_FOUND
     hint = "Run `rewind sessions list` to see them."
+
+
+class RemoteNotFound(RewindError):
+    """There is no remote called "{name}"."""
+
+    exit_code = NOT_FOUND
+    hint = "To see them: rewind remote list. To add one: rewind remote add {name} URL"
+
+
+class RemoteExists(RewindError):
+    """There is a remote called "{name}" already."""
+
+    hint = "Choose another name, or remove that one first: rewind remote remove {name}"
+
+
+class RemoteUrlRefused(RewindError):
+    """This cannot be the address of a remote, for {reason}: {url}"""
+
+    exit_code = USAGE
+    hint = "Use a path, HOST:PATH, or a URL that begins with https, http, ssh, git or file."
+
+
+class RemoteFailed(RewindError):
+    """`git {command}` with the remote {remote} failed: {reason}"""
+
+    hint = "Nothing is lost. Fix the problem and run the same command again; it goes on where it stopped."
+
+
+class RemoteRefused(RewindError):
+    """Refusing what the remote {remote} holds: {reason}"""
+
+    hint = "Nothing was changed."

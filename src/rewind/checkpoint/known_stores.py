@@ -74,3 +74,11 @@ def change(home: str, store_id: str, put: Callable[[dict[str, Any]], None]) -> N
         path = os.path.join(home, FILE)
         sweep_drafts(path)
         write_atomic(path, quickjson.dump_file(data))
+
+
+def forget_store(home: str, store_id: str) -> None:
+    """Of a store that was never used: its directory is gone again."""
+    with Lock(os.path.join(home, "known-stores.lock"), "init"):
+        data = load_index(home, fresh=True).data
+        if data["stores"].pop(store_id, None) is not None:
+            write_atomic(os.path.join(home, FILE), quickjson.dump_file(data))

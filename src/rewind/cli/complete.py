@@ -124,6 +124,10 @@ def _values(action: Any, words: list[str], begun: str) -> Iterable[Candidate]:
         return _sessions(_controller(words), words)
     if action.dest == "op":
         return _operations(_controller(words))
+    if action.dest == "remote" and "add" not in words:
+        from rewind.controller import shown_url
+
+        return [(remote.name, shown_url(remote.url)) for remote in _controller(words).remotes()]
     if action.dest in _SETTINGS:
         return _settings(action.dest, begun)
     if action.dest == "shared":

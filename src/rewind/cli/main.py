@@ -26,6 +26,7 @@ COMMANDS = {
     "log": "log", "cat": "cat", "grep": "grep", "watch": "watch",
     "sessions": "sessions", "forks": "forks", "fork": "fork",
     "gc": "gc", "export": "export", "import": "import_", "share": "share", "open": "open_",
+    "remote": "remote", "push": "push", "pull": "pull", "clone": "clone",
     "projects": "projects",
     "status": "status", "validate": "validate", "config": "config",
     "ui": "ui", "tui": "tui", "demo": "demo",
@@ -34,6 +35,7 @@ COMMANDS = {
     "pin": "pin", "unpin": "pin", "describe": "describe", "delete": "delete", "version": "version",
 }
 ALIASES = {"ls": "list", "st": "status"}
+_WITH_REMOTES = ("push", "pull", "clone")  # they may also be typed after `remote`
 _GROUPS = (
     ("Protect", ("init", "save", "status", "projects", "config")),
     ("Look", ("list", "show", "diff", "log", "blame", "bisect", "cat", "sessions", "grep", "watch", "ui",
@@ -42,7 +44,7 @@ _GROUPS = (
     ("Single turns", ("revert", "apply")),
     ("Branches of the conversation", ("fork", "forks", "rewrite-chat")),
     ("Git", ("commit",)),
-    ("Give to others", ("share", "open")),
+    ("Give to others", ("share", "open", "remote", "push", "pull", "clone")),
     ("Maintain", ("pin", "unpin", "describe", "delete", "gc", "export", "import", "validate")),
     ("Try it", ("demo",)),
     ("Set up", ("install", "uninstall", "doctor", "completion", "version")),
@@ -129,6 +131,8 @@ def _dispatch(argv: list[str]) -> int:
         from rewind.cli.plugin.command import run as answer_plugin
 
         return answer_plugin([*argv[1:], *before])
+    if argv[0] == "remote" and argv[1:2] and argv[1] in _WITH_REMOTES:
+        argv = argv[1:]
     name, rest = ALIASES.get(argv[0], argv[0]), [*before, *argv[1:]]
     module = load_command(name)
     from rewind.cli.arguments import parse

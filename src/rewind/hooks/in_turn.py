@@ -16,7 +16,7 @@ class InTurn:
     Where the lock cannot be had it goes on without: a lost note is nothing against an agent that waits.
     """
 
-    wait = 0.5  # seconds; it is held for a file read and written, never for a checkpoint
+    wait = 2.0  # seconds; it is held for a file read and written, never for a checkpoint
 
     def __init__(self, folder: str) -> None:
         self._lock = Lock(os.path.join(folder, NAME), "hook", self.wait)

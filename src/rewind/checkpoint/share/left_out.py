@@ -87,7 +87,7 @@ class SharedTree:
         self._rule_tree = RuleTree(rules, self._ignore_file, lambda folder: None)
         self._folders: dict[bytes, Tree] = {b"": trees(root)}
         self._envs: dict[bytes, bytes] = {b"": self._env_of(rules.digest, trees(root))}
-        self._judged: dict[bytes, Tree] = {}
+        self._judged: dict[bytes, dict[bytes, Entry]] = {}
 
     def env(self, folder: bytes) -> bytes:
         """Where two checkpoints have the same tree and the same of this, what is shared of it is the same."""
@@ -117,18 +117,19 @@ class SharedTree:
         entry = self._raw_at(folder).entries.get(name)
         return self.blobs.get(entry.ref) if entry and entry.kind == FILE and entry.size <= CHUNK else b""
 
-    def listing(self, folder: bytes, oid: bytes) -> Tree:
-        """The entries of one directory; what is left out of it is `uncovered`. Directories keep the ids that
-        they have in the store: what is below them has not been judged yet."""
-        known = self._judged.get(folder)
-        if known is None:
-            raw = self._folders[folder] = self.raw(oid)
-            entries = {name: self._judge(folder, name, entry) for name, entry in raw.entries.items()
-                       if not is_git_dir(name) and not is_own(folder + b"/" + name if folder else name)}
-            for _, name in case_clashes(entries):
-                entries[name] = Entry(UNCOVERED, 0, 0, Reasons.NOT_SHARED)
-            known = self._judged[folder] = Tree(entries, raw.partial)
-        return known
+    def listing(self, folder: bytes, oid: bytes, without: frozenset[bytes] = frozenset()) -> Tree:
+        """The entries of one directory, but for some names; what is left out of it is `uncovered`.
+        Directories keep the ids that they have in the store: what is below them has not been judged yet."""
+        raw = self._folders[folder] = self.raw(oid)
+        judged = self._judged.setdefault(folder, {})
+        for name, entry in raw.entries.items():
+            if name not in judged and name not in without and not is_git_dir(name) \
+                    and not is_own(folder + b"/" + name if folder else name):
+                judged[name] = self._judge(folder, name, entry)
+        entries = {name: entry for name, entry in judged.items() if name not in without}
+        for _, name in case_clashes(entries):
+            entries[name] = Entry(UNCOVERED, 0, 0, Reasons.NOT_SHARED)
+        return Tree(entries, raw.partial)
 
     def _judge(self, folder: bytes, name: bytes, entry: Entry) -> Entry:
         reason = self.why(folder, name, entry)[0]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from rewind.checkpoint.rewind.code_at import session_of
 from rewind.checkpoint.rewind.lineage import lineage
+from rewind.checkpoint.share.grow import case_clashes
 from rewind.checkpoint.share.left_out import LeftOut, Policy, Scanned, SharedTree
 from rewind.checkpoint.share.mask import mask_text
 from rewind.checkpoint.source import Source
@@ -197,8 +198,9 @@ class Outgoing:
     def _changes(self, before: SharedTree | None, old: bytes | None, after: SharedTree, new: bytes,
                  folder: bytes) -> Iterator[tuple[bytes, Entry | None, bytes]]:
         check_depth(folder)
-        was = before.listing(folder, old) if before and old else None
-        now = after.listing(folder, new)
+        unchanged = _unchanged(before, old, after, new, folder)
+        was = before.listing(folder, old, unchanged) if before and old else None
+        now = after.listing(folder, new, unchanged)
         if not folder and now.partial and not (was and was.partial == now.partial):
             yield b"", Entry(DIR, 0o755, 0, new), now.partial
         names = sorted({*(was.entries if was else ()), *now.entries})
@@ -228,3 +230,15 @@ class Outgoing:
         raw = after.raw_entry(folder, name)
         if raw and raw.kind != UNCOVERED:
             self.left_out[path] = LeftOut(path, entry.ref, after.why(folder, name, raw)[1])
+
+
+def _unchanged(before: SharedTree | None, old: bytes | None, after: SharedTree, new: bytes,
+               folder: bytes) -> frozenset[bytes]:
+    """The names in a directory that are judged as they were: what they stand for is the same, and the rules
+    are. They need not even be read. Where names clash, one decides about another, and all are judged."""
+    if before is None or old is None or before.env(folder) != after.env(folder):
+        return frozenset()
+    was, now = before.raw(old).entries, after.raw(new).entries
+    if case_clashes(was) or case_clashes(now):
+        return frozenset()
+    return frozenset(name for name, entry in now.items() if was.get(name) == entry)

@@ -17,13 +17,24 @@ class SecretKind:
     """`literals`: one of them is in every text that holds such a secret. The group `secret`, else the first
     one, is what is masked; a pattern without groups is masked as a whole."""
 
-    __slots__ = ("group", "literals", "name", "pattern")
+    __slots__ = ("_compiled", "_flags", "_source", "literals", "name")
 
     def __init__(self, name: str, literals: str, pattern: bytes, *, flags: int = 0) -> None:
         self.name = name
         self.literals = tuple(word.encode() for word in literals.split())
-        self.pattern = re.compile(pattern, flags)
-        self.group = self.pattern.groupindex.get("secret", min(1, self.pattern.groups))
+        self._source, self._flags = pattern, flags
+        self._compiled: re.Pattern[bytes] | None = None
+
+    @property
+    def pattern(self) -> re.Pattern[bytes]:
+        """Compiled when it is first tried: all of them would take longer than the rest of a small push."""
+        if self._compiled is None:
+            self._compiled = re.compile(self._source, self._flags)
+        return self._compiled
+
+    @property
+    def group(self) -> int:
+        return self.pattern.groupindex.get("secret", min(1, self.pattern.groups))
 
 
 def _token(name: str, literals: str, pattern: bytes) -> SecretKind:

@@ -1,0 +1,2 @@
+"""Checkpoints and conversations in a git repository elsewhere: pushed, pulled and cloned; see
+`docs/remote.md`."""

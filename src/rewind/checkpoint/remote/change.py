@@ -1,0 +1,33 @@
+"""Adding a remote, and removing one with what is only kept for it."""
+
+from __future__ import annotations
+
+from rewind.checkpoint.remote.fetch import forget
+from rewind.checkpoint.remote.known import FOLDER, Remotes
+from rewind.checkpoint.remote.push import LOCK
+from rewind.checkpoint.remote.repository import Repository
+from rewind.files import Lock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.remote.known import Remote
+    from rewind.checkpoint.state import State
+
+
+def add_remote(state: State, name: str, url: str) -> Remote:
+    with Lock(state.project.path(LOCK), "remote add"):
+        return Remotes(state).add(name, url)
+
+
+def remove_remote(state: State, name: str) -> Remote:
+    """Nothing happens to the remote itself, nor to what was pulled. With the last one, the repository that
+    is kept for pushing goes as well."""
+    with Lock(state.project.path(LOCK), "remote remove"):
+        remotes = Remotes(state)
+        remote = remotes.remove(name)
+        repository = Repository(state.project.path(FOLDER))
+        if not remotes.all:
+            repository.remove()
+        elif repository.exists:
+            forget(repository, remote)
+        return remote

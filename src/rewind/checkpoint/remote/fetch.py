@@ -1,0 +1,168 @@
+"""What a remote has, and bringing it here: into a repository of its own first, where it is counted and
+measured. Only what was accepted moves to ours."""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+
+from rewind.checkpoint.remote.names import parse_ref, tracking_ref
+from rewind.checkpoint.remote.repository import Repository
+from rewind.errors import RemoteRefused
+from rewind.files import make_private_dir
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from rewind.checkpoint.remote.known import Remote
+    from rewind.checkpoint.remote.repository import Progress
+
+MOST_REFS = 20_000
+MOST_OBJECTS = 20_000_000
+MOST_BYTES = 64 << 30  # unpacked
+DEFAULT_MB = 8192  # of one fetch, as it is sent
+_BAD = ("fsck error", "did not send all necessary objects", "invalid index-pack output", "inflate",
+        "pack has bad object", "SHA1 COLLISION", "unresolved delta", "pack is corrupted")
+_LAST_WRITE = 64 << 10
+_HEADER = struct.Struct(">4sII")
+
+
+def refs_there(repository: Repository, remote: Remote) -> dict[str, str]:
+    """Name -> commit, of the refs that are ours; others of the same name space count for nothing."""
+    said = repository.talk(remote, "ls-remote", remote.name, "refs/rewind/*", most_bytes=64 << 20)
+    said.check()
+    lines = said.out.splitlines()
+    if len(lines) > MOST_REFS:
+        raise RemoteRefused(remote=remote.name, reason=f"it has {len(lines):,} refs.")
+    found = {}
+    for line in lines:
+        commit, _, name = line.partition("\t")
+        if parse_ref(name) and len(commit) in (40, 64) and not commit.strip("0123456789abcdef"):
+            found[name] = commit
+    return found
+
+
+class Quarantine:
+    """A second bare repository beside ours, which sees the objects of ours. Left, it is gone."""
+
+    def __init__(self, repository: Repository, remote: Remote, *, ask: bool = False) -> None:
+        self.remote = remote
+        self.ours = repository
+        self.repository = Repository(f"{repository.path}.incoming-{os.getpid()}", ask=ask)
+        self.bytes = 0
+
+    def __enter__(self) -> Quarantine:
+        sweep_quarantines(self.ours)
+        self.repository.open([self.remote], tracks=False)
+        info = os.path.join(self.repository.path, "objects", "info")
+        make_private_dir(info)
+        with open(os.path.join(info, "alternates"), "wb") as file:
+            file.write(os.fsencode(os.path.join(self.ours.path, "objects")) + b"\n")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.repository.remove()
+
+    def fetch(self, refs: dict[str, str], *, max_mb: int = DEFAULT_MB,
+              progress: Progress | None = None) -> None:
+        """Bring the refs of these names. git itself checks the form of every object."""
+        said = self.repository.talk(
+            self.remote, "fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--progress",
+            "--stdin", self.remote.name, progress=progress, most_bytes=max_mb << 20,
+            data="".join(f"{name}:{name}\n" for name in sorted(refs)).encode())
+        if said.code:
+            self._refuse_if_bad(said.err, max_mb)
+        said.check()
+        self._measure(max_mb)
+
+    def _refuse_if_bad(self, err: str, max_mb: int) -> None:
+        if self._largest() >= (max_mb << 20) - _LAST_WRITE:  # git itself does not say that it was cut off
+            raise RemoteRefused(
+                remote=self.remote.name, reason=f"it sends more than {max_mb} MB.",
+                hint="Nothing was changed. If that is right, repeat with a larger --max-size-mb.")
+        for line in err.splitlines():
+            if any(sign in line for sign in _BAD):
+                raise RemoteRefused(remote=self.remote.name, reason=f"git refuses it ({line.strip()}).")
+
+    def _largest(self) -> int:
+        folder = os.path.join(self.repository.path, "objects", "pack")
+        return max((os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder)), default=0)
+
+    def _packs(self) -> list[str]:
+        folder = os.path.join(self.repository.path, "objects", "pack")
+        return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".pack"))
+
+    def _measure(self, max_mb: int) -> None:
+        """How many objects, and how large once unpacked, before any of them is read."""
+        count = 0
+        for pack in self._packs():
+            self.bytes += os.path.getsize(pack)
+            with open(pack, "rb") as file:
+                count += _HEADER.unpack(file.read(_HEADER.size))[2]
+        if count > MOST_OBJECTS:
+            raise RemoteRefused(remote=self.remote.name, reason=f"it sends {count:,} objects.")
+        limit = min(MOST_BYTES, (max_mb << 20) * 16)
+        if self._unpacked(limit) > limit:
+            raise RemoteRefused(remote=self.remote.name,
+                                reason=f"unpacked, what it sends is larger than {limit >> 20:,} MB.")
+
+    def _unpacked(self, limit: int) -> int:
+        total = 0
+        for pack in self._packs():
+            with open(pack[:-5] + ".idx", "rb") as index:
+                listed = subprocess.Popen(self.repository.command("show-index"), stdin=index,
+                                          stdout=subprocess.PIPE, cwd=self.repository.path,
+                                          env=self.repository.env)
+                assert listed.stdout
+                names = b"".join(line.split(b" ")[1] + b"\n" for line in listed.stdout)
+                listed.stdout.close()
+                listed.wait()
+            out = self.repository.git.run("cat-file", "--batch-check=%(objectsize)", data=names)
+            total += sum(int(line) for line in out.split() if line.isdigit())
+        return total
+
+    def accept(self, refs: dict[str, str]) -> None:
+        """Move the packs to our repository, then the refs. Without the refs, the packs mean nothing."""
+        target = os.path.join(self.ours.path, "objects", "pack")
+        for pack in self._packs():
+            stem = pack[:-5]
+            for end in (".pack", ".rev", ".idx"):  # the index last: with it, the pack exists
+                if os.path.exists(stem + end):
+                    os.rename(stem + end, os.path.join(target, os.path.basename(stem) + end))
+        track(self.ours, self.remote, refs)
+
+
+def track(repository: Repository, remote: Remote, refs: dict[str, str]) -> None:
+    """Note what the remote has."""
+    lines = []
+    for name, commit in refs.items():
+        writer, what = parse_ref(name) or ("", "")
+        lines.append(f"update {tracking_ref(remote.name, writer, what)} {commit}\n")
+    repository.git.run("update-ref", "--stdin", data="".join(lines).encode())
+
+
+def tracked(repository: Repository, remote: Remote) -> dict[str, str]:
+    """The same as `refs_there`, as of the last push or pull."""
+    return tracked_in(repository.refs(f"refs/rewind/remotes/{remote.name}/"), remote)
+
+
+def tracked_in(refs: dict[str, str], remote: Remote) -> dict[str, str]:
+    prefix = f"refs/rewind/remotes/{remote.name}/"
+    return {f"refs/rewind/{name[len(prefix):]}": commit for name, commit in refs.items()
+            if name.startswith(prefix)}
+
+
+def forget(repository: Repository, remote: Remote) -> None:
+    names = repository.refs(f"refs/rewind/remotes/{remote.name}/")
+    repository.git.run("update-ref", "--stdin", data="".join(f"delete {name}\n" for name in names).encode())
+
+
+def sweep_quarantines(repository: Repository) -> None:
+    """Those of processes that were killed. The caller holds the lock."""
+    folder, name = os.path.split(repository.path)
+    for other in os.listdir(folder):
+        if other.startswith(f"{name}.incoming-"):
+            Repository(os.path.join(folder, other)).remove()

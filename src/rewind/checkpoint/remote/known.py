@@ -1,0 +1,122 @@
+"""`remotes.json`: the remotes of a project, and the name under which this store writes to them."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from rewind import quickjson
+from rewind.checkpoint.remote.url import checked_url, is_remote_name
+from rewind.errors import RemoteExists, RemoteNotFound, RewindError, StoreDamaged, UsageError
+from rewind.files import read_bounded, write_atomic
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.state import State
+
+FILE = "remotes.json"
+FOLDER = "remote.git"  # the private repository, made on first use
+_MAX_BYTES = 1 << 20
+_WRITER = re.compile(r"[0-9a-f]{32}")
+
+
+def is_writer(text: str) -> bool:
+    return bool(_WRITER.fullmatch(text))
+
+
+class Remote:
+    __slots__ = ("data", "name", "times")
+
+    def __init__(self, name: str, data: dict[str, Any], times: dict[str, Any] | None = None) -> None:
+        self.name = name
+        self.data = data
+        self.times = times or {}  # pushedAt, pulledAt
+
+    @property
+    def url(self) -> str:
+        return str(self.data["url"])
+
+
+class Remotes:
+    """Each store writes to refs of its own, so that two never meet in one."""
+
+    def __init__(self, state: State) -> None:
+        self.path = state.project.path(FILE)
+        self._times_path = state.project.path(FOLDER, "rewind-times.json")
+        self.data = self._load()
+        self._times = self._load_times()
+
+    def _load(self) -> dict[str, Any]:
+        try:
+            data = quickjson.loads(read_bounded(self.path, _MAX_BYTES))
+        except FileNotFoundError:
+            return {"writer": os.urandom(16).hex(), "remotes": {}}
+        except (ValueError, RecursionError, RewindError):
+            data = None
+        if not _is_sound(data):
+            raise StoreDamaged(what=f"{self.path} is not readable",
+                               hint="Move it away and add the remotes again: rewind remote add NAME URL")
+        found: dict[str, Any] = data
+        return found
+
+    def save(self) -> None:
+        write_atomic(self.path, quickjson.dump_file(self.data))
+
+    @property
+    def writer(self) -> str:
+        return str(self.data["writer"])
+
+    @property
+    def all(self) -> list[Remote]:
+        return [Remote(name, data, self._times.get(name))
+                for name, data in sorted(self.data["remotes"].items())]
+
+    def find(self, name: str | None = None) -> Remote:
+        """The one of that name; without a name the only one, or `origin`."""
+        found = {remote.name: remote for remote in self.all}
+        if name is None:
+            name = next(iter(found)) if len(found) == 1 else "origin"
+        if name not in found:
+            raise RemoteNotFound(name=name)
+        return found[name]
+
+    def add(self, name: str, url: str) -> Remote:
+        if not is_remote_name(name):
+            raise UsageError(f'"{name}" cannot be the name of a remote.',
+                             hint="Use letters, digits, dashes, dots and underscores, such as origin.")
+        if name in self.data["remotes"]:
+            raise RemoteExists(name=name)
+        remote = Remote(name, {"url": checked_url(url)})
+        self.data["remotes"][name] = remote.data
+        self.save()
+        return remote
+
+    def remove(self, name: str) -> Remote:
+        remote = self.find(name)
+        del self.data["remotes"][name]
+        self.save()
+        return remote
+
+    def note(self, remote: Remote, **times: str) -> None:
+        """When it was pushed to or pulled from. Nothing depends on it: it is in a file of its own, and nobody
+        waits for the disk."""
+        remote.times.update(times)
+        self._times[remote.name] = remote.times
+        write_atomic(self._times_path, quickjson.dump_file(self._times), sync=False)
+
+    def _load_times(self) -> dict[str, Any]:
+        try:
+            data = quickjson.loads(read_bounded(self._times_path, _MAX_BYTES))
+        except (OSError, ValueError, RecursionError, RewindError):
+            return {}
+        return {name: times for name, times in data.items() if isinstance(times, dict)} \
+            if isinstance(data, dict) else {}
+
+
+def _is_sound(data: Any) -> bool:
+    remotes = data.get("remotes") if isinstance(data, dict) else None
+    return (isinstance(remotes, dict) and isinstance(data.get("writer"), str) and is_writer(data["writer"])
+            and all(is_remote_name(name) and isinstance(remote, dict) and isinstance(remote.get("url"), str)
+                    for name, remote in remotes.items()))

@@ -1,0 +1,49 @@
+"""Names of refs, and of paths in the repository. What git itself would heed in a name is written as `%` and
+two digits, so that git knows nothing of `.gitmodules`, and its own check of what a server sends finds
+nothing to object to."""
+
+from __future__ import annotations
+
+from rewind.checkpoint.remote.known import is_writer
+
+TOP = b"files/"
+META, CHANGES = b"meta.json", b"changes.jsonl"
+CHECKPOINTS, CONVERSATIONS = "checkpoints", "conversations"
+# Characters that macOS leaves out of a name: with them, a name may be one of git's and not look like it.
+_INVISIBLE = (b"\xe2\x80", b"\xe2\x81", b"\xef\xbb\xbf")
+_GITS = (b".git", b"git~", b".mailmap")
+_IN_QUOTES = {ord('"'): b'\\"', ord("\\"): b"\\\\"}
+
+
+def own_ref(writer: str, what: str) -> str:
+    return f"refs/rewind/{writer}/{what}"
+
+
+def tracking_ref(remote: str, writer: str, what: str) -> str:
+    """Where a ref of another writer is kept here."""
+    return f"refs/rewind/remotes/{remote}/{writer}/{what}"
+
+
+def parse_ref(name: str) -> tuple[str, str] | None:
+    """(writer, what) of a ref on a remote, or None for one that is not ours."""
+    parts = name.split("/")
+    if len(parts) != 4 or parts[:2] != ["refs", "rewind"]:
+        return None
+    return (parts[2], parts[3]) if is_writer(parts[2]) and parts[3] in (CHECKPOINTS, CONVERSATIONS) else None
+
+
+def path_in_git(path: bytes) -> bytes:
+    """The place of a project's path in a commit."""
+    return TOP + b"/".join(map(_part, path.split(b"/")))
+
+
+def _part(name: bytes) -> bytes:
+    plain = name.replace(b"%", b"%25").replace(b"\n", b"%0A")
+    if name.lower().startswith(_GITS) or any(mark in name for mark in _INVISIBLE):
+        return b"%%%02X" % plain[0] + plain[1:]
+    return plain
+
+
+def quoted(path: bytes) -> bytes:
+    """As `git fast-import` reads a path."""
+    return b'"' + b"".join(_IN_QUOTES.get(byte) or bytes((byte,)) for byte in path) + b'"'

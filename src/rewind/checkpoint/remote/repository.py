@@ -1,0 +1,218 @@
+"""The private bare repository that git pushes from and fetches into. Nothing else uses it.
+
+Its configuration is written anew whenever it is opened: a state directory may have come with a project, and
+what somebody put into a configuration file of git's, git would run.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from rewind.checkpoint.remote.url import SCHEMES, without_login
+from rewind.errors import GitFailed, RemoteFailed
+from rewind.files import make_private_dir, write_atomic
+from rewind.snapshot.git_run import Git
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import BinaryIO
+
+    from rewind.checkpoint.remote.known import Remote
+
+    Progress = Callable[[str, int, int], None]
+
+_SETTINGS = ("core.attributesFile=", "fetch.fsckObjects=true", "fetch.prune=false", "fetch.unpackLimit=1",
+             "fetch.recurseSubmodules=false", "fetch.writeCommitGraph=false", "fetch.bundleURI=",
+             "transfer.bundleURI=false", "push.gpgSign=false", "push.followTags=false",
+             "push.recurseSubmodules=no", "submodule.recurse=false", "receive.fsckObjects=true",
+             "fastimport.unpackLimit=100", "init.defaultRefFormat=files")
+_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tlogAllRefUpdates = false\n"
+_MOST_PACKS, _MOST_LOOSE = 20, 2048
+_KILLED = (".lock", ".keep")
+
+
+class Repository:
+    def __init__(self, path: str, *, ask: bool = False) -> None:
+        """`ask`: git may ask on the terminal for a password."""
+        self.path = path
+        self.git = Git(os.fsencode(path), settings=_SETTINGS)
+        self.env = self.git.env
+        for name in ("GIT_TEMPLATE_DIR", "GIT_DEFAULT_REF_FORMAT", "GIT_QUARANTINE_PATH",
+                     "GIT_PUSH_OPTION_COUNT"):
+            self.env.pop(name, None)
+        self.env.update(GIT_DIR=path, GIT_ALLOW_PROTOCOL=":".join(SCHEMES),
+                        GIT_TERMINAL_PROMPT="1" if ask else "0")
+        if not ask:
+            self.env["SSH_ASKPASS_REQUIRE"] = "never"
+
+    @property
+    def exists(self) -> bool:
+        return os.path.exists(os.path.join(self.path, "HEAD"))
+
+    def open(self, remotes: Iterable[Remote] = (), *, tracks: bool = True) -> None:
+        """Make it if there is none, and let its configuration say what we want and nothing else. `tracks`:
+        a push notes here what the remote has by then."""
+        if not self.exists:
+            make_private_dir(self.path)
+            self.git.run("init", "--quiet", "--bare", "--template=", "--object-format=sha1", self.path)
+        config = (_CONFIG + "".join(_section(remote, tracks) for remote in remotes)).encode()
+        path = os.path.join(self.path, "config")
+        with open(path, "rb") as file:
+            if file.read(len(config) + 1) == config:
+                return
+        write_atomic(path, config)
+
+    def sweep(self) -> None:
+        """Remove what killed processes left. The caller holds the lock, which git's own processes that write
+        here hold as well."""
+        for at, _, names in os.walk(os.path.join(self.path, "refs")):
+            _remove(at, [name for name in names if name.endswith(_KILLED)])
+        _remove(self.path, [name for name in os.listdir(self.path)
+                            if name.endswith(_KILLED) or name.startswith("fast_import_crash_")])
+        packs = os.path.join(self.path, "objects", "pack")
+        _remove(packs, [name for name in os.listdir(packs)
+                        if name.startswith("tmp_") or name.endswith(_KILLED)])
+
+    def refs(self, below: str) -> dict[str, str]:
+        """Name -> commit, for what is below `refs/rewind/…/`. Read from git's files: there are few of them,
+        and a process would take longer than all of them."""
+        found = {}
+        for at, _, names in os.walk(os.path.join(self.path, below)):
+            for name in names:
+                with open(os.path.join(at, name), "rb") as file:
+                    commit = file.read(65).strip().decode("ascii", "replace")
+                if not name.endswith(".lock") and len(commit) == 40 and not commit.strip("0123456789abcdef"):
+                    found[os.path.relpath(os.path.join(at, name), self.path)] = commit
+        return found
+
+    def tidy(self) -> None:
+        """Each push leaves a few objects or a pack: now and then they become one. The caller holds the
+        lock."""
+        objects = os.path.join(self.path, "objects")
+        packs = [name for name in os.listdir(os.path.join(objects, "pack")) if name.endswith(".pack")]
+        some = os.path.join(objects, "17")  # one of 256 directories
+        if len(packs) > _MOST_PACKS:
+            self.git.run("repack", "-a", "-d", "-l", "-q")
+        elif os.path.isdir(some) and len(os.listdir(some)) > _MOST_LOOSE // 256:
+            self.git.run("repack", "-d", "-l", "-q")
+
+    def size_on_disk(self) -> int:
+        return sum(os.lstat(os.path.join(at, name)).st_size
+                   for at, _, names in os.walk(self.path) for name in names)
+
+    def remove(self) -> None:
+        import shutil
+
+        if os.path.isdir(self.path):
+            shutil.rmtree(self.path)
+
+    def command(self, *words: str) -> list[str]:
+        return ["git", "--no-pager", *self.git._settings, *words]
+
+    def talk(self, remote: Remote, *words: str, progress: Progress | None = None, most_bytes: int = 0,
+             data: bytes = b"") -> Said:
+        """Run what speaks to a remote; git's progress comes as ours."""
+        command = self.command(*words)
+        if most_bytes:
+            # No file may grow larger than that: a remote that sends without end is cut off.
+            limited = f'ulimit -f {most_bytes // 512 + 1} 2>/dev/null; exec "$@"'
+            command = ["sh", "-c", limited, "sh", *command]
+        try:
+            with _as_file(data) as file:
+                process = subprocess.Popen(command, cwd=self.path, env=self.env, stdin=file,
+                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        except OSError as error:
+            raise GitFailed(command=words[0], reason=error.strerror or str(error))
+        try:
+            said = Said(remote, words[0], *_listen(process, progress))
+        except BaseException:
+            process.terminate()
+            process.wait()
+            raise
+        said.code = process.wait()
+        return said
+
+
+class Said:
+    """What git answered: its exit code, its output and its complaints."""
+
+    def __init__(self, remote: Remote, command: str, out: str, err: str) -> None:
+        self.remote = remote
+        self.command = command
+        self.out = out
+        self.err = without_login(err, remote.url)
+        self.code = 0
+
+    def check(self) -> None:
+        if self.code:
+            raise RemoteFailed(remote=self.remote.name, command=self.command, reason=self.reason())
+
+    def reason(self) -> str:
+        """The line that says most: what the other side said, or git's own first complaint."""
+        lines = [line.strip() for line in self.err.splitlines() if line.strip()]
+        marks = ("remote: error: ", "remote: fatal: ", "fatal: ", "error: ", "remote: ", "ssh: ")
+        for mark in marks:
+            found = [line[len(mark):] for line in lines if line.startswith(mark)]
+            if found:
+                return found[0]
+        return (lines or [f"it ended with status {self.code}"])[-1]
+
+
+def _as_file(data: bytes) -> BinaryIO:
+    """To be read by a process. Not a pipe, which might fill up."""
+    if not data:
+        return open(os.devnull, "rb")
+    import tempfile
+
+    file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 the caller closes it
+    file.write(data)
+    file.seek(0)
+    return file
+
+
+def _listen(process: subprocess.Popen[bytes], progress: Progress | None) -> tuple[str, str]:
+    """Both streams to their end. Its output is read by a thread, for either may fill its pipe."""
+    import threading
+
+    out: list[bytes] = []
+    assert process.stdout and process.stderr
+    reader = threading.Thread(target=lambda: out.append(process.stdout.read()))  # type: ignore[union-attr]
+    reader.start()
+    kept, line = [], b""
+    with process.stderr:
+        while byte := process.stderr.read1(1 << 16):  # type: ignore[attr-defined]
+            *whole, line = (line + byte).replace(b"\r", b"\n").split(b"\n")
+            for one in whole:
+                if not _tell(one, progress):
+                    kept.append(one)
+    reader.join()
+    process.stdout.close()
+    complaints = b"\n".join([*kept[-200:], line])
+    return b"".join(out).decode("utf-8", "replace"), complaints.decode("utf-8", "replace")
+
+
+_PHASES = {b"Writing objects": "Pushing", b"Receiving objects": "Pulling", b"Resolving deltas": "Checking"}
+
+
+def _tell(line: bytes, progress: Progress | None) -> bool:
+    """Whether it was a line of progress: `Writing objects:  50% (5/10), 1.2 MiB`."""
+    phase, colon, rest = line.partition(b": ")
+    if not colon or b"% (" not in rest:
+        return False
+    done, _, total = rest.partition(b"(")[2].partition(b")")[0].partition(b"/")
+    if progress and phase in _PHASES and done.isdigit() and total.isdigit():
+        progress(_PHASES[phase], int(done), int(total))
+    return not rest.rstrip().endswith(b"done.")  # the last one says how much it was
+
+
+def _section(remote: Remote, tracks: bool) -> str:
+    value = remote.url.replace("\\", "\\\\").replace('"', '\\"')
+    fetch = f"\tfetch = refs/rewind/*:refs/rewind/remotes/{remote.name}/*\n" if tracks else ""
+    return f'[remote "{remote.name}"]\n\turl = "{value}"\n{fetch}'
+
+
+def _remove(folder: str, names: list[str]) -> None:
+    for name in names:
+        os.unlink(os.path.join(folder, name))

@@ -1,0 +1,69 @@
+"""What is where: how much of this project a remote has, and what it has that is not here."""
+
+from __future__ import annotations
+
+from rewind.checkpoint.remote.fetch import refs_there, tracked
+from rewind.checkpoint.remote.known import FOLDER, Remotes
+from rewind.checkpoint.remote.names import CHECKPOINTS, own_ref, parse_ref
+from rewind.checkpoint.remote.push import own_records
+from rewind.checkpoint.remote.repository import Repository
+from rewind.checkpoint.remote.written import known_checkpoints
+from rewind.checkpoint.share.outgoing import checkpoint_id
+from rewind.errors import RewindError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.remote.known import Remote
+    from rewind.checkpoint.state import State
+
+
+class RemoteStatus:
+    """`there` is how many checkpoints of this store the remote has, `missing` how many it lacks; `writers`
+    others that push to it, `news` those of them with something that is not here. `error` says why it could
+    not be asked."""
+
+    def __init__(self, remote: Remote) -> None:
+        self.remote = remote
+        self.there = self.missing = self.writers = self.news = 0
+        self.error = ""
+
+
+class Statuses:
+    def __init__(self, state: State, *, ask: bool = False) -> None:
+        self._remotes = Remotes(state)
+        self._repository = Repository(state.project.path(FOLDER), ask=ask)
+        if self._remotes.all:
+            self._repository.open(self._remotes.all)
+        store_id = state.store_info["id"]
+        self._ids = {checkpoint_id(store_id, record) for record in own_records(state)}
+
+    @property
+    def disk_use(self) -> int:
+        return self._repository.size_on_disk()
+
+    def all(self, name: str | None = None) -> list[RemoteStatus]:
+        return [self._one(remote) for remote in ([self._remotes.find(name)] if name else self._remotes.all)]
+
+    def _one(self, remote: Remote) -> RemoteStatus:
+        found = RemoteStatus(remote)
+        known = tracked(self._repository, remote)
+        try:
+            there = refs_there(self._repository, remote)
+        except RewindError as error:
+            found.error = error.message
+            there = known  # as of the last time
+        own = own_ref(self._remotes.writer, CHECKPOINTS)
+        pushed = self._pushed(there.get(own, ""), known.get(own, ""))
+        found.there, found.missing = len(pushed), len(self._ids.difference(pushed))
+        others = {ref: commit for ref, commit in there.items() if not ref.startswith(own.rpartition("/")[0])}
+        found.writers = len({parse_ref(ref)[0] for ref in others if parse_ref(ref)})  # type: ignore[index]
+        found.news = len({parse_ref(ref)[0] for ref, commit in others.items()  # type: ignore[index]
+                          if known.get(ref) != commit and parse_ref(ref)})
+        return found
+
+    def _pushed(self, there: str, known: str) -> dict[str, bytes]:
+        """What the remote has is in our repository as well: we wrote it."""
+        try:
+            return known_checkpoints(self._repository, there)
+        except RewindError:
+            return known_checkpoints(self._repository, known)

@@ -1,0 +1,55 @@
+"""Which checkpoints are commits of our repository already. Git knows; a file beside it saves asking, which
+takes longer the more there are. The file counts only for the very commit that it was written for."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from rewind.errors import RewindError
+from rewind.files import read_bounded, write_atomic
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.remote.repository import Repository
+
+_FILE = "rewind-written"
+_MAX_BYTES = 256 << 20
+_LINE = re.compile(rb"([0-9a-f]{32}) ([0-9a-f]{40})")
+
+
+def written_checkpoints(repository: Repository, tip: str) -> dict[str, bytes]:
+    """Id -> commit of all that lead to a commit, in the order in which they were written: each commit comes
+    after all before it. A ValueError where one is no checkpoint."""
+    if not tip:
+        return {}
+    out = repository.git.run("log", "--topo-order", "--reverse", "--format=%s %H", tip, "--")
+    if not out:
+        raise ValueError("a ref of it is no commit")
+    return _parsed(out.split(b"\n")[:-1])
+
+
+def known_checkpoints(repository: Repository, tip: str) -> dict[str, bytes]:
+    """The same, for commits of our own."""
+    try:
+        first, *lines = read_bounded(os.path.join(repository.path, _FILE), _MAX_BYTES).split(b"\n")[:-1]
+        if tip and first == tip.encode():
+            return _parsed(lines)
+    except (OSError, ValueError, RewindError):
+        pass
+    return written_checkpoints(repository, tip)
+
+
+def remember(repository: Repository, tip: str, written: dict[str, bytes]) -> None:
+    lines = [tip.encode(), *(b"%s %s" % (name.encode(), commit) for name, commit in written.items())]
+    write_atomic(os.path.join(repository.path, _FILE), b"\n".join(lines) + b"\n", sync=False)
+
+
+def _parsed(lines: list[bytes]) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    for line in lines:
+        match = _LINE.fullmatch(line)
+        if match is None:
+            raise ValueError("a commit of it is no checkpoint")
+        found[match[1].decode()] = match[2]
+    return found
