@@ -20,6 +20,8 @@ import pytest
 from rewind import __version__
 from rewind_cli import CHECKOUT, clean_env
 
+pytestmark = pytest.mark.slow
+
 BUILD = "import sys; from hatchling.build import build_wheel; print(build_wheel(sys.argv[1]))"
 
 

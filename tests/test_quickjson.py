@@ -44,6 +44,7 @@ def test_every_value_comes_back_and_looks_as_json_writes_it(value: Any) -> None:
     assert text.isascii()
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.dictionaries(TEXT, VALUES))
 def test_sorted_keys_and_files_hold_the_same_value(value: dict[str, Any]) -> None:
@@ -93,6 +94,7 @@ def test_a_value_that_holds_itself_is_an_error() -> None:
         quickjson.dumps(loop)
 
 
+@pytest.mark.slow
 def test_in_a_fresh_process_invalid_text_is_a_value_error_too() -> None:
     code = f"""
 import sys; sys.path.insert(0, {SOURCE!r})

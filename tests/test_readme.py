@@ -17,6 +17,8 @@ import pytest
 
 from rewind_cli import CHECKOUT, clean_env
 
+pytestmark = pytest.mark.slow
+
 BLOCK = re.compile(r"^<!-- run -->\n```\w*\n(.*?)^```$", re.M | re.S)
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv", ".e2e", ".agent", ".hypothesis", "__pycache__", "dist",
                                   "build", ".pytest_cache", ".mypy_cache", ".ruff_cache")

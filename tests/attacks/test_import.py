@@ -19,6 +19,8 @@ import pytest
 
 from rewind_cli import Rewind, Tree, tree_state
 
+pytestmark = pytest.mark.slow
+
 Change = Callable[[list[tuple[tarfile.TarInfo, bytes]]], list[tuple[tarfile.TarInfo, bytes]]]
 
 

@@ -110,6 +110,7 @@ def test_nothing_waits_for_a_fifo_a_device_or_a_socket(rewind: Rewind) -> None:
         assert {p.name for p in rewind.project.iterdir()} >= {"fifo", ".gitignore", "socket"}
 
 
+@pytest.mark.slow
 def test_fifos_in_the_state_and_in_the_home_hold_nobody_up(rewind: Rewind) -> None:
     rewind.init()
     for path in (rewind.state / "session.json", rewind.state / "pins.json", rewind.state / "branches.json",
@@ -182,6 +183,7 @@ def test_a_huge_sparse_file_takes_neither_space_nor_time(rewind: Rewind) -> None
     assert [u["path"] for u in rewind.json("status", "--unprotected")["unprotected"]] == ["sparse"]
 
 
+@pytest.mark.slow
 def test_a_file_that_shrinks_and_grows_while_it_is_read_stops_nobody(rewind: Rewind) -> None:
     path = rewind.project / "moving"
     path.write_bytes(bytes(6 << 20))

@@ -69,6 +69,7 @@ def test_a_state_directory_behind_a_link_is_not_used_even_if_it_is_mine(
     assert tree_state(own.state) == before
 
 
+@pytest.mark.slow
 def test_a_file_of_the_state_that_is_a_link_is_not_written_through(own: Rewind, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.write_text("not yours\n")

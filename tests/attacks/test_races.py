@@ -19,7 +19,8 @@ from rewind.errors import RewindError
 from rewind_cli import Rewind, differences, tree_state
 
 ROUNDS = int(os.environ.get("REWIND_ATTACK_ROUNDS", "25"))
-pytestmark = pytest.mark.skipif(not can_swap(), reason="two names cannot change places in one step here")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(
+    not can_swap(), reason="two names cannot change places in one step here")]
 SECRET = "a secret of somebody else\n"
 
 

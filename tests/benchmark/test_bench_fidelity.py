@@ -103,6 +103,7 @@ def test_what_a_tool_gives_up_on_does_not_spoil_the_rest(
     assert set(rest.values()) == {"yes"}
 
 
+@pytest.mark.slow
 def test_rewind_and_opencodes_sequence_are_asked_for_real(place: Workplace) -> None:
     rows = {row.name: row for row in ROWS}
     ours = rows["fidelity-rewind"].run(place)

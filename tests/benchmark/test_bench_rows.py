@@ -23,6 +23,8 @@ from bench.spawn import CommandFailed
 from bench.trees import fingerprint
 from bench.workplace import MAIN, Grow, Workplace
 
+pytestmark = pytest.mark.slow
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 ROW = {row.name: row for row in ROWS}
 

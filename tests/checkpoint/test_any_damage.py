@@ -29,6 +29,8 @@ from rewind.snapshot.content import whole
 from rewind.snapshot.listing import every_path
 from rewind.snapshot.tree import DIR, UNCOVERED
 
+pytestmark = pytest.mark.slow
+
 EVERY_BYTE = bool(os.environ.get("REWIND_EVERY_BYTE"))
 ROUNDS = int(os.environ.get("REWIND_DAMAGE_ROUNDS", "26"))  # in a sample
 # Nothing depends on what is in them: they are made anew, or are only about the moment.

@@ -204,6 +204,7 @@ def test_a_hook_of_an_earlier_version_may_look_meanwhile(repository: Repository)
     assert back_to(repository, main, later) == files_of(main)
 
 
+@pytest.mark.slow
 def test_more_than_fits_into_memory_is_stored_in_turns(repository: Repository) -> None:  # noqa: F811
     for number in range(6):
         (repository.main / f"d{number}").mkdir()

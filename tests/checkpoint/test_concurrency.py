@@ -18,6 +18,8 @@ from rewind.controller import Controller
 from rewind.errors import Locked
 from rewind_cli import CHECKOUT, Result, Rewind, paths_of
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 4.0
 _HOLD = """
 import sys; sys.path.insert(0, sys.argv[1])

@@ -18,6 +18,8 @@ from rewind.paths import find_project
 from rewind_cli import Rewind, differences, git, tree_state
 from transcript.make_transcripts import ClaudeTalk
 
+pytestmark = pytest.mark.slow
+
 SESSION = "5e550000-0000-4000-8000-000000000001"
 
 

@@ -48,6 +48,7 @@ def controller(project: Path, home: Path) -> Iterator[Controller]:
     controller.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["objects", "archive"])
 def test_what_is_written_during_a_restore_can_be_restored(
         controller: Controller, project: Path, home: Path, monkeypatch: pytest.MonkeyPatch,

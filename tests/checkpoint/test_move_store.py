@@ -16,6 +16,8 @@ import pytest
 from rewind.paths import find_project
 from rewind_cli import CHECKOUT, Rewind, differences, git, tree_state
 
+pytestmark = pytest.mark.slow
+
 # The two directories are on one file system here, so the copy is asked for; each copied file takes a moment,
 # for the killer to find one.
 _MOVE = """

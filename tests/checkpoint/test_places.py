@@ -20,6 +20,8 @@ from rewind.errors import TurnRunning
 from rewind.paths import Project, find_project
 from rewind_cli import git, tree_state
 
+pytestmark = pytest.mark.slow
+
 INSIDE = ".claude/worktrees/feat"
 
 

@@ -221,6 +221,7 @@ def flat(spec: Spec, folder: str = "") -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(SPECS, SPECS)
 def test_the_plan_names_every_path_that_differs_and_no_other(then: Spec, now: Spec) -> None:

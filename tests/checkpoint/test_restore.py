@@ -17,6 +17,8 @@ from rewind.controller import Controller
 from rewind.snapshot.scan import scan
 from rewind_cli import Rewind, interrupt, tree_state
 
+pytestmark = pytest.mark.slow
+
 SOURCE = str(Path(__file__).resolve().parents[2] / "src")
 
 

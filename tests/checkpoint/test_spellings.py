@@ -19,6 +19,8 @@ from hook_scene import entry_command, run_hook
 from rewind_cli import Rewind, git
 from transcript.make_transcripts import ClaudeTalk, place
 
+pytestmark = pytest.mark.slow
+
 
 def _mount(*arguments: object) -> bool:
     try:

@@ -16,6 +16,8 @@ from cli.conftest import InProcess
 from rewind.checkpoint.known_stores import remember
 from rewind.transcript.sidecars import remove_from_index
 
+pytestmark = pytest.mark.slow
+
 cli = in_process.cli  # the fixture
 
 

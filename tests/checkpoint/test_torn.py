@@ -22,6 +22,8 @@ from rewind.controller import Controller
 from rewind.snapshot import sqlite_copy
 from rewind_cli import Rewind
 
+pytestmark = pytest.mark.slow
+
 
 def record(sequence: int, *torn: str, **code: Any) -> Record:
     return Record({"name": f"n{sequence}", "sequence": sequence,

@@ -17,6 +17,8 @@ from rewind.files import Lock, WaitingLine, is_wanted
 from rewind.store import bundles
 from rewind_cli import tree_state
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def controller(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Controller]:

@@ -19,6 +19,8 @@ import pytest
 
 from rewind_cli import Rewind, chown_all, differences, tree_state
 
+pytestmark = pytest.mark.slow
+
 COMMANDS_WITH_A_CHECKPOINT = (["show"], ["restore"], ["jump"], ["diff"], ["restore", "--dry-run"])
 COMMANDS_WITHOUT = (["save"], ["list"], ["status"], ["diff"], ["undo"], ["redo"], ["undo-restore"],
                     ["gc"], ["validate"])

@@ -16,6 +16,8 @@ from chat_scene import Scene, client_is_running
 from cli.conftest import InProcess
 from rewind_cli import Rewind, differences, tree_state
 
+pytestmark = pytest.mark.slow
+
 WORKS_UNTIL_5 = ("sh", "-c", "test $(cat n.txt) -lt 6")
 
 

@@ -13,6 +13,8 @@ import pytest
 from rewind.controller import Controller
 from rewind_cli import Rewind, Tree, differences, tree_state
 
+pytestmark = pytest.mark.slow
+
 COUNT = 1000
 MOST_RUNS = 11
 WRECK = "echo wrecked > n.txt; mkdir -p made; echo x > made/x; rm -f keep.txt; "

@@ -21,6 +21,8 @@ from rewind.cli.main import COMMANDS
 from rewind_cli import PROGRAM, Rewind
 from transcript.make_transcripts import place
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 90
 
 

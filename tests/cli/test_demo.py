@@ -20,6 +20,8 @@ from rewind.cli.demo_session import BEFORE, TURNS
 from rewind.cli.demo_world import World
 from rewind_cli import PROGRAM, Rewind, tree_state
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -9,6 +9,8 @@ import pytest
 from rewind.agents import registry
 from rewind_cli import Rewind
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def well(two: Rewind) -> Rewind:

@@ -12,6 +12,8 @@ from rewind import __version__
 from rewind.agents import registry
 from rewind_cli import Rewind, tree_state
 
+pytestmark = pytest.mark.slow
+
 CLAUDE = ".claude/settings.json"
 
 

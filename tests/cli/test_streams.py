@@ -14,6 +14,8 @@ import pytest
 from hook_scene import ENTRY
 from rewind_cli import PROGRAM, Result, Rewind
 
+pytestmark = pytest.mark.slow
+
 FULL = Path("/dev/full")
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
 

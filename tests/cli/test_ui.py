@@ -10,6 +10,8 @@ import pytest
 
 from rewind_cli import Rewind
 
+pytestmark = pytest.mark.slow
+
 HAS_PACKAGES = all(importlib.util.find_spec(name) for name in ("starlette", "uvicorn", "websockets", "httpx"))
 with_packages = pytest.mark.skipif(not HAS_PACKAGES, reason="the extra `ui` is NOT installed here")
 

@@ -17,6 +17,8 @@ from fault_world import World, copy
 
 from rewind_cli import PROGRAM, Rewind, as_ordinary_user, tree_state
 
+pytestmark = pytest.mark.slow
+
 DAY = 86_400
 FULL = ("save", "restore", "undo-restore", "back", "back --both --in-place", "gc", "hook: prompt")
 

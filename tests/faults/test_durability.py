@@ -11,7 +11,7 @@ from fault_points import has_strace, trace
 from fault_world import World
 from fsync_order import EXISTING, Step, at, steps_of
 
-pytestmark = pytest.mark.skipif(not has_strace(), reason="NOT TESTED: no strace here")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not has_strace(), reason="NOT TESTED: no strace here")]
 
 
 @pytest.fixture

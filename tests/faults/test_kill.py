@@ -15,7 +15,7 @@ from kill_driver import Moment, Project, Tally, kill_at, moments, rerun
 
 from rewind_cli import tree_state
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs kill -9")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="needs kill -9")]
 QUICK = 18
 
 

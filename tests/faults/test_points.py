@@ -19,6 +19,8 @@ from torture_faults import Results
 
 from rewind_cli import PROGRAM
 
+pytestmark = pytest.mark.slow
+
 needs_strace = pytest.mark.skipif(not has_strace(), reason="NOT TESTED: no strace here")
 SAMPLE = 16
 SAMPLED = ("save", "restore", "undo-restore", "redo", "back", "back --both --in-place", "hook: prompt", "gc",

@@ -17,6 +17,8 @@ from scene import Scene, make, pattern, remove
 
 from rewind_cli import Rewind, chown_all, differences, git_state, paths_of, tree_state
 
+pytestmark = pytest.mark.slow
+
 ODD_NAMES = {
     "a-leading-dash": b"-rf",
     "two-dashes": b"--help",

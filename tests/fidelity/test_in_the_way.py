@@ -12,6 +12,8 @@ import pytest
 
 from rewind_cli import Rewind, git, paths_of, tree_state
 
+pytestmark = pytest.mark.slow
+
 MB = 1 << 20
 
 

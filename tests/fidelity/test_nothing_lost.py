@@ -20,6 +20,8 @@ from scene import pattern
 
 from rewind_cli import Rewind, chown_all, differences, git, paths_of, tree_state
 
+pytestmark = pytest.mark.slow
+
 Build = Callable[[Path], None]
 
 

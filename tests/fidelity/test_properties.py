@@ -14,12 +14,15 @@ from pathlib import Path
 from random import Random
 from typing import Any, Union
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from rewind.controller import AtCheckpoint, Controller
 from rewind_cli import Tree, clean_env, differences, tree_state
+
+pytestmark = pytest.mark.slow
 
 EXAMPLES = int(os.environ.get("REWIND_EXAMPLES", "40"))
 # Making a failing example small takes minutes: only when asked for, with REWIND_EXAMPLES.

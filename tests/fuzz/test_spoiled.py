@@ -7,6 +7,8 @@ import pytest
 from fuzz.fuzz_targets import TARGETS, run_case
 from fuzz.fuzz_world import World, make_world
 
+pytestmark = pytest.mark.slow
+
 CASES = 8
 
 

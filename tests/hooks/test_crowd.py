@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from crowd import TREES, Crowd
 from rewind_cli import Rewind
+
+pytestmark = pytest.mark.slow
 
 COUNT = 24
 

@@ -108,6 +108,7 @@ def test_a_recorded_payload_gives_the_decision_of_its_tier(bare: Hooks, case: Ca
     assert bool(found.held) != found.checkpoint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tier", TIERS)
 def test_the_recorded_payloads_make_those_checkpoints_in_a_real_project(bare: Hooks, tier: str) -> None:
     bare.protect(tier)

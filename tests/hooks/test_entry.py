@@ -24,6 +24,8 @@ from rewind.hooks import entry
 from rewind_cli import CHECKOUT, Result, Rewind, chown_all, clean_env, git, tree_state
 from transcript.make_transcripts import ClaudeTalk
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = int(os.environ.get("REWIND_EXAMPLES", "300"))
 HEAVY = ("sqlite3", "_sqlite3", "hashlib", "_hashlib", "subprocess", "json", "re", "pathlib", "dataclasses",
          "logging", "typing", "enum", "tempfile", "shutil", "random", "socket", "threading", "argparse",

@@ -648,6 +648,7 @@ COMMANDS = st.one_of(st.text(max_size=80), st.lists(st.sampled_from(PIECES), max
 CALM = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=1500)
 
 
+@pytest.mark.slow
 @CALM
 @given(command=COMMANDS, cwd=st.sampled_from(["", "src", ".agent/rewind", "/", "\0", "round"]))
 @example(command="rm \\", cwd="")
@@ -658,6 +659,7 @@ def test_no_command_upsets_the_guard(scene: Scene, command: str, cwd: str) -> No
     assert isinstance(scene.command(command, cwd), str)
 
 
+@pytest.mark.slow
 @CALM
 @given(path=st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=20).map("".join)), cwd=st.text())
 def test_no_path_upsets_the_guard(scene: Scene, path: str, cwd: str) -> None:

@@ -189,6 +189,7 @@ def test_the_end_of_a_turn_carries_its_own_sessions_prompt(hooks: Hooks) -> None
     assert hooks.last().description == "Turn ended"
 
 
+@pytest.mark.slow
 def test_the_prompts_of_few_sessions_are_remembered(hooks: Hooks) -> None:
     for number in range(25):
         hooks.prompt(f"prompt {number}", session_id=f"s{number}")

@@ -67,6 +67,7 @@ def test_the_one_before_becomes_a_recent_one(hooks: Hooks) -> None:
     assert [s["session_id"] for s in found["recent"]] == [OTHER]
 
 
+@pytest.mark.slow
 def test_the_recent_ones_are_few(hooks: Hooks) -> None:
     for number in range(30):
         other(hooks, "UserPromptSubmit", event_id(number), prompt="x", prompt_id=str(number))

@@ -16,6 +16,8 @@ from hook_scene import SESSION, SHIM, run_hook
 from rewind.install.shim import NAME, shim_text
 from rewind_cli import CHECKOUT, Result, Rewind, clean_env
 
+pytestmark = pytest.mark.slow
+
 SHELLS = [shell for shell in ("/bin/sh", "/bin/dash", "/bin/bash", "/bin/busybox", "/bin/zsh", "/bin/ksh")
           if os.path.exists(shell)]
 ACTIONS = ("session-start", "user-prompt-submit", "pre-tool-use", "post-tool-use", "stop", "session-end")

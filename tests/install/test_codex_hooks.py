@@ -94,6 +94,7 @@ def trust(*kinds: str) -> str:
     return json.dumps({"id": 2, "result": {"data": [{"hooks": hooks}]}})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kinds, told", [
     (("trusted", "managed"), "Codex calls Rewind"),
     (("trusted", "untrusted"), "Codex runs 1 of 2 hooks of Rewind"),

@@ -19,6 +19,8 @@ from rewind.install.finding import OK, PROBLEM, WARNING, Finding
 from rewind.install.installer import Plan, agents_named, install
 from rewind_cli import Rewind, chown_all, git, state_of
 
+pytestmark = pytest.mark.slow
+
 SESSION = "0b7c1c52-5d0e-4a63-9b8a-2f1d3a6c9e41"
 
 

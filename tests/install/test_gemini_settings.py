@@ -108,6 +108,7 @@ def test_a_folder_is_trusted_by_the_longest_rule(
     assert is_trusted(profile_named("claude"), str(root), {})
 
 
+@pytest.mark.slow
 def test_doctor_says_where_no_hook_runs(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     (machine.home / ".gemini").mkdir()

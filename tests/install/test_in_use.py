@@ -6,10 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from rewind.install.in_use import is_in_use
 from rewind.install.library import put_library
 from rewind.install.system import System
 from rewind_cli import CHECKOUT
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_library_is_pruned_once_no_process_runs_from_it(tmp_path: Path) -> None:

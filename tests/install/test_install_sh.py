@@ -14,6 +14,8 @@ from install_scene import FOREIGN, Machine, everything
 from rewind import __version__
 from rewind_cli import CHECKOUT
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:

@@ -21,6 +21,8 @@ from rewind.install.system import System, read_baked, script_in
 from rewind.install.ui_packages import PACKAGES
 from rewind_cli import CHECKOUT
 
+pytestmark = pytest.mark.slow
+
 NEWER, NEWEST = "9.8.0", "9.9.0"
 
 

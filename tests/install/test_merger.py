@@ -401,6 +401,7 @@ def ordered(found: Any) -> str:
     return json.dumps(found)
 
 
+@pytest.mark.slow
 @QUIET
 @given(CASES, HOOKS, HOOKS)
 def test_registering_and_unregistering_gives_back_the_same_text(
@@ -412,6 +413,7 @@ def test_registering_and_unregistering_gives_back_the_same_text(
     assert merge(once, others, wrapped=wrapped) == merge(text, others, wrapped=wrapped)
 
 
+@pytest.mark.slow
 @QUIET
 @given(CASES, HOOKS)
 def test_registering_adds_ours_and_changes_nothing_else(case: tuple[bool, str], hooks: Hooks) -> None:
@@ -429,6 +431,7 @@ def test_registering_adds_ours_and_changes_nothing_else(case: tuple[bool, str], 
     assert ordered(after) == ordered(before)
 
 
+@pytest.mark.slow
 @QUIET
 @given(CASES, HOOKS, st.data())
 def test_a_file_that_the_client_wrote_anew_is_the_same_without_ours(
@@ -438,6 +441,7 @@ def test_a_file_that_the_client_wrote_anew_is_the_same_without_ours(
     assert ordered(parse(unmerge(again, wrapped=wrapped))) == ordered(parse(text))
 
 
+@pytest.mark.slow
 @QUIET
 @given(CASES, HOOKS, st.data())
 def test_ours_are_found_wherever_the_client_has_put_them(

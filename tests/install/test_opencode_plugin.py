@@ -120,6 +120,7 @@ def test_a_project_may_have_a_plugin_of_its_own(config: Path, project: Path) -> 
     assert os.listdir(project) == []
 
 
+@pytest.mark.slow
 def test_install_finds_opencode_and_doctor_says_what_it_waits_for(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     config = machine.home / ".config" / "opencode"

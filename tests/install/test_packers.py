@@ -42,6 +42,7 @@ def test_the_doctor_warns_where_the_checkpoints_are_in_the_project(rewind: Rewin
     assert ("hatchling would include the checkpoints" in said) == (mode == "project")
 
 
+@pytest.mark.slow
 def test_checkpoints_that_something_removed_are_missed(rewind: Rewind) -> None:
     rewind.init("project")
     name = rewind.save()

@@ -20,6 +20,8 @@ from rewind.install.plugin import put_plugin
 from rewind.install.system import System
 from rewind_cli import CHECKOUT
 
+pytestmark = pytest.mark.slow
+
 PLUGIN = CHECKOUT / "plugin"
 SESSION = "0b7c1c52-5d0e-4a63-9b8a-2f1d3a6c9e41"
 

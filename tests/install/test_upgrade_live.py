@@ -15,6 +15,8 @@ import pytest
 from install_scene import Machine
 from rewind_cli import Result
 
+pytestmark = pytest.mark.slow
+
 OLD, NEW, NEWER, NEWEST = "0.0.1", "0.0.2", "0.0.3", "0.0.4"
 SESSION = "0b7c1c52-5d0e-4a63-9b8a-2f1d3a6c9e41"
 # As versions were before there was a lock for each place: they look at the project under the store's lock.

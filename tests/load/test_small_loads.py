@@ -8,6 +8,8 @@ import pytest
 
 from load.load_rows import ROWS
 
+pytestmark = pytest.mark.slow
+
 SCALES = {
     "processes": 0.03,
     "checkpoints": 0.003,

@@ -311,6 +311,7 @@ def trees(draw: st.DrawFn) -> dict[bytes, bool]:
     return paths
 
 
+@pytest.mark.slow
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(trees(), st.data())
 def test_our_rules_agree_with_git_check_ignore(

@@ -15,6 +15,8 @@ from rewind.snapshot.linediff import changed_blocks, rough_root, split_lines
 from rewind_cli import clean_env
 from snapshot.text_versions import long_versions, three_versions
 
+pytestmark = pytest.mark.slow
+
 _HUNK = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 
 

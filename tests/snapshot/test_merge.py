@@ -14,6 +14,8 @@ from rewind.snapshot.merge import MARKERS, OURS, THEIRS, is_binary, merge
 from rewind_cli import clean_env
 from snapshot.text_versions import long_versions, three_versions
 
+pytestmark = pytest.mark.slow
+
 
 def git_merge(folder: Path, base: bytes, ours: bytes, theirs: bytes, how: str) -> tuple[bytes, int]:
     """The result, and the number of conflicts, which an exit status holds up to 127."""

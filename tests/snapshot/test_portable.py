@@ -134,6 +134,7 @@ def odd_tree(folder: Path) -> None:
     os.mkfifo(folder / "fifo")
 
 
+@pytest.mark.slow
 def test_an_odd_tree_comes_back_exactly(tmp_path: Path, source: Path) -> None:
     odd_tree(source)
     there = saved(tmp_path, source)
@@ -186,6 +187,7 @@ def test_an_empty_project_comes_back(tmp_path: Path, source: Path) -> None:
     assert read_snapshot(str(there.write()), fresh(tmp_path)).root == there.root
 
 
+@pytest.mark.slow
 def test_the_same_snapshot_gives_the_same_bytes(tmp_path: Path, source: Path) -> None:
     odd_tree(source)
     there = saved(tmp_path, source)
@@ -193,6 +195,7 @@ def test_the_same_snapshot_gives_the_same_bytes(tmp_path: Path, source: Path) ->
     assert there.write().read_bytes() == first
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("tar"), reason="there is no tar here")
 def test_tar_unpacks_a_snapshot(tmp_path: Path, source: Path) -> None:
     odd_tree(source)
@@ -424,6 +427,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     assert "not a regular file" in refusal(tmp_path, tmp_path / "fifo")
 
 
+@pytest.mark.slow
 def test_a_bomb_among_the_files_is_refused(tmp_path: Path) -> None:
     path = make(tmp_path / "x", manifest_for(HELLO), TOP, ("files/hello", F, bytes(100 << 20)))
     assert path.stat().st_size < 1 << 20
@@ -461,6 +465,7 @@ print(peak_mb())
 """
 
 
+@pytest.mark.slow
 def test_a_large_file_is_never_in_memory_as_a_whole(tmp_path: Path, source: Path) -> None:
     with (source / "large").open("wb") as file:
         file.truncate(200 << 20)
@@ -495,6 +500,7 @@ def put_tree(store: ObjectStore, tree: dict[bytes, Any]) -> bytes:
     return store.put(Tree(entries, b"pins-only" if len(tree) == 2 else b"").encode())
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(TREES)
 def test_every_tree_comes_back(tmp_path_factory: Any, tree: dict[bytes, Any]) -> None:
@@ -507,6 +513,7 @@ def test_every_tree_comes_back(tmp_path_factory: Any, tree: dict[bytes, Any]) ->
     target.close()
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_a_changed_archive_is_refused_or_holds_what_it_claims(tmp_path_factory: Any,

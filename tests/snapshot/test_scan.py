@@ -32,7 +32,8 @@ from rewind.store.derived import DerivedDb
 from rewind.store.objects import ObjectStore
 
 # A real `rewind` has one thread; a test runner may have more.
-pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+pytestmark = [pytest.mark.slow,
+              pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")]
 BUILTIN = b"node_modules/\n"
 
 

@@ -10,6 +10,8 @@ from rewind.store import alike
 from rewind.store.alike import Alike
 from rewind.store.blobs import Unreadable, oid_of, pack
 
+pytestmark = pytest.mark.slow
+
 
 def versions(count: int, seed: int = 1) -> list[bytes]:
     chance = random.Random(seed)

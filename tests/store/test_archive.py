@@ -19,6 +19,8 @@ from rewind.errors import ArchiveRefused, RewindError
 from rewind.store import archive
 from rewind.store.archive import MAX_NAME, ArchiveReader, ArchiveWriter, leads_out
 
+pytestmark = pytest.mark.slow
+
 SRC = os.path.dirname(os.path.dirname(os.path.abspath(rewind.__file__)))
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 Found = tuple[bytes, bytes, int, bytes, bytes]  # kind, name, mode, target, content

@@ -12,6 +12,8 @@ import pytest
 
 from rewind.store.derived import DerivedDb
 
+pytestmark = pytest.mark.slow
+
 ADD = "INSERT OR REPLACE INTO facts VALUES(?, ?)"
 
 

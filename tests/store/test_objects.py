@@ -20,6 +20,8 @@ from rewind.store import blobs
 from rewind.store.blobs import oid_of, pack
 from rewind.store.objects import ObjectStore, remove_database
 
+pytestmark = pytest.mark.slow
+
 SOURCE = str(Path(__file__).resolve().parents[2] / "src")
 
 

@@ -22,6 +22,8 @@ from rewind.transcript.boundary import find_boundary_by_user_prompts
 from rewind.transcript.index import SessionIndex, read_index
 from transcript.make_transcripts import NO_EVENT, ClaudeTalk, DroidTalk, event_id, place, resumed
 
+pytestmark = pytest.mark.slow
+
 cli = in_process.cli  # the fixture
 DATA = Path(__file__).resolve().parents[1] / "data" / "transcripts"
 SESSION = event_id(0xF022)

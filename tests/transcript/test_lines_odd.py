@@ -222,6 +222,7 @@ def test_a_file_without_a_conversation_has_no_prompts(
 
 # Sizes
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["prompt", "answer", "result", "unknown"])
 def test_a_line_of_megabytes_is_a_line_like_any_other(cli: InProcess, claude: Write, where: str) -> None:
     much, talk = "word " * (MEGABYTES // 5), ClaudeTalk()

@@ -112,6 +112,7 @@ class Talks:
             talk.raw(b'{"type":"user","uu')
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @example(steps=[("command",), ("command",), ("tool",)], looks={1})
 @given(steps=Talks.steps, looks=st.sets(st.integers(0, 25)))

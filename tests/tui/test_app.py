@@ -17,6 +17,8 @@ from rewind.checkpoint.story import CHECKPOINT, PROMPT, SESSION
 from rewind.cli.theme import light_wanted, remember_light
 from rewind.tui.diff_view import DiffView
 
+pytestmark = pytest.mark.slow
+
 both_sizes = pytest.mark.parametrize("size", SIZES, ids=["80x24", "160x50"])
 
 

@@ -13,6 +13,8 @@ from rewind.tui.diff_screen import between
 from rewind.tui.diff_view import DiffView
 from rewind_cli import differences, tree_state
 
+pytestmark = pytest.mark.slow
+
 SIZE = SIZES[0]
 LINES = "".join(f"line {n}\n" for n in range(1, 41))
 CHANGED = LINES.replace("line 5\n", "five\n").replace("line 20\n", "twenty\n").replace("line 35\n", "")

@@ -19,6 +19,8 @@ from rewind.tui.app import RewindApp
 from rewind.tui.timeline import Timeline
 from rewind.tui.timeline_screen import TimelineScreen
 
+pytestmark = pytest.mark.slow
+
 both_sizes = pytest.mark.parametrize("size", SIZES, ids=["80x24", "160x50"])
 
 

@@ -9,6 +9,8 @@ from chat_scene import Scene
 from cli.conftest import InProcess
 from rewind.tui.forks_screen import ForksScreen
 
+pytestmark = pytest.mark.slow
+
 both_sizes = pytest.mark.parametrize("size", SIZES, ids=["80x24", "160x50"])
 
 

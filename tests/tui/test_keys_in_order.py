@@ -10,6 +10,8 @@ from textual.widgets import Input
 from chat_scene import Scene
 from cli.conftest import InProcess
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def scene(cli: InProcess) -> Scene:

@@ -12,6 +12,8 @@ from rewind.checkpoint.story import EDIT, OPERATION, PROMPT, SESSION
 from rewind.tui.rows import drawn
 from rewind_cli import differences, tree_state
 
+pytestmark = pytest.mark.slow
+
 SIZE = (100, 30)
 
 

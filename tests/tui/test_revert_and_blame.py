@@ -12,6 +12,8 @@ from rewind.checkpoint.story import PROMPT, SESSION
 from rewind.tui.diff_view import DiffView
 from rewind_cli import differences, tree_state
 
+pytestmark = pytest.mark.slow
+
 SIZE = SIZES[0]
 LINES = "".join(f"line {n}\n" for n in range(1, 31))
 CACHED = LINES.replace("line 5\n", "cached 5\n")

@@ -21,6 +21,8 @@ from rewind.tui import blame_screen, details, flows, forks_screen, merging, outc
 from rewind.tui.diff_view import DiffView
 from rewind.tui.working import Working
 
+pytestmark = pytest.mark.slow
+
 LOOKS = [((80, 24), False), ((80, 24), True), ((120, 40), False), ((200, 50), False)]
 looks = pytest.mark.parametrize(("size", "light"), LOOKS, ids=[
     f"{x}x{y}-{'light' if light else 'dark'}" for (x, y), light in LOOKS])

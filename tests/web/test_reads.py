@@ -111,6 +111,7 @@ def test_a_long_text_is_cut_in_a_page_and_whole_by_itself(site: Site, shop: Shop
     site.fails(404, f"/api/sessions/{site.session}/turns/6")
 
 
+@pytest.mark.slow
 def test_a_page_of_huge_turns_stays_small(site: Site, shop: Shop) -> None:
     for _ in range(40):
         shop.talk.prompt([{"type": "text", "text": "look"}, {**PICTURE, "source": {

@@ -154,6 +154,7 @@ def test_a_cross_site_websocket_is_refused(site: Site, headers: dict[str, str]) 
         pass
 
 
+@pytest.mark.slow
 def test_a_websocket_without_the_key_is_refused(site: Site) -> None:
     site.client.cookies.clear()
     with pytest.raises(WebSocketDisconnect), site.connect():

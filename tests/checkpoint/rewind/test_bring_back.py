@@ -127,6 +127,7 @@ def test_bad_input_is_one_sentence_and_changes_nothing(scene: Changed) -> None:
     assert not differences(was, tree_state(scene.project)) and not scene.controller().operations()
 
 
+@pytest.mark.slow
 def test_killed_at_any_point_it_is_finished_or_undone(scene: Changed) -> None:
     was, parts = tree_state(scene.project), {b"a.txt": scene.ids(scene.two)[:1], b"gone.txt": []}
 

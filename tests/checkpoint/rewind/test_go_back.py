@@ -600,6 +600,7 @@ def walker(cli: InProcess) -> Walker:
     return Walker(cli)
 
 
+@pytest.mark.slow
 @given(MOVES)
 @settings(max_examples=int(os.environ.get("REWIND_EXAMPLES") or 12), deadline=None, derandomize=True,
           database=None, suppress_health_check=list(HealthCheck))

@@ -54,6 +54,8 @@ from rewind.checkpoint.which_session import session_at
 from rewind.controller import Controller
 from transcript.make_transcripts import event_id, place
 
+pytestmark = pytest.mark.slow
+
 MINUTES = os.environ.get("REWIND_MODEL_MINUTES")  # looked at before the fixtures clear the environment
 UNSTEADY = getattr(errors, "FlakyStrategyDefinition", ())
 MOST = 3  # files in an ignored directory that is captured

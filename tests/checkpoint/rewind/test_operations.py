@@ -13,6 +13,8 @@ from rewind.checkpoint.rewind.target import AtCheckpoint, BeforePrompts, Request
 from rewind.checkpoint.rewind.words import describe, finish_command, interrupted_text
 from rewind.errors import FormatTooNew, OperationNotFound, StoreDamaged
 
+pytestmark = pytest.mark.slow
+
 
 class Log:
     """Written by one process after the other."""

@@ -13,6 +13,8 @@ from two_histories import Editor, TwoHistories, look
 from rewind.controller import Controller
 from rewind_cli import differences, tree_state
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:

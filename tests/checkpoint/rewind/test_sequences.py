@@ -18,6 +18,8 @@ from cli.conftest import InProcess
 from rewind_cli import CHECKOUT, Rewind
 from transcript.make_transcripts import compact, session_folder
 
+pytestmark = pytest.mark.slow
+
 cli = in_process.cli  # the fixture
 
 OLD_STORE = CHECKOUT / "tests" / "data" / "old-store.tar.gz"

@@ -112,6 +112,7 @@ def test_redo_leads_to_what_undo_restore_had_left_ignored_files_too(cli: InProce
     assert tree_state(project) == left
 
 
+@pytest.mark.slow
 def test_a_step_whose_backup_was_collected_is_no_step_to_take_back(three: InProcess) -> None:
     for number in range(44):
         (three.project / "a").write_text(f"work {number}")

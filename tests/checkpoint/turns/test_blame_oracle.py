@@ -13,6 +13,8 @@ from rewind.checkpoint.turns.blame import split
 from rewind.controller import Controller
 from rewind_cli import git
 
+pytestmark = pytest.mark.slow
+
 FILES, VERSIONS = 1000, 12
 # Few words: where many lines are the same, a diff has the most to choose from.
 WORDS = ["{", "}", "", "", "    return x", "    x = 1", "def f():", "\tif y:", "        call(x)", "# note",
