@@ -22,6 +22,7 @@ from hook_scene import ACTIONS, ENTRY, SESSION, SHIM, Case, entry_command, recor
 from hooks.test_handle import held_lock
 from rewind.hooks import entry
 from rewind_cli import CHECKOUT, Result, Rewind, chown_all, clean_env, git, tree_state
+from transcript.make_transcripts import ClaudeTalk
 
 EXAMPLES = int(os.environ.get("REWIND_EXAMPLES", "300"))
 HEAVY = ("sqlite3", "_sqlite3", "hashlib", "_hashlib", "subprocess", "json", "re", "pathlib", "dataclasses",
@@ -396,6 +397,52 @@ def test_a_checkpoint_of_an_installed_hook_loads_no_parser(rewind: Rewind) -> No
     modules = modules_after(rewind, "user-prompt-submit")
     assert len(rewind.names()) == 2
     assert not modules & {"json", "re", "enum", "functools", "hashlib", "typing", "dataclasses", "subprocess"}
+
+
+CHECKPOINT = """\
+    agents agents.profile agents.registry
+    checkpoint checkpoint.create checkpoint.due checkpoint.identity checkpoint.known_stores checkpoint.record
+    checkpoint.rewind checkpoint.rewind.lineage checkpoint.rewind.operations
+    checkpoint.save checkpoint.seal checkpoint.state checkpoint.timeline checkpoint.vanished
+    config config.ignore_list config.load config.settings config.strictjson
+    errors files
+    hooks hooks.checkpoint hooks.decide hooks.entry hooks.event hooks.handle hooks.in_time hooks.in_turn
+    hooks.log hooks.queue hooks.session_file hooks.state hooks.transcript_path
+    index marker paths quickjson sha256
+    snapshot snapshot.build snapshot.cache snapshot.folders snapshot.git_head snapshot.gitconfig
+    snapshot.gitfiles snapshot.moment snapshot.quickhash snapshot.read snapshot.reasons snapshot.rules
+    snapshot.scan snapshot.sqlite_files snapshot.tree snapshot.walk
+    store store.blobs store.derived store.objects store.sqlite
+    work_tree
+"""
+RULES = "snapshot.ignore snapshot.wildmatch"  # for a directory in which something changed
+CONVERSATION = """\
+    checkpoint.chat_links checkpoint.conversation checkpoint.which_session
+    transcript transcript.cursor transcript.find transcript.lines transcript.names
+"""
+
+
+@pytest.mark.parametrize("with_transcript", [False, True])
+def test_a_checkpoint_loads_these_modules_and_no_others(rewind: Rewind, with_transcript: bool) -> None:
+    """66 of them, and 8 for a conversation. Each costs every checkpoint a tenth of a millisecond or more, which
+    is much of a hook's time."""
+    rewind.init()
+    (rewind.home / ".rewind" / "config.json").write_text('{\n  "tier": "balanced"\n}\n')
+    fields: dict[str, Any] = {"transcript_path": ""}
+    if with_transcript:
+        path = Path(payload(rewind)["transcript_path"])
+        path.parent.mkdir(parents=True)
+        talk = ClaudeTalk(SESSION)
+        talk.turn("Go")
+        path.write_bytes(talk.bytes())
+        fields = {}
+    modules_after(rewind, "user-prompt-submit", prompt_id="p0", **fields)
+    (rewind.project / "a.txt").write_text("changed\n")
+    loaded = modules_after(rewind, "user-prompt-submit", prompt_id="p1", **fields)
+    ours = {name.partition(".")[2] for name in loaded if name.startswith("rewind.")}
+    assert len(rewind.names()) == 3
+    wanted = set(f"{CHECKPOINT} {RULES} {CONVERSATION if with_transcript else ''}".split())
+    assert (ours - wanted, wanted - ours) == (set(), set())
 
 
 # 10,000 payloads: valid events with anything done to them

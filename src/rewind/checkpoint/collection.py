@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from rewind.checkpoint.due import note_collection
 from rewind.checkpoint.retention import (
     UNKNOWN,
     backups_in_use,
@@ -17,7 +18,6 @@ from rewind.checkpoint.retention import (
     mark,
     needed_because,
     never_collected,
-    note_collection,
     sweep_kept_chats,
 )
 from rewind.checkpoint.rewind.lineage import lineage

@@ -102,10 +102,10 @@ def _store(state: State, file: BinaryIO, session_id: str, top: bytes,
 
 def _continues(state: State, file: BinaryIO, session_id: str, header: int, end: int) -> Link | None:
     """The latest stored link whose bytes this file still begins with."""
-    from rewind.checkpoint.branches import Branches
-
     known = _latest_link(state, session_id)
     if known is None:
+        from rewind.checkpoint.branches import Branches
+
         # A fork begins with the bytes of its parent.
         try:
             parent = Branches(state).parent_of(session_id)

@@ -7,7 +7,6 @@ import time
 
 from rewind.checkpoint.record import ARCHIVE, FORMAT, Record
 from rewind.checkpoint.rewind.lineage import here
-from rewind.checkpoint.torn import recorded
 from rewind.checkpoint.vanished import note_vanished
 from rewind.files import PRIVATE_FILE
 from rewind.snapshot.cache import ScanCache
@@ -124,7 +123,15 @@ def _capture_apart(state: State, rules: Rules, progress: Progress | None, moment
 def _code(snapshot: Snapshot, form: str, rules_id: bytes, new_bytes: int) -> dict[str, Any]:
     return {"format": form, "tree": snapshot.root.hex(), "rules": rules_id.hex(),
             "fileCount": snapshot.files, "totalSize": snapshot.bytes, "newBytes": new_bytes,
-            "uncovered": snapshot.uncovered, **recorded(snapshot.torn)}
+            "uncovered": snapshot.uncovered, **_torn(snapshot.torn)}
+
+
+def _torn(paths: list[bytes]) -> dict[str, Any]:
+    if not paths:
+        return {}
+    from rewind.checkpoint.torn import recorded
+
+    return recorded(paths)
 
 
 def write_record(state: State, draft: Draft, kind: str, description: str,

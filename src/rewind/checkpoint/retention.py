@@ -273,22 +273,3 @@ def _mark_chat(store: ObjectStore, record: Record, live: set[bytes], added: list
         live.add(UNKNOWN)
     live.update(found)
     added.extend(found)
-
-
-def is_due(state: State) -> bool:
-    """Whether a collection is worth starting now; asked after every checkpoint, so it must be cheap."""
-    cap = int(state.settings.get("storage.maxSizeMb") * (1 << 20))
-    rows = state.derived.query("SELECT value FROM facts WHERE key='collected'")
-    last = rows[0][0] if rows else 0.0
-    since = time.time() - last
-    archives = state.settings.get("storage.format") == "archive"
-    over = (disk_use(state) if archives else state.objects.size_on_disk()) > cap
-    if not rows:
-        note_collection(state)
-        return over
-    # A negative age means that the clock was ahead then: better once too often than never again.
-    return since < 0 or since > _DAY or (over and since > 60)
-
-
-def note_collection(state: State) -> None:
-    state.derived.write([("INSERT OR REPLACE INTO facts VALUES('collected', ?)", [(time.time(),)])])

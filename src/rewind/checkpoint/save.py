@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint import retention
 from rewind.checkpoint.create import capture, write_record
+from rewind.checkpoint.due import is_due
 from rewind.checkpoint.rewind.lineage import here
-from rewind.checkpoint.upkeep import is_being_packed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,8 +69,8 @@ def save(state: State, description: str = "", *, kind: str = "manual", if_change
                 then(draft)
         finally:
             draft.close()
-        chore = "gc" if retention.is_due(state) else "pack" if state.objects.has_loose() else ""
-    if chore == "gc" or (chore and not is_being_packed(state)):
+        chore = "gc" if is_due(state) else "pack" if state.objects.has_loose() else ""
+    if chore:
         _later(state, chore)
     return saved
 
@@ -89,9 +88,12 @@ def _keep_outside(state: State, paths: list[str], moment: Moment | None) -> dict
 
 
 def _later(state: State, chore: str) -> None:
-    """Start a chore that nobody waits for."""
+    """Start a chore that nobody waits for, unless somebody is at it."""
+    from rewind.checkpoint.upkeep import is_being_packed
     from rewind.files import spawn_detached
 
+    if chore == "pack" and is_being_packed(state):
+        return
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     spawn_detached(["-I", "-S", os.path.join(package, "checkpoint", "chores.py"), chore,
                     state.project.root, state.project.home])

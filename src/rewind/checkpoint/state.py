@@ -181,10 +181,9 @@ class State:
         self._timeline = None
 
     def operations(self, place: str = "") -> Operations:
-        from rewind.checkpoint.rewind.old_history import FILE as OLD
-        from rewind.checkpoint.rewind.operations import FILE, Operations
+        from rewind.checkpoint.rewind.operations import FILE, OLD_FILE, Operations
 
-        return Operations(self.project.path(FILE), place or self.place, self.project.path(OLD))
+        return Operations(self.project.path(FILE), place or self.place, self.project.path(OLD_FILE))
 
     def damage(self) -> Damage:
         """What `validate --deep` found wrong and could not mend."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rewind.store.derived import DerivedDb
 
 _ROTTEN = (TypeError, KeyError, ValueError, AttributeError)  # a row of the index that is JSON, and no record
+_LAST = 20  # records of a place among which there is nearly always one that is wanted
 _INSERT = "INSERT OR REPLACE INTO records VALUES(?,?,?,?,?)"
 
 
@@ -139,13 +140,14 @@ class Timeline:
 
     def newest_here(self, accept: Callable[[Record], bool] = lambda record: True) -> Record | None:
         """This place's newest that is accepted; nearly always one of the last tells."""
-        found = self._indexed("WHERE instr(summary, ?) ORDER BY sequence DESC LIMIT 20",
+        found = self._indexed(f"WHERE instr(summary, ?) ORDER BY sequence DESC LIMIT {_LAST}",
                               (_said(self.place),)) or []
-        for records in (found, reversed(self.all()) if len(found) in (0, 20) else ()):
-            for record in records:
-                if record.place == self.place and accept(record):
-                    return record
-        return None
+        for record in found:
+            if record.place == self.place and accept(record):
+                return record
+        if len(found) not in (0, _LAST):
+            return None
+        return next((r for r in reversed(self.all()) if r.place == self.place and accept(r)), None)
 
     def at(self, sequence: int) -> Record | None:
         found = self._indexed("WHERE sequence=?", (sequence,)) or self.all()

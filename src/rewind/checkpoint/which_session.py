@@ -7,7 +7,6 @@ import time
 
 from rewind import quickjson
 from rewind.agents.registry import is_under_root, profile_for, profile_named, profile_of_environment
-from rewind.checkpoint.branches import Branches
 from rewind.errors import RewindError, SessionNotFound, StoreUnavailable
 from rewind.files import read_bounded
 from rewind.transcript.find import (
@@ -139,6 +138,8 @@ def _has_prompt(file: SessionFile) -> bool:
 
 def _untouched_forks(state: State) -> dict[str, Any]:
     """Forks and the size they were made with: nobody works in one before something is said there."""
+    from rewind.checkpoint.branches import Branches  # a hook knows its session
+
     try:
         return {branch["sessionId"]: branch.get("size") for branch in Branches(state).all}
     except RewindError:

@@ -37,6 +37,9 @@ def make(work: Work, queue: Queue) -> bool:
         return _Making(work, queue).run()
 
 
+_left_open: list[State] = []
+
+
 class _ToldTwice(Exception):
     """Another process has taken care of the same event."""
 
@@ -61,8 +64,12 @@ class _Making:
                  then=self._record_others)
         except _ToldTwice:
             return False
-        finally:
+        except BaseException:
             state.close()
+            raise
+        # This process ends now. Closing would have SQLite write the WAL back and delete it: four syncs for a
+        # cache that may be lost. So SQLite does it by itself, once in many times.
+        _left_open.append(state)
         return True
 
     def _begin(self) -> None:

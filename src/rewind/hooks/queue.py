@@ -23,9 +23,9 @@ FOLDER, LOCK = "queue", "queue.lock"
 _MOST = 64  # that wait in one place
 _MAX_BYTES = 1 << 20
 _OLD = 600.0  # seconds after which nobody waits any more, whoever has that process id
-# Seconds between two looks: many may wait, and looking is what they need the processor for.
-_PAUSE, _PAUSE_LATER = 0.02, 0.1
-_SOON = 3.0
+# Seconds between two looks: longer and longer, for many may wait, and looking is all that they do.
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.005, 0.1
+_SLOWER = 0.05  # of the time that was waited
 
 
 class Request:
@@ -70,7 +70,7 @@ class Queue:
                 if time.monotonic() >= self._until:
                     raise Locked(holder="hooks that came first")
                 self._ask()
-                time.sleep(_PAUSE if time.monotonic() - began < _SOON else _PAUSE_LATER)
+                time.sleep(min(_LONGEST_PAUSE, _FIRST_PAUSE + _SLOWER * (time.monotonic() - began)))
         except OSError:
             pass  # a place that has no directory yet, a full disk: without an order, then
         except BaseException:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from rewind.checkpoint.record import FORMAT
-from rewind.checkpoint.rewind.operations import ADOPT, APPLY, FILE, REVERT, last_line
+from rewind.checkpoint.rewind.operations import ADOPT, APPLY, FILE, OLD_FILE, REVERT, last_line
 from rewind.errors import RewindError
 from rewind.index import MAIN
 
@@ -59,11 +59,11 @@ def _noted(state: State, place: str = "") -> tuple[str, int]:
 def _noted_by_an_earlier_version(state: State) -> tuple[str, int]:
     import os
 
-    from rewind.checkpoint.rewind import old_history
-
-    path = state.project.path(old_history.FILE)
+    path = state.project.path(OLD_FILE)
     if state.place != MAIN or not os.path.exists(path):
         return "", 0
+    from rewind.checkpoint.rewind import old_history
+
     position = old_history.position_of(path)
     record = state.timeline.at(position) if position is not None else None
     newest = state.timeline.newest()

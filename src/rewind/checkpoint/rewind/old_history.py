@@ -11,7 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-FILE = "restore-history.json"
 PLACE = "main"
 _MAX_BYTES = 4 << 20
 _COMMANDS = {"restore": RESTORE, "back": BACK, "undo": UNDO, "redo": RESTORE}  # each could be taken back

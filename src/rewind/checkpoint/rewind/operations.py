@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 FILE = "operations.jsonl"
+OLD_FILE = "restore-history.json"  # of earlier versions
 FORMAT = 1
 KEPT_STEPS = 20  # what this many steps need for their way back is never collected
 MAX_BYTES = 64 << 20
