@@ -31,7 +31,7 @@ class Place:
               tree: str = ID) -> Record:
         record = Record({"format": 1, "name": name, "sequence": sequence, "kind": kind,
                          "createdAt": "2026-11-15T10:15:02.000Z", "description": description, "trigger": {},
-                         "code": {"format": "objects", "tree": tree, "rules": ID}})
+                         "place": MAIN, "code": {"format": "objects", "tree": tree, "rules": ID}})
         os.makedirs(os.path.dirname(self.files.path(name)), exist_ok=True)
         self.files.write(record)
         return record
@@ -115,6 +115,17 @@ def test_the_index_answers_without_reading_a_record(four: Place, monkeypatch: py
     assert four.names() == [B, A, C, D] and newest and newest.name == D and third and third.name == C
     assert four.timeline.at(7) is None
     assert four.timeline.has_tree(bytes.fromhex(ID)) and not four.timeline.has_tree(b"?" * 32)
+
+
+@pytest.mark.parametrize("count", [5, 30])
+def test_the_newest_of_a_place_is_found_without_a_look_at_all(place: Place, count: int,
+                                                              monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(count):
+        place.write(f"20261115_101500_{number + 1:03d}", number + 1)
+    place.names()
+    monkeypatch.setattr(RecordFiles, "stamps", lambda self: pytest.fail("looked at all of them"))
+    newest = place.timeline.newest_here()
+    assert newest and newest.sequence == count
 
 
 def test_a_tree_or_a_number_that_only_a_deleted_or_rewritten_record_had_is_not_found(four: Place) -> None:

@@ -424,8 +424,7 @@ CONVERSATION = """\
 
 @pytest.mark.parametrize("with_transcript", [False, True])
 def test_a_checkpoint_loads_these_modules_and_no_others(rewind: Rewind, with_transcript: bool) -> None:
-    """66 of them, and 8 for a conversation. Each costs every checkpoint a tenth of a millisecond or more, which
-    is much of a hook's time."""
+    """66 of them, and 8 for a conversation. Each costs every checkpoint a tenth of a millisecond or more."""
     rewind.init()
     (rewind.home / ".rewind" / "config.json").write_text('{\n  "tier": "balanced"\n}\n')
     fields: dict[str, Any] = {"transcript_path": ""}
