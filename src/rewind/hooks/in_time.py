@@ -116,6 +116,11 @@ class Work:
         hooks.note_begun(self._begun(pid), late=True)
         hooks.save()
 
+    def note_ended(self, pid: int) -> None:
+        hooks = HookState(self.project.own("hook-state.json"))
+        hooks.note_ended(pid)
+        hooks.save()
+
     def is_late(self) -> bool:
         return HookState(self.project.own("hook-state.json")).is_late(os.getpid())
 
@@ -179,7 +184,10 @@ def _listen(work: Work, pid: int, out: int) -> bytes | None:
                 heard = _heard(out, 0)
                 if heard is None:
                     work.note_late(pid)
-                    return None
+                    heard = _heard(out, 0)  # nobody waits long for a turn, so it may have been two at once
+                    if heard is None:
+                        return None
+                    work.note_ended(pid)
         if not heard.startswith(_BEGUN):
             return heard
         work.has_begun()
@@ -208,8 +216,13 @@ def _as_child(work: Work, into: int) -> None:
             error = None
         except BaseException as problem:
             error = NotMade(type(problem).__name__, str(problem))
-        if not _tell(work, into, error.answer() if error else _MADE) and error:
+        if _tell(work, into, error.answer() if error else _MADE):
+            return
+        if error:
             work.failed(os.getpid(), error)
+        else:
+            with InTurn(work.project.place_dir):
+                work.note_ended(os.getpid())  # the hook may have called it late after it was made
     finally:
         os._exit(0)
 
