@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -295,18 +296,19 @@ def test_the_session_of_a_work_tree_is_not_the_main_ones(repository: Repository)
 
 
 def test_many_hooks_at_once_over_all_places_lose_and_mix_nothing(repository: Repository) -> None:
-    """Each event has its checkpoint, in its own place and with its own file; or is noted as missed there, for
-    a machine may be too busy."""
+    """Each event has its checkpoint, in its own place and with its own file, however busy the machine is."""
     for tree in repository.trees:
         repository.save(tree, "before")
     started = [_start(repository, number) for number in range(60)]
     assert [process.wait() for process in started] == [0] * 60
     for place, tree in enumerate(repository.trees):
+        while repository.run(tree, "list")["late"]:  # each ends within a minute, made or missed
+            time.sleep(0.1)
         records = repository.run(tree, "list")["checkpoints"]
-        made = {c["trigger"]["promptId"] for c in records if c["trigger"].get("event") == "UserPromptSubmit"}
-        assert made <= {f"p-{number}" for number in range(place, 60, 3)} and len(made) > 5
+        made = [c["trigger"]["promptId"] for c in records if c["trigger"].get("event") == "UserPromptSubmit"]
+        assert sorted(made) == sorted(f"p-{number}" for number in range(place, 60, 3))
         memory = json.loads(Path(repository.project(tree).own("hook-state.json")).read_text())
-        assert len(made) + len(memory["missed"]) == 20
+        assert memory["missed"] == []
         assert {c["place"] for c in records} == {repository.project(tree).place}
     assert repository.run(repository.main, "validate", "--deep")["ok"] is True
 

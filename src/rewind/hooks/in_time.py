@@ -211,6 +211,7 @@ def _heard(out: int, seconds: float) -> bytes | None:
 def _as_child(work: Work, into: int) -> None:
     try:
         detach(into)
+        InTurn.wait = _PATIENCE  # no agent waits for this process, and a note is worth a wait
         try:
             work.in_child(into)
             error = None

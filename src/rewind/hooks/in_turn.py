@@ -8,7 +8,6 @@ from rewind.errors import Locked
 from rewind.files import Lock
 
 NAME = "hooks.lock"
-_WAIT = 0.5  # seconds; it is held for a file read and written, never for a checkpoint
 
 
 class InTurn:
@@ -17,8 +16,10 @@ class InTurn:
     Where the lock cannot be had it goes on without: a lost note is nothing against an agent that waits.
     """
 
+    wait = 0.5  # seconds; it is held for a file read and written, never for a checkpoint
+
     def __init__(self, folder: str) -> None:
-        self._lock = Lock(os.path.join(folder, NAME), "hook", _WAIT)
+        self._lock = Lock(os.path.join(folder, NAME), "hook", self.wait)
 
     def __enter__(self) -> None:
         try:
