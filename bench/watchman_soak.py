@@ -287,12 +287,15 @@ def mend(server: WatchmanServer, what: str) -> None:
 
 class Soak:
     def __init__(self, top: Path, seed: int) -> None:
+        from rewind.checkpoint import create
+
         self.dice = random.Random(seed)
         self.top = top
         self.counts: Counter[str] = Counter()
         self.why: Counter[str] = Counter()
         self.last: Any = None
         self._listen()
+        create.LARGE = 0  # as in a large project; and, unlike with `watchman`, nobody else starts a server
 
     def _listen(self) -> None:
         """Which scans were whole walks, and why."""
@@ -419,7 +422,6 @@ def main(args: list[str]) -> int:
     top = Path(tempfile.mkdtemp(prefix="rewind-soak-"))
     home = top / "home"
     (home / ".rewind").mkdir(parents=True)
-    (home / ".rewind" / "config.json").write_text('{"scan": {"monitor": "watchman"}}')
     os.environ.update(HOME=str(home), REWIND_HOME=str(home / ".rewind"), GIT_CONFIG_GLOBAL=os.devnull,
                       GIT_AUTHOR_NAME="A", GIT_AUTHOR_EMAIL="a@example.com", GIT_COMMITTER_NAME="A",
                       GIT_COMMITTER_EMAIL="a@example.com")

@@ -59,6 +59,8 @@ def facts(rewind: Rewind) -> str:
 def server(tmp_path: Path, rewind: Rewind, monkeypatch: pytest.MonkeyPatch) -> Iterator[WatchmanServer]:
     server = WatchmanServer(tmp_path / "watchman")
     server.start()
+    fake_program(rewind, tmp_path)  # whatever happens, nobody else's is started
+    monkeypatch.setenv("PATH", rewind.env["PATH"])
     monkeypatch.setenv("WATCHMAN_SOCK", server.socket)
     rewind.env["WATCHMAN_SOCK"] = server.socket
     yield server
