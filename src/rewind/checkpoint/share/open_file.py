@@ -88,7 +88,7 @@ def _into_empty(shared: SharedFile, root: str, home: str, mode: str, dry_run: bo
     state, _ = init_project(root, home, mode, False)
     try:
         with state.locked("open"):
-            newest = checked.checkpoints[-1].meta["lane"]  # its files are written, so the project stands there
+            newest = checked.checkpoints[-1].meta["lane"]  # its files are written: the project stands there
             opened.added = add(state, shared, first=newest, checked=checked)
             assert opened.added.tip is not None
             opened.written = len(write_elsewhere(state, opened.added.tip, root, None, progress, beside=_OURS))

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.share.secret_kinds import SecretKind
 
-VERSION = 1  # of what is found: grows with every change of the rules
 LARGEST = 16 << 20  # of a file; a larger one is no configuration, and only its name counts
 _ASSIGNED = "assigned-secret"
 _WORDS = (b"password", b"passwd", b"pwd", b"secret", b"token", b"api_key", b"apikey", b"api-key",
