@@ -48,9 +48,10 @@ if TYPE_CHECKING:
     from rewind.checkpoint.damage import Lacks
     from rewind.checkpoint.file_heat import Heat
     from rewind.checkpoint.file_log import LogEntry
-    from rewind.checkpoint.futures.compare import Ran
+    from rewind.checkpoint.futures import shape as lane_shape
     from rewind.checkpoint.futures.known import Lane
     from rewind.checkpoint.futures.make import Future
+    from rewind.checkpoint.futures.run import Ran
     from rewind.checkpoint.git_since import GitSince
     from rewind.checkpoint.init import check_root
     from rewind.checkpoint.last_prompt import LastPrompt
@@ -120,8 +121,9 @@ __all__ = [
     "Difference", "EarlierOnLine", "Reasons", "Reverted", "Side", "all_projects", "as_tree", "brief",
     "check_root", "compare", "comparing", "entry_at", "every_path", "find_renames", "fold", "hooks_home",
     "hunks", "invalid", "is_binary", "is_name", "is_session_id", "is_timestamp", "iso_time", "kept_outside",
-    "load_tier", "load_usable", "pieces_of", "plain_title", "read_index", "read_log", "seconds_between",
-    "set_value", "split_selector", "timestamp", "torn_paths", "turn_name", "unknown", "unset_value",
+    "lane_shape", "load_tier", "load_usable", "pieces_of", "plain_title", "read_index", "read_log",
+    "seconds_between", "set_value", "split_selector", "timestamp", "torn_paths", "turn_name", "unknown",
+    "unset_value",
 ]
 
 # What interfaces may use of the rooms below besides a project: functions without side effects, settings, and
@@ -155,7 +157,7 @@ _PASSES = {
     "rewind.transcript.names": ("is_session_id",),
     "rewind.transcript.titles": ("plain_title",),
 }
-_MODULES = {"comparing": "rewind.snapshot.compare"}
+_MODULES = {"comparing": "rewind.snapshot.compare", "lane_shape": "rewind.checkpoint.futures.shape"}
 
 
 def __getattr__(name: str) -> object:
@@ -898,10 +900,11 @@ class Controller:
 
         return compared(self.state, lanes)
 
-    def run_in_lane(self, lane: Lane, command: list[str]) -> Ran:
-        from rewind.checkpoint.futures.compare import run_in
+    def run_in_lane(self, lane: Lane, command: list[str], stop: Callable[[], bool] | None = None) -> Ran:
+        """What a command does in its directory; `stop` is asked again and again whether to end it."""
+        from rewind.checkpoint.futures.run import run_in
 
-        return run_in(self.state, lane, command)
+        return run_in(self.state, lane, command, stop)
 
     def save_lane(self, lane: Lane) -> None:
         """What was done there since its last checkpoint becomes one."""

@@ -238,6 +238,72 @@ def test_a_fork_that_is_removed_can_be_brought_back(scene: Turns) -> None:
     assert [one["session_id"] for one in there] == [other["session_id"]]
 
 
+def test_undoing_a_removal_brings_back_directory_and_conversation(scene: Turns) -> None:
+    _, other = two_tries(scene)
+    folder = Path(other["dir"])
+    before = {path: one for path, one in tree_state(folder).items() if path != b".git"}
+    scene.cli.ok("forks", "remove", "fork-2")
+    assert "deleted fork fork-2" in scene.cli.ok("ops").out
+    assert f"Would bring the fork's directory back: {folder}" in scene.cli.ok("undo-restore", "--dry-run").out
+    assert not folder.exists()
+    assert f"The fork's directory is back: {folder}" in scene.cli.ok("undo-restore").err
+    assert {path: one for path, one in tree_state(folder).items() if path != b".git"} == before
+    assert transcript(scene, other).exists()
+    if other["worktree"]:
+        assert "parser" in git(folder, "status", "--porcelain", home=scene.cli.home)
+    scene.cli.ok("redo")
+    assert not folder.exists() and not transcript(scene, other).exists()
+
+
+def test_undoing_that_a_fork_came_back_keeps_what_was_done_there_since(scene: Turns) -> None:
+    _, other = two_tries(scene)
+    folder = Path(other["dir"])
+    scene.cli.ok("forks", "remove", "fork-2")
+    scene.cli.ok("forks", "undelete", "fork-2")
+    (folder / "since.txt").write_text("since\n")
+    assert "because it was changed" in scene.cli.run("undo-restore").err
+    assert (folder / "since.txt").read_text() == "since\n"
+
+
+def test_a_removal_leaves_nothing_beside_the_project(scene: Turns) -> None:
+    made, = fork(scene, "t2")
+    (Path(made["dir"]) / "read-only").mkdir()
+    (Path(made["dir"]) / "read-only" / "x").write_text("x")
+    (Path(made["dir"]) / "read-only").chmod(0o555)
+    scene.cli.ok("forks", "remove", "fork-1")
+    assert [name for name in os.listdir(scene.cli.project.parent) if "fork" in name] == []
+
+
+def test_a_fork_that_was_never_finished_is_named_and_can_be_removed(
+        scene: Turns, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Killed(BaseException):
+        pass
+
+    def die(*args: object, **more: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:  # as if killed: no cleaning up
+        patch.setattr("rewind.checkpoint.futures.half_made._clear_away", die)
+        patch.setattr("rewind.checkpoint.futures.make.enter_place", die)
+        with pytest.raises(Killed):
+            scene.cli.run("fork", "t2")
+    folder = Path(f"{os.path.realpath(scene.cli.project)}-fork-1")
+    assert folder.is_dir()
+    lane, = scene.cli.json("forks", "list")["lanes"]
+    assert (lane["name"], lane["state"], lane["dir"]) == ("fork-1", "half-made", str(folder))
+    assert "rewind forks remove fork-1" in scene.cli.ok("forks").err
+    assert "rewind forks remove fork-1" in scene.cli.ok("status").out
+    assert scene.cli.json("status")["unfinishedForks"] == [lane["problem"]]
+    assert "interrupted" in scene.cli.fails(1, "forks", "adopt", "fork-1")
+    (folder / "mine").write_text("not Rewind's")
+    assert "mine is in no checkpoint" in scene.cli.fails(13, "forks", "remove", "fork-1")
+    (folder / "mine").unlink()
+    scene.cli.ok("forks", "remove", "fork-1")
+    assert not folder.exists() and scene.cli.json("forks", "list")["lanes"] == []
+    made, = fork(scene, "t2")
+    assert made["dir"] == str(folder)
+
+
 def test_work_that_nothing_holds_is_not_removed(scene: Turns) -> None:
     made, = fork(scene, "t2")
     if made["worktree"]:
