@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.session_tree import SessionInfo, as_tree
     from rewind.checkpoint.source import Source
     from rewind.checkpoint.status import Status
-    from rewind.checkpoint.story import CHECKPOINT, EDIT, NOW, OPERATION, PROMPT, SESSION, Story
+    from rewind.checkpoint.story import CHECKPOINT, EDIT, LANE, NOW, OPERATION, PROMPT, SESSION, Story
     from rewind.checkpoint.timeline import Brief, brief
     from rewind.checkpoint.torn import torn_paths
     from rewind.checkpoint.transfer import Exported
@@ -115,9 +115,9 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "BOTH", "BY_KEY", "CHECKPOINT", "CODE", "CONFIG_FILE", "CONVERSATION", "DIR", "EDIT", "GROUPS", "LINK",
-    "NOW", "OPERATION", "PROMPT", "SESSION", "UNCOVERED", "Adopted", "Applied", "AtCheckpoint", "AtTurn",
-    "BeforeFork", "BeforeOperation", "BeforePrompts", "BeforeUndo", "BroughtBack", "Controller",
+    "BOTH", "BY_KEY", "CHECKPOINT", "CODE", "CONFIG_FILE", "CONVERSATION", "DIR", "EDIT", "GROUPS", "LANE",
+    "LINK", "NOW", "OPERATION", "PROMPT", "SESSION", "UNCOVERED", "Adopted", "Applied", "AtCheckpoint",
+    "AtTurn", "BeforeFork", "BeforeOperation", "BeforePrompts", "BeforeUndo", "BroughtBack", "Controller",
     "Difference", "EarlierOnLine", "Reasons", "Reverted", "Side", "all_projects", "as_tree", "brief",
     "check_root", "compare", "comparing", "entry_at", "every_path", "find_renames", "fold", "hooks_home",
     "hunks", "invalid", "is_binary", "is_name", "is_session_id", "is_timestamp", "iso_time", "kept_outside",
@@ -136,7 +136,7 @@ _PASSES = {
     "rewind.checkpoint.record": ("is_name", "is_timestamp", "iso_time", "timestamp"),
     "rewind.checkpoint.session_shape": ("seconds_between",),
     "rewind.checkpoint.session_tree": ("as_tree",),
-    "rewind.checkpoint.story": ("CHECKPOINT", "EDIT", "NOW", "OPERATION", "PROMPT", "SESSION"),
+    "rewind.checkpoint.story": ("CHECKPOINT", "EDIT", "LANE", "NOW", "OPERATION", "PROMPT", "SESSION"),
     "rewind.checkpoint.timeline": ("brief",),
     "rewind.checkpoint.torn": ("torn_paths",),
     "rewind.checkpoint.turn_name": ("split_selector", "turn_name"),
@@ -917,6 +917,12 @@ class Controller:
         from rewind.checkpoint.futures.remove import remove
 
         remove(self.state, lane, force=force, dry_run=dry_run)
+
+    def lane_resume(self, lane: Lane) -> str:
+        """The command that goes on there."""
+        from rewind.checkpoint.futures.known import resume_in
+
+        return resume_in(self.state, lane)
 
     def bring_back_lane(self, lane: Lane) -> None:
         from rewind.checkpoint.futures.remove import bring_back

@@ -64,7 +64,7 @@ class RewindApp(KeysInOrder):
 
     @property
     def is_working(self) -> bool:
-        return isinstance(self.screen, Working)
+        return isinstance(self.screen, Working) and not self.screen.may_be_stopped
 
     def action_leave(self) -> None:
         if self.is_working:

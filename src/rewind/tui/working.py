@@ -51,6 +51,8 @@ class Working(ModalScreen["Any"]):
     Working ProgressBar { margin-top: 1; }
     """
 
+    may_be_stopped = False  # keys are for it then
+
     def __init__(self, title: str, work: Callable[[Progress], Any]) -> None:
         super().__init__(classes="dialog")
         self.heading = title

@@ -157,6 +157,8 @@ def write_directory(state: State, effect: Effect) -> None:
         if note["dir"] == folder:
             remove_half_made(state, note)
     record = state.files.read(str(effect["checkpoint"]))
-    with Making(state, str(effect["name"]), folder, record.name):
+    session = str(effect["sessionId"])
+    with Making(state, str(effect["name"]), folder, record.name, session):
         make_place(state, commit_for(state, record), folder, str(effect["place"]))
         write_elsewhere(state, record, folder, None, beside=(".git",))
+        Branches(state).change(session, _NOTHING)

@@ -25,12 +25,13 @@ _MAX_BYTES = 1 << 16
 
 
 class Making:
-    """`with Making(state, name, folder, checkpoint):` around the making. What fails is cleared away."""
+    """`with Making(state, name, folder, checkpoint):` around the making. What fails is cleared away. `again`
+    is the session of one that was removed and comes back."""
 
-    def __init__(self, state: State, name: str, folder: str, checkpoint: str) -> None:
+    def __init__(self, state: State, name: str, folder: str, checkpoint: str, again: str = "") -> None:
         self.state = state
         self.note = {"sessionId": new_session_id(), "name": name, "dir": folder, "point": checkpoint,
-                     "existed": os.path.isdir(folder), "workTrees": sorted(work_trees(state))}
+                     "again": again, "existed": os.path.isdir(folder), "workTrees": sorted(work_trees(state))}
         self.path = _path_of(state, str(self.note["sessionId"]))
 
     def __enter__(self) -> None:
@@ -103,7 +104,9 @@ def _clear_away(state: State, note: dict[str, Any]) -> None:
         sweep_place(state.dir_of(place))
     clear(note["dir"], keep=bool(note.get("existed")))
     branch = _branch_at(state, note["dir"])
-    if branch:
+    if branch and note.get("again"):
+        Branches(state).change(branch["sessionId"], {"removed": note["point"]})
+    elif branch:
         Branches(state).remove(branch["sessionId"])
 
 

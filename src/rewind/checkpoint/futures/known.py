@@ -175,6 +175,22 @@ def session_of(state: State, lane: Lane) -> SessionFile | None:
         return session_anywhere(profile, lane.session_id, near=path)
 
 
+def resume_in(state: State, lane: Lane) -> str:
+    """The command that goes on with its conversation, or begins one there."""
+    from shlex import quote
+
+    from rewind.checkpoint.chat import resume_command
+
+    check_whole(lane)
+    with AtPlace(state, lane) as there:
+        file = session_of(there, lane)
+        if file:
+            return resume_command(there, file.profile, file.session_id, file.path)
+    agent = str(lane.branch.get("agent"))
+    start = profile_named(agent, state.project.home).commands["start"] if agent != "unknown" else ""
+    return f"cd {quote(lane.dir)}" + (f" && {start}" if start else "")
+
+
 def point_of(state: State, lane: Lane) -> Record | None:
     try:
         return state.files.read(lane.point) if lane.point else None

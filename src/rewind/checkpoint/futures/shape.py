@@ -18,9 +18,11 @@ def lane_json(lane: Lane) -> dict[str, Any]:
     changes = lane.changes or {}
     return {"name": lane.name, "dir": lane.dir, "exists": lane.exists, "state": lane.state,
             "session_id": lane.session_id, "running": lane.running, "busy": lane.busy, "turns": lane.turns,
-            "from": lane.point or None, "checkpoint": lane.tip or None, "files": _count(lane),
-            "added": changes.get("added") or 0, "removed": changes.get("removed") or 0,
-            "lastRun": lane.last_run, "problem": problem(lane) or None}
+            "from": lane.point or None, "parentSessionId": lane.branch.get("parentSessionId"),
+            "fromTurn": lane.branch.get("rewindFromTurn"), "checkpoint": lane.tip or None,
+            "files": _count(lane), "added": changes.get("added") or 0,
+            "removed": changes.get("removed") or 0, "lastRun": lane.last_run,
+            "problem": problem(lane) or None}
 
 
 def compared_json(lanes: list[Lane], rows: Rows, ran: list[Ran] | None = None) -> dict[str, Any]:
