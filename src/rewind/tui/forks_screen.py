@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rewind.tui.app import RewindApp
 
 _KEYS = "⏎ go on  n rename  p promote  x delete  u bring back  Esc close"
-_LANE_KEYS = "⏎ go on  ␣ mark  c compare  a adopt  x remove  u bring back  Esc close"
+_LANE_KEYS = "⏎ go on  ␣ mark  c compare  a adopt  x remove  u bring back"
 
 
 class ForksScreen(ModalScreen[bool]):

@@ -37,7 +37,7 @@ _KEYS = "r run a command in each  ↑↓ scroll  Esc close"
 
 
 def line(lane: Lane, marked: bool = False) -> Text:
-    """Two lines: how it is, then where."""
+    """Two lines: how far it has come, then how the last command ended and where it is."""
     text = Text(no_wrap=True, overflow="ellipsis")
     text.append("▶" if marked else " ", "bold yellow").append("⑂ ", "blue").append(lane.name, "bold blue")
     text.append(f" · {lane.state}", _STATES.get(lane.state, "dim"))
@@ -45,8 +45,8 @@ def line(lane: Lane, marked: bool = False) -> Text:
     text.append(f" · {' · '.join(facts)}", "dim")
     last = lane_shape.last_run(lane)
     passed = (lane.last_run or {}).get("code") == 0
-    text.append(f" · {one_line(last)}" if last else "", "green" if passed else "red")
-    return text.append(f"\n    {safe(lane_shape.problem(lane) or from_home(lane.dir))}", "dim")
+    text.append("\n    ").append(f"{one_line(last)} · " if last else "", "green" if passed else "red")
+    return text.append(safe(lane_shape.problem(lane) or from_home(lane.dir)), "dim")
 
 
 async def adopt(app: RewindApp, lane: Lane) -> bool:

@@ -21,7 +21,7 @@ _KEYS = (
 _SIGNS = (
     ("▌", "cyan", "session"), ("●", "cyan", "turn"), ("○", "cyan", "turn, no checkpoint"),
     ("◆", "yellow", "saved by hand"), ("◇", "yellow", "automatic"), ("✎", "magenta", "your edit"),
-    ("↶", "yellow", "operation"), ("⑂", "blue", "fork elsewhere"), ("◀ here", "yellow", "where you are"),
+    ("↶", "yellow", "operation"), ("◀ here", "yellow", "where you are"),
 )
 _DIFF = (
     ("↑ ↓  j k", "another line; PgUp PgDn Home End"),

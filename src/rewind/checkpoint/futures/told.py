@@ -31,12 +31,15 @@ def _known(state: State) -> list[Lane]:
 
 
 def _rows_by_checkpoint(rows: list[MapRow]) -> dict[str, MapRow]:
-    """The row that ended with a checkpoint counts, and not the one that began with it."""
+    """Before a turn is after the row that it came from."""
     found: dict[str, MapRow] = {}
     for row in rows:
-        for brief in (row.before, row.record, *row.checkpoints, row.after):
+        for brief in (*row.checkpoints, row.record, row.after):
             if brief:
-                found[brief.name] = row if brief is not row.before else found.get(brief.name, row)
+                found[brief.name] = row
+    for row in rows:
+        if row.before:
+            found[row.before.name] = row.parent or row
     return found
 
 
