@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +195,22 @@ def test_compare_shows_what_each_did_and_what_a_command_says(scene: Turns) -> No
     assert said[0].split("\t") == ["", "fork-1", "fork-2"]
     assert ["parser.txt", "+1 −1", "+1 −0"] in [line.split("\t") for line in said]
     assert scene.cli.json("forks", "list")["lanes"][1]["lastRun"]["code"] == 1
+
+
+def test_ctrl_c_ends_the_command(scene: Turns) -> None:
+    one, _ = two_tries(scene)
+    pid = Path(one["dir"], "pid")
+    run = "echo $$ > pid.new; mv pid.new pid; exec sleep 600"
+    process = subprocess.Popen([*scene.cli.command, "forks", "compare", "fork-1", "fork-2", "--run", run],
+                               cwd=scene.cli.project, env=scene.cli.env, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not pid.exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
 
 
 def test_adopting_one_merges_its_code_and_brings_its_conversation_home(scene: Turns) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scene_tui import SIZES, Person, at_keyboard
@@ -12,7 +13,6 @@ from chat_scene import Claude, Turns
 from cli.conftest import InProcess
 from rewind.checkpoint.story import LANE
 from rewind.tui.forks_screen import ForksScreen
-from rewind.tui.futures import CompareScreen, Running
 from rewind_cli import tree_state
 from transcript.make_transcripts import place
 
@@ -46,10 +46,16 @@ def folder(scene: Turns, name: str) -> Path:
     return Path(f"{os.path.realpath(scene.cli.project)}-{name}")
 
 
+async def comes(person: Person, name: str) -> Any:
+    """The screen of this name, once it is there."""
+    await person.until(lambda: person.screen == name)
+    await person.calm()
+    return person.app.screen
+
+
 async def on_the_forks(person: Person) -> ForksScreen:
     await person.press("f")
-    screen = person.app.screen
-    assert isinstance(screen, ForksScreen)
+    screen: ForksScreen = await comes(person, "ForksScreen")
     await person.until(lambda: len(screen.lanes) == 2)
     await person.press("home")
     return screen
@@ -62,8 +68,7 @@ def test_the_map_has_a_lane_for_each_future(scene: Turns, size: tuple[int, int])
         assert lanes == [("fork-1", None), ("Make it short", 2), ("fork-2", None)]
         await person.stand_on("Make it short", LANE)
         await person.press("enter")
-        screen = person.app.screen
-        assert isinstance(screen, ForksScreen)
+        screen = await comes(person, "ForksScreen")
         await person.until(lambda: len(screen.lanes) == 2)
         await person.press("escape")
 
@@ -76,10 +81,10 @@ def test_two_futures_are_compared_and_a_command_says_which_is_right(
     async def go(person: Person) -> None:
         await on_the_forks(person)
         await person.press("space", "down", "space", "c")
-        screen = person.app.screen
-        assert isinstance(screen, CompareScreen)
+        screen = await comes(person, "CompareScreen")
         assert list(screen.files) == ["notes.txt", "parser.txt"]
         await person.press("r")
+        await comes(person, "Ask")
         person.app.screen.query_one("#answer").value = "test -f notes.txt"  # type: ignore[attr-defined]
         await person.press("enter")
         await person.until(lambda: bool(screen.ran))
@@ -95,13 +100,12 @@ def test_a_command_that_does_not_end_is_stopped(scene: Turns) -> None:
     async def go(person: Person) -> None:
         await on_the_forks(person)
         await person.press("c")
-        screen = person.app.screen
-        assert isinstance(screen, CompareScreen)
+        screen = await comes(person, "CompareScreen")
         await person.press("r")
-        box = person.app.screen.query_one("#answer")
-        box.value = "echo $$ > pid; exec sleep 600"  # type: ignore[attr-defined]
+        box = (await comes(person, "Ask")).query_one("#answer")
+        box.value = "echo $$ > pid; exec sleep 600"
         await person.pilot.press("enter")
-        await person.until(lambda: isinstance(person.app.screen, Running))
+        await person.until(lambda: person.screen == "Running")
         await person.until((folder(scene, "fork-1") / "pid").exists)
         await person.pilot.press("escape")
         await person.until(lambda: len(screen.ran) == 2)
@@ -120,8 +124,10 @@ def test_a_future_is_adopted_after_its_plan_was_seen(scene: Turns, size: tuple[i
     async def go(person: Person) -> None:
         await on_the_forks(person)
         await person.press("a")
+        await comes(person, "Confirm")
         assert "fork fork-1" in person.words() and scene.read("parser") == CODE.replace("five", "FIVE")
         await person.press("y")
+        await comes(person, "Outcome")
         assert "Adopted" in person.words() and "claude --resume" in person.words()
         await person.press("escape", "escape")
 
@@ -136,9 +142,14 @@ def test_a_conflict_is_settled_before_anything_is_written(scene: Turns) -> None:
     async def go(person: Person) -> None:
         await on_the_forks(person)
         await person.press("a")
+        await comes(person, "Choose")
         assert "1 conflict" in person.words()
         assert tree_state(scene.cli.project) == before
-        await person.press("1", "y", "escape", "escape")
+        await person.press("1")
+        await comes(person, "Confirm")
+        await person.press("y")
+        await comes(person, "Outcome")
+        await person.press("escape", "escape")
 
     at_keyboard(scene, (120, 40), go)
     assert scene.read("parser") == CODE.replace("five", "5")
@@ -148,7 +159,9 @@ def test_a_conflict_is_settled_before_anything_is_written(scene: Turns) -> None:
 def test_a_future_is_removed_and_brought_back(scene: Turns, size: tuple[int, int]) -> None:
     async def go(person: Person) -> None:
         screen = await on_the_forks(person)
-        await person.press("down", "x", "y")
+        await person.press("down", "x")
+        await comes(person, "Confirm")
+        await person.press("y")
         await person.until(lambda: len(screen.lanes) == 1)
         assert not folder(scene, "fork-2").exists()
         await person.press("u")
@@ -163,6 +176,7 @@ def test_a_future_goes_on_in_its_own_directory(scene: Turns) -> None:
     async def go(person: Person) -> None:
         await on_the_forks(person)
         await person.press("enter")
+        await comes(person, "Outcome")
         assert f"cd {folder(scene, 'fork-1')} && claude --resume" in person.words()
         await person.press("escape", "escape")
 

@@ -12,7 +12,7 @@ from typing import Any, Callable
 import pytest
 from picture_of import compare, needs_the_pinned, without_blinking
 from scene_tui import Person, at_keyboard
-from test_futures_screen import futures_of
+from test_futures_screen import comes, futures_of, on_the_forks
 
 from chat_scene import Scene, client_is_running
 from cli.conftest import InProcess
@@ -240,15 +240,20 @@ def test_the_screens_of_several_futures(cli: InProcess, size: tuple[int, int], l
     async def look(person: Person) -> None:
         await person.stand_on("Make it short", LANE)
         await album.take(person, "lanes")
-        await person.press("f", "home", "space")
+        await on_the_forks(person)
+        await person.press("space")
         await album.take(person, "futures")
         await person.press("space", "c")
+        await comes(person, "CompareScreen")
         await album.take(person, "futures-compare")
         await person.press("r")
+        await comes(person, "Ask")
         await album.take(person, "futures-run")
         await person.press("escape", "escape", "a")
+        await comes(person, "Confirm")
         await album.take(person, "futures-adopt")
         await person.press("escape", "x")
+        await comes(person, "Confirm")
         await album.take(person, "futures-remove")
         await person.press("escape")
 

@@ -170,7 +170,7 @@ def _ended(one: Ran) -> Text:
 class Running(Working):
     """A command in one after the other; Esc stops it, and what did not run yet is left out."""
 
-    BINDINGS = [Binding("escape,q,ctrl+c", "stop", show=False, priority=True)]
+    BINDINGS = [Binding("escape,q", "stop", show=False)]
     may_be_stopped = True
 
     def __init__(self, app: RewindApp, lanes: list[Lane], command: str) -> None:

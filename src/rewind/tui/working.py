@@ -64,6 +64,9 @@ class Working(ModalScreen["Any"]):
             yield Static(self.heading, id="what", markup=False)
             yield ProgressBar(show_eta=False)
 
+    def action_stop(self) -> None:
+        """Only where it may be stopped."""
+
     def on_mount(self) -> None:
         self.set_timer(_PATIENCE, lambda: self.add_class("late"))
         self.run_worker(self._run, thread=True)

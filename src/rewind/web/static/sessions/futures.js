@@ -25,7 +25,22 @@ export class Futures {
   constructor(changed) {
     this.changed = changed;
     this.marked = new Set();
+    this.buttons = new Map(); // they stay, so that a dialog finds the one that opened it again
     this.node = h('section.futures', {'aria-labelledby': 'futures-title', hidden: true});
+    this.act = h(
+      'button.primary',
+      {type: 'button', 'data-key': 'compare', onclick: () => openCompare(this.chosen())},
+      'Compare',
+    );
+  }
+
+  button(key, label, words, run) {
+    const found =
+      this.buttons.get(key) ||
+      h('button.quiet', {type: 'button', 'data-key': key, 'aria-label': words}, label);
+    this.buttons.set(key, found);
+    found.onclick = run;
+    return found;
   }
 
   show({lanes, removed}) {
@@ -36,11 +51,6 @@ export class Futures {
     this.node.hidden = !lanes.length && !removed.length;
     if (this.node.hidden) return;
     const focused = this.node.contains(document.activeElement) ? document.activeElement.dataset.key : null;
-    this.act = h(
-      'button.primary',
-      {type: 'button', 'data-key': 'compare', onclick: () => openCompare(this.chosen())},
-      'Compare',
-    );
     fill(
       this.node,
       h(
@@ -98,9 +108,9 @@ export class Futures {
         'div.future-actions',
         {},
         whole
-          ? button(`adopt ${lane.name}`, 'Adopt…', `Adopt ${lane.name}`, () => openAdopt(lane, this.changed))
+          ? this.button(`adopt ${lane.name}`, 'Adopt…', `Adopt ${lane.name}`, () => openAdopt(lane, this.changed))
           : null,
-        button(`remove ${lane.name}`, 'Remove…', `Remove ${lane.name}`, () => this.remove(lane)),
+        this.button(`remove ${lane.name}`, 'Remove…', `Remove ${lane.name}`, () => this.remove(lane)),
       ),
       lane.resume ? command(lane.resume) : null,
     );
@@ -118,7 +128,7 @@ export class Futures {
       {},
       `${plural(this.removed.length, 'fork was', 'forks were')} removed: `,
       this.removed.map(lane =>
-        button(`back ${lane.name}`, `Bring back ${lane.name}`, `Bring back ${lane.name}`, () =>
+        this.button(`back ${lane.name}`, `Bring back ${lane.name}`, `Bring back ${lane.name}`, () =>
           this.bringBack(lane.name),
         ),
       ),
@@ -159,10 +169,6 @@ export class Futures {
     }
     await Promise.all([this.changed(), state.loadProject()]);
   }
-}
-
-function button(key, label, words, run) {
-  return h('button.quiet', {type: 'button', 'data-key': key, 'aria-label': words, onclick: run}, label);
 }
 
 function facts(lane) {
