@@ -54,23 +54,55 @@ def _run(folder: str, command: list[str], output: IO[bytes],
     """In a group of its own, so that stopping it ends what it started as well."""
     import subprocess
 
+    process = None
     try:
-        process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output,
-                                   stderr=subprocess.STDOUT, start_new_session=True)
+        with _CtrlCLater():
+            process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output,
+                                       stderr=subprocess.STDOUT, start_new_session=True)
+        return _waited(process, stop)
     except OSError as error:
         output.write(os.fsencode(f"{command[0]}: {error.strerror}"))
         return 127, False
-    try:
-        while True:
-            try:
-                return process.wait(_LOOK), False
-            except subprocess.TimeoutExpired:
-                if stop and stop():
-                    _end(process)
-                    return process.returncode, True
     except BaseException:
-        _end(process)
+        if process:
+            _end(process)
         raise
+
+
+class _CtrlCLater:
+    """A Ctrl-C while a process starts would leave it behind: it counts once the process is known."""
+
+    def __enter__(self) -> None:
+        import signal
+        import threading
+
+        self._came = False
+        self._main = threading.current_thread() is threading.main_thread()
+        if self._main:
+            self._old = signal.signal(signal.SIGINT, self._note)
+
+    def _note(self, number: int, frame: object) -> None:
+        self._came = True
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        import signal
+
+        if self._main:
+            signal.signal(signal.SIGINT, self._old)
+        if self._came:
+            raise KeyboardInterrupt
+
+
+def _waited(process: subprocess.Popen[bytes], stop: Callable[[], bool] | None) -> tuple[int, bool]:
+    import subprocess
+
+    while True:
+        try:
+            return process.wait(_LOOK), False
+        except subprocess.TimeoutExpired:
+            if stop and stop():
+                _end(process)
+                return process.returncode, True
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
