@@ -49,9 +49,10 @@ if TYPE_CHECKING:
     from rewind.checkpoint.damage import Lacks
     from rewind.checkpoint.file_heat import Heat
     from rewind.checkpoint.file_log import LogEntry
-    from rewind.checkpoint.futures.compare import Ran
+    from rewind.checkpoint.futures import shape as lane_shape
     from rewind.checkpoint.futures.known import Lane
     from rewind.checkpoint.futures.make import Future
+    from rewind.checkpoint.futures.run import Ran
     from rewind.checkpoint.git_since import GitSince
     from rewind.checkpoint.init import check_root
     from rewind.checkpoint.last_prompt import LastPrompt
@@ -82,7 +83,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.share.open_file import Opened
     from rewind.checkpoint.source import Source
     from rewind.checkpoint.status import Status
-    from rewind.checkpoint.story import CHECKPOINT, EDIT, NOW, OPERATION, PROMPT, SESSION, Story
+    from rewind.checkpoint.story import CHECKPOINT, EDIT, LANE, NOW, OPERATION, PROMPT, SESSION, Story
     from rewind.checkpoint.timeline import Brief, brief
     from rewind.checkpoint.torn import torn_paths
     from rewind.checkpoint.transfer import Exported
@@ -123,15 +124,15 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "BOTH", "BY_KEY", "CHECKPOINT", "CODE", "CONFIG_FILE", "CONVERSATION", "DIR", "EDIT", "GROUPS", "LINK",
-    "NOW", "OPERATION", "PROMPT", "SESSION", "UNCOVERED", "Adopted", "Applied", "AtCheckpoint", "AtTurn",
-    "BeforeFork", "BeforeOperation", "BeforePrompts", "BeforeUndo", "BroughtBack", "Controller",
+    "BOTH", "BY_KEY", "CHECKPOINT", "CODE", "CONFIG_FILE", "CONVERSATION", "DIR", "EDIT", "GROUPS", "LANE",
+    "LINK", "NOW", "OPERATION", "PROMPT", "SESSION", "UNCOVERED", "Adopted", "Applied", "AtCheckpoint",
+    "AtTurn", "BeforeFork", "BeforeOperation", "BeforePrompts", "BeforeUndo", "BroughtBack", "Controller",
     "Difference", "EarlierOnLine", "Reasons", "Reverted", "Side", "all_projects", "as_tree", "brief",
     "check_root", "checked_url", "compare", "comparing", "entry_at", "every_path", "find_renames", "fold",
     "folder_for", "hooks_home", "hunks", "invalid", "is_binary", "is_name", "is_session_id", "is_timestamp",
-    "iso_time", "kept_outside", "load_tier", "load_usable", "look_at_clone", "pieces_of", "plain_title",
-    "read_index", "read_log", "seconds_between", "set_value", "shown_url", "split_selector", "timestamp",
-    "torn_paths", "turn_name", "unknown", "unset_value",
+    "iso_time", "kept_outside", "lane_shape", "load_tier", "load_usable", "look_at_clone", "pieces_of",
+    "plain_title", "read_index", "read_log", "seconds_between", "set_value", "shown_url", "split_selector",
+    "timestamp", "torn_paths", "turn_name", "unknown", "unset_value",
 ]
 
 # What interfaces may use of the rooms below besides a project: functions without side effects, settings, and
@@ -146,7 +147,7 @@ _PASSES = {
     "rewind.checkpoint.remote.url": ("checked_url", "shown_url"),
     "rewind.checkpoint.session_shape": ("seconds_between",),
     "rewind.checkpoint.session_tree": ("as_tree",),
-    "rewind.checkpoint.story": ("CHECKPOINT", "EDIT", "NOW", "OPERATION", "PROMPT", "SESSION"),
+    "rewind.checkpoint.story": ("CHECKPOINT", "EDIT", "LANE", "NOW", "OPERATION", "PROMPT", "SESSION"),
     "rewind.checkpoint.timeline": ("brief",),
     "rewind.checkpoint.torn": ("torn_paths",),
     "rewind.checkpoint.turn_name": ("split_selector", "turn_name"),
@@ -167,7 +168,7 @@ _PASSES = {
     "rewind.transcript.names": ("is_session_id",),
     "rewind.transcript.titles": ("plain_title",),
 }
-_MODULES = {"comparing": "rewind.snapshot.compare"}
+_MODULES = {"comparing": "rewind.snapshot.compare", "lane_shape": "rewind.checkpoint.futures.shape"}
 
 
 def __getattr__(name: str) -> object:
@@ -914,10 +915,11 @@ class Controller:
 
         return compared(self.state, lanes)
 
-    def run_in_lane(self, lane: Lane, command: list[str]) -> Ran:
-        from rewind.checkpoint.futures.compare import run_in
+    def run_in_lane(self, lane: Lane, command: list[str], stop: Callable[[], bool] | None = None) -> Ran:
+        """What a command does in its directory; `stop` is asked again and again whether to end it."""
+        from rewind.checkpoint.futures.run import run_in
 
-        return run_in(self.state, lane, command)
+        return run_in(self.state, lane, command, stop)
 
     def save_lane(self, lane: Lane) -> None:
         """What was done there since its last checkpoint becomes one."""
@@ -930,6 +932,12 @@ class Controller:
         from rewind.checkpoint.futures.remove import remove
 
         remove(self.state, lane, force=force, dry_run=dry_run)
+
+    def lane_resume(self, lane: Lane) -> str:
+        """The command that goes on there."""
+        from rewind.checkpoint.futures.known import resume_in
+
+        return resume_in(self.state, lane)
 
     def bring_back_lane(self, lane: Lane) -> None:
         from rewind.checkpoint.futures.remove import bring_back

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +197,22 @@ def test_compare_shows_what_each_did_and_what_a_command_says(scene: Turns) -> No
     assert scene.cli.json("forks", "list")["lanes"][1]["lastRun"]["code"] == 1
 
 
+def test_ctrl_c_ends_the_command(scene: Turns) -> None:
+    one, _ = two_tries(scene)
+    pid = Path(one["dir"], "pid")
+    run = "echo $$ > pid.new; mv pid.new pid; exec sleep 600"
+    process = subprocess.Popen([*scene.cli.command, "forks", "compare", "fork-1", "fork-2", "--run", run],
+                               cwd=scene.cli.project, env=scene.cli.env, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not pid.exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
+
+
 def test_adopting_one_merges_its_code_and_brings_its_conversation_home(scene: Turns) -> None:
     two_tries(scene)
     done = scene.cli.json("forks", "adopt", "fork-1")
@@ -236,6 +255,72 @@ def test_a_fork_that_is_removed_can_be_brought_back(scene: Turns) -> None:
     assert transcript(scene, other).exists()
     there = json.loads(scene.cli.run("sessions", "list", "--json", cwd=folder).out)["sessions"]
     assert [one["session_id"] for one in there] == [other["session_id"]]
+
+
+def test_undoing_a_removal_brings_back_directory_and_conversation(scene: Turns) -> None:
+    _, other = two_tries(scene)
+    folder = Path(other["dir"])
+    before = {path: one for path, one in tree_state(folder).items() if path != b".git"}
+    scene.cli.ok("forks", "remove", "fork-2")
+    assert "deleted fork fork-2" in scene.cli.ok("ops").out
+    assert f"Would bring the fork's directory back: {folder}" in scene.cli.ok("undo-restore", "--dry-run").out
+    assert not folder.exists()
+    assert f"The fork's directory is back: {folder}" in scene.cli.ok("undo-restore").err
+    assert {path: one for path, one in tree_state(folder).items() if path != b".git"} == before
+    assert transcript(scene, other).exists()
+    if other["worktree"]:
+        assert "parser" in git(folder, "status", "--porcelain", home=scene.cli.home)
+    scene.cli.ok("redo")
+    assert not folder.exists() and not transcript(scene, other).exists()
+
+
+def test_undoing_that_a_fork_came_back_keeps_what_was_done_there_since(scene: Turns) -> None:
+    _, other = two_tries(scene)
+    folder = Path(other["dir"])
+    scene.cli.ok("forks", "remove", "fork-2")
+    scene.cli.ok("forks", "undelete", "fork-2")
+    (folder / "since.txt").write_text("since\n")
+    assert "because it was changed" in scene.cli.run("undo-restore").err
+    assert (folder / "since.txt").read_text() == "since\n"
+
+
+def test_a_removal_leaves_nothing_beside_the_project(scene: Turns) -> None:
+    made, = fork(scene, "t2")
+    (Path(made["dir"]) / "read-only").mkdir()
+    (Path(made["dir"]) / "read-only" / "x").write_text("x")
+    (Path(made["dir"]) / "read-only").chmod(0o555)
+    scene.cli.ok("forks", "remove", "fork-1")
+    assert [name for name in os.listdir(scene.cli.project.parent) if "fork" in name] == []
+
+
+def test_a_fork_that_was_never_finished_is_named_and_can_be_removed(
+        scene: Turns, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Killed(BaseException):
+        pass
+
+    def die(*args: object, **more: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:  # as if killed: no cleaning up
+        patch.setattr("rewind.checkpoint.futures.half_made._clear_away", die)
+        patch.setattr("rewind.checkpoint.futures.make.enter_place", die)
+        with pytest.raises(Killed):
+            scene.cli.run("fork", "t2")
+    folder = Path(f"{os.path.realpath(scene.cli.project)}-fork-1")
+    assert folder.is_dir()
+    lane, = scene.cli.json("forks", "list")["lanes"]
+    assert (lane["name"], lane["state"], lane["dir"]) == ("fork-1", "half-made", str(folder))
+    assert "rewind forks remove fork-1" in scene.cli.ok("forks").err
+    assert "rewind forks remove fork-1" in scene.cli.ok("status").out
+    assert scene.cli.json("status")["unfinishedForks"] == [lane["problem"]]
+    assert "interrupted" in scene.cli.fails(1, "forks", "adopt", "fork-1")
+    (folder / "mine").write_text("not Rewind's")
+    assert "mine is in no checkpoint" in scene.cli.fails(13, "forks", "remove", "fork-1")
+    (folder / "mine").unlink()
+    scene.cli.ok("forks", "remove", "fork-1")
+    assert not folder.exists() and scene.cli.json("forks", "list")["lanes"] == []
+    made, = fork(scene, "t2")
+    assert made["dir"] == str(folder)
 
 
 def test_work_that_nothing_holds_is_not_removed(scene: Turns) -> None:

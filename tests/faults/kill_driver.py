@@ -15,7 +15,7 @@ import subprocess
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, Protocol
 
 from rewind_cli import Result, Rewind, Tree, differences, steps_of, tree_state
 
@@ -34,6 +34,12 @@ class Moment(NamedTuple):
     call: str = ""
     number: int = 0
     after: float = 0.0
+
+
+class Killable(Protocol):
+    rewind: Rewind
+
+    def thaw(self) -> None: ...
 
 
 class Project:
@@ -110,7 +116,7 @@ def _start(rewind: Rewind, tracer: list[str], args: tuple[str, ...]) -> subproce
                             stderr=subprocess.PIPE, start_new_session=True)
 
 
-def traced_calls(project: Project, args: tuple[str, ...], log: Path) -> list[tuple[str, int]]:
+def traced_calls(project: Killable, args: tuple[str, ...], log: Path) -> list[tuple[str, int]]:
     """Every disk-changing call of a clean run as (name, Nth of that name): strace counts that way."""
     tracer = ["strace", "-f", "-qq", "-o", str(log), "-e", "trace=" + CHANGING_CALLS,
               "-e", "signal=none"]
@@ -127,14 +133,15 @@ def traced_calls(project: Project, args: tuple[str, ...], log: Path) -> list[tup
     return list(dict.fromkeys(calls))
 
 
-def clean_seconds(project: Project, args: tuple[str, ...]) -> float:
+def clean_seconds(project: Killable, args: tuple[str, ...]) -> float:
     start = time.monotonic()
     project.rewind.ok(*args)
     return time.monotonic() - start
 
 
-def kill_at(project: Project, args: tuple[str, ...], moment: Moment) -> bool:
-    """Run the command and kill it; False when it was done before."""
+def kill_at(project: Killable, args: tuple[str, ...], moment: Moment, codes: tuple[int, ...] = (0,)) -> bool:
+    """Run the command and kill it; False when it was done before, or ended with one of `codes`: what was
+    killed may be a process that it started."""
     tracer: list[str] = []
     if moment.call:
         tracer = ["strace", "-f", "-qq", "-o", os.devnull, "-e", "trace=" + CHANGING_CALLS, "-e",
@@ -149,11 +156,11 @@ def kill_at(project: Project, args: tuple[str, ...], moment: Moment) -> bool:
     _, err = process.communicate(timeout=120)
     assert b"Traceback" not in err, err
     killed = process.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)
-    assert killed or process.returncode == 0, (moment, process.returncode, err)
+    assert killed or process.returncode in codes, (moment, process.returncode, err)
     return killed
 
 
-def moments(project: Project, args: tuple[str, ...], log: Path, quick: int) -> list[Moment]:
+def moments(project: Killable, args: tuple[str, ...], log: Path, quick: int) -> list[Moment]:
     """Every call in full mode, then random moments; a sample of both otherwise."""
     chooser = random.Random(f"{SEED} {args[0]}")
     calls: list[tuple[str, int]] = []

@@ -12,12 +12,23 @@ from typing import Any, Callable
 import pytest
 from picture_of import compare, needs_the_pinned, without_blinking
 from scene_tui import Person, at_keyboard
+from test_futures_screen import comes, futures_of, on_the_forks
 
 from chat_scene import Scene, client_is_running
 from cli.conftest import InProcess
 from map_scene import Story, afternoon
-from rewind.checkpoint.story import CHECKPOINT, PROMPT
-from rewind.tui import blame_screen, details, flows, forks_screen, merging, outcome, rows, timeline_screen
+from rewind.checkpoint.story import CHECKPOINT, LANE, PROMPT
+from rewind.tui import (
+    blame_screen,
+    details,
+    flows,
+    forks_screen,
+    futures,
+    merging,
+    outcome,
+    rows,
+    timeline_screen,
+)
 from rewind.tui.diff_view import DiffView
 from rewind.tui.working import Working
 
@@ -36,7 +47,7 @@ def steady(monkeypatch: pytest.MonkeyPatch) -> None:
     for room in (rows, forks_screen, blame_screen):
         monkeypatch.setattr(room, "age", lambda then, now=None: "2m" if then else "")
     monkeypatch.setattr(details, "clock", lambda then: "2026-11-15 10:15")
-    for place in (details, flows, timeline_screen):
+    for place in (details, flows, futures, timeline_screen):
         monkeypatch.setattr(place, "from_home", lambda folder: "~/shop")
 
     class Steady(outcome.Outcome):
@@ -218,6 +229,35 @@ def test_the_screens_of_one_change(cli: InProcess, size: tuple[int, int], light:
         await album.take(person, "choose-file")
         await person.press("enter")
         await album.take(person, "blame")
+
+    album.look(scene, size, light, look)
+
+
+@looks
+def test_the_screens_of_several_futures(cli: InProcess, size: tuple[int, int], light: bool) -> None:
+    """Their lanes in the map, the list of them, side by side, and what is asked before each act."""
+    album, scene = Album(size, light), futures_of(cli)
+    cli.ok("forks", "compare", "fork-1", "fork-2", "--run", "test -f notes.txt")
+
+    async def look(person: Person) -> None:
+        await person.stand_on("Make it short", LANE)
+        await album.take(person, "lanes")
+        await on_the_forks(person)
+        await person.press("space")
+        await album.take(person, "futures")
+        await person.press("space", "c")
+        await comes(person, "CompareScreen")
+        await album.take(person, "futures-compare")
+        await person.press("r")
+        await comes(person, "Ask")
+        await album.take(person, "futures-run")
+        await person.press("escape", "escape", "a")
+        await comes(person, "Confirm")
+        await album.take(person, "futures-adopt")
+        await person.press("escape", "x")
+        await comes(person, "Confirm")
+        await album.take(person, "futures-remove")
+        await person.press("escape")
 
     album.look(scene, size, light, look)
 

@@ -61,9 +61,10 @@ def rename(state: State, info: SessionInfo, name: str) -> None:
 class Logged:
     """An operation about one fork. Of several that are deleted together each is one of its own."""
 
-    def __init__(self, state: State, command: str, effect: dict[str, Any]) -> None:
+    def __init__(self, state: State, command: str, *done: dict[str, Any], resumes: str | None = None) -> None:
         self.state = state
-        self.effect = effect
+        self.effects = list(done)
+        self.resumes = resumes
         self.operations = state.operations()
         self.command = command
 
@@ -71,15 +72,16 @@ class Logged:
         standing, newest = here(self.state), self.state.timeline.newest()
         self.standing = standing.name if standing else ""
         self.sequence = newest.sequence if newest else 0
-        self.op = self.operations.begin(self.command, before=self.standing, effects=[self.effect],
-                                        session=self.effect["sessionId"], sequence=self.sequence)
+        self.op = self.operations.begin(self.command, before=self.standing, effects=self.effects,
+                                        session=self.effects[0]["sessionId"], sequence=self.sequence,
+                                        resumes=self.resumes)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         failed = isinstance(error, Exception)
         if error is None or failed:
             self.operations.end(self.op, result=ops.PARTIAL if failed else ops.DONE, here=self.standing,
-                                sequence=self.sequence, effects=[] if failed else [self.effect])
+                                sequence=self.sequence, effects=[] if failed else self.effects)
 
 
 def promote(state: State, info: SessionInfo, parent: SessionInfo | None) -> None:

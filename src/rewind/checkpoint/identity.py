@@ -9,7 +9,7 @@ import os
 
 from rewind.checkpoint.known_stores import change, holds, remember
 from rewind.errors import RewindError
-from rewind.files import make_private_dir, write_atomic
+from rewind.files import make_private_dir, sweep_drafts, write_atomic
 from rewind.index import MAIN, load_index
 from rewind.marker import IN_AGENT, has_marker, read_marker, write_marker
 from rewind.paths import is_same_dir
@@ -95,9 +95,14 @@ def _add_alias(project: Project, store_id: str) -> None:
         change(project.home, store_id, put)
 
 
+def sweep_place(folder: str) -> None:
+    """What a killed process left of the note in a place's directory."""
+    sweep_drafts(os.path.join(folder, _PLACE_FILE))
+
+
 def enter_place(project: Project) -> None:
     """A place that was not seen before gets its directory, with a note which work tree it is."""
-    if project.place == MAIN or os.path.isdir(project.place_dir):
+    if project.place == MAIN or os.path.exists(project.own(_PLACE_FILE)):
         return
     from rewind import quickjson
 

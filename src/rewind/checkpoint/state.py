@@ -221,6 +221,10 @@ class State:
         can = self.held and len(self.places()) > 1 and self.files.extent()[0] and not self.objects.is_writing
         return _Aside(self, self.held if can else None)
 
+    def dir_of(self, place: str) -> str:
+        """Where the state of a place is that belongs to it alone."""
+        return self._of(place).place_dir
+
     def _of(self, place: str) -> Project:
         return Project(self.project.root, self.project.state, self.project.home, place, self.project.main)
 

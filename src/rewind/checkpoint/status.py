@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from rewind.checkpoint import retention
+from rewind.checkpoint.futures.known import lanes
+from rewind.checkpoint.futures.shape import problem
 from rewind.checkpoint.rewind.lineage import here
 from rewind.checkpoint.rewind.resolve import redo_target
 from rewind.checkpoint.rewind.words import interrupted_text
 from rewind.checkpoint.source import Source
 from rewind.checkpoint.torn import torn_paths
+from rewind.errors import RewindError
 from rewind.snapshot.change import Paths, differences
 from rewind.snapshot.listing import uncovered
 from rewind.snapshot.rules import MB
@@ -30,6 +33,7 @@ class Status:
         self.newest = self.shown[0] if self.shown else None
         self.interrupted = state.interrupted()
         self.interrupted_text = interrupted_text(self.interrupted) if self.interrupted else ""
+        self.unfinished = _unfinished_forks(state)
         self.can_redo = redo_target(state, state.operations()) is not None
         self.here = here(state)
         self.changes = _changes(state, self.here, snapshot)
@@ -44,6 +48,13 @@ class Status:
     @property
     def protected_over_cap(self) -> bool:
         return self.protected is not None and self.protected > self.cap
+
+
+def _unfinished_forks(state: State) -> list[str]:
+    try:
+        return [text for text in map(problem, lanes(state)) if text]
+    except RewindError:
+        return []  # `branches.json` is damaged, which `validate` tells
 
 
 def _changes(state: State, base: Record | None,

@@ -20,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from rewind.checkpoint.futures.known import Lane
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.rewind.target import Target
     from rewind.checkpoint.session_tree import SessionInfo
@@ -30,14 +31,14 @@ if TYPE_CHECKING:
 _SAME = 100  # so many characters tell two prompts apart
 _PATIENCE = 0.4  # seconds for counting what is not known yet
 SESSION, PROMPT, CHECKPOINT, NOW = "session", "prompt", "checkpoint", "now"
-EDIT, OPERATION = "edit", "operation"  # of the map alone
+EDIT, OPERATION, LANE = "edit", "operation", "lane"  # of the map alone
 
 
 class Item:
     """One line of the story. A prompt's `record` is the checkpoint made when it was given, if any."""
 
-    __slots__ = ("changes", "depth", "here", "kind", "letter", "offset", "record", "row", "session", "text",
-                 "time", "turn", "under", "uuid")
+    __slots__ = ("changes", "depth", "here", "kind", "lane", "letter", "offset", "record", "row", "session",
+                 "text", "time", "turn", "under", "uuid")
 
     def __init__(self, kind: str, text: str, time: float, depth: int = 0, *,
                  session: SessionInfo | None = None, record: Record | None = None) -> None:
@@ -54,6 +55,7 @@ class Item:
         self.here = False  # the code was brought back to this one, and nothing came after
         self.row: MapRow | None = None  # its row of the map
         self.under: list[Item] = []  # checkpoints of this turn
+        self.lane: Lane | None = None  # the future that it belongs to
         self.letter = ""  # of its session, where the map has several
 
     @property

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+from rewind.checkpoint.futures.told import lane_items
 from rewind.checkpoint.map_facts import add_changes, add_turns
 from rewind.checkpoint.rewind.words import describe
 from rewind.checkpoint.story import CHECKPOINT, EDIT, NOW, OPERATION, PROMPT, SESSION, Item, Story, tell
@@ -38,7 +39,7 @@ def tell_map(state: State) -> Story:
     _add_letters(items)
     now = Item(NOW, "Now", 0.0)
     now.row = next((row for row in rows if row.here), None)  # what it stands on
-    return Story([*items, now], told.checkpoints, told.sessions)
+    return Story([*items, *lane_items(state, rows), now], told.checkpoints, told.sessions)
 
 
 class _Teller:

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import sys
 
-from rewind.cli.futures import bring_back, lane_json, print_lanes, remove_lanes, split_lanes
+from rewind.cli.futures import bring_back, print_lanes, remove_lanes, split_lanes
 from rewind.cli.session import note, open_controller, print_json
 from rewind.cli.sessions import print_tree, session_json
 from rewind.cli.style import safe, style_for
+from rewind.controller import lane_shape
 from rewind.errors import UsageError
 from rewind.words import plural
 
@@ -83,7 +84,7 @@ def _list(args: argparse.Namespace, controller: Controller) -> int:
     lanes = controller.lanes()
     if args.json:
         print_json({"forks": [session_json(info) for info in forks],
-                    "lanes": [lane_json(lane) for lane in lanes],
+                    "lanes": [lane_shape.lane_json(lane) for lane in lanes],
                     "trash": [branch["sessionId"] for branch in trashed]})
         return 0
     print_lanes(lanes)

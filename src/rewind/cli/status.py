@@ -88,6 +88,7 @@ def _facts(status: Status, missed: Missed) -> list[tuple[str, str]]:
         facts.append(("torn", f"{names}{more}: written while the newest checkpoint was made; save again"))
     if status.interrupted_text:
         facts.append(("interrupted", safe(status.interrupted_text)))
+    facts += [("interrupted", safe(text)) for text in status.unfinished]
     return facts
 
 
@@ -133,6 +134,7 @@ def _json(status: Status, with_paths: bool) -> dict[str, Any]:
         "position": status.here.name if status.here and status.here is not status.newest else None,
         "canRedo": status.can_redo,
         "interrupted": status.interrupted.checkpoint if status.interrupted else None,
+        "unfinishedForks": status.unfinished,
         "torn": [path_json(path) for path in status.torn],
         "unprotectedCount": len(status.uncovered)}
     if with_paths:

@@ -64,10 +64,12 @@ class RewindApp(KeysInOrder):
 
     @property
     def is_working(self) -> bool:
-        return isinstance(self.screen, Working)
+        return isinstance(self.screen, Working) and not self.screen.may_be_stopped
 
     def action_leave(self) -> None:
-        if self.is_working:
+        if isinstance(self.screen, Working) and self.screen.may_be_stopped:
+            self.screen.action_stop()
+        elif self.is_working:
             self.notify("One moment: this is better finished.")
         else:
             self.exit(self.go_on)

@@ -6,7 +6,7 @@ import os
 
 from rich.text import Text
 
-from rewind.controller import CHECKPOINT, EDIT, NOW, OPERATION, PROMPT, SESSION
+from rewind.controller import CHECKPOINT, EDIT, LANE, NOW, OPERATION, PROMPT, SESSION, lane_shape
 from rewind.errors import RewindError
 from rewind.tui.difftext import Changed, changed
 from rewind.tui.words import clock, from_home, one_line, safe
@@ -78,7 +78,7 @@ def compared(controller: Controller, span: Span, files: int, lines: int) -> Chan
 def preview(controller: Controller, item: Item) -> Text:
     text = Text()
     _HEAD[item.kind](controller, item, text)
-    if item.kind in (SESSION, OPERATION):
+    if item.kind in (SESSION, OPERATION, LANE):
         return text
     _add_files(controller, item, text)
     return text
@@ -181,10 +181,27 @@ def _operation(controller: Controller, item: Item, text: Text) -> None:
         text.append("\nEnter undoes it, with everything that Rewind did later.\n", "dim")
 
 
+def _lane(controller: Controller, item: Item, text: Text) -> None:
+    lane = item.lane
+    assert lane is not None
+    text.append(f"{lane.name}\n", "bold blue")
+    if item.turn:
+        when = f"  {clock(item.time)}" if item.time else ""
+        text.append(f"Turn {item.turn}", "bold cyan").append(f"{when}\n", "dim")
+        text.append(f"{safe(item.text).strip()}\n", "bold")
+    facts = [("state", lane.state), ("turns", lane_shape.turns(lane)), ("changes", lane_shape.size(lane)),
+             ("last run", lane_shape.last_run(lane)), ("in", from_home(lane.dir))]
+    for title, value in facts:
+        text.append(f"{title:<9}", "dim").append(f"{safe(value)}\n") if value else None
+    problem = lane_shape.problem(lane)
+    text.append(f"\n{safe(problem)}\n" if problem else "", "red")
+    text.append("\nEnter shows the forks: compare, adopt, remove, go on.\n", "dim")
+
+
 def _now(controller: Controller, item: Item, text: Text) -> None:
     text.append("The project as it is now\n", "bold").append(f"{from_home(controller.project.root)}\n", "dim")
 
 
 _HEAD = {SESSION: _session, PROMPT: _prompt, CHECKPOINT: _checkpoint, NOW: _now, EDIT: _edit,
-         OPERATION: _operation}
+         OPERATION: _operation, LANE: _lane}
 _KINDS = {"manual": "saved by hand", "auto": "automatic", "initial": "the first"}

@@ -13,7 +13,7 @@ _KEYS = (
     ("Space", "mark a row, then another: compare them"),
     ("v", "revert: take back this turn, keep what is later"),
     ("b", "blame: which prompt wrote each line of a file"),
-    ("s  f", "save a checkpoint; sessions and forks"),
+    ("s  f", "save a checkpoint; forks: compare, adopt, remove"),
     ("u  r", "undo to the checkpoint before; redo"),
     ("U", "undo the last operation: code and chat"),
     ("t  F5  q", "light or dark; read again; quit"),

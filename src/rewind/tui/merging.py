@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from rewind.controller import CHECKPOINT, CODE, PROMPT, BroughtBack, Reverted
+from rewind.controller import BOTH, CHECKPOINT, CODE, PROMPT, BroughtBack, Reverted
 from rewind.tui.choose import Choose
 from rewind.tui.dialog import Confirm, Tell
 from rewind.tui.flows import apply_plan, do
@@ -14,7 +14,7 @@ from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from rewind.checkpoint.rewind.apply import Outcome as Done
     from rewind.checkpoint.rewind.plan import Plan
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 _HOW = (("theirs", "Take the old version", "in conflicts, the old lines replace what is there now"),
         ("ours", "Keep what is there now", "in conflicts, nothing changes; the rest is brought back"),
         ("markers", "Write conflict markers", "into text files, to be resolved by hand"))
-_DONE = {"Revert": "Reverted", "Bring back": "Brought back"}
+FORK_HOW = (("theirs", "Take the fork's version", "in conflicts, its lines replace what is there now"),
+            ("ours", "Keep what is there now", "in conflicts, nothing changes; the rest of the fork comes"),
+            _HOW[2])
+_DONE = {"Revert": "Reverted", "Bring back": "Brought back", "Adopt": "Adopted"}
 _STAYS = "Everything else stays as it is. Rewind saves the current state first; U undoes it."
 
 
@@ -37,7 +40,7 @@ async def bring_back(app: RewindApp, span: Span, parts: dict[bytes, list[str]]) 
     old = span.old
     if old is None:
         return False
-    return await _merge(app, "Bring back", lambda how: BroughtBack(
+    return await merge(app, "Bring back", lambda how: BroughtBack(
         old, span.new, parts, how=how, label=span.label, session=span.session))
 
 
@@ -47,7 +50,7 @@ async def revert(app: RewindApp, item: Item) -> bool:
     if not words:
         await app.push_screen_wait(Tell("Nothing to revert", "No checkpoint has what it did."))
         return False
-    return await _merge(app, "Revert", lambda how: Reverted([words], session, how=how))
+    return await merge(app, "Revert", lambda how: Reverted([words], session, how=how))
 
 
 def _named(item: Item) -> tuple[str, str | None]:
@@ -60,8 +63,10 @@ def _named(item: Item) -> tuple[str, str | None]:
     return item.record.name if item.record else "", None
 
 
-async def _merge(app: RewindApp, title: str, target: MakeTarget) -> bool:
-    plan = await _settled(app, title, target)
+async def merge(app: RewindApp, title: str, target: MakeTarget, what: str = CODE,
+                ways: Sequence[tuple[str, str, str]] = _HOW) -> bool:
+    """`ways` are those to settle a conflict."""
+    plan = await _settled(app, title, target, what, ways)
     if plan is None or plan.code is None:
         return False
     if not plan.code.changes:
@@ -73,30 +78,33 @@ async def _merge(app: RewindApp, title: str, target: MakeTarget) -> bool:
     done = await apply_plan(app, f"{title}…", plan)
     if done is None:
         return False
-    await app.push_screen_wait(Outcome("Done", _done_lines(done, _DONE[title]), note=done.for_agent))
+    command = done.resume if what == BOTH else ""
+    if await app.push_screen_wait(Outcome("Done", _done_lines(done, _DONE[title]), command, done.for_agent)):
+        app.leave_for(command)
     return True
 
 
-async def _settled(app: RewindApp, title: str, target: MakeTarget) -> Plan | None:
+async def _settled(app: RewindApp, title: str, target: MakeTarget, what: str,
+                   ways: Sequence[tuple[str, str, str]]) -> Plan | None:
     """A plan without conflicts, or with what the person wants to be done about them."""
     how = ""
     while True:
-        plan = await _plan(app, target(how))
+        plan = await _plan(app, target(how), what)
         if plan is None or plan.code is None or not plan.code.conflicts:
             return plan
         count = plural(len(plan.code.conflicts), "conflict")
         body = [Text(f"{count}. Nothing is written before you choose.", "bold"),
                 *[Text.assemble(("! ", "red"), safe(kept.path.decode("utf-8", "backslashreplace")),
                                 (f"  ({kept.remark()})", "dim")) for kept in plan.code.conflicts[:20]]]
-        choices = [choice for choice in _HOW if choice[0] != how]
+        choices = [choice for choice in ways if choice[0] != how]
         chosen = await app.push_screen_wait(Choose(title, body, choices))
         if chosen is None:
             return None
         how = chosen
 
 
-async def _plan(app: RewindApp, target: Target) -> Plan | None:
-    plan: Plan | None = await do(app, "Working out the plan…", lambda c, p: c.plan(target, CODE))
+async def _plan(app: RewindApp, target: Target, what: str) -> Plan | None:
+    plan: Plan | None = await do(app, "Working out the plan…", lambda c, p: c.plan(target, what))
     return plan
 
 

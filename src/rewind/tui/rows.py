@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from rewind.controller import CHECKPOINT, EDIT, NOW, OPERATION, PROMPT, SESSION
+from rewind.controller import CHECKPOINT, EDIT, LANE, NOW, OPERATION, PROMPT, SESSION, lane_shape
 from rewind.graph import NODE, lanes
 from rewind.tui.words import age, one_line, signed
 from rewind.words import is_large_deletion, plural
@@ -94,7 +94,7 @@ def _lanes(rows: list[Row]) -> list[str]:
 
 
 def _is_node(row: Row) -> bool:
-    return not row.inner and row.item.kind in (PROMPT, EDIT, CHECKPOINT)
+    return not row.inner and row.item.kind in (PROMPT, EDIT, CHECKPOINT, LANE)
 
 
 def _matching(items: list[Item], words: list[str]) -> list[Item]:
@@ -148,6 +148,8 @@ def _sign(row: Row) -> tuple[str, str]:
         return ("◆", "yellow") if by_hand else ("◇", "dim yellow")
     if item.kind == SESSION:
         return ("▸" if row.hidden else "▌", _colour(item))
+    if item.kind == LANE:
+        return ("●" if item.turn else "⑂", "blue")
     return {EDIT: ("✎", "magenta"), OPERATION: ("↶", "yellow"), NOW: ("◉", "green")}[item.kind]
 
 
@@ -188,6 +190,19 @@ def _session(text: Text, row: Row) -> None:
         text.append(" ● open", "green")
 
 
+def _lane(text: Text, row: Row) -> None:
+    """A future: its name and how it is, then its turns."""
+    item = row.item
+    assert item.lane is not None
+    if item.turn:
+        text.append(f"{item.lane.name} ", "blue").append(f"t{item.turn} ", "dim")
+        text.append(one_line(item.text) or "(empty)")
+        return
+    text.append(item.lane.name, "bold blue")
+    facts = [fact for fact in (item.lane.state, lane_shape.turns(item.lane)) if fact != "idle" and fact]
+    text.append(f" · {' · '.join(facts)}" if facts else "", "dim")
+
+
 def _prompt(text: Text, row: Row) -> None:
     item = row.item
     text.append(f"{item.letter} " if item.letter else "", _colour(item))
@@ -213,4 +228,4 @@ def _other(text: Text, row: Row) -> None:
 
 
 _DRAW = {SESSION: _session, PROMPT: _prompt, CHECKPOINT: _checkpoint, NOW: _other, EDIT: _other,
-         OPERATION: _other}
+         OPERATION: _other, LANE: _lane}

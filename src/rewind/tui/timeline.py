@@ -14,7 +14,7 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from rewind.controller import OPERATION, PROMPT, SESSION
+from rewind.controller import LANE, OPERATION, PROMPT, SESSION
 from rewind.tui.rows import drawn, folded_at_first, rows_of
 
 TYPE_CHECKING = False
@@ -177,7 +177,7 @@ class Timeline(ScrollView, can_focus=True):
     def action_mark(self) -> None:
         """One row, then another: they are compared."""
         item, mark = self.item, self.mark
-        if item is None or item.kind in (SESSION, OPERATION):
+        if item is None or item.kind in (SESSION, OPERATION, LANE):
             return
         self.mark = None if mark and mark.key == item.key else mark or item
         if mark and mark.key != item.key:

@@ -13,7 +13,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Footer, Input, Static
 
-from rewind.controller import CHECKPOINT, EDIT, NOW, OPERATION, PROMPT, SESSION
+from rewind.controller import CHECKPOINT, EDIT, LANE, NOW, OPERATION, PROMPT, SESSION
 from rewind.errors import NotInitialised
 from rewind.tui import flows
 from rewind.tui.advice import advice
@@ -188,6 +188,8 @@ class TimelineScreen(Screen[None]):
     def chosen(self, event: Timeline.Chosen) -> None:
         if event.item.kind == SESSION:
             self.continue_session(event.item)
+        elif event.item.kind == LANE:
+            self.action_forks(event.item.lane.session_id if event.item.lane else "")
         elif event.item.kind == NOW:
             self.notify("You are here. Choose a prompt or a checkpoint to go back to.")
         elif event.item.row and event.item.row.op:
@@ -226,15 +228,15 @@ class TimelineScreen(Screen[None]):
             self.query_one(Timeline).stand_on(*self.app.show_turn)
             self.app.show_turn = None
 
-    def action_forks(self) -> None:
+    def action_forks(self, at: str = "") -> None:
         from rewind.tui.forks_screen import ForksScreen
 
-        self.run_flow(lambda app: app.push_screen_wait(ForksScreen()))
+        self.run_flow(lambda app: app.push_screen_wait(ForksScreen(at)))
 
     def action_diff(self) -> None:
         timeline = self.query_one(Timeline)
         item, mark = timeline.item, timeline.mark
-        if item is None or item.kind in (SESSION, OPERATION):
+        if item is None or item.kind in (SESSION, OPERATION, LANE):
             self.notify("Stand on a turn, an edit or a checkpoint to see what it changed.")
         elif mark and mark.key != item.key:
             self._compare(mark, item)

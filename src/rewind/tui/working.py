@@ -51,6 +51,8 @@ class Working(ModalScreen["Any"]):
     Working ProgressBar { margin-top: 1; }
     """
 
+    may_be_stopped = False  # keys are for it then
+
     def __init__(self, title: str, work: Callable[[Progress], Any]) -> None:
         super().__init__(classes="dialog")
         self.heading = title
@@ -61,6 +63,9 @@ class Working(ModalScreen["Any"]):
         with Vertical(classes="box"):
             yield Static(self.heading, id="what", markup=False)
             yield ProgressBar(show_eta=False)
+
+    def action_stop(self) -> None:
+        """Only where it may be stopped."""
 
     def on_mount(self) -> None:
         self.set_timer(_PATIENCE, lambda: self.add_class("late"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rewind.controller import BeforeFork, is_name, is_session_id
 from rewind.errors import CheckpointNotFound, RewindError, SessionNotFound
-from rewind.web import shapes
+from rewind.web import futures, shapes
 from rewind.web.errors import BadRequest
 from rewind.web.paths import named_paths
 from rewind.web.plans import STEPS, checkpoint_target, hunk_target, turn_target
@@ -207,4 +207,6 @@ def _step(controller: Controller, request: Request, action: str) -> Answer:
 ACTIONS: dict[str, Callable[[Controller, Request], Answer]] = {
     action.__name__: action for action in (
         follow, rewind_session, fast_forward, rename_branch, promote_branch, delete_branches, undelete_branch,
-        save_checkpoint, mark_turn, restore_checkpoint, revert_turn, bring_back, undo_restore, redo)}
+        save_checkpoint, mark_turn, restore_checkpoint, revert_turn, bring_back, undo_restore, redo,
+        futures.compare_lanes, futures.plan_adopt, futures.adopt_lane, futures.remove_lane,
+        futures.undelete_lane)}

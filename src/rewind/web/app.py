@@ -10,7 +10,7 @@ from starlette.responses import FileResponse, JSONResponse
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 
-from rewind.web import files, history, reads, review, setup, surgery
+from rewind.web import files, futures, history, reads, review, setup, surgery
 from rewind.web.errors import body_of, known, status_of
 from rewind.web.query import Query
 from rewind.web.security import Door
@@ -36,6 +36,7 @@ _READS: dict[str, Read] = {
     "/api/setup": setup.setup,
     "/api/sessions": reads.sessions,
     "/api/graph": reads.graph,
+    "/api/lanes": futures.lanes,
     "/api/sessions/{session}/turns": reads.turns,
     "/api/sessions/{session}/turns/{n}": reads.one_turn,
     "/api/sessions/{session}/turns/{n}/blocks/{block}": reads.block,

@@ -35,10 +35,10 @@ def revert_plan(controller: Controller, query: Query) -> dict[str, Any]:
     turn, how = query.number("turn", 0, low=1), query.choice("how", HOW)
     paths = named_paths(query.texts("path", 4096), ())
     plan = controller.plan(revert_target(session, turn, how, paths), "code")
-    return {"turn": turn, "how": how, "about": plan.about, **_shape(controller, plan)}
+    return {"turn": turn, "how": how, "about": plan.about, **merge_shape(controller, plan)}
 
 
-def _shape(controller: Controller, plan: Plan) -> dict[str, Any]:
+def merge_shape(controller: Controller, plan: Plan) -> dict[str, Any]:
     """Conflicts are told apart from what merely stays."""
     code = plan.code
     clashes = code.conflicts if code else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewind.checkpoint.chat import ChatPlan, Home
-from rewind.checkpoint.futures.known import AtPlace, find_lane, point_of, session_of
+from rewind.checkpoint.futures.known import AtPlace, check_whole, find_lane, point_of, session_of
 from rewind.checkpoint.rewind.lineage import here
 from rewind.checkpoint.turns.spans import Span
 from rewind.errors import FutureLost
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 def adopted_span(state: State, name: str) -> Span:
     """From the checkpoint that it began with to its last one. Whoever adopts it has saved it first."""
     lane = find_lane(state, name)
+    if lane.half_made or lane.half_removed:
+        check_whole(lane)
     point = point_of(state, lane)
     with AtPlace(state, lane) as there:
         tip = here(there)

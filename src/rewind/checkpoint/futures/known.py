@@ -6,11 +6,13 @@ import os
 
 from rewind.agents.registry import profile_named
 from rewind.checkpoint.branches import Branches
+from rewind.checkpoint.futures.half_made import half_made
 from rewind.checkpoint.rewind.lineage import here
+from rewind.checkpoint.rewind.operations import UNDELETE
 from rewind.checkpoint.session_tree import Life
 from rewind.checkpoint.state import State
 from rewind.checkpoint.turn_changes import changes_between
-from rewind.errors import FutureNotFound, RewindError
+from rewind.errors import FutureLost, FutureNotFound, RewindError
 from rewind.index import MAIN
 from rewind.paths import Project
 from rewind.transcript.find import SessionFile, latest_sessions, session_anywhere
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.record import Record
+    from rewind.checkpoint.rewind.operations import Operation
 
 _SHORTEST = 6  # of a session's id that names it
 
@@ -40,10 +43,25 @@ class Lane:
         self.turns: int | None = None  # since it was forked
         self.changes: dict[str, Any] | None = None  # since it was forked, up to its last checkpoint
         self.tip = ""
+        self.half_made = False  # the process that made it was killed
 
     @property
     def name(self) -> str:
         return str(self.branch.get("name") or os.path.basename(self.dir))
+
+    @property
+    def half_removed(self) -> bool:
+        """Killed while it was removed: the rest of its directory is still on the disk."""
+        return bool(self.branch.get("removed") and (self.branch.get("aside") or self.branch.get("clearing")))
+
+    @property
+    def state(self) -> str:
+        """What it is doing, in a word."""
+        if self.half_made:
+            return "half-made"
+        if self.half_removed:
+            return "half-removed"
+        return "gone" if not self.exists else "busy" if self.busy else "open" if self.running else "idle"
 
     @property
     def last_run(self) -> dict[str, Any] | None:
@@ -52,18 +70,53 @@ class Lane:
 
 
 def lanes(state: State) -> list[Lane]:
-    """Oldest first, without looking closer."""
-    return [Lane(branch) for branch in Branches(state).all
-            if branch.get("dir") and branch.get("place") not in (None, MAIN) and not branch.get("removed")]
+    """Oldest first, without looking closer; last what was never finished."""
+    unfinished = [_half_made_lane(note) for note in half_made(state)]
+    folders = {lane.dir for lane in unfinished}
+    known = [Lane(branch) for branch in Branches(state).all if _is_lane(branch)]
+    busy = any(lane.half_removed for lane in known) and state.lock_now_ns is None and state.is_busy()
+    return [*(lane for lane in known if lane.dir not in folders
+              and (not lane.branch.get("removed") or (lane.half_removed and not busy))), *unfinished]
+
+
+def _is_lane(branch: dict[str, Any]) -> bool:
+    return bool(branch.get("dir")) and branch.get("place") not in (None, MAIN)
+
+
+def _half_made_lane(note: dict[str, Any]) -> Lane:
+    lane = Lane({**note, "place": note["sessionId"]})
+    lane.half_made = True
+    return lane
 
 
 def removed_lanes(state: State) -> list[Lane]:
-    return [Lane(branch) for branch in Branches(state).all if branch.get("dir") and branch.get("removed")]
+    """Those that `forks undelete` brings back, one included that was killed at it."""
+    return [lane for lane in map(Lane, filter(_is_lane, Branches(state).all))
+            if lane.branch.get("removed") or interrupted(state, UNDELETE, lane.session_id)]
+
+
+def interrupted(state: State, command: str, session: str) -> Operation | None:
+    """What a killed process began to do to this one."""
+    op = state.interrupted()
+    ours = op and op.command == command and any(
+        one.get("sessionId") == session and one.get("dir") for one in op.effects)
+    return op if ours else None
 
 
 def find_lane(state: State, text: str) -> Lane:
     """By its name, its directory, or the beginning of its session's id."""
     return pick_lane(lanes(state), text)
+
+
+def check_whole(lane: Lane) -> None:
+    if lane.half_made:
+        raise FutureLost(name=lane.name, what="`rewind fork` was interrupted while it made it",
+                         hint=f"To remove it: rewind forks remove {lane.name}")
+    if lane.half_removed:
+        raise FutureLost(name=lane.name, what="its removal was interrupted",
+                         hint=f"To bring it back: rewind forks undelete {lane.name}")
+    if not lane.exists:
+        raise FutureLost(name=lane.name, what=f"{lane.dir} is gone")
 
 
 def pick_lane(known: list[Lane], text: str) -> Lane:
@@ -93,6 +146,8 @@ class AtPlace:
 
 def look(state: State, lane: Lane) -> Lane:
     """How far it has come: turns, changes, whether somebody is at work."""
+    if lane.half_made or lane.half_removed:
+        return lane
     with AtPlace(state, lane) as there:
         tip = here(there)
         lane.tip = tip.name if tip else ""
@@ -118,6 +173,22 @@ def session_of(state: State, lane: Lane) -> SessionFile | None:
         return SessionFile(path, profile, os.stat(path))
     except OSError:
         return session_anywhere(profile, lane.session_id, near=path)
+
+
+def resume_in(state: State, lane: Lane) -> str:
+    """The command that goes on with its conversation, or begins one there."""
+    from shlex import quote
+
+    from rewind.checkpoint.chat import resume_command
+
+    check_whole(lane)
+    with AtPlace(state, lane) as there:
+        file = session_of(there, lane)
+        if file:
+            return resume_command(there, file.profile, file.session_id, file.path)
+    agent = str(lane.branch.get("agent"))
+    start = profile_named(agent, state.project.home).commands["start"] if agent != "unknown" else ""
+    return f"cd {quote(lane.dir)}" + (f" && {start}" if start else "")
 
 
 def point_of(state: State, lane: Lane) -> Record | None:

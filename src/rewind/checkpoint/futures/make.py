@@ -6,29 +6,22 @@ a place of the project: hooks in it make checkpoints in the same store, on a lin
 
 from __future__ import annotations
 
-import os
-import shutil
-
 from rewind.checkpoint.branches import Branches
 from rewind.checkpoint.chat import Home, make_fork
 from rewind.checkpoint.elsewhere import write_elsewhere
 from rewind.checkpoint.futures.carry import carry
-from rewind.checkpoint.futures.where import place_at, plain_place
+from rewind.checkpoint.futures.directory import commit_for, make_place
+from rewind.checkpoint.futures.half_made import Making, sweep
 from rewind.checkpoint.identity import enter_place
-from rewind.checkpoint.known_stores import change
 from rewind.checkpoint.rewind import operations as ops
 from rewind.checkpoint.rewind.resolve import resolve
-from rewind.errors import NothingBeforePrompt, RewindError
-from rewind.snapshot.git_run import Git
-from rewind.snapshot.gitfiles import work_tree_top
+from rewind.errors import NothingBeforePrompt
 from rewind.transcript.find import folder_for
 from rewind.transcript.fork import new_session_id
 from rewind.transcript.kinds import kind_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.record import Record
     from rewind.checkpoint.rewind.destination import Destination
     from rewind.checkpoint.rewind.target import Request
@@ -86,24 +79,10 @@ def _planned(state: State, found: Destination, record: Record, name: str, folder
     return future
 
 
-def commit_for(state: State, record: Record) -> str | None:
-    """The commit that HEAD named when the checkpoint was made, or names now; None where a linked work tree
-    cannot be had: without git, without a commit, or in a directory below the repository's top."""
-    top = work_tree_top(state.root)
-    if top is None or os.path.realpath(top) != os.path.realpath(state.root):
-        return None
-    git, head = Git(top), (record.data.get("git") or {}).get("head")
-    for name in (head, "HEAD"):
-        found = git.ask("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}") if name else None
-        if found:
-            return found.decode().strip()
-    return None
-
-
 def _make(state: State, found: Destination, record: Record, future: Future, bring: str,
           progress: Progress | None) -> None:
-    existed = os.path.isdir(future.dir)
-    try:
+    sweep(state)
+    with Making(state, future.name, future.dir, record.name):
         project = make_place(state, future.commit, future.dir)
         future.place = project.place
         write_elsewhere(state, record, future.dir, None, progress, beside=(".git",))
@@ -111,44 +90,6 @@ def _make(state: State, found: Destination, record: Record, future: Future, brin
         enter_place(project)
         _begin_line(state, record, project, found)
         _add_conversation(state, found, future, project, record)
-    except BaseException:
-        _clean_up(state, future, existed)
-        raise
-
-
-def make_place(state: State, commit: str | None, folder: str, name: str = "") -> Project:
-    """An empty directory that is a place of the project, a linked work tree of git where there is a `commit`;
-    `name` is that of one that was there before."""
-    os.makedirs(os.path.dirname(folder), exist_ok=True)
-    if commit is None:
-        os.makedirs(folder, exist_ok=True)
-        plain = plain_place(state, folder, name)
-        _remember(state, plain)
-        return plain
-    Git(state.root).run("worktree", "add", "--quiet", "--detach", "--no-checkout", folder, commit)
-    Git(os.fsencode(folder)).run("read-tree", commit)
-    project = place_at(state, folder)
-    if project is None:
-        raise RewindError(f"{folder} did not become a work tree of {state.project.main}.")
-    return project
-
-
-def _remember(state: State, project: Project) -> None:
-    """Without git nothing in the directory says whose place it is."""
-    def put(entry: dict[str, Any]) -> None:
-        places = entry.get("places")
-        entry["places"] = {**(places if isinstance(places, dict) else {}), project.root: project.place}
-
-    change(state.project.home, state.store_info["id"], put)
-
-
-def forget_place(state: State, root: str) -> None:
-    def put(entry: dict[str, Any]) -> None:
-        places = entry.get("places")
-        if isinstance(places, dict):
-            entry["places"] = {path: name for path, name in places.items() if path != root}
-
-    change(state.project.home, state.store_info["id"], put)
 
 
 def _begin_line(state: State, record: Record, project: Project, found: Destination) -> None:
@@ -189,13 +130,3 @@ def _begin_anew(state: State, found: Destination, future: Future, home: Home) ->
     Branches(state).add({"sessionId": new_session_id(), "parentSessionId": None, "name": future.name,
                          "agent": profile.name if profile else "unknown", "path": "", "dir": home.root,
                          "place": home.place, "point": home.point})
-
-
-def _clean_up(state: State, future: Future, existed: bool) -> None:
-    """Half a directory is of no use: away with what was made of it."""
-    if future.is_git:
-        Git(state.root).ask("worktree", "remove", "--force", future.dir)
-    elif future.place:
-        forget_place(state, future.dir)
-    if not existed:
-        shutil.rmtree(future.dir, ignore_errors=True)

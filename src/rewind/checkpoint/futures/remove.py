@@ -1,20 +1,19 @@
 """Taking a future away, and bringing it back: its directory from its last checkpoint, its conversation from
-the trash."""
+the trash. Each is one operation, which `undo-restore` takes back."""
 
 from __future__ import annotations
 
 import os
-import shutil
 
-from rewind.checkpoint.branches import Branches
-from rewind.checkpoint.elsewhere import write_elsewhere
-from rewind.checkpoint.forks import throw_away, undelete
+from rewind.checkpoint.forks import Logged
+from rewind.checkpoint.futures.away import finish, inverse, put_aside, removal
 from rewind.checkpoint.futures.compare import bring_up_to_date
-from rewind.checkpoint.futures.known import AtPlace, look, session_of
-from rewind.checkpoint.futures.make import commit_for, forget_place, make_place
+from rewind.checkpoint.futures.half_made import remove_half_made, sweep
+from rewind.checkpoint.futures.known import AtPlace, interrupted, look, session_of
+from rewind.checkpoint.rewind import effects
 from rewind.checkpoint.rewind import operations as ops
 from rewind.checkpoint.rewind.lineage import here
-from rewind.checkpoint.trash import trashed
+from rewind.checkpoint.trash import check_free, free_name, move_to_trash, trashed
 from rewind.errors import FutureBusy, FutureLost, WorkNotSaved
 from rewind.snapshot.git_run import Git
 from rewind.snapshot.listing import uncovered
@@ -22,11 +21,17 @@ from rewind.snapshot.scan import scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from rewind.checkpoint.futures.known import Lane
+    from rewind.checkpoint.rewind.operations import Operation
     from rewind.checkpoint.state import State
 
 
 def remove(state: State, lane: Lane, *, force: bool = False, dry_run: bool = False) -> None:
+    if lane.half_made or lane.half_removed:
+        _finish_or_clear(state, lane, force, dry_run)
+        return
     look(state, lane)
     if lane.running:
         raise FutureBusy(name=lane.name, dir=lane.dir)
@@ -38,23 +43,42 @@ def remove(state: State, lane: Lane, *, force: bool = False, dry_run: bool = Fal
         return
     if lane.exists:
         bring_up_to_date(state, lane, "remove")
+    with state.locked(ops.DELETE):
+        begun = interrupted(state, ops.DELETE, lane.session_id)
+        _remove(state, lane, _removal(state, lane), begun)
+
+
+def _removal(state: State, lane: Lane) -> list[dict[str, Any]]:
     with AtPlace(state, lane) as there:
         tip, file = here(there), session_of(there, lane)
+    found = [{"kind": effects.TRASH, "sessionId": file.session_id, "agent": file.profile.name,
+              "path": file.path, "trash": free_name(state, file.session_id)}] if file else []
+    return [*found, removal(lane, tip.name if tip else "")]
+
+
+def _remove(state: State, lane: Lane, wanted: list[dict[str, Any]], begun: Operation | None) -> None:
+    with Logged(state, ops.DELETE, *wanted, resumes=begun.id if begun else None):
+        for effect in wanted:
+            if effect["kind"] != effects.TRASH:
+                put_aside(state, effect)
+            elif os.path.lexists(effect["path"]):  # not yet done by a process that was killed
+                move_to_trash(state, effect)
+    finish(state, lane.session_id)
+
+
+def _finish_or_clear(state: State, lane: Lane, force: bool, dry_run: bool) -> None:
+    """What a process that was killed left."""
+    if dry_run:
+        return
     with state.locked(ops.DELETE):
-        Branches(state).change(lane.session_id, {"removed": tip.name if tip else True})
-        if file:
-            throw_away(state, file)
-        _remove_directory(state, lane)
-
-
-def _remove_directory(state: State, lane: Lane) -> None:
-    if os.path.isfile(os.path.join(lane.dir, ".git")):
-        if Git(state.root).ask("worktree", "remove", "--force", lane.dir) is None:
-            shutil.rmtree(lane.dir)
-            Git(state.root).ask("worktree", "prune")
-    elif os.path.isdir(lane.dir):
-        shutil.rmtree(lane.dir)
-        forget_place(state, lane.dir)
+        sweep(state)
+        begun = interrupted(state, ops.DELETE, lane.session_id)
+        if lane.half_made:
+            remove_half_made(state, lane.branch, force=force)
+        elif begun:
+            _remove(state, lane, begun.effects, begun)
+        else:
+            finish(state, lane.session_id)
 
 
 def unsaved_work(state: State, lane: Lane) -> str:
@@ -77,13 +101,26 @@ def unsaved_work(state: State, lane: Lane) -> str:
 
 def bring_back(state: State, lane: Lane) -> None:
     """The directory as its last checkpoint has it, where it was."""
-    name = lane.branch.get("removed")
-    if not isinstance(name, str):
-        raise FutureLost(name=lane.name, what="no checkpoint of it was made")
-    record = state.files.read(name)
     with state.locked(ops.UNDELETE):
-        make_place(state, commit_for(state, record), lane.dir, lane.place)
-        write_elsewhere(state, record, lane.dir, None, beside=(".git",))
-        if any(one["sessionId"] == lane.session_id for one in trashed(state)):
-            undelete(state, lane.session_id)
-        Branches(state).change(lane.session_id, {"removed": None})
+        begun = interrupted(state, ops.UNDELETE, lane.session_id)
+        wanted = begun.effects if begun else _return(state, lane)
+        with Logged(state, ops.UNDELETE, *wanted, resumes=begun.id if begun else None):
+            _bring_back(state, lane, wanted)
+
+
+def _return(state: State, lane: Lane) -> list[dict[str, Any]]:
+    name = lane.branch.get("removed")
+    directory = inverse(removal(lane, name)) if isinstance(name, str) else None
+    if directory is None:
+        raise FutureLost(name=lane.name, what="no checkpoint of it was made")
+    kept = next((one for one in trashed(state) if one["sessionId"] == lane.session_id), None)
+    if kept:
+        check_free(state, kept)
+    return [directory, *([{"kind": effects.UNTRASH, **kept}] if kept else [])]
+
+
+def _bring_back(state: State, lane: Lane, wanted: list[dict[str, Any]]) -> None:
+    result = effects.Conversations()
+    effects.do(state, wanted, result)
+    if result.lacking:
+        raise FutureLost(name=lane.name, what=f"{lane.dir} is not empty, or its conversation is gone")

@@ -7,6 +7,8 @@ untrash  it was brought back from there
 rewrite  a transcript was cut in its own file; `backup` is what it held
 swap     `put` took the transcript's place; what was there went to `kept`
 rename   a fork was called `before`, and is called `after`; in its agent's list `titleBefore`, `titleAfter`
+rmdir    the directory of a fork was removed; `checkpoint` holds what was in it
+mkdir    it was brought back
 outside  files outside the project were written or deleted; see `outside`
 """
 
@@ -26,6 +28,7 @@ from rewind.checkpoint.chat import (
     stamp_of,
 )
 from rewind.checkpoint.fork_title import carry_title
+from rewind.checkpoint.futures import away
 from rewind.checkpoint.rewind import outside
 from rewind.checkpoint.trash import (
     bring_from_trash,
@@ -105,6 +108,8 @@ def _inverse(state: State, effect: Effect, taken: set[str], lies: dict[str, bool
                 **_exchanged(effect, "titleBefore", "titleAfter")}
     if kind == outside.OUTSIDE:
         return outside.inverse(effect)
+    if kind in (away.RMDIR, away.MKDIR):
+        return away.inverse(effect)
     return None
 
 
@@ -212,6 +217,8 @@ def _announced(state: State, effect: Effect) -> list[str]:
         return found + ([f"Refused without --force: {refused}"] if refused else [])
     if kind == outside.OUTSIDE:
         return outside.announce(effect)
+    if kind in (away.RMDIR, away.MKDIR):
+        return away.announce(effect)
     if kind == RENAME:
         return [f"Would rename the fork to \"{effect.get('after') or ''}\": {session}"]
     return []
@@ -310,7 +317,7 @@ def _rename(state: State, effect: Effect, result: Conversations) -> Effect | Non
 
 
 _DO = {FORK: _fork_of_backup, TRASH: _trash, UNTRASH: _untrash, SWAP: _swap, RENAME: _rename,
-       outside.OUTSIDE: outside.do}
+       outside.OUTSIDE: outside.do, away.RMDIR: away.do_rmdir, away.MKDIR: away.do_mkdir}
 
 
 # what became of a session since

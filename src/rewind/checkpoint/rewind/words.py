@@ -7,6 +7,8 @@ from rewind.words import plural, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from rewind.checkpoint.rewind.operations import Operation
 
 
@@ -58,7 +60,13 @@ def _fork(op: Operation) -> str:
     effect = op.effects[0] if op.effects else {}
     if op.command == ops.RENAME:
         return f"renamed fork {effect.get('sessionId')} to {quoted(str(effect.get('after') or ''))}"
-    return f"{'deleted' if op.command == ops.DELETE else 'brought back'} fork {op.begun.get('session')}"
+    name = _directory(op).get("name") or op.begun.get("session")
+    return f"{'deleted' if op.command == ops.DELETE else 'brought back'} fork {name}"
+
+
+def _directory(op: Operation) -> dict[str, Any]:
+    """Of a fork with a directory of its own, what was done to that."""
+    return next((one for one in op.effects if one.get("dir")), {})
 
 
 def _merge(op: Operation) -> str:
@@ -82,6 +90,9 @@ _DESCRIBE = {
 }
 
 
+_FINISH = {ops.DELETE: "forks remove", ops.UNDELETE: "forks undelete"}  # of a fork with a directory
+
+
 def finish_command(op: Operation) -> str:
     """What finishes an operation that was interrupted; empty where no command does."""
     if op.command in (ops.UNDO, ops.REDO, ops.UNDO_RESTORE):
@@ -90,6 +101,8 @@ def finish_command(op: Operation) -> str:
         return ""  # only its way back
     if op.checkpoint:
         return f"rewind restore {op.checkpoint}"
+    if op.command in _FINISH and _directory(op):
+        return f"rewind {_FINISH[op.command]} {_directory(op).get('name')}"
     return _same_command(op.begun.get("request"))
 
 

@@ -64,6 +64,7 @@ export const api = {
   redoPlan: () => get('/api/operations/redo'),
   sessions: () => get('/api/sessions'),
   graph: () => get('/api/graph'),
+  lanes: () => get('/api/lanes'),
   turns: (session, from, count) => get(`/api/sessions/${id(session)}/turns`, {from, count, render: 'html'}),
   turn: (session, n) => get(`/api/sessions/${id(session)}/turns/${n}`, {render: 'html'}),
   block: (session, n, index) => get(`/api/sessions/${id(session)}/turns/${n}/blocks/${index}`),

@@ -9,6 +9,7 @@ import {oneAtATime} from '../core/order.js';
 import {age, oneLine, plural, sessionTitle} from '../core/format.js';
 import {emptyState, errorState, loadingState} from '../parts/states.js';
 import {mark} from './tree.js';
+import {Futures, asSession} from './futures.js';
 import {lanesOf, scaleOf, turnAt} from './lanes.js';
 
 const MOST_DOTS = 90; // turns on a lane that still get a dot each
@@ -17,6 +18,8 @@ export class GraphView {
   constructor(host) {
     this.host = host;
     this.told = {here: null, rewinds: []};
+    this.lanes = [];
+    this.futures = new Futures(() => this.reload());
     document.title = 'Graph – Rewind';
     this.body = h('div.graph');
     this.top = this.head();
@@ -41,8 +44,12 @@ export class GraphView {
 
   async load() {
     try {
-      this.told = await api.graph();
-      if (!this.ended) this.show();
+      const [told, {lanes, removed}] = await Promise.all([api.graph(), api.lanes()]);
+      if (this.ended) return;
+      this.told = told;
+      this.lanes = lanes;
+      this.futures.show({lanes, removed});
+      this.show();
     } catch (error) {
       if (!this.ended)
         fill(
@@ -82,7 +89,8 @@ export class GraphView {
     const roots = state.roots();
     const focused = this.body.contains(document.activeElement) ? document.activeElement.dataset.key : null;
     if (!roots.length) {
-      fill(this.host, this.top, emptyState('No sessions yet', 'Their graph appears with the first one.'));
+      const none = emptyState('No sessions yet', 'Their graph appears with the first one.');
+      fill(this.host, this.top, this.lanes.length ? null : none, this.futures.node);
       return;
     }
     this.groups = roots.map(root => this.group(root));
@@ -90,6 +98,7 @@ export class GraphView {
     fill(
       this.body,
       this.groups.map(group => group.node),
+      this.futures.node,
     );
     if (this.body.parentNode !== this.host) {
       for (const node of [...this.host.children]) if (node !== this.top) node.remove();
@@ -103,7 +112,7 @@ export class GraphView {
   }
 
   group(root) {
-    const lanes = lanesOf(root, session => state.childrenOf(session.sessionId));
+    const lanes = lanesOf(root, session => this.childrenOf(session));
     const ids = new Set(lanes.map(lane => lane.session.sessionId));
     const rewinds = this.told.rewinds.filter(one => ids.has(one.sessionId));
     const drawing = svg('svg', {class: 'lanes', 'aria-hidden': 'true', focusable: 'false'});
@@ -121,8 +130,50 @@ export class GraphView {
     return {node, drawing, lanes, rewinds, rows};
   }
 
+  /** Forks, and those that go on in a directory of their own. */
+  childrenOf({sessionId, future}) {
+    if (future) return [];
+    const futures = this.lanes.filter(lane => lane.parentSessionId === sessionId && !lane.problem);
+    return [...state.childrenOf(sessionId), ...futures.map(asSession)];
+  }
+
+  /** Its turns are in another directory: the lane leads to what can be done with it here. */
+  futureRow(lane) {
+    const {future} = lane.session;
+    const track = h('div.lane-track.elsewhere');
+    const open = () => {
+      const row = document.getElementById(`future-${future.name}`);
+      row?.scrollIntoView({block: 'center'});
+      row?.querySelector('button, input:not([disabled])')?.focus({preventScroll: true});
+    };
+    const node = h(
+      'li.lane.future-lane',
+      {},
+      h(
+        'div.lane-text',
+        {},
+        h(
+          'button.lane-name',
+          {type: 'button', 'data-key': `lane ${future.name}`, onclick: open},
+          h('span.clip', {title: future.dir}, future.name),
+          h('span.mark', {}, 'own directory'),
+        ),
+        h(
+          'span.row-meta',
+          {},
+          h('span', {}, `from turn ${lane.start}`),
+          h('span', {}, plural(future.turns || 0, 'turn')),
+        ),
+      ),
+      track,
+    );
+    node.style.setProperty('--depth', Math.min(lane.depth, 5));
+    return {node, track, lane};
+  }
+
   row(lane) {
     const {session} = lane;
+    if (session.future) return this.futureRow(lane);
     const track = h('div.lane-track', {
       title: 'Click on a turn to open it',
       onclick: event => this.openTurn(lane, track, event.clientX),

@@ -1,0 +1,164 @@
+"""Removing the directory of a future and bringing it back, as effects that the operation log keeps.
+
+The directory is renamed first, and deleted once the log has the end of the operation: a killed process leaves
+all of it, or a checkpoint of all of it. In `branches.json`, `aside` is where it was renamed to, and
+`clearing` the same while it is being deleted.
+"""
+
+from __future__ import annotations
+
+import os
+
+from rewind.checkpoint.branches import Branches
+from rewind.checkpoint.elsewhere import write_elsewhere
+from rewind.checkpoint.futures.directory import (
+    clear,
+    commit_for,
+    foreign_file,
+    forget_place,
+    is_as,
+    make_place,
+)
+from rewind.checkpoint.futures.half_made import Making, half_made, remove_half_made
+from rewind.errors import RewindError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.futures.known import Lane
+    from rewind.checkpoint.rewind.effects import Conversations
+    from rewind.checkpoint.state import State
+
+    Effect = dict[str, Any]
+
+RMDIR, MKDIR = "rmdir", "mkdir"
+_NOTHING = {"removed": None, "aside": None, "clearing": None}
+
+
+def removal(lane: Lane, checkpoint: str) -> Effect:
+    return {"kind": RMDIR, "sessionId": lane.session_id, "name": lane.name, "dir": lane.dir,
+            "place": lane.place, "checkpoint": checkpoint, "aside": _free_name(lane.dir)}
+
+
+def _free_name(folder: str) -> str:
+    above, name = os.path.split(folder)
+    number = 0
+    while True:
+        found = os.path.join(above, f".{name}.rewind-removed" + (f"-{number}" if number else ""))
+        if not os.path.lexists(found):
+            return found
+        number += 1
+
+
+def inverse(effect: Effect) -> Effect | None:
+    """None where no checkpoint holds what was in it, or the log was spoiled."""
+    texts = [effect.get(key) for key in ("sessionId", "name", "dir", "place", "checkpoint")]
+    if not all(isinstance(text, str) and text for text in texts) or not os.path.isabs(str(effect["dir"])):
+        return None
+    kind = MKDIR if effect["kind"] == RMDIR else RMDIR
+    return {**effect, "kind": kind, "aside": _free_name(str(effect["dir"]))}
+
+
+def announce(effect: Effect) -> list[str]:
+    folder = effect["dir"]
+    if effect["kind"] == MKDIR:
+        return [f"Would bring the fork's directory back: {folder}"]
+    return [f"Would remove the fork's directory: {folder}"] if os.path.isdir(str(folder)) else []
+
+
+# removing
+
+def put_aside(state: State, effect: Effect) -> None:
+    session, aside = str(effect["sessionId"]), str(effect["aside"])
+    Branches(state).change(session, {"removed": effect["checkpoint"] or True, "aside": aside})
+    if not os.path.isdir(str(effect["dir"])):
+        return
+    try:
+        os.rename(str(effect["dir"]), aside)
+    except OSError as error:
+        raise RewindError(f"{effect['dir']} could not be removed: {error.strerror}.") from error
+
+
+def finish(state: State, session: str) -> None:
+    """Delete what was put aside. From here on only the checkpoint leads back."""
+    branch = Branches(state).find(session) or {}
+    aside = str(branch.get("aside") or branch.get("clearing") or "")
+    if not branch.get("removed") or not aside:
+        return
+    Branches(state).change(session, {"aside": None, "clearing": aside})
+    forget_place(state, str(branch["dir"]))
+    clear(aside)
+    Branches(state).change(session, {"clearing": None})
+
+
+def do_rmdir(state: State, effect: Effect, result: Conversations) -> Effect | None:
+    """To take back that it was brought back: only where that loses nothing."""
+    folder = str(effect["dir"])
+    for note in half_made(state):
+        if note["dir"] == folder:
+            remove_half_made(state, note)
+    if _was_changed(state, effect):
+        result.notes.append(f"Kept the fork's directory, because it was changed: {folder}")
+        return None
+    put_aside(state, effect)
+    finish(state, str(effect["sessionId"]))
+    result.notes.append(f"Removed the fork's directory: {folder}")
+    return effect
+
+
+def _was_changed(state: State, effect: Effect) -> bool:
+    folder = str(effect["dir"])
+    return os.path.isdir(folder) and bool(foreign_file(
+        state, state.files.read(str(effect["checkpoint"])), folder, str(effect["place"])))
+
+
+# bringing back
+
+def do_mkdir(state: State, effect: Effect, result: Conversations) -> Effect | None:
+    folder, session = str(effect["dir"]), str(effect["sessionId"])
+    if not _come_from_aside(state, session, folder) and not _is_back(state, effect):
+        if os.path.isdir(folder) and os.listdir(folder) and not _is_half_made(state, folder):
+            result.lacking = True
+            result.notes.append(f"The fork's directory did not come back, because it is not empty: {folder}")
+            return None
+        finish(state, session)
+        write_directory(state, effect)
+    Branches(state).change(session, _NOTHING)
+    result.notes.append(f"The fork's directory is back: {folder}")
+    return effect
+
+
+def _is_back(state: State, effect: Effect) -> bool:
+    """Brought back already by a process that was killed then."""
+    folder = str(effect["dir"])
+    return os.path.isdir(folder) and not _is_half_made(state, folder) and is_as(
+        state, state.files.read(str(effect["checkpoint"])), folder, str(effect["place"]))
+
+
+def _come_from_aside(state: State, session: str, folder: str) -> bool:
+    """Whether a removal was killed before it deleted anything."""
+    aside = str((Branches(state).find(session) or {}).get("aside") or "")
+    if not aside or not (os.path.isdir(aside) or os.path.isdir(folder)):
+        return False
+    if os.path.isdir(aside) and not os.path.lexists(folder):
+        os.rename(aside, folder)
+    return True
+
+
+def _is_half_made(state: State, folder: str) -> bool:
+    return any(note["dir"] == folder for note in half_made(state))
+
+
+def write_directory(state: State, effect: Effect) -> None:
+    """As the checkpoint has it, where it was. What a killed process left there of it is replaced."""
+    folder = str(effect["dir"])
+    for note in half_made(state):
+        if note["dir"] == folder:
+            remove_half_made(state, note)
+    record = state.files.read(str(effect["checkpoint"]))
+    session = str(effect["sessionId"])
+    with Making(state, str(effect["name"]), folder, record.name, session):
+        make_place(state, commit_for(state, record), folder, str(effect["place"]))
+        write_elsewhere(state, record, folder, None, beside=(".git",))
+        Branches(state).change(session, _NOTHING)

@@ -1,0 +1,153 @@
+"""The directory of a future: a place of the project, with git a linked work tree on a detached HEAD."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from rewind.checkpoint.futures.where import place_at, plain_place
+from rewind.checkpoint.known_stores import change
+from rewind.checkpoint.source import Source
+from rewind.checkpoint.state import State
+from rewind.errors import RewindError
+from rewind.paths import Project
+from rewind.snapshot.cache import ScanCache
+from rewind.snapshot.change import Paths, differences
+from rewind.snapshot.git_run import Git
+from rewind.snapshot.gitfiles import work_tree_top
+from rewind.snapshot.listing import uncovered
+from rewind.snapshot.scan import scan
+from rewind.snapshot.tree import FILES, UNCOVERED, Entry
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.record import Record
+
+_STAGING = b".rewind-tmp-"
+
+
+def commit_for(state: State, record: Record) -> str | None:
+    """The commit that HEAD named when the checkpoint was made, or names now; None where a linked work tree
+    cannot be had: without git, without a commit, or in a directory below the repository's top."""
+    top = work_tree_top(state.root)
+    if top is None or os.path.realpath(top) != os.path.realpath(state.root):
+        return None
+    git, head = Git(top), (record.data.get("git") or {}).get("head")
+    for name in (head, "HEAD"):
+        found = git.ask("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}") if name else None
+        if found:
+            return found.decode().strip()
+    return None
+
+
+def make_place(state: State, commit: str | None, folder: str, name: str = "") -> Project:
+    """An empty directory that is a place of the project, a linked work tree of git where there is a `commit`;
+    `name` is that of one that was there before."""
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    if commit is None:
+        os.makedirs(folder, exist_ok=True)
+        plain = plain_place(state, folder, name)
+        _remember(state, plain)
+        return plain
+    Git(state.root).run("worktree", "add", "--quiet", "--detach", "--no-checkout", folder, commit)
+    Git(os.fsencode(folder)).run("read-tree", commit)
+    project = place_at(state, folder)
+    if project is None:
+        raise RewindError(f"{folder} did not become a work tree of {state.project.main}.")
+    return project
+
+
+def _remember(state: State, project: Project) -> None:
+    """Without git nothing in the directory says whose place it is."""
+    def put(entry: dict[str, Any]) -> None:
+        places = entry.get("places")
+        entry["places"] = {**(places if isinstance(places, dict) else {}), project.root: project.place}
+
+    change(state.project.home, state.store_info["id"], put)
+
+
+def forget_place(state: State, root: str) -> None:
+    """Git forgets its work tree, and the index the directory, whichever of them knew it."""
+    def put(entry: dict[str, Any]) -> None:
+        places = entry.get("places")
+        if isinstance(places, dict):
+            entry["places"] = {path: name for path, name in places.items() if path != root}
+
+    if work_tree_top(state.root) is not None:
+        # Twice, because git locks a work tree while it makes it, and may have been killed at that.
+        Git(state.root).ask("worktree", "remove", "--force", "--force", root)
+    change(state.project.home, state.store_info["id"], put)
+
+
+def work_trees(state: State) -> dict[str, str]:
+    """Name -> directory of git's notes about linked work trees."""
+    found = Git(state.root).ask("rev-parse", "--git-common-dir") if work_tree_top(state.root) else None
+    top = os.path.join(os.fsdecode(state.root), os.fsdecode((found or b"").rstrip(b"\n")), "worktrees")
+    names = os.listdir(top) if found and os.path.isdir(top) else []
+    return {name: os.path.join(top, name) for name in names}
+
+
+def forget_broken(state: State, folder: str, known: list[str]) -> None:
+    """What a git that was killed left of its note about this work tree: with half of one, every `git
+    worktree`
+    in the repository fails. `known` are the notes from before, which are not ours."""
+    for name, path in work_trees(state).items():
+        ours = name not in known and name.startswith(os.path.basename(folder)) and not os.path.islink(path)
+        if ours and _said_in(os.path.join(path, "gitdir")) in ("", os.path.join(folder, ".git")):
+            shutil.rmtree(path)
+
+
+def _said_in(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read(1 << 14).strip()
+    except FileNotFoundError:
+        return ""
+
+
+def clear(folder: str, *, keep: bool = False) -> None:
+    """Delete a directory, read-only parts of it as well; `keep` empties it. What a link leads to stays."""
+    for at, dirs, _ in os.walk(folder):
+        for path in (os.path.join(at, name) for name in dirs):
+            if not os.path.islink(path):
+                os.chmod(path, 0o700)
+    if os.path.isdir(folder):
+        os.chmod(folder, 0o700)
+        shutil.rmtree(folder)
+    if keep:
+        os.mkdir(folder)
+
+
+def foreign_file(state: State, record: Record, folder: str, place: str) -> str:
+    """The first file in it that is not as the checkpoint has it; empty: deleting it loses nothing."""
+    found = [path for path, old, new in _differences(state, record, folder, place)
+             if new and new.kind in (*FILES, UNCOVERED) and not (old and old.same_content(new))]
+    return os.fsdecode(min(found)) if found else ""
+
+
+def is_as(state: State, record: Record, folder: str, place: str) -> bool:
+    return not _differences(state, record, folder, place)
+
+
+def _differences(state: State, record: Record, folder: str,
+                 place: str) -> list[tuple[bytes, Entry | None, Entry | None]]:
+    """Between the checkpoint and the directory. A directory that is in no checkpoint does not count."""
+    project = state.project
+    there = State(Project(folder, project.state, project.home, place, project.main))
+    try:
+        snapshot = scan(there.root, there.rules(), ScanCache(None), there.objects, keep=False)
+        with Source(there, record) as source:
+            found = list(differences(record.tree, source.tree, snapshot.root, snapshot.tree, Paths()))
+        # Of what is not captured the trees say nothing.
+        found += [(path, None, Entry(UNCOVERED, 0, 0, reason))
+                  for path, reason in uncovered(snapshot.root, snapshot.tree) if _is_file(there.root, path)]
+    finally:
+        there.close()
+    return [one for one in found if not one[0].startswith(_STAGING)]
+
+
+def _is_file(root: bytes, path: bytes) -> bool:
+    full = os.path.join(root, path)
+    return os.path.isfile(full) and not os.path.islink(full)

@@ -1,0 +1,126 @@
+"""Futures that are being made: a note says so before the first directory, and goes when all of it is there.
+A note that a killed process left behind is how `rewind forks` knows what to offer for removal."""
+
+from __future__ import annotations
+
+import os
+
+from rewind import quickjson
+from rewind.checkpoint.branches import Branches
+from rewind.checkpoint.futures.directory import clear, foreign_file, forget_broken, forget_place, work_trees
+from rewind.checkpoint.identity import sweep_place
+from rewind.errors import RewindError, WorkNotSaved
+from rewind.files import fsync_dir, make_private_dir, read_bounded, write_atomic
+from rewind.transcript.fork import new_session_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any
+
+    from rewind.checkpoint.state import State
+
+NOTES = "making"
+_MAX_BYTES = 1 << 16
+
+
+class Making:
+    """`with Making(state, name, folder, checkpoint):` around the making. What fails is cleared away. `again`
+    is the session of one that was removed and comes back."""
+
+    def __init__(self, state: State, name: str, folder: str, checkpoint: str, again: str = "") -> None:
+        self.state = state
+        self.note = {"sessionId": new_session_id(), "name": name, "dir": folder, "point": checkpoint,
+                     "again": again, "existed": os.path.isdir(folder), "workTrees": sorted(work_trees(state))}
+        self.path = _path_of(state, str(self.note["sessionId"]))
+
+    def __enter__(self) -> None:
+        make_private_dir(os.path.dirname(self.path))
+        write_atomic(self.path, quickjson.dump_file(self.note))
+        fsync_dir(os.path.dirname(self.path))
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        if error is not None:
+            _clear_away(self.state, self.note)
+        os.unlink(self.path)
+
+
+def half_made(state: State) -> list[dict[str, Any]]:
+    """The notes of processes that were killed. While one is at work, it may be its own."""
+    found = [note for note in _notes(state) if not _is_whole(state, note)]
+    working = bool(found) and state.lock_now_ns is None and state.is_busy()
+    return [] if working else found
+
+
+def _notes(state: State) -> list[dict[str, Any]]:
+    folder = state.project.path(NOTES)
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    found = [_read(os.path.join(folder, name)) for name in names if name.endswith(".json")]
+    return [note for note in found if note]
+
+
+def _read(path: str) -> dict[str, Any] | None:
+    try:
+        note = quickjson.loads(read_bounded(path, _MAX_BYTES))
+    except (OSError, ValueError, RecursionError, RewindError):
+        return None
+    texts = isinstance(note, dict) and all(isinstance(note.get(key), str)
+                                           for key in ("sessionId", "name", "dir", "point"))
+    return note if texts and os.path.basename(path) == note["sessionId"] + ".json" else None
+
+
+def _path_of(state: State, session: str) -> str:
+    return state.project.path(NOTES, f"{session}.json")
+
+
+def _is_whole(state: State, note: dict[str, Any]) -> bool:
+    """Killed after the last step: what was noted last is there, and the conversation that it names."""
+    branch = _branch_at(state, note["dir"])
+    path = str((branch or {}).get("path") or "")
+    return bool(branch) and os.path.isdir(note["dir"]) and (not path or os.path.lexists(path))
+
+
+def _branch_at(state: State, folder: str) -> dict[str, Any] | None:
+    return next((one for one in Branches(state).all
+                 if one.get("dir") == folder and one.get("place") and not one.get("removed")), None)
+
+
+def remove_half_made(state: State, note: dict[str, Any], *, force: bool = False) -> None:
+    """The caller holds the lock. A file that somebody else put there stays, and all the rest with it."""
+    found = "" if force or not os.path.isdir(note["dir"]) else foreign_file(
+        state, state.files.read(note["point"]), note["dir"], note["sessionId"])
+    if found:
+        raise WorkNotSaved(name=note["name"], what=f"{found} is in no checkpoint")
+    _clear_away(state, note)
+    os.unlink(_path_of(state, note["sessionId"]))
+
+
+def _clear_away(state: State, note: dict[str, Any]) -> None:
+    """Half a directory is of no use. What was there before, an empty directory, stays."""
+    forget_place(state, note["dir"])
+    _mend_git(state, note)
+    for place in state.places():
+        sweep_place(state.dir_of(place))
+    clear(note["dir"], keep=bool(note.get("existed")))
+    branch = _branch_at(state, note["dir"])
+    if branch and note.get("again"):
+        Branches(state).change(branch["sessionId"], {"removed": note["point"]})
+    elif branch:
+        Branches(state).remove(branch["sessionId"])
+
+
+def _mend_git(state: State, note: dict[str, Any]) -> None:
+    known = note.get("workTrees")
+    if isinstance(known, list):
+        forget_broken(state, note["dir"], known)
+
+
+def sweep(state: State) -> None:
+    """Notes of what became whole all the same, and what keeps git from making another; the caller holds the
+    lock."""
+    for note in _notes(state):
+        if _is_whole(state, note):
+            os.unlink(_path_of(state, note["sessionId"]))
+        elif not os.path.lexists(os.path.join(note["dir"], ".git")):
+            _mend_git(state, note)

@@ -1,0 +1,139 @@
+"""A command run in the directory of a future, with how it ended noted for `rewind forks`."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from rewind.checkpoint.branches import Branches
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+    from typing import IO
+
+    from rewind.checkpoint.futures.known import Lane
+    from rewind.checkpoint.state import State
+
+_MOST_OUTPUT = 64 << 10
+_LOOK = 0.1  # seconds between two looks whether to stop
+_PATIENCE = 2.0  # seconds that a command has to end once it was asked to
+
+
+class Ran:
+    """What a command did in one of them."""
+
+    def __init__(self, code: int, seconds: float, output: str, *, stopped: bool = False) -> None:
+        self.code = code
+        self.seconds = seconds
+        self.output = output
+        self.stopped = stopped  # by the person: this says nothing about the code
+
+    @property
+    def last_line(self) -> str:
+        lines = [line for line in self.output.splitlines() if line.strip()]
+        return lines[-1].strip() if lines else ""
+
+
+def run_in(state: State, lane: Lane, command: list[str], stop: Callable[[], bool] | None = None) -> Ran:
+    import tempfile
+
+    began = time.monotonic()
+    with tempfile.TemporaryFile() as output:
+        code, stopped = _run(lane.dir, command, output, stop)
+        text = _tail(output).decode("utf-8", "replace")
+    ran = Ran(code, time.monotonic() - began, text, stopped=stopped)
+    if not stopped:
+        _note(state, lane, command, code)
+    return ran
+
+
+def _run(folder: str, command: list[str], output: IO[bytes],
+         stop: Callable[[], bool] | None) -> tuple[int, bool]:
+    """In a group of its own, so that stopping it ends what it started as well."""
+    import subprocess
+
+    process = None
+    try:
+        with _CtrlCLater():
+            process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output,
+                                       stderr=subprocess.STDOUT, start_new_session=True)
+        return _waited(process, stop)
+    except OSError as error:
+        output.write(os.fsencode(f"{command[0]}: {error.strerror}"))
+        return 127, False
+    except BaseException:
+        if process:
+            _end(process)
+        raise
+
+
+class _CtrlCLater:
+    """A Ctrl-C while a process starts would leave it behind: it counts once the process is known."""
+
+    def __enter__(self) -> None:
+        import signal
+        import threading
+
+        self._came = False
+        self._main = threading.current_thread() is threading.main_thread()
+        if self._main:
+            self._old = signal.signal(signal.SIGINT, self._note)
+
+    def _note(self, number: int, frame: object) -> None:
+        self._came = True
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        import signal
+
+        if self._main:
+            signal.signal(signal.SIGINT, self._old)
+        if self._came:
+            raise KeyboardInterrupt
+
+
+def _waited(process: subprocess.Popen[bytes], stop: Callable[[], bool] | None) -> tuple[int, bool]:
+    import subprocess
+
+    while True:
+        try:
+            return process.wait(_LOOK), False
+        except subprocess.TimeoutExpired:
+            if stop and stop():
+                _end(process)
+                return process.returncode, True
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    import signal
+    import subprocess
+
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+            process.wait(_PATIENCE)
+            return
+        except subprocess.TimeoutExpired:
+            continue  # it does not listen
+        except ProcessLookupError:
+            process.wait()
+            return
+
+
+def _tail(output: IO[bytes]) -> bytes:
+    size = output.seek(0, os.SEEK_END)
+    output.seek(max(0, size - _MOST_OUTPUT))
+    return output.read()
+
+
+def _note(state: State, lane: Lane, command: list[str], code: int) -> None:
+    with state.locked("forks compare"):
+        Branches(state).change(lane.session_id, {"lastRun": {
+            "command": _shown(command)[:200], "code": code,
+            "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}})
+
+
+def _shown(command: list[str]) -> str:
+    """What a person typed, without the shell that runs it."""
+    return command[2] if command[:2] == ["sh", "-c"] and len(command) == 3 else " ".join(command)

@@ -1,0 +1,268 @@
+// Forks with a directory of their own: how each is, side by side, brought home, taken away and brought back.
+
+import {h, fill} from '../core/element.js';
+import {wire} from '../core/wire.js';
+import {state} from '../core/state.js';
+import {plural} from '../core/format.js';
+import {pathText} from '../code/diff.js';
+import {confirm, openModal} from '../parts/modal.js';
+import {command, loadingState, notice} from '../parts/states.js';
+import {say, sayError} from '../parts/toast.js';
+import {openAdopt} from '../plans/adopt.js';
+
+const MOST = 3; // side by side
+const STATES = {
+  idle: 'idle',
+  open: 'open in an agent',
+  busy: 'an agent is at work',
+  gone: 'its directory is gone',
+  'half-made': 'never finished',
+  'half-removed': 'half removed',
+};
+
+/** The part of the graph view that lists them; `changed` is called when there is something new to read. */
+export class Futures {
+  constructor(changed) {
+    this.changed = changed;
+    this.marked = new Set();
+    this.buttons = new Map(); // they stay, so that a dialog finds the one that opened it again
+    this.node = h('section.futures', {'aria-labelledby': 'futures-title', hidden: true});
+    this.act = h(
+      'button.primary',
+      {type: 'button', 'data-key': 'compare', onclick: () => openCompare(this.chosen())},
+      'Compare',
+    );
+  }
+
+  button(key, label, words, run) {
+    const found =
+      this.buttons.get(key) ||
+      h('button.quiet', {type: 'button', 'data-key': key, 'aria-label': words}, label);
+    this.buttons.set(key, found);
+    found.onclick = run;
+    return found;
+  }
+
+  show({lanes, removed}) {
+    this.lanes = lanes;
+    this.removed = removed;
+    const names = new Set(lanes.map(lane => lane.name));
+    for (const name of this.marked) if (!names.has(name)) this.marked.delete(name);
+    this.node.hidden = !lanes.length && !removed.length;
+    if (this.node.hidden) return;
+    const focused = this.node.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+    fill(
+      this.node,
+      h(
+        'div.futures-head',
+        {},
+        h('h2', {id: 'futures-title'}, 'Forks in directories of their own'),
+        h('span.grow'),
+        lanes.length > 1 ? this.act : null,
+      ),
+      h(
+        'ul.future-list',
+        {},
+        lanes.map(lane => this.row(lane)),
+      ),
+      removed.length ? this.trash() : null,
+    );
+    this.tellAct();
+    if (focused) this.node.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({preventScroll: true});
+  }
+
+  chosen() {
+    const marked = this.lanes.filter(lane => this.marked.has(lane.name));
+    return marked.length ? marked : this.lanes;
+  }
+
+  /** Without a mark all are meant, if that many fit. */
+  tellAct() {
+    const n = this.chosen().length;
+    this.act.disabled = n < 2 || n > MOST;
+    this.act.title = this.act.disabled ? `Select 2 or ${MOST} forks` : '';
+  }
+
+  row(lane) {
+    const whole = !lane.problem && lane.exists;
+    return h(
+      'li.future',
+      {id: `future-${lane.name}`},
+      h(
+        'label.future-name',
+        {},
+        h('input', {
+          type: 'checkbox',
+          checked: this.marked.has(lane.name),
+          disabled: !whole,
+          'data-key': `mark ${lane.name}`,
+          onchange: event => this.mark(lane.name, event.target.checked),
+        }),
+        h('strong', {}, lane.name),
+        h('span.visually-hidden', {}, ' select to compare'),
+      ),
+      h('span.row-meta', {}, facts(lane)),
+      h('code.future-dir.clip', {title: lane.dir, tabindex: '0'}, lane.dir),
+      lane.problem ? notice('warning', [lane.problem]) : null,
+      h(
+        'div.future-actions',
+        {},
+        whole
+          ? this.button(`adopt ${lane.name}`, 'Adopt…', `Adopt ${lane.name}`, () => openAdopt(lane, this.changed))
+          : null,
+        this.button(`remove ${lane.name}`, 'Remove…', `Remove ${lane.name}`, () => this.remove(lane)),
+      ),
+      lane.resume ? command(lane.resume) : null,
+    );
+  }
+
+  mark(name, on) {
+    if (on) this.marked.add(name);
+    else this.marked.delete(name);
+    this.tellAct();
+  }
+
+  trash() {
+    return h(
+      'p.muted.future-trash',
+      {},
+      `${plural(this.removed.length, 'fork was', 'forks were')} removed: `,
+      this.removed.map(lane =>
+        this.button(`back ${lane.name}`, `Bring back ${lane.name}`, `Bring back ${lane.name}`, () =>
+          this.bringBack(lane.name),
+        ),
+      ),
+    );
+  }
+
+  async remove(lane) {
+    const sure = await confirm(
+      `Remove ${lane.name}?`,
+      [
+        h('p', {}, h('code', {}, lane.dir)),
+        h(
+          'p.muted',
+          {},
+          'A checkpoint keeps its files first, and its conversation goes to the trash. You can undo this. ',
+          'A fork with work that no checkpoint can hold is not removed.',
+        ),
+      ],
+      'Remove fork',
+      'danger',
+    );
+    if (!sure) return;
+    try {
+      await wire.request('remove_lane', {name: lane.name});
+      say(`${lane.name} is removed.`, {action: {label: 'Undo', run: () => this.bringBack(lane.name)}});
+    } catch (error) {
+      sayError(error);
+    }
+    await Promise.all([this.changed(), state.loadProject()]);
+  }
+
+  async bringBack(name) {
+    try {
+      await wire.request('undelete_lane', {name});
+      say(`${name} is back.`);
+    } catch (error) {
+      sayError(error);
+    }
+    await Promise.all([this.changed(), state.loadProject()]);
+  }
+}
+
+function facts(lane) {
+  const ran = lane.lastRun;
+  return [
+    h('span', {}, STATES[lane.state] || lane.state),
+    lane.turns === null ? null : h('span', {}, plural(lane.turns, 'turn')),
+    h('span', {}, sizeWords(lane)),
+    ran
+      ? h(
+          `span.${ran.code === 0 ? 'passed' : 'failed'}`,
+          {},
+          `${ran.command}: ${ran.code === 0 ? 'passed' : `exit ${ran.code}`}`,
+        )
+      : null,
+  ];
+}
+
+export function sizeWords(lane) {
+  if (!lane.files) return 'no changes';
+  return `+${lane.added} −${lane.removed} in ${plural(lane.files, 'file')}`;
+}
+
+/** A future as the graph draws a session: from where it parted, with the turns that it has of its own. */
+export function asSession(lane) {
+  const from = lane.fromTurn || 0;
+  return {
+    sessionId: lane.session_id,
+    parentSessionId: lane.parentSessionId,
+    title: lane.name,
+    rewindFromTurn: from,
+    turns: from + (lane.turns || 0),
+    future: lane,
+  };
+}
+
+// side by side
+
+export async function openCompare(lanes) {
+  const names = lanes.map(lane => lane.name);
+  const {body, foot, close} = openModal(`Compare ${names.join(', ')}`, {wide: true});
+  const place = h('div', {'aria-live': 'polite'}, loadingState('Comparing', 2));
+  body.append(place);
+  const cancel = h('button.plain', {type: 'button', onclick: () => close()}, 'Close');
+  foot.append(cancel);
+  cancel.focus();
+  try {
+    fill(place, table(await wire.request('compare_lanes', {names})));
+  } catch (error) {
+    fill(place, notice('error', [h('strong', {}, error.message), ' ', error.hint]));
+    return;
+  }
+  place.append(
+    h(
+      'p.muted.small',
+      {},
+      'This page runs no commands. To see what a test says in each of them, run this in a terminal:',
+    ),
+    command(`rewind forks compare ${names.join(' ')} --run 'pytest -q'`),
+  );
+}
+
+function table({lanes, files, more}) {
+  const row = (head, cells) => h('tr', {}, h('th', {scope: 'row'}, head), cells);
+  return h(
+    'div.table-scroll',
+    {tabindex: '0', role: 'group', 'aria-label': 'What each fork changed'},
+    h(
+      'table.compare-table',
+      {},
+      h(
+        'thead',
+        {},
+        h('tr', {}, h('th', {scope: 'col'}, 'File'), lanes.map(lane => h('th', {scope: 'col'}, lane.name))),
+      ),
+      h(
+        'tbody',
+        {},
+        files.map(file => row(pathText(file.path), lanes.map(lane => cell(file.changes[lane.name])))),
+        more ? row(`and ${more} more`, lanes.map(() => h('td'))) : null,
+        row('All files', lanes.map(lane => h('td', {}, sizeWords(lane)))),
+        row('Turns', lanes.map(lane => h('td', {}, lane.turns === null ? '–' : String(lane.turns)))),
+        row('Last command', lanes.map(lane => h('td', {}, lastWords(lane.lastRun)))),
+      ),
+    ),
+  );
+}
+
+function cell(one) {
+  if (!one) return h('td.muted', {}, 'unchanged');
+  const what = {added: 'new, ', deleted: 'deleted, '}[one.status] || '';
+  return h('td', {}, `${what}+${one.added || 0} −${one.removed || 0}`);
+}
+
+function lastWords(ran) {
+  return ran ? `${ran.command}: ${ran.code === 0 ? 'passed' : `exit ${ran.code}`}` : 'none yet';
+}
