@@ -112,7 +112,8 @@ def test_one_text_is_enough(name: str) -> None:
 def test_a_command_that_takes_no_paths_says_so(name: str) -> None:
     words = {"show": ["last"], "export": ["last", "f"], "import": ["f"],
              "rewrite-chat": ["last"], "log": ["f"], "blame": ["f"], "cat": ["last:f"], "pin": ["1"],
-             "unpin": ["1"], "describe": ["1", "d"], "delete": ["1"], "completion": ["bash"]}.get(name, [])
+             "unpin": ["1"], "describe": ["1", "d"], "delete": ["1"], "completion": ["bash"],
+             "share": ["last", "f"], "open": ["f"], "clone": ["url"]}.get(name, [])
     with pytest.raises(UsageError, match="takes no paths"):
         parse(load_command(name), name, [*words, "--", "file"])
 
@@ -125,7 +126,8 @@ WITH_A_VALUE = [(name, action.option_strings[-1]) for name in COMMANDS
 NEEDED = {"show": ["last"], "export": ["last", "f"], "import": ["f"], "rewrite-chat": ["last"], "log": ["f"],
           "cat": ["last:f"], "grep": ["f"], "completion": ["bash"], "restore": ["last"], "jump": ["last"],
           "undo-restore": ["op"], "pin": ["1"], "unpin": ["1"], "describe": ["1", "d"], "delete": ["1"],
-          "blame": ["f"], "bisect": ["run"], "revert": ["t1"], "fork": ["t1"]}
+          "blame": ["f"], "bisect": ["run"], "revert": ["t1"], "fork": ["t1"],
+          "share": ["last", "f"], "open": ["f"], "clone": ["url"]}
 
 
 @pytest.mark.parametrize("name, option", WITH_A_VALUE)

@@ -61,7 +61,7 @@ def test_a_subagents_event_is_about_its_parents_conversation(home: Path, tmp_pat
     assert transcript_path(found) == ""  # the parent's is not there
     path = Talk(tmp_path, found.session).write(home)
     Talk(tmp_path, found.subagent, parent_thread_id=found.session, thread_source="subagent").write(home)
-    assert transcript_path(found) == str(path)
+    assert transcript_path(event(home, "PreToolUse.subagent")) == str(path)
 
 
 class Codex:

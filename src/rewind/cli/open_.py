@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from rewind.checkpoint.share.open_file import Opened
 
 summary = "open a file that somebody shared"
-examples = ("rewind open session.tar.gz                # in an empty directory, or in a project",
-            "rewind open session.tar.gz ../review      # in a directory of its own",
-            "rewind open session.tar.gz --dry-run      # check it, change nothing")
+examples = ("rewind open session.tar.gz              # in an empty directory or a project",
+            "rewind open session.tar.gz ../review    # in a directory of its own",
+            "rewind open session.tar.gz --dry-run    # check it, change nothing")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from rewind.checkpoint.share.give import Sharing
 
 summary = "write a session, turns or a checkpoint into a file for others"
-examples = ("rewind share 1f3a9c22 session.tar.gz            # a whole session",
-            "rewind share t3..t7 five-turns.tar.gz           # of the current session",
+examples = ("rewind share 1f3a9c22 session.tar.gz      # a whole session",
+            "rewind share t3..t7 turns.tar.gz          # of the current session",
             "rewind share 1f3a9c22 t4 one-turn.tar.gz",
-            "rewind share last now.tar.gz --code-only        # one checkpoint, no conversation",
-            "rewind share t3..t7 out.tar.gz --dry-run        # what would leave, and what would not")
+            "rewind share last now.tar.gz --code-only  # one checkpoint, no talk",
+            "rewind share t3..t7 out.tar.gz --dry-run  # what would leave")
 _SHOWN = 12
 
 

@@ -261,7 +261,7 @@ def test_a_watchman_that_began_anew_knows_nothing(watched: Watched) -> None:
     assert watched.sees() == []
     watched.server.stop()
     watched.server.start(forget=True)
-    assert "not watched" in watched.walks_all()
+    assert "unable to resolve root" in watched.walks_all()
     assert watched.sees() == []
 
 
