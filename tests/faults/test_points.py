@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -107,6 +109,8 @@ def _touch_git(world: World) -> None:
 
 def _lose_content(world: World) -> None:
     path = world.state / "objects.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # else its WAL has what is lost here
     data = bytearray(path.read_bytes())
     for at in range(8192, len(data), 97):
         data[at] ^= 0xFF

@@ -17,7 +17,7 @@ from rewind.tui.timeline import Timeline
 from rewind.tui.timeline_screen import TimelineScreen
 from rewind.tui.working import Working
 
-SIZES = [(80, 24), (160, 50)]
+SIZE, WIDE = (80, 24), (160, 50)
 _PATIENCE = 90.0  # seconds: other tests may have the processors
 
 

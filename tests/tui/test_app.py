@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from scene_tui import SIZES, Person, at_keyboard
+from scene_tui import SIZE, Person, at_keyboard
 from textual.widgets import Input
 
 from chat_scene import Scene, client_is_running
@@ -18,8 +18,6 @@ from rewind.cli.theme import light_wanted, remember_light
 from rewind.tui.diff_view import DiffView
 
 pytestmark = pytest.mark.slow
-
-both_sizes = pytest.mark.parametrize("size", SIZES, ids=["80x24", "160x50"])
 
 
 @pytest.fixture
@@ -40,9 +38,7 @@ def files(scene: Scene) -> list[str]:
 
 # looking
 
-@both_sizes
-def test_the_timeline_has_sessions_prompts_and_checkpoints_in_their_order(scene: Scene,
-                                                                          size: tuple[int, int]) -> None:
+def test_the_timeline_has_sessions_prompts_and_checkpoints_in_their_order(scene: Scene) -> None:
     async def look(person: Person) -> None:
         texts = [item.text for item in person.items()]
         assert texts.index("write one") < texts.index("write two") < texts.index("write three")
@@ -50,19 +46,17 @@ def test_the_timeline_has_sessions_prompts_and_checkpoints_in_their_order(scene:
         prompts = [item for item in person.items() if item.kind == PROMPT]
         assert all(item.record for item in prompts), "each has the checkpoint of its own"
 
-    at_keyboard(scene, size, look)
+    at_keyboard(scene, SIZE, look)
 
 
-@both_sizes
-def test_the_preview_has_prompt_answer_and_what_became_of_the_files(scene: Scene,
-                                                                    size: tuple[int, int]) -> None:
+def test_the_preview_has_prompt_answer_and_what_became_of_the_files(scene: Scene) -> None:
     async def look(person: Person) -> None:
         await person.stand_on("write two", PROMPT)
         words = person.words()
         assert "Turn 2" in words and "write two" in words and "Answer to write two" in words
         assert "two.txt" in words and "+two" in words and "three.txt" not in words
 
-    at_keyboard(scene, size, look)
+    at_keyboard(scene, SIZE, look)
 
 
 def test_the_preview_of_now_has_what_changed_since_the_last_checkpoint(scene: Scene) -> None:
@@ -71,7 +65,7 @@ def test_the_preview_of_now_has_what_changed_since_the_last_checkpoint(scene: Sc
     async def look(person: Person) -> None:
         assert "four.txt" in person.words() and "+fresh" in person.words()
 
-    at_keyboard(scene, SIZES[0], look)
+    at_keyboard(scene, SIZE, look)
 
 
 def test_arrows_pages_and_ends_move_the_cursor(scene: Scene) -> None:
@@ -84,7 +78,7 @@ def test_arrows_pages_and_ends_move_the_cursor(scene: Scene) -> None:
         await person.press("down", "j", "end")
         assert person.timeline.cursor == last
 
-    at_keyboard(scene, SIZES[0], look)
+    at_keyboard(scene, SIZE, look)
 
 
 def test_typing_filters_and_escape_shows_everything_again(scene: Scene) -> None:
@@ -102,7 +96,7 @@ def test_typing_filters_and_escape_shows_everything_again(scene: Scene) -> None:
         assert not person.items()
         assert "Nothing matches" in person.words()
 
-    at_keyboard(scene, SIZES[0], look)
+    at_keyboard(scene, SIZE, look)
 
 
 def test_a_click_looks_and_a_double_click_chooses(scene: Scene) -> None:
@@ -115,11 +109,10 @@ def test_a_click_looks_and_a_double_click_chooses(scene: Scene) -> None:
         assert person.screen == "ChooseIntent"
         await person.press("escape")
 
-    at_keyboard(scene, SIZES[0], look)
+    at_keyboard(scene, SIZE, look)
 
 
-@both_sizes
-def test_d_shows_the_diff_and_n_what_came_since(scene: Scene, size: tuple[int, int]) -> None:
+def test_d_shows_the_diff_and_n_what_came_since(scene: Scene) -> None:
     async def look(person: Person) -> None:
         await person.stand_on("write two", PROMPT)
         await person.press("d")
@@ -131,7 +124,7 @@ def test_d_shows_the_diff_and_n_what_came_since(scene: Scene, size: tuple[int, i
         await person.press("escape")
         assert person.screen == "TimelineScreen"
 
-    at_keyboard(scene, size, look)
+    at_keyboard(scene, SIZE, look)
 
 
 def _lines(person: Person) -> list[str]:
@@ -143,13 +136,12 @@ def test_new_turns_appear_while_an_agent_works(scene: Scene) -> None:
         scene.say("write four")
         await person.until(lambda: "write four" in [item.text for item in person.items()])
 
-    at_keyboard(scene, SIZES[0], look)
+    at_keyboard(scene, SIZE, look)
 
 
 # going back
 
-@both_sizes
-def test_jump_brings_back_code_and_chat(scene: Scene, size: tuple[int, int]) -> None:
+def test_jump_brings_back_code_and_chat(scene: Scene) -> None:
     async def go(person: Person) -> None:
         await person.stand_on("write two", PROMPT)
         await person.press("enter")
@@ -166,39 +158,36 @@ def test_jump_brings_back_code_and_chat(scene: Scene, size: tuple[int, int]) -> 
         await person.press("q")
 
     copied: list[str] = []
-    app = at_keyboard(scene, size, go, copy=copied.append)
+    app = at_keyboard(scene, SIZE, go, copy=copied.append)
     assert files(scene) == ["one"]
     assert scene.fork() == ["write one"]
     assert copied == [app.return_value]
     assert f"claude --resume {scene.forks()[0].stem}" in copied[0]
 
 
-@both_sizes
-def test_code_only_leaves_the_chat_alone(scene: Scene, size: tuple[int, int]) -> None:
+def test_code_only_leaves_the_chat_alone(scene: Scene) -> None:
     async def go(person: Person) -> None:
         await person.stand_on("write three", PROMPT)
         await person.press("enter", "down", "enter", "enter")
         assert person.screen == "Outcome"
 
-    at_keyboard(scene, size, go)
+    at_keyboard(scene, SIZE, go)
     assert files(scene) == ["one", "two"]
     assert not scene.forks()
 
 
-@both_sizes
-def test_chat_fork_leaves_the_code_alone(scene: Scene, size: tuple[int, int]) -> None:
+def test_chat_fork_leaves_the_code_alone(scene: Scene) -> None:
     async def go(person: Person) -> None:
         await person.stand_on("write three", PROMPT)
         await person.press("enter", "3", "enter")
         assert person.screen == "Outcome"
 
-    at_keyboard(scene, size, go)
+    at_keyboard(scene, SIZE, go)
     assert files(scene) == ["one", "three", "two"]
     assert scene.fork() == ["write one", "write two"]
 
 
-@both_sizes
-def test_a_checkpoint_is_gone_back_to_as_well(scene: Scene, size: tuple[int, int]) -> None:
+def test_a_checkpoint_is_gone_back_to_as_well(scene: Scene) -> None:
     (scene.cli.project / "one.txt").write_text("spoilt\n")
 
     async def go(person: Person) -> None:
@@ -206,7 +195,7 @@ def test_a_checkpoint_is_gone_back_to_as_well(scene: Scene, size: tuple[int, int
         await person.press("enter", "1", "y")
         assert person.screen == "Outcome"
 
-    at_keyboard(scene, size, go)
+    at_keyboard(scene, SIZE, go)
     assert scene.read("one") == "one\n"
     assert scene.fork() == ["write one", "write two", "write three"]
 
@@ -219,7 +208,7 @@ def test_a_checkpoint_without_a_conversation_offers_the_code_alone(scene: Scene)
         await person.press("enter", "y")
         assert person.screen == "Outcome"
 
-    at_keyboard(scene, SIZES[0], go)
+    at_keyboard(scene, SIZE, go)
     assert files(scene) == []
     assert not scene.forks()
 
@@ -235,7 +224,7 @@ def test_every_question_can_be_left(scene: Scene) -> None:
         await person.press("s", "escape", "u", "escape", "question_mark", "escape", "f", "escape")
         assert person.screen == "TimelineScreen"
 
-    at_keyboard(scene, SIZES[0], go)
+    at_keyboard(scene, SIZE, go)
     assert files(scene) == ["one", "three", "two"]
     assert scene.picture() == before
 
@@ -248,7 +237,7 @@ def test_files_that_change_while_the_plan_is_shown_are_not_overwritten(scene: Sc
         await person.press("y")
         assert person.screen == "Tell" and "changed" in person.words()
 
-    at_keyboard(scene, SIZES[0], go)
+    at_keyboard(scene, SIZE, go)
     assert scene.read("two") == "the latest\n"
     assert not scene.forks()
 
@@ -260,7 +249,7 @@ def test_a_prompt_that_came_meanwhile_is_not_taken_back_unseen(scene: Scene) -> 
         scene.say("write four")
         await person.press("y")
 
-    at_keyboard(scene, SIZES[0], go)
+    at_keyboard(scene, SIZE, go)
     assert [scene.fork(path) for path in scene.forks()] in ([], [["write one", "write two"]])
 
 
@@ -279,14 +268,13 @@ def test_while_an_agent_works_a_person_must_insist(scene: Scene) -> None:
         await person.press("enter", "2", "y", "y")
         assert person.screen == "Outcome"
 
-    at_keyboard(scene, SIZES[0], go)
+    at_keyboard(scene, SIZE, go)
     assert files(scene) == ["one"]
 
 
 # undo, redo, save
 
-@both_sizes
-def test_undo_redo_and_taking_back(scene: Scene, size: tuple[int, int]) -> None:
+def test_undo_redo_and_taking_back(scene: Scene) -> None:
     async def go(person: Person) -> None:
         await person.press("u", "y", "enter")
         assert files(scene) == ["one", "two"]
@@ -297,7 +285,7 @@ def test_undo_redo_and_taking_back(scene: Scene, size: tuple[int, int]) -> None:
         await person.press("U", "y", "enter")  # the step that is not undone: the first undo
         assert files(scene) == ["one", "three", "two"]
 
-    at_keyboard(scene, size, go)
+    at_keyboard(scene, SIZE, go)
 
 
 def test_taking_back_a_jump_takes_back_its_fork(scene: Scene) -> None:
@@ -307,7 +295,7 @@ def test_taking_back_a_jump_takes_back_its_fork(scene: Scene) -> None:
         assert scene.forks() and files(scene) == ["one"]
         await person.press("U", "y", "enter")
 
-    at_keyboard(scene, SIZES[0], go)
+    at_keyboard(scene, SIZE, go)
     assert files(scene) == ["one", "three", "two"]
     assert not scene.forks()
 
@@ -319,18 +307,17 @@ def test_nothing_to_redo_is_a_sentence(scene: Scene) -> None:
         await person.press("enter")
         assert person.screen == "TimelineScreen"
 
-    at_keyboard(scene, SIZES[0], go)
+    at_keyboard(scene, SIZE, go)
 
 
-@both_sizes
-def test_save_asks_for_a_description(scene: Scene, size: tuple[int, int]) -> None:
+def test_save_asks_for_a_description(scene: Scene) -> None:
     async def go(person: Person) -> None:
         await person.press("s")
         await person.type("before the storm")
         await person.press("enter")
         assert "before the storm" in [item.text for item in person.items()]
 
-    at_keyboard(scene, size, go)
+    at_keyboard(scene, SIZE, go)
     assert scene.records()[0].description == "before the storm"
 
 
@@ -344,7 +331,7 @@ def test_a_directory_without_rewind_is_offered_protection(scene: Scene) -> None:
         await person.press("y")
         assert "First checkpoint" in [item.text for item in person.items()]
 
-    at_keyboard(scene, SIZES[0], go)
+    at_keyboard(scene, SIZE, go)
     assert scene.cli.state.exists()
 
 
@@ -354,7 +341,7 @@ def test_who_declines_protection_finds_nothing_changed(scene: Scene) -> None:
     async def go(person: Person) -> None:
         await person.press("n")
 
-    at_keyboard(scene, SIZES[0], go)
+    at_keyboard(scene, SIZE, go)
     assert not scene.cli.state.exists()
 
 
@@ -365,7 +352,7 @@ def test_a_store_of_a_stranger_is_refused_in_a_sentence(scene: Scene) -> None:
         assert person.screen == "Tell" and "--trust" in person.words()
         await person.press("enter")
 
-    at_keyboard(scene, SIZES[0], go)
+    at_keyboard(scene, SIZE, go)
 
 
 def test_a_session_shows_how_to_go_on_with_it(scene: Scene) -> None:
@@ -376,7 +363,7 @@ def test_a_session_shows_how_to_go_on_with_it(scene: Scene) -> None:
         assert f"claude --resume {scene.session}" in person.words()
         await person.press("enter")
 
-    at_keyboard(scene, SIZES[0], go)
+    at_keyboard(scene, SIZE, go)
 
 
 def test_light_and_dark_are_a_key_apart_and_the_choice_is_remembered(scene: Scene) -> None:
@@ -385,14 +372,14 @@ def test_light_and_dark_are_a_key_apart_and_the_choice_is_remembered(scene: Scen
         await person.press("t")
         assert not person.app.current_theme.dark
 
-    at_keyboard(scene, SIZES[0], go, light=light_wanted(), remember=remember_light)
+    at_keyboard(scene, SIZE, go, light=light_wanted(), remember=remember_light)
     assert light_wanted()
 
     async def again(person: Person) -> None:
         assert not person.app.current_theme.dark
         await person.press("t")
 
-    at_keyboard(scene, SIZES[0], again, light=light_wanted(), remember=remember_light)
+    at_keyboard(scene, SIZE, again, light=light_wanted(), remember=remember_light)
     assert not light_wanted()
 
 
@@ -405,7 +392,7 @@ def test_a_choice_that_cannot_be_remembered_is_made_all_the_same(scene: Scene) -
         assert not person.app.current_theme.dark
         assert any("Read-only" in note.message for note in person.app._notifications)
 
-    at_keyboard(scene, SIZES[0], go, remember=fail)
+    at_keyboard(scene, SIZE, go, remember=fail)
 
 
 def test_what_a_transcript_says_cannot_steer_the_terminal(scene: Scene) -> None:
@@ -415,7 +402,7 @@ def test_what_a_transcript_says_cannot_steer_the_terminal(scene: Scene) -> None:
         await person.stand_on("evil", PROMPT)
         assert "\x1b" not in person.words() and "[bold]markup[/]" in person.words()
 
-    at_keyboard(scene, SIZES[0], go)
+    at_keyboard(scene, SIZE, go)
 
 
 def test_a_project_of_a_droid_works_the_same(cli: InProcess, tmp_path: Path) -> None:
@@ -430,6 +417,6 @@ def test_a_project_of_a_droid_works_the_same(cli: InProcess, tmp_path: Path) -> 
         await person.press("enter", "1", "y")
         assert "droid --resume" in person.words()
 
-    at_keyboard(scene, SIZES[0], go)
+    at_keyboard(scene, SIZE, go)
     assert files(scene) == ["one"]
     assert scene.fork() == ["write one"]

@@ -7,7 +7,7 @@ import threading
 from typing import Any, Callable
 
 import pytest
-from scene_tui import SIZES, Person, at_keyboard
+from scene_tui import SIZE, Person, at_keyboard
 from textual.widgets import ProgressBar
 
 from chat_scene import Scene
@@ -20,8 +20,6 @@ from rewind.tui.timeline import Timeline
 from rewind.tui.timeline_screen import TimelineScreen
 
 pytestmark = pytest.mark.slow
-
-both_sizes = pytest.mark.parametrize("size", SIZES, ids=["80x24", "160x50"])
 
 
 @pytest.fixture
@@ -40,9 +38,8 @@ def files(scene: Scene) -> list[str]:
 
 # left at each step
 
-@both_sizes
 @pytest.mark.parametrize("intent", ["1", "2", "3"])
-def test_each_intent_can_be_left_at_each_question(scene: Scene, size: tuple[int, int], intent: str) -> None:
+def test_each_intent_can_be_left_at_each_question(scene: Scene, intent: str) -> None:
     before, names = scene.picture(), scene.cli.names(backups=True)
 
     async def go(person: Person) -> None:
@@ -56,26 +53,24 @@ def test_each_intent_can_be_left_at_each_question(scene: Scene, size: tuple[int,
             await person.press(leave)
             assert person.screen == "TimelineScreen"
 
-    app = at_keyboard(scene, size, go)
+    app = at_keyboard(scene, SIZE, go)
     assert scene.picture() == before and files(scene) == ["one", "two"]
     assert scene.cli.names(backups=True) == names, "no backup of what did not happen"
     assert not app.go_on
 
 
-@both_sizes
-def test_undo_redo_and_taking_back_can_be_left_too(scene: Scene, size: tuple[int, int]) -> None:
+def test_undo_redo_and_taking_back_can_be_left_too(scene: Scene) -> None:
     async def go(person: Person) -> None:
         await person.press("u", "escape")
         assert files(scene) == ["one", "two"]
         await person.press("u", "y", "enter", "r", "n", "U", "q")
         assert person.screen == "TimelineScreen"
 
-    at_keyboard(scene, size, go)
+    at_keyboard(scene, SIZE, go)
     assert files(scene) == ["one"]
 
 
-@both_sizes
-def test_in_the_forks_every_question_can_be_left(scene: Scene, size: tuple[int, int]) -> None:
+def test_in_the_forks_every_question_can_be_left(scene: Scene) -> None:
     scene.controller().rewind_back(1)
     [fork] = scene.forks()
     before = fork.read_bytes()
@@ -84,14 +79,13 @@ def test_in_the_forks_every_question_can_be_left(scene: Scene, size: tuple[int, 
         await person.press("f", "home", "down", "n", "escape", "x", "escape", "enter", "escape", "escape")
         assert person.screen == "TimelineScreen"
 
-    at_keyboard(scene, size, go)
+    at_keyboard(scene, SIZE, go)
     assert [path.read_bytes() for path in scene.forks()] == [before]
 
 
 # the mouse
 
-@both_sizes
-def test_the_mouse_alone_goes_back(scene: Scene, size: tuple[int, int]) -> None:
+def test_the_mouse_alone_goes_back(scene: Scene) -> None:
     async def go(person: Person) -> None:
         at = next(n for n, item in enumerate(person.items()) if item.kind == PROMPT and item.turn == 2)
         await person.pilot.click(Timeline, offset=(6, at), times=2)
@@ -114,13 +108,12 @@ def test_the_mouse_alone_goes_back(scene: Scene, size: tuple[int, int]) -> None:
         await person.calm()
         assert person.screen == "TimelineScreen"
 
-    at_keyboard(scene, size, go)
+    at_keyboard(scene, SIZE, go)
     assert files(scene) == ["one"]
     assert not scene.forks()
 
 
-@both_sizes
-def test_the_copy_button_copies_the_command(scene: Scene, size: tuple[int, int]) -> None:
+def test_the_copy_button_copies_the_command(scene: Scene) -> None:
     copied: list[str] = []
 
     async def go(person: Person) -> None:
@@ -130,14 +123,13 @@ def test_the_copy_button_copies_the_command(scene: Scene, size: tuple[int, int])
         await person.calm()
         assert person.app.clipboard == copied[0], "by the terminal, too, for those who came over ssh"
 
-    at_keyboard(scene, size, go, copy=copied.append)
+    at_keyboard(scene, SIZE, go, copy=copied.append)
     assert len(copied) == 1 and copied[0].endswith(f"claude --resume {scene.forks()[0].stem}")
 
 
 # long work, and trouble
 
-@both_sizes
-def test_long_work_shows_how_far_it_is_and_cannot_be_left(scene: Scene, size: tuple[int, int],
+def test_long_work_shows_how_far_it_is_and_cannot_be_left(scene: Scene,
                                                           monkeypatch: pytest.MonkeyPatch) -> None:
     proceed, save = threading.Event(), Controller.save
 
@@ -163,12 +155,11 @@ def test_long_work_shows_how_far_it_is_and_cannot_be_left(scene: Scene, size: tu
         await person.until(lambda: "x" in [item.text for item in person.items()])  # read again in a thread
         assert not person.app._exit, "what was pressed while it worked is not done afterwards"
 
-    at_keyboard(scene, size, go)
+    at_keyboard(scene, SIZE, go)
     assert scene.records()[0].description == "x"
 
 
-@both_sizes
-def test_a_locked_store_is_a_sentence_and_nothing_is_touched(scene: Scene, size: tuple[int, int],
+def test_a_locked_store_is_a_sentence_and_nothing_is_touched(scene: Scene,
                                                              monkeypatch: pytest.MonkeyPatch) -> None:
     other, locked = scene.controller(), State.locked
     monkeypatch.setattr(State, "locked", lambda self, what, wait=10.0: locked(self, what, 0.1))
@@ -183,12 +174,11 @@ def test_a_locked_store_is_a_sentence_and_nothing_is_touched(scene: Scene, size:
         await person.press("enter", "enter", "1", "y")
         assert person.screen == "Outcome", "and then it works"
 
-    at_keyboard(scene, size, go)
+    at_keyboard(scene, SIZE, go)
     assert files(scene) == ["one"]
 
 
-@both_sizes
-def test_a_damaged_store_is_a_sentence(scene: Scene, size: tuple[int, int]) -> None:
+def test_a_damaged_store_is_a_sentence(scene: Scene) -> None:
     scene.cli.state.joinpath("objects.db").write_bytes(b"nonsense" * 1000)
 
     async def go(person: Person) -> None:
@@ -198,12 +188,11 @@ def test_a_damaged_store_is_a_sentence(scene: Scene, size: tuple[int, int]) -> N
         assert person.screen == "Tell"
         await person.press("enter")
 
-    at_keyboard(scene, size, go)
+    at_keyboard(scene, SIZE, go)
     assert files(scene) == ["one", "two"]
 
 
-@both_sizes
-def test_a_project_where_nothing_happened_yet(cli: InProcess, size: tuple[int, int]) -> None:
+def test_a_project_where_nothing_happened_yet(cli: InProcess) -> None:
     scene = Scene(cli)
     scene.path.unlink()
 
@@ -220,12 +209,11 @@ def test_a_project_where_nothing_happened_yet(cli: InProcess, size: tuple[int, i
         await person.press("escape", "d", "escape", "U")
         assert person.screen == "Tell"
 
-    at_keyboard(scene, size, go)
+    at_keyboard(scene, SIZE, go)
     assert cli.names() == [record.name for record in scene.records()]
 
 
-@both_sizes
-def test_what_can_be_no_project_is_refused(scene: Scene, size: tuple[int, int]) -> None:
+def test_what_can_be_no_project_is_refused(scene: Scene) -> None:
     async def go(person: Person) -> None:
         assert person.screen == "Confirm" and "protect" in person.words()
         await person.press("y")
@@ -234,12 +222,11 @@ def test_what_can_be_no_project_is_refused(scene: Scene, size: tuple[int, int]) 
 
     shutil.rmtree(scene.cli.state.parent)
     scene.cli.project = scene.cli.home
-    app = at_keyboard(scene, size, go)
+    app = at_keyboard(scene, SIZE, go)
     assert isinstance(app, RewindApp) and not (scene.cli.home / ".agent").exists()
 
 
-@both_sizes
-def test_the_filter_leads_to_what_it_found(scene: Scene, size: tuple[int, int]) -> None:
+def test_the_filter_leads_to_what_it_found(scene: Scene) -> None:
     async def go(person: Person) -> None:
         await person.type("write")  # no letter of it is a key
         await person.type(" two")
@@ -250,5 +237,5 @@ def test_the_filter_leads_to_what_it_found(scene: Scene, size: tuple[int, int]) 
         assert {item.kind for item in person.items()} >= {SESSION, PROMPT, CHECKPOINT}
         assert isinstance(person.app.screen, TimelineScreen) and not person.app.screen.filter
 
-    at_keyboard(scene, size, go)
+    at_keyboard(scene, SIZE, go)
     assert files(scene) == ["one"]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from scene_tui import SIZES, Person, at_keyboard
+from scene_tui import SIZE, Person, at_keyboard
 
 from chat_scene import Scene
 from cli.conftest import InProcess
 from rewind.tui.forks_screen import ForksScreen
 
 pytestmark = pytest.mark.slow
-
-both_sizes = pytest.mark.parametrize("size", SIZES, ids=["80x24", "160x50"])
 
 
 @pytest.fixture
@@ -35,8 +33,7 @@ async def on_the_fork(person: Person) -> ForksScreen:
     return screen
 
 
-@both_sizes
-def test_a_fork_is_renamed(scene: Scene, size: tuple[int, int]) -> None:
+def test_a_fork_is_renamed(scene: Scene) -> None:
     async def go(person: Person) -> None:
         await on_the_fork(person)
         await person.press("n", "ctrl+a", "delete")
@@ -45,23 +42,21 @@ def test_a_fork_is_renamed(scene: Scene, size: tuple[int, int]) -> None:
         await person.press("enter", "escape")
         assert "try it otherwise" in [item.text for item in person.items()]
 
-    at_keyboard(scene, size, go)
+    at_keyboard(scene, SIZE, go)
     assert info(scene).name == "try it otherwise"
 
 
-@both_sizes
-def test_a_fork_is_promoted_and_its_parent_folded_away(scene: Scene, size: tuple[int, int]) -> None:
+def test_a_fork_is_promoted_and_its_parent_folded_away(scene: Scene) -> None:
     async def go(person: Person) -> None:
         await on_the_fork(person)
         await person.press("p", "escape")
 
-    at_keyboard(scene, size, go)
+    at_keyboard(scene, SIZE, go)
     assert (info(scene).branch or {}).get("promoted")
     assert scene.controller().session(scene.session).archived
 
 
-@both_sizes
-def test_a_fork_is_deleted_after_a_question_and_brought_back(scene: Scene, size: tuple[int, int]) -> None:
+def test_a_fork_is_deleted_after_a_question_and_brought_back(scene: Scene) -> None:
     [fork] = scene.forks()
     data = fork.read_bytes()
 
@@ -75,7 +70,7 @@ def test_a_fork_is_deleted_after_a_question_and_brought_back(scene: Scene, size:
         await person.press("u")
         await person.until(lambda: len(screen.infos) == 2)
 
-    at_keyboard(scene, size, go)
+    at_keyboard(scene, SIZE, go)
     assert fork.read_bytes() == data
 
 
@@ -87,7 +82,7 @@ def test_a_session_of_the_agent_itself_is_not_deleted(scene: Scene) -> None:
         await person.press("enter")
         assert len(screen.infos) == 2
 
-    at_keyboard(scene, SIZES[0], go)
+    at_keyboard(scene, SIZE, go)
     assert scene.path.exists()
 
 
@@ -97,4 +92,4 @@ def test_enter_shows_how_to_go_on_with_a_fork(scene: Scene) -> None:
         await person.press("enter")
         assert f"claude --resume {scene.forks()[0].stem}" in person.words()
 
-    at_keyboard(scene, SIZES[0], go)
+    at_keyboard(scene, SIZE, go)

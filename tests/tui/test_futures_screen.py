@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scene_tui import SIZES, Person, at_keyboard
+from scene_tui import SIZE, Person, at_keyboard
 
 from chat_scene import Claude, Turns
 from cli.conftest import InProcess
@@ -16,7 +16,6 @@ from rewind.tui.forks_screen import ForksScreen
 from rewind_cli import tree_state
 from transcript.make_transcripts import place
 
-both_sizes = pytest.mark.parametrize("size", SIZES, ids=["80x24", "160x50"])
 CODE = "one\ntwo\nthree\nfour\nfive\n"
 
 
@@ -61,8 +60,7 @@ async def on_the_forks(person: Person) -> ForksScreen:
     return screen
 
 
-@both_sizes
-def test_the_map_has_a_lane_for_each_future(scene: Turns, size: tuple[int, int]) -> None:
+def test_the_map_has_a_lane_for_each_future(scene: Turns) -> None:
     async def go(person: Person) -> None:
         lanes = [(item.text, item.turn) for item in person.items() if item.kind == LANE]
         assert lanes == [("fork-1", None), ("Make it short", 2), ("fork-2", None)]
@@ -72,12 +70,11 @@ def test_the_map_has_a_lane_for_each_future(scene: Turns, size: tuple[int, int])
         await person.until(lambda: len(screen.lanes) == 2)
         await person.press("escape")
 
-    at_keyboard(scene, size, go)
+    at_keyboard(scene, SIZE, go)
 
 
-@both_sizes
 def test_two_futures_are_compared_and_a_command_says_which_is_right(
-        scene: Turns, size: tuple[int, int]) -> None:
+        scene: Turns) -> None:
     async def go(person: Person) -> None:
         await on_the_forks(person)
         await person.press("space", "down", "space", "c")
@@ -91,7 +88,7 @@ def test_two_futures_are_compared_and_a_command_says_which_is_right(
         assert [one.code for one in screen.ran] == [1, 0]
         await person.press("escape", "escape")
 
-    at_keyboard(scene, size, go)
+    at_keyboard(scene, SIZE, go)
     lanes = scene.cli.json("forks")["lanes"]
     assert [lane["lastRun"]["code"] for lane in lanes] == [1, 0]
 
@@ -119,8 +116,7 @@ def test_a_command_that_does_not_end_is_stopped(scene: Turns) -> None:
     assert [lane["lastRun"] for lane in scene.cli.json("forks")["lanes"]] == [None, None]
 
 
-@both_sizes
-def test_a_future_is_adopted_after_its_plan_was_seen(scene: Turns, size: tuple[int, int]) -> None:
+def test_a_future_is_adopted_after_its_plan_was_seen(scene: Turns) -> None:
     async def go(person: Person) -> None:
         await on_the_forks(person)
         await person.press("a")
@@ -131,7 +127,7 @@ def test_a_future_is_adopted_after_its_plan_was_seen(scene: Turns, size: tuple[i
         assert "Adopted" in person.words() and "claude --resume" in person.words()
         await person.press("escape", "escape")
 
-    at_keyboard(scene, size, go)
+    at_keyboard(scene, SIZE, go)
     assert scene.read("parser") == CODE.replace("one", "ONE").replace("five", "FIVE")
 
 
@@ -155,8 +151,7 @@ def test_a_conflict_is_settled_before_anything_is_written(scene: Turns) -> None:
     assert scene.read("parser") == CODE.replace("five", "5")
 
 
-@both_sizes
-def test_a_future_is_removed_and_brought_back(scene: Turns, size: tuple[int, int]) -> None:
+def test_a_future_is_removed_and_brought_back(scene: Turns) -> None:
     async def go(person: Person) -> None:
         screen = await on_the_forks(person)
         await person.press("down", "x")
@@ -168,7 +163,7 @@ def test_a_future_is_removed_and_brought_back(scene: Turns, size: tuple[int, int
         await person.until(lambda: len(screen.lanes) == 2)
         await person.press("escape")
 
-    at_keyboard(scene, size, go)
+    at_keyboard(scene, SIZE, go)
     assert (folder(scene, "fork-2") / "notes.txt").read_text() == "other\n"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from scene_tui import SIZES, Person, at_keyboard
+from scene_tui import SIZE, WIDE, Person, at_keyboard
 from textual import events
 from textual.widgets import Input
 
@@ -40,7 +40,7 @@ def test_a_filter_that_is_pasted_is_a_filter(scene: Scene) -> None:
         assert person.screen == "TimelineScreen" and person.app.theme == theme
         assert {item.text for item in person.items() if item.kind == "prompt"} == {"step 77"}
 
-    at_keyboard(scene, SIZES[0], look)
+    at_keyboard(scene, SIZE, look)
 
 
 def test_what_is_typed_behind_a_command_is_for_its_dialog(scene: Scene) -> None:
@@ -52,7 +52,7 @@ def test_what_is_typed_behind_a_command_is_for_its_dialog(scene: Scene) -> None:
         await person.calm()
         assert person.screen == "TimelineScreen"
 
-    at_keyboard(scene, SIZES[0], look)
+    at_keyboard(scene, SIZE, look)
     assert scene.records()[0].description == "fixed qut"
 
 
@@ -67,7 +67,7 @@ def test_the_client_can_be_started_from_the_done_dialog(scene: Scene) -> None:
         await person.pilot.press("r")
         await person.until(lambda: person.app._exit)
 
-    app = at_keyboard(scene, SIZES[1], look)
+    app = at_keyboard(scene, WIDE, look)
     assert app.resume and app.return_value and "claude --resume" in app.return_value
 
 
@@ -84,7 +84,7 @@ def test_rows_have_the_numbers_of_the_list_and_what_turns_changed(scene: Scene) 
         assert {row.split()[0]: " ".join(row.split()[3:5]) for row in rows} == numbers
         assert [row.split()[-2] for row in rows] == ["+1", "+2", "+3"]
 
-    at_keyboard(scene, SIZES[0], look)
+    at_keyboard(scene, SIZE, look)
 
 
 def test_what_a_terminal_says_was_pasted_is_looked_for(scene: Scene) -> None:
@@ -95,7 +95,7 @@ def test_what_a_terminal_says_was_pasted_is_looked_for(scene: Scene) -> None:
         await person.calm()
         assert person.screen == "TimelineScreen"
 
-    at_keyboard(scene, SIZES[0], look)
+    at_keyboard(scene, SIZE, look)
 
 
 def test_keys_wait_while_something_is_worked_out(scene: Scene) -> None:
@@ -105,5 +105,5 @@ def test_keys_wait_while_something_is_worked_out(scene: Scene) -> None:
         paste(person, "\n2y")
         await person.until(lambda: person.screen == "Outcome")
 
-    at_keyboard(scene, SIZES[0], look)
+    at_keyboard(scene, SIZE, look)
     assert sorted(path.stem for path in scene.cli.project.glob("*.txt")) == ["f1"]

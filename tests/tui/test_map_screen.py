@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from scene_tui import SIZES, Person, at_keyboard
+from scene_tui import Person, at_keyboard
 
 from chat_scene import Scene
 from cli.conftest import InProcess
@@ -138,7 +138,7 @@ def test_without_conversations_it_says_how_to_begin(cli: InProcess) -> None:
         assert "no conversations in this project yet" in person.words()
         await person.press("escape")
 
-    at_keyboard(scene, SIZES[0], look)
+    at_keyboard(scene, SIZE, look)
 
 
 def test_without_hooks_it_says_how_to_register_them(cli: InProcess) -> None:
@@ -150,7 +150,7 @@ def test_without_hooks_it_says_how_to_register_them(cli: InProcess) -> None:
         assert "Claude Code does not call Rewind." in person.words()
         assert "rewind config --register-hooks" in person.words()
 
-    at_keyboard(scene, SIZES[0], look)
+    at_keyboard(scene, SIZE, look)
 
 
 def test_with_checkpoints_there_is_no_advice(scene: Story) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from scene_tui import SIZES, Person, at_keyboard
+from scene_tui import SIZE, Person, at_keyboard
 
 from chat_scene import Scene
 from cli.conftest import InProcess
@@ -14,7 +14,7 @@ from rewind_cli import differences, tree_state
 
 pytestmark = pytest.mark.slow
 
-SIZE = SIZES[0]
+SIZE = SIZE
 LINES = "".join(f"line {n}\n" for n in range(1, 31))
 CACHED = LINES.replace("line 5\n", "cached 5\n")
 FIXED = CACHED.replace("line 25\n", "fixed 25\n")

@@ -93,6 +93,8 @@ class TimelineScreen(Screen[None]):
             found = await flows.attempt(self.app, "Reading the story of this project…", _read)
         else:  # behind the person's back: whatever they type meanwhile must arrive
             found = await asyncio.to_thread(self._read_quietly)
+        if not self.query("#top"):
+            return  # the person has left meanwhile
         if isinstance(found, Failure):
             await self._cannot(found)
             return
