@@ -18,7 +18,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hook_scene import ACTIONS, ENTRY, SESSION, SHIM, Case, entry_command, recorded, run_hook
+from hook_scene import (
+    ACTIONS,
+    ENTRY,
+    SESSION,
+    SHIM,
+    Case,
+    entry_command,
+    recorded,
+    run_hook,
+    wait_for_late,
+)
 from hooks.test_handle import held_lock
 from rewind.hooks import entry
 from rewind_cli import CHECKOUT, Result, Rewind, chown_all, clean_env, git, tree_state
@@ -216,12 +226,14 @@ def test_garbage_in_every_record_costs_nothing_else(rewind: Rewind) -> None:
     assert all(silent(result) for result in everything_happens(rewind))
 
 
-def test_a_locked_store_is_skipped_with_a_line_in_the_log(rewind: Rewind) -> None:
+def test_a_locked_store_holds_up_the_checkpoint_and_not_the_agent(rewind: Rewind) -> None:
     rewind.init()
     with held_lock(rewind):  # type: ignore[arg-type]
         assert silent(fire(rewind, "user-prompt-submit", payload(rewind)))
-    assert len(rewind.names()) == 1
-    assert len(logged(rewind)) == 1
+        assert len(rewind.names()) == 1
+    wait_for_late(rewind)
+    assert len(rewind.names()) == 2
+    assert not logged(rewind)
 
 
 @pytest.mark.parametrize("locked", ["state", "home", "project"])
