@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -19,6 +20,11 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 pytest.register_assert_rewrite("rewind_cli", "hook_scene", "scene", "kill_driver")
 
 from rewind_cli import Rewind, as_ordinary_user, clean_env  # noqa: E402
+
+# How fast a machine makes examples is no property of the program.
+hypothesis.settings.register_profile("patient", deadline=None,
+                                     suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("patient")
 
 
 @pytest.fixture
