@@ -69,7 +69,9 @@ export function openAdopt(lane, done = () => {}) {
       place,
       open ? conflicts(plan.conflicts) : null,
       changes && !open ? codePlan(plan, null) : null,
-      !changes && !open ? h('p.plan-line', {}, icon('check'), h('span', {}, 'The files here have it all.')) : null,
+      !changes && !open
+        ? h('p.plan-line', {}, icon('check'), h('span', {}, 'The files here have it all.'))
+        : null,
       planNotes(plan),
     );
     act.disabled = Boolean(open) || !changes;
@@ -129,7 +131,11 @@ export function openAdopt(lane, done = () => {}) {
 
 function conflicts(found) {
   return notice('warning', [
-    h('strong', {}, `${plural(found.length, 'file is', 'files are')} in conflict, so nothing is written yet. `),
+    h(
+      'strong',
+      {},
+      `${plural(found.length, 'file is', 'files are')} in conflict, so nothing is written yet. `,
+    ),
     'The project went on in the same lines. Say what to do about it, or cancel.',
     h(
       'ul.clashes',

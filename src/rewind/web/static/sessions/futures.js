@@ -108,7 +108,9 @@ export class Futures {
         'div.future-actions',
         {},
         whole
-          ? this.button(`adopt ${lane.name}`, 'Adopt…', `Adopt ${lane.name}`, () => openAdopt(lane, this.changed))
+          ? this.button(`adopt ${lane.name}`, 'Adopt…', `Adopt ${lane.name}`, () =>
+              openAdopt(lane, this.changed),
+            )
           : null,
         this.button(`remove ${lane.name}`, 'Remove…', `Remove ${lane.name}`, () => this.remove(lane)),
       ),
