@@ -726,16 +726,20 @@ def test_what_takes_too_long_goes_on_without_the_hook_and_is_recorded_as_late(
         bare: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
     git(bare.project, "init", "-q", home=bare.home)
     right = checkpoint.save
+    may_go_on = bare.home / "may-go-on"
 
     def slow(*args: Any, **more: Any) -> Any:
-        time.sleep(0.5)
+        until = time.monotonic() + 120
+        while not may_go_on.exists() and time.monotonic() < until:
+            time.sleep(0.02)
         return right(*args, **more)
 
     monkeypatch.setattr(checkpoint, "save", slow)
     monkeypatch.setattr(in_time, "_PATIENCE", 0.1)
     assert is_silent(bare.start())
     assert bare.count() == 0
-    for _ in range(200):
+    may_go_on.touch()
+    for _ in range(2400):
         if bare.count():
             break
         time.sleep(0.05)
