@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
-from rewind import quickjson
+from rewind.fast import quickjson
 from rewind.hooks.handle import BLOCK, handle
 
 # Programs that a machine may not have: what these lines would do, by storage mode (project, global).

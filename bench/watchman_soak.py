@@ -287,7 +287,7 @@ def mend(server: WatchmanServer, what: str) -> None:
 
 class Soak:
     def __init__(self, top: Path, seed: int) -> None:
-        from rewind.checkpoint import create
+        from rewind.checkpoint.save import create
 
         self.dice = random.Random(seed)
         self.top = top
@@ -384,9 +384,9 @@ class Soak:
             self.counts[f"restore refused: {type(error).__name__}"] += 1
 
     def _compare(self, controller: Any, tree: Tree, what: str) -> None:
-        from rewind.checkpoint.watching import off_path
-        from rewind.snapshot.cache import ScanCache
-        from rewind.snapshot.scan import scan
+        from rewind.checkpoint.save.watching import off_path
+        from rewind.snapshot.scan.cache import ScanCache
+        from rewind.snapshot.scan.scan import scan
 
         state, self.last = controller.state, None
         saved = controller.save("soak", if_changed=True)
@@ -404,8 +404,8 @@ class Soak:
 
 
 def _differences(state: Any, saved: Any, whole: Any) -> str:
-    from rewind.snapshot.change import Paths, differences
-    from rewind.snapshot.tree import Tree as Stored
+    from rewind.snapshot.trees.change import Paths, differences
+    from rewind.snapshot.trees.tree import Tree as Stored
 
     def stored(oid: bytes) -> Any:
         return Stored.decode(state.objects.get(oid))

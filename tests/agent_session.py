@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from cli.conftest import InProcess
-from rewind.checkpoint.which_session import session_at
+from rewind.checkpoint.conversations.which_session import session_at
 from rewind.controller import Controller
 
 

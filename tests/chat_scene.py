@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Optional, Union
 
 from cli.conftest import InProcess
-from rewind.checkpoint.record import Record
+from rewind.checkpoint.conversations.which_session import session_at
+from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.apply import Outcome
-from rewind.checkpoint.which_session import session_at
 from rewind.controller import AtTurn, Controller
 from rewind.files import process_start
 from transcript.make_transcripts import ClaudeTalk, DroidTalk, Line, event_id, place, resumed

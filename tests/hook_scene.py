@@ -15,7 +15,7 @@ from typing import Any, Optional
 
 import pytest
 
-from rewind.checkpoint.record import Record
+from rewind.checkpoint.records.record import Record
 from rewind.controller import Controller
 from rewind.hooks import handle as handling
 from rewind.hooks.event import EVENTS, HookEvent, read_event

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
-from rewind.cli.arguments import parse
 from rewind.cli.main import COMMANDS
+from rewind.cli.parse.arguments import parse
 from rewind.errors import RewindError
 
 ROOT = Path(__file__).parent.parent

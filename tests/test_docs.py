@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import rewind.errors as errors
-from rewind.cli.arguments import make_parser
 from rewind.cli.main import COMMANDS, load_command
+from rewind.cli.parse.arguments import make_parser
 from rewind.config.settings import SETTINGS, Setting
 from rewind.errors import RewindError
-from rewind.snapshot import build, read
+from rewind.snapshot.scan import build, read
 
 TOP = Path(__file__).resolve().parents[1]
 DOCS = TOP / "docs"

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewind import quickjson
+from rewind.fast import quickjson
 
 SOURCE = str(Path(__file__).resolve().parents[1] / "src")
 TEXT = st.text(st.characters())  # surrogates too: names that are not UTF-8 are kept that way
@@ -98,7 +98,7 @@ def test_a_value_that_holds_itself_is_an_error() -> None:
 def test_in_a_fresh_process_invalid_text_is_a_value_error_too() -> None:
     code = f"""
 import sys; sys.path.insert(0, {SOURCE!r})
-from rewind import quickjson
+from rewind.fast import quickjson
 assert quickjson.loads(' {{"a": [1, 2.5, null, "\\u00fc"]}} ') == {{"a": [1, 2.5, None, "\\xfc"]}}
 assert quickjson.dumps({{"b": [True], "a": "\\n"}}, sort_keys=True) == '{{"a": "\\\\n", "b": [true]}}'
 assert "json" not in sys.modules and "re" not in sys.modules

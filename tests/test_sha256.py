@@ -14,7 +14,7 @@ PIECES = (b"", b"x", b"content" * 1000, b"y" * (300 << 10), b"after")
 
 
 def in_a_fresh_process(code: str) -> str:
-    start = f"import sys; sys.path.insert(0, {SOURCE!r}); from rewind.sha256 import sha256\n"
+    start = f"import sys; sys.path.insert(0, {SOURCE!r}); from rewind.fast.sha256 import sha256\n"
     return subprocess.run([sys.executable, "-I", "-S", "-c", start + code], capture_output=True, text=True,
                           check=True).stdout
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 import os
 import sys
 
-from rewind.checkpoint.identity import settle
+from rewind.checkpoint.project.identity import settle
+from rewind.checkpoint.project.state import DAMAGE_FILE, State
 
 # What saves, goes back and cleans up is loaded by the methods that do so: `list` needs none of it.
 from rewind.checkpoint.rewind.target import (
@@ -31,7 +32,6 @@ from rewind.checkpoint.rewind.target import (
     EarlierOnLine,
     Reverted,
 )
-from rewind.checkpoint.state import DAMAGE_FILE, State
 from rewind.errors import NoParent, NotInitialised, PathNotFound, RewindError, SessionNotFound, TurnRunning
 from rewind.paths import Project, current_dir, find_project, rewind_home
 
@@ -42,85 +42,85 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from rewind.agents.registry import hooks_home
-    from rewind.checkpoint.all_projects import all_projects
-    from rewind.checkpoint.code_search import CodeFound
-    from rewind.checkpoint.collection import Collected
-    from rewind.checkpoint.compare_sessions import Compared
-    from rewind.checkpoint.damage import Lacks
-    from rewind.checkpoint.file_heat import Heat
-    from rewind.checkpoint.file_log import LogEntry
+    from rewind.checkpoint.conversations.compare_sessions import Compared
+    from rewind.checkpoint.conversations.only_here import Kept
+    from rewind.checkpoint.conversations.session_graph import NativeRewind
+    from rewind.checkpoint.conversations.session_shape import SessionShape, seconds_between
+    from rewind.checkpoint.conversations.session_tree import SessionInfo, as_tree
     from rewind.checkpoint.futures import shape as lane_shape
     from rewind.checkpoint.futures.known import Lane
     from rewind.checkpoint.futures.make import Future
     from rewind.checkpoint.futures.run import Ran
-    from rewind.checkpoint.git_since import GitSince
-    from rewind.checkpoint.init import check_root
-    from rewind.checkpoint.last_prompt import LastPrompt
-    from rewind.checkpoint.missed import Missed
-    from rewind.checkpoint.only_here import Kept
-    from rewind.checkpoint.outside import kept_outside
-    from rewind.checkpoint.prompt_search import Found
-    from rewind.checkpoint.record import Record, is_name, is_timestamp, iso_time, timestamp
-    from rewind.checkpoint.remote.clone import Cloned, folder_for, look_at_clone
+    from rewind.checkpoint.map.story import CHECKPOINT, EDIT, LANE, NOW, OPERATION, PROMPT, SESSION, Story
+    from rewind.checkpoint.map.turn_map import MapRow
+    from rewind.checkpoint.map.turn_views import TurnPage
+    from rewind.checkpoint.project.all_projects import all_projects
+    from rewind.checkpoint.project.init import check_root
+    from rewind.checkpoint.project.missed import Missed
+    from rewind.checkpoint.project.status import Status
+    from rewind.checkpoint.records.record import Record, is_name, is_timestamp, iso_time, timestamp
+    from rewind.checkpoint.records.source import Source
+    from rewind.checkpoint.records.timeline import Brief, brief
     from rewind.checkpoint.remote.known import Remote
-    from rewind.checkpoint.remote.pull import Pulled
-    from rewind.checkpoint.remote.push import Pushed
+    from rewind.checkpoint.remote.pull.clone import Cloned, folder_for, look_at_clone
+    from rewind.checkpoint.remote.pull.pull import Pulled
+    from rewind.checkpoint.remote.push.push import Pushed
     from rewind.checkpoint.remote.status import Statuses
     from rewind.checkpoint.remote.url import checked_url, shown_url
-    from rewind.checkpoint.repair import Repaired
+    from rewind.checkpoint.repair.damage import Lacks
+    from rewind.checkpoint.repair.repair import Repaired
+    from rewind.checkpoint.repair.validate import Examined
     from rewind.checkpoint.rewind.apply import Outcome
     from rewind.checkpoint.rewind.code_at import CodeAt
-    from rewind.checkpoint.rewind.lineage import Lineage
-    from rewind.checkpoint.rewind.operations import Operation
+    from rewind.checkpoint.rewind.files.git_since import GitSince
+    from rewind.checkpoint.rewind.files.torn import torn_paths
+    from rewind.checkpoint.rewind.log.lineage import Lineage
+    from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
-    from rewind.checkpoint.save import Saved
-    from rewind.checkpoint.select import Selected
-    from rewind.checkpoint.session_graph import NativeRewind
-    from rewind.checkpoint.session_shape import SessionShape, seconds_between
-    from rewind.checkpoint.session_tree import SessionInfo, as_tree
-    from rewind.checkpoint.share.give import Sharing
-    from rewind.checkpoint.share.open_file import Opened
-    from rewind.checkpoint.source import Source
-    from rewind.checkpoint.status import Status
-    from rewind.checkpoint.story import CHECKPOINT, EDIT, LANE, NOW, OPERATION, PROMPT, SESSION, Story
-    from rewind.checkpoint.timeline import Brief, brief
-    from rewind.checkpoint.torn import torn_paths
-    from rewind.checkpoint.transfer import Exported
-    from rewind.checkpoint.turn_map import MapRow
-    from rewind.checkpoint.turn_name import split_selector, turn_name
-    from rewind.checkpoint.turn_views import TurnPage
-    from rewind.checkpoint.turns.bisect import Bisected
-    from rewind.checkpoint.turns.bisect_log import read_log
-    from rewind.checkpoint.turns.blame import Blame
-    from rewind.checkpoint.turns.commit import Commits
-    from rewind.checkpoint.validate import Examined
+    from rewind.checkpoint.save.outside import kept_outside
+    from rewind.checkpoint.save.save import Saved
+    from rewind.checkpoint.search.code import CodeFound
+    from rewind.checkpoint.search.file_heat import Heat
+    from rewind.checkpoint.search.file_log import LogEntry
+    from rewind.checkpoint.search.prompts import Found
+    from rewind.checkpoint.select.last_prompt import LastPrompt
+    from rewind.checkpoint.select.selectors import Selected
+    from rewind.checkpoint.select.turn_name import split_selector, turn_name
+    from rewind.checkpoint.share.giving.give import Sharing
+    from rewind.checkpoint.share.taking.open_file import Opened
+    from rewind.checkpoint.turns.bisect.bisect import Bisected
+    from rewind.checkpoint.turns.bisect.log import read_log
+    from rewind.checkpoint.turns.blame.blame import Blame
+    from rewind.checkpoint.turns.commit.commit import Commits
+    from rewind.checkpoint.upkeep.collection import Collected
+    from rewind.checkpoint.upkeep.transfer import Exported
     from rewind.config.edit import set_value, unset_value
     from rewind.config.load import CONFIG_FILE, Settings, load_tier, load_usable
     from rewind.config.settings import BY_KEY, GROUPS, unknown
     from rewind.config.strictjson import invalid
-    from rewind.snapshot import compare as comparing
-    from rewind.snapshot.build import Progress, Snapshot
-    from rewind.snapshot.compare import Comparison, compare
-    from rewind.snapshot.content import pieces_of
-    from rewind.snapshot.fold import fold
-    from rewind.snapshot.listing import entry_at, every_path
-    from rewind.snapshot.portable import Imported
-    from rewind.snapshot.reasons import Reasons
-    from rewind.snapshot.rename import find_renames
-    from rewind.snapshot.textdiff import hunks, is_binary
-    from rewind.snapshot.tree import DIR, LINK, UNCOVERED, Entry, Tree
+    from rewind.snapshot.archive.portable import Imported
+    from rewind.snapshot.diff import compare as comparing
+    from rewind.snapshot.diff.compare import Comparison, compare
+    from rewind.snapshot.diff.rename import find_renames
+    from rewind.snapshot.diff.textdiff import hunks, is_binary
+    from rewind.snapshot.rules.reasons import Reasons
+    from rewind.snapshot.scan.build import Progress, Snapshot
+    from rewind.snapshot.trees.content import pieces_of
+    from rewind.snapshot.trees.fold import fold
+    from rewind.snapshot.trees.listing import entry_at, every_path
+    from rewind.snapshot.trees.tree import DIR, LINK, UNCOVERED, Entry, Tree
     from rewind.store.blobs import Blobs
     from rewind.transcript.find import SessionFile
-    from rewind.transcript.index import SessionIndex, read_index
     from rewind.transcript.names import is_session_id
-    from rewind.transcript.titles import plain_title
-    from rewind.transcript.turn_blocks import TurnText
-    from rewind.transcript.turn_figures import TurnFigures
-    from rewind.transcript.turn_index import TurnIndex
-    from rewind.transcript.turn_pages import Match
-    from rewind.transcript.turn_tools import TurnTools
-    from rewind.transcript.turn_tree import Row
+    from rewind.transcript.read.index import SessionIndex, read_index
+    from rewind.transcript.read.titles import plain_title
+    from rewind.transcript.turns.turn_blocks import TurnText
+    from rewind.transcript.turns.turn_figures import TurnFigures
+    from rewind.transcript.turns.turn_index import TurnIndex
+    from rewind.transcript.turns.turn_pages import Match
+    from rewind.transcript.turns.turn_tools import TurnTools
+    from rewind.transcript.turns.turn_tree import Row
 
 
 __all__ = [
@@ -139,36 +139,36 @@ __all__ = [
 # words for kinds. Each is loaded when it is asked for.
 _PASSES = {
     "rewind.agents.registry": ("hooks_home",),
-    "rewind.checkpoint.all_projects": ("all_projects",),
-    "rewind.checkpoint.init": ("check_root",),
-    "rewind.checkpoint.outside": ("kept_outside",),
-    "rewind.checkpoint.record": ("is_name", "is_timestamp", "iso_time", "timestamp"),
-    "rewind.checkpoint.remote.clone": ("folder_for", "look_at_clone"),
+    "rewind.checkpoint.project.all_projects": ("all_projects",),
+    "rewind.checkpoint.project.init": ("check_root",),
+    "rewind.checkpoint.save.outside": ("kept_outside",),
+    "rewind.checkpoint.records.record": ("is_name", "is_timestamp", "iso_time", "timestamp"),
+    "rewind.checkpoint.remote.pull.clone": ("folder_for", "look_at_clone"),
     "rewind.checkpoint.remote.url": ("checked_url", "shown_url"),
-    "rewind.checkpoint.session_shape": ("seconds_between",),
-    "rewind.checkpoint.session_tree": ("as_tree",),
-    "rewind.checkpoint.story": ("CHECKPOINT", "EDIT", "LANE", "NOW", "OPERATION", "PROMPT", "SESSION"),
-    "rewind.checkpoint.timeline": ("brief",),
-    "rewind.checkpoint.torn": ("torn_paths",),
-    "rewind.checkpoint.turn_name": ("split_selector", "turn_name"),
-    "rewind.checkpoint.turns.bisect_log": ("read_log",),
+    "rewind.checkpoint.conversations.session_shape": ("seconds_between",),
+    "rewind.checkpoint.conversations.session_tree": ("as_tree",),
+    "rewind.checkpoint.map.story": ("CHECKPOINT", "EDIT", "LANE", "NOW", "OPERATION", "PROMPT", "SESSION"),
+    "rewind.checkpoint.records.timeline": ("brief",),
+    "rewind.checkpoint.rewind.files.torn": ("torn_paths",),
+    "rewind.checkpoint.select.turn_name": ("split_selector", "turn_name"),
+    "rewind.checkpoint.turns.bisect.log": ("read_log",),
     "rewind.config.edit": ("set_value", "unset_value"),
     "rewind.config.load": ("CONFIG_FILE", "load_tier", "load_usable"),
     "rewind.config.settings": ("BY_KEY", "GROUPS", "unknown"),
     "rewind.config.strictjson": ("invalid",),
-    "rewind.snapshot.compare": ("compare",),
-    "rewind.snapshot.content": ("pieces_of",),
-    "rewind.snapshot.fold": ("fold",),
-    "rewind.snapshot.rename": ("find_renames",),
-    "rewind.snapshot.listing": ("entry_at", "every_path"),
-    "rewind.snapshot.reasons": ("Reasons",),
-    "rewind.snapshot.textdiff": ("hunks", "is_binary"),
-    "rewind.snapshot.tree": ("DIR", "LINK", "UNCOVERED"),
-    "rewind.transcript.index": ("read_index",),
+    "rewind.snapshot.diff.compare": ("compare",),
+    "rewind.snapshot.trees.content": ("pieces_of",),
+    "rewind.snapshot.trees.fold": ("fold",),
+    "rewind.snapshot.diff.rename": ("find_renames",),
+    "rewind.snapshot.trees.listing": ("entry_at", "every_path"),
+    "rewind.snapshot.rules.reasons": ("Reasons",),
+    "rewind.snapshot.diff.textdiff": ("hunks", "is_binary"),
+    "rewind.snapshot.trees.tree": ("DIR", "LINK", "UNCOVERED"),
+    "rewind.transcript.read.index": ("read_index",),
     "rewind.transcript.names": ("is_session_id",),
-    "rewind.transcript.titles": ("plain_title",),
+    "rewind.transcript.read.titles": ("plain_title",),
 }
-_MODULES = {"comparing": "rewind.snapshot.compare", "lane_shape": "rewind.checkpoint.futures.shape"}
+_MODULES = {"comparing": "rewind.snapshot.diff.compare", "lane_shape": "rewind.checkpoint.futures.shape"}
 
 
 def __getattr__(name: str) -> object:
@@ -209,10 +209,10 @@ class Side:
         if entry.size > limit:
             return None
         if self._blobs is not None:
-            from rewind.snapshot.content import whole
+            from rewind.snapshot.trees.content import whole
 
             return whole(entry, self._blobs)
-        from rewind.snapshot.live import read_live
+        from rewind.snapshot.scan.live import read_live
 
         return read_live(self._folder, path, limit)
 
@@ -259,7 +259,7 @@ class Controller:
     def init(cls, root: str, *, mode: str | None = None, trust: bool = False,
              home: str | None = None, progress: Progress | None = None) -> tuple[Controller, Saved | None]:
         """Protect a directory. The first checkpoint is made unless there is one already."""
-        from rewind.checkpoint.init import init_project
+        from rewind.checkpoint.project.init import init_project
 
         home = home or rewind_home()
         state, _ = init_project(root, home, mode or _wanted_mode(home, os.path.realpath(root)), trust)
@@ -283,7 +283,7 @@ class Controller:
              trigger: dict[str, Any] | None = None, session: SessionFile | None = None,
              wait: float = 10.0, progress: Progress | None = None) -> Saved:
         """A checkpoint of the code and of the conversation: that of `session`, else the current one."""
-        from rewind.checkpoint.save import save
+        from rewind.checkpoint.save.save import save
 
         return save(self.state, description, kind=kind, if_changed=if_changed, trigger=trigger,
                     session=session, wait=wait, progress=progress)
@@ -299,7 +299,7 @@ class Controller:
     def names(self, known: Set[str] = frozenset()) -> set[str]:
         """The names of checkpoints that are not `known`. One without a record is being made just now: it
         comes with one of the next looks."""
-        from rewind.checkpoint.record import is_name
+        from rewind.checkpoint.records.record import is_name
 
         files = self.state.files
         try:
@@ -315,18 +315,18 @@ class Controller:
         return latest_sessions(self.state.area(), home=self.project.home, since=since)
 
     def turns_of(self, session: SessionFile) -> TurnIndex:
-        from rewind.transcript.turn_index import open_turns
+        from rewind.transcript.turns.turn_index import open_turns
 
         return open_turns(session.path, session.profile, self.state.derived)
 
     def is_fork(self, session: SessionFile, index: TurnIndex) -> bool:
-        from rewind.checkpoint.branches import Branches
+        from rewind.checkpoint.conversations.known_forks import Branches
 
         return bool(index.parent_session or Branches(self.state).find(session.session_id))
 
     def missed(self) -> Missed:
         """What hooks should have made and did not, or have not made yet."""
-        from rewind.checkpoint.missed import Missed
+        from rewind.checkpoint.project.missed import Missed
 
         return Missed(self.project)
 
@@ -336,71 +336,71 @@ class Controller:
 
     def row_changes(self, records: list[Record], patience: float) -> dict[str, dict[str, Any]]:
         """What changed with each checkpoint since its parent, as far as that is found out in time."""
-        from rewind.checkpoint.row_changes import row_changes
+        from rewind.checkpoint.map.row_changes import row_changes
 
         return row_changes(self.state, records, patience)
 
     def turn_map(self, *, backups: bool = False, session: str | None = None,
                  everywhere: bool = False) -> list[MapRow]:
         """Turns, edits by hand, manual checkpoints and operations, newest first."""
-        from rewind.checkpoint.turn_map import turn_map
+        from rewind.checkpoint.map.turn_map import turn_map
 
         self.state.look_again()
         return turn_map(self.state, backups=backups, session=session, everywhere=everywhere)
 
     def add_map_facts(self, rows: list[MapRow], patience: float) -> int:
         """Which turns they are and what changed; how many could not be counted within `patience` seconds."""
-        from rewind.checkpoint.map_facts import add_changes, add_turns
+        from rewind.checkpoint.map.facts import add_changes, add_turns
 
         add_turns(self.state, rows)
         return add_changes(self.state, rows, patience)
 
     def checkpoints_touching(self, records: list[Record], paths: list[bytes]) -> list[Record]:
         """Those of the checkpoints with which one of these paths changed."""
-        from rewind.checkpoint.map_paths import checkpoints_touching
+        from rewind.checkpoint.map.paths import checkpoints_touching
 
         return checkpoints_touching(self.state, records, paths)
 
     def who_changed(self, old: str, new: str) -> dict[bytes, list[str]]:
         """Who changed each path on the way from one checkpoint to a later one: tools, shell commands, you."""
-        from rewind.checkpoint.who import who_changed
+        from rewind.checkpoint.map.changed_by import who_changed
 
         return who_changed(self.state, old, new)
 
     def edited_since(self, name: str) -> set[bytes]:
         """Paths that a person changed between turns since a checkpoint."""
-        from rewind.checkpoint.who import edited_since
+        from rewind.checkpoint.map.changed_by import edited_since
 
         return edited_since(self.state, name)
 
     def tools_of(self, row: MapRow) -> TurnTools:
         """The tools that a turn used."""
-        from rewind.checkpoint.who import tools_of
+        from rewind.checkpoint.map.changed_by import tools_of
 
         return tools_of(self.state, row)
 
     def touching(self, rows: list[MapRow], paths: list[bytes]) -> list[MapRow]:
         """Those of the rows that changed one of these paths."""
-        from rewind.checkpoint.map_paths import touching
+        from rewind.checkpoint.map.paths import touching
 
         return touching(self.state, rows, paths)
 
     def changes_with(self, record: Record) -> dict[str, Any] | None:
         """The same for one of them; None where it has no parent any more."""
-        from rewind.checkpoint.turn_changes import changes_between
+        from rewind.checkpoint.map.turn_changes import changes_between
 
         parent = self.lineage().parent(record.name)
         return changes_between(self.state, parent, record) if parent else None
 
     def git_since(self, record: Record) -> GitSince | None:
         """How the user's git repository moved since a checkpoint; None where there is none."""
-        from rewind.checkpoint.git_since import git_since
+        from rewind.checkpoint.rewind.files.git_since import git_since
 
         return git_since(self.state, record)
 
     def last_prompt(self, record: Record) -> LastPrompt | None:
         """The prompt that a checkpoint was made after."""
-        from rewind.checkpoint.last_prompt import LastPrompts
+        from rewind.checkpoint.select.last_prompt import LastPrompts
 
         return LastPrompts(self.state).before(record) if record.data.get("hasTranscript") else None
 
@@ -422,21 +422,21 @@ class Controller:
 
     def select(self, text: str) -> Selected:
         """The same, with a remark where it is only near to what was asked for."""
-        from rewind.checkpoint.select import selected
+        from rewind.checkpoint.select.selectors import selected
 
         self.state.look_again()
         return selected(self.state, text)
 
     def select_turn(self, text: str) -> tuple[SessionFile, int]:
         """A turn by its number (`t4`, `SESSION:t4`) or by text of its prompt: its session and its number."""
-        from rewind.checkpoint.select import select_turn
+        from rewind.checkpoint.select.selectors import select_turn
 
         self.state.look_again()
         return select_turn(self.state, text)
 
     def source(self, record: Record) -> Source:
         """The content of a checkpoint, to be used in a `with` statement."""
-        from rewind.checkpoint.source import Source
+        from rewind.checkpoint.records.source import Source
 
         return Source(self.state, record)
 
@@ -558,14 +558,14 @@ class Controller:
 
     def here(self) -> Record | None:
         """The checkpoint that the project stands on."""
-        from rewind.checkpoint.rewind.lineage import here
+        from rewind.checkpoint.rewind.log.lineage import here
 
         self.state.look_again()
         return here(self.state)
 
     def lineage(self) -> Lineage:
         """What each checkpoint came from."""
-        from rewind.checkpoint.rewind.lineage import lineage
+        from rewind.checkpoint.rewind.log.lineage import lineage
 
         self.state.look_again()
         return lineage(self.state)
@@ -576,7 +576,7 @@ class Controller:
 
     def is_turn_running(self) -> bool:
         """Whether an agent is in the middle of a turn here."""
-        from rewind.checkpoint.running import refuse_while_running
+        from rewind.checkpoint.rewind.files.agent_at_work import refuse_while_running
 
         try:
             refuse_while_running(self.state, False)
@@ -586,7 +586,7 @@ class Controller:
 
     def open_in(self, session_id: str) -> str:
         """The agent whose client has this session open; empty where nobody has."""
-        from rewind.checkpoint.session_tree import Life
+        from rewind.checkpoint.conversations.session_tree import Life
 
         try:
             file = self.session_file(session_id)
@@ -596,7 +596,7 @@ class Controller:
 
     def asked(self, session_id: str, offset: int, uuid: str) -> tuple[int | None, float | None]:
         """Which turn a prompt is, and when it was given, as far as that is known without reading much."""
-        from rewind.checkpoint.prompt_facts import prompt_facts
+        from rewind.checkpoint.select.prompt_facts import prompt_facts
 
         try:
             return prompt_facts(self.state, self.session_file(session_id), offset, uuid)
@@ -605,31 +605,31 @@ class Controller:
 
     def is_busy(self, session_id: str) -> bool:
         """Whether a turn is running in this session."""
-        from rewind.checkpoint.session_tree import Life
+        from rewind.checkpoint.conversations.session_tree import Life
 
         return Life(self.state).of(self.session_file(session_id))[1]
 
     def left_processes(self, plan: Plan) -> bool:
         """Whether turns that a plan drops ran something that may still be running."""
-        from rewind.transcript.turn_pages import left_processes
+        from rewind.transcript.turns.turn_pages import left_processes
 
         return bool(plan.index and plan.cut and left_processes(plan.index, plan.cut.offset))
 
     def pin(self, name: str, pinned: bool = True) -> Record:
         """Keep a checkpoint for good, or no longer."""
-        from rewind.checkpoint.change_record import pin
+        from rewind.checkpoint.records.change_record import pin
 
         return pin(self.state, self.find(name).name, pinned)
 
     def describe_checkpoint(self, name: str, description: str) -> Record:
         """Give a checkpoint another description."""
-        from rewind.checkpoint.change_record import describe
+        from rewind.checkpoint.records.change_record import describe
 
         return describe(self.state, self.find(name).name, description)
 
     def check_deletable(self, names: list[str], *, force: bool = False) -> None:
         """Raises where one of these checkpoints is still needed."""
-        from rewind.checkpoint.change_record import check_deletable
+        from rewind.checkpoint.records.change_record import check_deletable
 
         self.state.look_again()
         check_deletable(self.state, names, force)
@@ -637,7 +637,7 @@ class Controller:
     def delete(self, names: list[str], *, force: bool = False, wait: float = 10.0,
                progress: Progress | None = None) -> Collected:
         """Delete checkpoints and what only they held. This cannot be undone."""
-        from rewind.checkpoint.change_record import delete
+        from rewind.checkpoint.records.change_record import delete
 
         found = [self.find(name).name for name in names]
         return delete(self.state, found, force=force, wait=wait, progress=progress)
@@ -645,7 +645,7 @@ class Controller:
     def search_code(self, text: str, *, any_case: bool = False,
                     damaged: dict[str, RewindError] | None = None) -> Iterator[CodeFound]:
         """Where a text occurs in the files of checkpoints, each version of a file once, newest first."""
-        from rewind.checkpoint.code_search import search_code
+        from rewind.checkpoint.search.code import search_code
 
         self.state.look_again()
         return search_code(self.state, text, any_case=any_case, damaged=damaged)
@@ -686,14 +686,14 @@ class Controller:
                  left_out: list[bytes] | None = None, progress: Progress | None = None) -> list[bytes]:
         """Write a checkpoint's files into another, empty directory; the project is not touched. What is
         missing in one that is not whole goes to `left_out`; without that, it is refused."""
-        from rewind.checkpoint.elsewhere import write_elsewhere
+        from rewind.checkpoint.rewind.files.elsewhere import write_elsewhere
 
         return write_elsewhere(self.state, self.find(name), target, paths, progress, left_out)
 
     def plan_write_to(self, name: str, target: str, *, paths: list[bytes] | None = None,
                       left_out: list[bytes] | None = None) -> list[bytes]:
         """What `write_to` would write; nothing is touched."""
-        from rewind.checkpoint.elsewhere import plan_elsewhere
+        from rewind.checkpoint.rewind.files.elsewhere import plan_elsewhere
 
         return plan_elsewhere(self.state, self.find(name), target, paths, left_out)
 
@@ -707,19 +707,19 @@ class Controller:
 
     def sessions(self) -> list[SessionInfo]:
         """The agents' sessions in this project, latest first, each with its parent."""
-        from rewind.checkpoint.session_tree import session_infos
+        from rewind.checkpoint.conversations.session_tree import session_infos
 
         return session_infos(self.state)
 
     def native_rewinds(self, infos: list[SessionInfo]) -> dict[str, list[NativeRewind]]:
         """Where the agents themselves went back in these sessions."""
-        from rewind.checkpoint.session_graph import native_rewinds
+        from rewind.checkpoint.conversations.session_graph import native_rewinds
 
         return native_rewinds(self.state, infos)
 
     def stands_at(self, infos: list[SessionInfo]) -> tuple[str, int] | None:
         """Which of these sessions the files are from, and after which of its turns, where that is known."""
-        from rewind.checkpoint.session_graph import stands_at
+        from rewind.checkpoint.conversations.session_graph import stands_at
 
         self.state.look_again()
         return stands_at(self.state, infos)
@@ -739,22 +739,22 @@ class Controller:
 
     def session_index(self, text: str | None = None) -> SessionIndex:
         """The turns of a session: by id, by the path of its transcript, or of the current one."""
-        from rewind.checkpoint.which_session import choose_session
-        from rewind.transcript.index import read_index
+        from rewind.checkpoint.conversations.which_session import choose_session
+        from rewind.transcript.read.index import read_index
 
         found = choose_session(self.state, text).session
         return read_index(found.path, found.profile)
 
     def current_turns(self, most: int) -> list[Row]:
         """The last turns of the session that `back` would take, oldest first."""
-        from rewind.checkpoint.which_session import choose_session
+        from rewind.checkpoint.conversations.which_session import choose_session
 
         index = self.turns_of(choose_session(self.state, with_prompt=True).session)
         return index.turns(max(1, index.total - most + 1), index.total)
 
     def session_files(self) -> Iterator[tuple[SessionFile, tuple[bool, bool]]]:
         """The project's transcripts, each with whether it is open and whether a turn is running in it."""
-        from rewind.checkpoint.session_tree import Life
+        from rewind.checkpoint.conversations.session_tree import Life
         from rewind.transcript.find import project_sessions
 
         life = Life(self.state)
@@ -775,8 +775,8 @@ class Controller:
 
     def turns(self, session_id: str, start: int, count: int, *, whole: bool = False) -> TurnPage:
         """Turns with what was said in them, from number `start` on; a negative one counts from the end."""
-        from rewind.checkpoint.turn_views import read_page
-        from rewind.transcript.turn_blocks import for_one_turn
+        from rewind.checkpoint.map.turn_views import read_page
+        from rewind.transcript.turns.turn_blocks import for_one_turn
 
         return read_page(self.state, self.session_file(session_id), start, count,
                          for_one_turn() if whole else None)
@@ -784,27 +784,27 @@ class Controller:
     def shape(self, session_id: str, known: dict[int, TurnFigures], patience: float) -> SessionShape:
         """What every turn of a session changed, and the marks on it. The caller keeps `known` for the next
         time."""
-        from rewind.checkpoint.session_shape import read_shape
+        from rewind.checkpoint.conversations.session_shape import read_shape
 
         self.state.look_again()
         return read_shape(self.state, self.session_file(session_id), known, patience)
 
     def said(self, session_id: str, turn: int, longest: int) -> TurnText | None:
         """What was said in one turn, cut to so many characters a block."""
-        from rewind.transcript.turn_blocks import Limits
-        from rewind.transcript.turn_pages import read_turns
+        from rewind.transcript.turns.turn_blocks import Limits
+        from rewind.transcript.turns.turn_pages import read_turns
 
         found = read_turns(self.turn_index(session_id), turn, turn, Limits(longest, 4 * longest, 0))
         return found[0] if found else None
 
     def search(self, session_id: str, text: str) -> tuple[list[Match], bool]:
         """Where a text occurs in a session, and whether there is more than what is returned."""
-        from rewind.transcript.turn_pages import search
+        from rewind.transcript.turns.turn_pages import search
 
         return search(self.turn_index(session_id), text)
 
     def compare_sessions(self, a: str, b: str) -> tuple[SessionInfo, SessionInfo, Compared]:
-        from rewind.checkpoint.compare_sessions import compare_sessions
+        from rewind.checkpoint.conversations.compare_sessions import compare_sessions
 
         by_id = {info.session_id: info for info in self.sessions()}
         one, other = (by_id.get(text) or self.session(text) for text in (a, b))
@@ -812,12 +812,12 @@ class Controller:
 
     def mark_turn(self, session_id: str, turn: int, name: str) -> Record:
         """Give the checkpoint of a turn a name; the last turn's is made now."""
-        from rewind.checkpoint.mark_turn import mark_turn
+        from rewind.checkpoint.conversations.mark_turn import mark_turn
 
         return mark_turn(self.state, self.session_file(session_id), turn, name)
 
     def rename_fork(self, text: str, name: str, *, dry_run: bool = False) -> SessionInfo:
-        from rewind.checkpoint import forks
+        from rewind.checkpoint.conversations import forks
 
         info, name = self.session(text), forks.checked_name(name)
         if not dry_run:
@@ -826,7 +826,7 @@ class Controller:
         return info
 
     def promote_fork(self, text: str) -> SessionInfo:
-        from rewind.checkpoint import forks
+        from rewind.checkpoint.conversations import forks
 
         info = self.session(text)
         parents = [other for other in self.sessions() if other.session_id == info.parent]
@@ -836,7 +836,7 @@ class Controller:
 
     def delete_forks(self, texts: list[str], *, dry_run: bool = False) -> list[SessionInfo]:
         """To the trash. All of them are looked at before the first one is moved."""
-        from rewind.checkpoint import forks
+        from rewind.checkpoint.conversations import forks
 
         infos = self._sessions_named(texts)
         for info in infos:
@@ -848,27 +848,27 @@ class Controller:
         return infos
 
     def undelete_fork(self, text: str) -> str:
-        from rewind.checkpoint import forks
+        from rewind.checkpoint.conversations import forks
 
         with self.state.locked("forks"):
             return forks.undelete(self.state, text)
 
     def deleted_forks(self) -> list[dict[str, Any]]:
         """In the trash: `sessionId`, `title`, `path`, `agent`."""
-        from rewind.checkpoint.forks import deleted
+        from rewind.checkpoint.conversations.forks import deleted
 
         return deleted(self.state)
 
     def only_here(self) -> list[Kept]:
         """Conversations that only checkpoints still hold, newest first."""
-        from rewind.checkpoint.only_here import only_here
+        from rewind.checkpoint.conversations.only_here import only_here
 
         self.state.look_again()
         return only_here(self.state)
 
     def restore_session(self, text: str) -> Kept:
         """Put such a conversation back where its agent finds it."""
-        from rewind.checkpoint.only_here import bring_back
+        from rewind.checkpoint.conversations.only_here import bring_back
 
         with self.state.locked("sessions restore"):
             return bring_back(self.state, text)
@@ -945,7 +945,7 @@ class Controller:
         bring_back(self.state, lane)
 
     def resume_command(self, info: SessionInfo) -> str:
-        from rewind.checkpoint.chat import resume_command
+        from rewind.checkpoint.conversations.bring_back import resume_command
 
         return resume_command(self.state, info.file.profile, info.session_id, info.file.path)
 
@@ -953,26 +953,26 @@ class Controller:
 
     def story(self) -> Story:
         """Sessions, prompts, checkpoints and forks in the order in which they happened; last comes now."""
-        from rewind.checkpoint.story import tell
+        from rewind.checkpoint.map.story import tell
 
         return tell(self.state)
 
     def map(self) -> Story:
         """The same in the order in which things happened, each with its row of the map: turns, what was
         edited between them, checkpoints made by hand, and operations."""
-        from rewind.checkpoint.story_map import tell_map
+        from rewind.checkpoint.map.story_map import tell_map
 
         return tell_map(self.state)
 
     def story_stamp(self) -> str:
         """Text that changes when there is something new to tell, and costs less than the story."""
-        from rewind.checkpoint.story import stamp
+        from rewind.checkpoint.map.story import stamp
 
         return stamp(self.state)
 
     def look(self, progress: Progress | None = None) -> Snapshot:
         """The project as it is now, without storing anything."""
-        from rewind.snapshot.scan import scan
+        from rewind.snapshot.scan.scan import scan
 
         state = self.state
         return scan(state.root, state.rules(), state.cache, state.objects, keep=False, progress=progress)
@@ -982,7 +982,7 @@ class Controller:
         """What differs between two checkpoints, or between one and the project as it is now."""
         from contextlib import ExitStack, contextmanager
 
-        from rewind.snapshot.change import Paths, differences
+        from rewind.snapshot.trees.change import Paths, differences
 
         @contextmanager
         def compared() -> Iterator[Difference]:
@@ -1018,14 +1018,14 @@ class Controller:
     def heat(self, name: str, patience: float) -> Heat:
         """How often each file changed along the line to a checkpoint, as far as that is found in time.
         Without a name: nothing, for a project that has no checkpoint yet."""
-        from rewind.checkpoint.file_heat import file_heat
+        from rewind.checkpoint.search.file_heat import file_heat
 
         self.state.look_again()
         return file_heat(self.state, self.find(name).name if name else "", patience)
 
     def files(self, name: str) -> Iterator[tuple[bytes, Entry]]:
         """Every path that a checkpoint holds, and what it was."""
-        from rewind.snapshot.listing import every_path
+        from rewind.snapshot.trees.listing import every_path
 
         record = self.find(name)
         with self.source(record) as source:
@@ -1033,7 +1033,7 @@ class Controller:
 
     def log(self, path: bytes, damaged: dict[str, RewindError] | None = None) -> Iterator[LogEntry]:
         """The checkpoints that changed a path, newest first. What cannot be read goes to `damaged`."""
-        from rewind.checkpoint.file_log import file_log
+        from rewind.checkpoint.search.file_log import file_log
 
         self.state.look_again()
         return file_log(self.state, path, {} if damaged is None else damaged)
@@ -1041,7 +1041,7 @@ class Controller:
     def blame(self, path: bytes, checkpoint: str | None = None, *, first: int | None = None,
               last: int | None = None) -> Blame:
         """Which turn wrote each line of a file, as it is now or in a checkpoint; lines count from 1."""
-        from rewind.checkpoint.turns.blame import blame
+        from rewind.checkpoint.turns.blame.blame import blame
 
         self.state.look_again()
         return blame(self.state, path, checkpoint, first, last)
@@ -1052,7 +1052,7 @@ class Controller:
                progress: Callable[[Record, int, int], None] | None = None) -> Bisected:
         """Find the first checkpoint on the line with which a command fails, in a directory of its own, or
         `in_place`. `run(command, directory)` runs it and returns its exit code."""
-        from rewind.checkpoint.turns.bisect import Bisect
+        from rewind.checkpoint.turns.bisect.bisect import Bisect
 
         self.state.look_again()
         return Bisect(self.state, command, good=good, bad=bad, known=known, below=below, run=run,
@@ -1061,8 +1061,8 @@ class Controller:
     def plan_bisect(self, *, good: str | None = None, bad: str | None = None,
                     in_place: bool = False) -> tuple[list[Record], list[bytes]]:
         """The checkpoints that `bisect` would search, oldest first, and what it would link in."""
-        from rewind.checkpoint.turns.bisect import Bisect
-        from rewind.checkpoint.turns.scratch import to_link
+        from rewind.checkpoint.turns.bisect.bisect import Bisect
+        from rewind.checkpoint.turns.bisect.scratch import to_link
 
         self.state.look_again()
         states = Bisect(self.state, (), good=good, bad=bad).states
@@ -1071,14 +1071,14 @@ class Controller:
     def plan_commits(self, turns: Sequence[str] = (), *, per_turn: bool = False,
                      session: str | None = None) -> Commits:
         """Git commits that turns would become; `make` of what is returned makes them."""
-        from rewind.checkpoint.turns.commit import Commits
+        from rewind.checkpoint.turns.commit.commit import Commits
 
         self.state.look_again()
         return Commits(self.state, turns, per_turn=per_turn, session=session)
 
     def bisect_log(self) -> str:
         """What the last bisect tried."""
-        from rewind.checkpoint.turns.bisect_log import BisectLog
+        from rewind.checkpoint.turns.bisect.log import BisectLog
 
         return BisectLog(self.state).text()
 
@@ -1092,7 +1092,7 @@ class Controller:
     def search_prompts(self, text: str, *, session: str | None = None,
                        any_case: bool = False) -> Iterator[Found]:
         """Where a text occurs in the prompts of the project's conversations, the latest one first."""
-        from rewind.checkpoint.prompt_search import search_prompts
+        from rewind.checkpoint.search.prompts import search_prompts
         from rewind.transcript.find import find_session, project_sessions
 
         files = project_sessions(self.state.area(), home=self.project.home)
@@ -1100,14 +1100,14 @@ class Controller:
                               any_case=any_case)
 
     def status(self, progress: Progress | None = None) -> Status:
-        from rewind.checkpoint.status import Status
+        from rewind.checkpoint.project.status import Status
 
         return Status(self.state, self.look(progress))
 
     # to and from a file
 
     def plan_export(self, name: str, path: str = "", *, force: bool = False) -> Exported:
-        from rewind.checkpoint import transfer
+        from rewind.checkpoint.upkeep import transfer
 
         if path:
             transfer.check_target(path, force)
@@ -1116,7 +1116,7 @@ class Controller:
     def export(self, name: str, target: str | BinaryIO, *, force: bool = False,
                progress: Progress | None = None) -> Exported:
         """Write a checkpoint as one tar.gz into a new file, or into an open binary stream."""
-        from rewind.checkpoint import transfer
+        from rewind.checkpoint.upkeep import transfer
 
         record = self.find(name)
         if isinstance(target, str):
@@ -1126,7 +1126,7 @@ class Controller:
     def plan_import(self, path: str, *, allow_links_out: bool = False, max_bytes: int | None = None,
                     progress: Progress | None = None) -> Imported:
         """Check the whole file as an import does, and store nothing."""
-        from rewind.checkpoint import transfer
+        from rewind.checkpoint.upkeep import transfer
 
         return transfer.look_at_import(path, allow_links_out=allow_links_out, max_bytes=max_bytes,
                                        progress=progress)
@@ -1134,7 +1134,7 @@ class Controller:
     def import_(self, path: str, *, allow_links_out: bool = False, max_bytes: int | None = None,
                 wait: float = 10.0, progress: Progress | None = None) -> Record:
         """Make a checkpoint of an exported one. The project itself is not touched."""
-        from rewind.checkpoint import transfer
+        from rewind.checkpoint.upkeep import transfer
 
         with self.state.locked("import", wait):
             return transfer.import_file(self.state, path, allow_links_out=allow_links_out,
@@ -1166,8 +1166,8 @@ class Controller:
     def push(self, remote: str | None = None, *, with_secrets: bool = False, with_ignored: bool = False,
              dry_run: bool = False, ask: bool = False, progress: Progress | None = None) -> Pushed:
         """Send the checkpoints and conversations that a remote lacks."""
-        from rewind.checkpoint.remote.push import Push
-        from rewind.checkpoint.share.left_out import Policy
+        from rewind.checkpoint.remote.push.push import Push
+        from rewind.checkpoint.share.giving.left_out import Policy
 
         self.state.look_again()
         policy = Policy(with_secrets=with_secrets, with_ignored=with_ignored)
@@ -1180,7 +1180,7 @@ class Controller:
     def pull(self, remote: str | None = None, *, everything: bool = False, dry_run: bool = False,
              ask: bool = False, max_mb: int | None = None, progress: Progress | None = None) -> Pulled:
         """Bring what others have pushed, as lanes. No file of the project is touched."""
-        from rewind.checkpoint.remote.pull import pull
+        from rewind.checkpoint.remote.pull.pull import pull
 
         self.state.look_again()
         return pull(self.state, remote, everything=everything, dry_run=dry_run, ask=ask, max_mb=max_mb,
@@ -1190,7 +1190,7 @@ class Controller:
     def clone(cls, url: str, folder: str, *, home: str | None = None, ask: bool = False,
               max_mb: int | None = None, progress: Progress | None = None) -> tuple[Controller, Cloned]:
         """A new project from a remote, in a directory that is empty or not there."""
-        from rewind.checkpoint.remote.clone import clone
+        from rewind.checkpoint.remote.pull.clone import clone
 
         home = home or rewind_home()
         mode = _wanted_mode(home, os.path.realpath(folder))
@@ -1202,7 +1202,7 @@ class Controller:
     def share(self, words: list[str], *, with_secrets: bool = False, with_ignored: bool = False,
               code_only: bool = False) -> Sharing:
         """A session, turns of it or a checkpoint, for others; to be closed. Its `write` writes the file."""
-        from rewind.checkpoint.share.give import Sharing
+        from rewind.checkpoint.share.giving.give import Sharing
 
         self.state.look_again()
         return Sharing(self.state, words, with_secrets=with_secrets, with_ignored=with_ignored,
@@ -1212,7 +1212,7 @@ class Controller:
     def open_shared(path: str, folder: str, *, home: str | None = None, max_bytes: int | None = None,
                     dry_run: bool = False, progress: Progress | None = None) -> Opened:
         """Take over what `share` wrote: into an empty directory, or beside the history of a project."""
-        from rewind.checkpoint.share.open_file import open_file
+        from rewind.checkpoint.share.taking.open_file import open_file
 
         home = home or rewind_home()
         mode = _wanted_mode(home, os.path.realpath(folder))
@@ -1221,33 +1221,33 @@ class Controller:
     # upkeep
 
     def plan_gc(self, keep: int | None = None) -> list[Record]:
-        from rewind.checkpoint import retention
+        from rewind.checkpoint.upkeep import retention
 
         return retention.choose(self.state, keep)
 
     def gc(self, keep: int | None = None, *, wait: float = 10.0,
            progress: Progress | None = None) -> Collected:
-        from rewind.checkpoint.collection import collect
+        from rewind.checkpoint.upkeep.collection import collect
 
         collected = collect(self.state, keep, wait, progress)
         self.pack(wait=wait)
         return collected
 
     def pack(self, *, wait: float = 10.0) -> None:
-        from rewind.checkpoint.upkeep import pack
+        from rewind.checkpoint.upkeep.pieces import pack
 
         pack(self.state, wait)
 
     def validate(self, *, deep: bool = False, progress: Progress | None = None) -> list[str]:
-        from rewind.checkpoint.validate import validate
+        from rewind.checkpoint.repair.validate import validate
 
         return validate(self.state, deep=deep, progress=progress)
 
     def examine(self, *, deep: bool = False, progress: Progress | None = None) -> Examined:
         """The same with what each checkpoint lacks. After a deep look the next checkpoint stores anew what
         it meets of what is damaged, unless somebody else is at work here, or nothing can be written."""
-        from rewind.checkpoint.repair import note_damage
-        from rewind.checkpoint.validate import examine
+        from rewind.checkpoint.repair.repair import note_damage
+        from rewind.checkpoint.repair.validate import examine
 
         found = examine(self.state, deep=deep, progress=progress)
         if deep:
@@ -1261,7 +1261,7 @@ class Controller:
     def repair(self, *, dry_run: bool = False, copies: list[str] | None = None,
                progress: Progress | None = None) -> Repaired:
         """Read everything, bring back what is damaged and has another copy, put the rest aside."""
-        from rewind.checkpoint.repair import repair
+        from rewind.checkpoint.repair.repair import repair
 
         if dry_run:
             return repair(self.state, dry_run=True, copies=copies or [], progress=progress)
@@ -1282,20 +1282,20 @@ class Controller:
 
     def home_is_thrown_away(self) -> bool:
         """In a container whose home directory goes with it, and whose project stays."""
-        from rewind.checkpoint.init import home_is_thrown_away
+        from rewind.checkpoint.project.init import home_is_thrown_away
 
         return home_is_thrown_away(self.project.main)
 
     def move_store(self, mode: str, progress: Progress | None = None) -> Project:
         """Keep the checkpoints in the project, or in global storage. This controller is closed by it."""
-        from rewind.checkpoint.move_store import move_store
+        from rewind.checkpoint.project.move_store import move_store
 
         moved = move_store(self.state, mode, progress)
         self.close()
         return moved
 
     def disk_use(self) -> int:
-        from rewind.checkpoint import retention
+        from rewind.checkpoint.upkeep import retention
 
         return retention.disk_use(self.state)
 
@@ -1315,15 +1315,15 @@ def _project_here(home: str | None) -> Project | None:
 
 
 def _wanted_mode(home: str, root: str) -> str:
-    from rewind.checkpoint.init import wanted_mode
+    from rewind.checkpoint.project.init import wanted_mode
     from rewind.config.load import load_settings
 
     return wanted_mode(load_settings(home, None), root)
 
 
 def _check_paths(before: Side, after: Side, paths: list[bytes] | None) -> None:
-    from rewind.snapshot.change import Paths
-    from rewind.snapshot.listing import entry_at
+    from rewind.snapshot.trees.change import Paths
+    from rewind.snapshot.trees.listing import entry_at
 
     for path in Paths(paths).paths or ():
         sides = (before, after)
@@ -1333,9 +1333,9 @@ def _check_paths(before: Side, after: Side, paths: list[bytes] | None) -> None:
 
 def _not_captured(before: Side, after: Side, paths: list[bytes] | None) -> list[tuple[bytes, str]]:
     """A path that neither checkpoint holds differs from nothing, which must not look like "no change"."""
-    from rewind.snapshot.change import Paths
-    from rewind.snapshot.listing import entry_at
-    from rewind.snapshot.tree import UNCOVERED
+    from rewind.snapshot.trees.change import Paths
+    from rewind.snapshot.trees.listing import entry_at
+    from rewind.snapshot.trees.tree import UNCOVERED
 
     found = {}
     for path in Paths(paths).paths or ():

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 
-from rewind import quickjson
 from rewind.errors import HomeUnreadable, RewindError, StoreDamaged
+from rewind.fast import quickjson
 from rewind.files import read_bounded
 
 TYPE_CHECKING = False

@@ -6,9 +6,9 @@ import os
 import stat
 
 from rewind.errors import RewindError
+from rewind.fast.sha256 import sha256
 from rewind.files import read_bounded
 from rewind.index import MAIN
-from rewind.sha256 import sha256
 
 _LINK = b"gitdir: "
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")

@@ -156,7 +156,7 @@ def test_a_list_of_conditions_is_named_where_only_one_is_understood(path: str) -
     except ProfileInvalid as error:
         assert path in error.message
         return
-    from rewind.transcript.prompts import kind_of_prompt
+    from rewind.transcript.read.prompts import kind_of_prompt
 
     kind_of_prompt({"type": "user", "message": {"content": "x"}}, profile)  # accepted: then it must work
 

@@ -27,7 +27,7 @@ SECRET = "a secret of somebody else\n"
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda fd: None)
-    monkeypatch.setattr("rewind.checkpoint.save._later", lambda state, chore: None)
+    monkeypatch.setattr("rewind.checkpoint.save.save._later", lambda state, chore: None)
     warnings.filterwarnings("ignore", ".*multi-threaded, use of fork", DeprecationWarning)
 
 

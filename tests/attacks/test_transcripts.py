@@ -16,7 +16,7 @@ import pytest
 
 from chat_scene import Scene
 from cli.conftest import InProcess, cli  # noqa: F401
-from rewind.checkpoint import chat
+from rewind.checkpoint.conversations import bring_back
 
 SECRET = b'{"type":"user","secret":"of somebody else"}\n' * 2000
 
@@ -33,7 +33,7 @@ def talk(cli: InProcess) -> Scene:  # noqa: F811
 
 def swapped_after(monkeypatch: pytest.MonkeyPatch, name: str, path: Path, outside: Path) -> None:
     """The transcript becomes a link to another file right after this function of `chat` was called."""
-    real: Any = getattr(chat, name)
+    real: Any = getattr(bring_back, name)
 
     def swapping(*args: Any, **more: Any) -> Any:
         found = real(*args, **more)
@@ -42,7 +42,7 @@ def swapped_after(monkeypatch: pytest.MonkeyPatch, name: str, path: Path, outsid
             path.symlink_to(outside)
         return found
 
-    monkeypatch.setattr(chat, name, swapping)
+    monkeypatch.setattr(bring_back, name, swapping)
 
 
 @pytest.mark.parametrize("moment", ["checked_path", "_source", "resolve_cut", "turns_before"])

@@ -12,10 +12,10 @@ from typing import IO, Any, Optional
 
 from chat_scene import Claude
 from rewind.agents.registry import profile_for
-from rewind.checkpoint.which_session import session_at
+from rewind.checkpoint.conversations.which_session import session_at
 from rewind.controller import Controller
-from rewind.transcript.chain import Tail
-from rewind.transcript.lines import open_transcript
+from rewind.transcript.read.chain import Tail
+from rewind.transcript.read.lines import open_transcript
 from rewind_cli import PROGRAM, clean_env, is_interrupted
 from transcript.make_transcripts import event_id, place, session_folder
 

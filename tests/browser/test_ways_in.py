@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, expect
 from shop import CART, Agent, Server
 
 from rewind.controller import Controller
-from rewind.web.key import new_key
+from rewind.web.server.key import new_key
 
 SHARE = "s => document.querySelector(s).getBoundingClientRect().top / innerHeight"
 

@@ -20,14 +20,14 @@ import pytest
 
 from chat_scene import Scene
 from cli.conftest import InProcess, cli  # noqa: F401
-from rewind.checkpoint.conversation import write_out
-from rewind.checkpoint.record import Record
-from rewind.checkpoint.source import Source
+from rewind.checkpoint.records.record import Record
+from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.save.conversation import write_out
 from rewind.controller import Controller
 from rewind.errors import RewindError
-from rewind.snapshot.content import whole
-from rewind.snapshot.listing import every_path
-from rewind.snapshot.tree import DIR, UNCOVERED
+from rewind.snapshot.trees.content import whole
+from rewind.snapshot.trees.listing import every_path
+from rewind.snapshot.trees.tree import DIR, UNCOVERED
 
 pytestmark = pytest.mark.slow
 
@@ -44,7 +44,7 @@ Content = dict[str, Any]
 @pytest.fixture
 def small(cli: InProcess, monkeypatch: pytest.MonkeyPatch) -> Iterator[Small]:  # noqa: F811
     monkeypatch.setattr(os, "fsync", lambda fd: None)
-    monkeypatch.setattr("rewind.checkpoint.save._later", lambda state, chore: None)
+    monkeypatch.setattr("rewind.checkpoint.save.save._later", lambda state, chore: None)
     yield Small(cli)
 
 

@@ -16,9 +16,9 @@ from typing import Any, Callable
 import pytest
 
 from checkpoint.test_places import Repository, cli, repository  # noqa: F401
-from rewind.checkpoint.create import capture, write_record
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.target import AtCheckpoint
-from rewind.checkpoint.state import State
+from rewind.checkpoint.save.create import capture, write_record
 from rewind.controller import Controller
 from rewind.errors import Locked
 from rewind_cli import CHECKOUT, tree_state

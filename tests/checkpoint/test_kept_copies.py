@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from rewind.checkpoint.kept_copies import ONLY_THESE, kept_note, trees_of
-from rewind.checkpoint.record import Record
+from rewind.checkpoint.records.record import Record
+from rewind.checkpoint.rewind.files.kept_copies import ONLY_THESE, kept_note, trees_of
 from rewind.controller import Controller
-from rewind.snapshot.apply import Applier
-from rewind.snapshot.change import Change
-from rewind.snapshot.listing import every_path
-from rewind.snapshot.tree import FILE, Entry, Tree
+from rewind.snapshot.apply.apply import Applier
+from rewind.snapshot.trees.change import Change
+from rewind.snapshot.trees.listing import every_path
+from rewind.snapshot.trees.tree import FILE, Entry, Tree
 from rewind.store.blobs import oid_of
 from rewind_cli import Rewind
 

@@ -7,7 +7,7 @@ from typing import Optional
 
 import pytest
 
-from rewind.checkpoint.moment import moment
+from rewind.checkpoint.select.times import moment
 
 NOW = time.mktime((2026, 11, 16, 12, 0, 0, 0, 0, -1))
 

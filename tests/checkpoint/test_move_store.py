@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 _MOVE = """
 import sys, time
 sys.path.insert(0, {source!r})
-from rewind.checkpoint import move_store as moving
+from rewind.checkpoint.project import move_store as moving
 from rewind.controller import Controller
 if {copies}:
     moving._rename = lambda old, new, store_id: False

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rewind.checkpoint.open_files import OpenFile, open_files, plan_notes
+from rewind.checkpoint.rewind.files.open_files import OpenFile, open_files, plan_notes
 from rewind_cli import Rewind
 
 linux = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="only Linux tells what is open")

@@ -141,7 +141,7 @@ def test_a_checkpoint_of_before_there_were_places_does_not_write_into_one(
     """An earlier version captured the files of a work tree with the main one."""
     (repository.main / ".rewindignore").write_text("!.claude/worktrees\n")
     with monkeypatch.context() as patch:
-        patch.setattr("rewind.snapshot.gitfiles.work_trees", lambda top: [])
+        patch.setattr("rewind.snapshot.rules.gitfiles.work_trees", lambda top: [])
         name = repository.save(repository.main, "main")
     assert "feat/src/a.py" in repository.cli.run("show", name, "--files", cwd=repository.main).out
     repository.write(repository.inside, "the agent's work")

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewind.checkpoint.plan import RestorePlan, plan_restore
+from rewind.checkpoint.rewind.files.file_plan import RestorePlan, plan_restore
 from rewind.errors import StoreDamaged
-from rewind.snapshot.change import Paths
-from rewind.snapshot.tree import DIR, FILE, LINK, UNCOVERED, Entry, Tree
+from rewind.snapshot.trees.change import Paths
+from rewind.snapshot.trees.tree import DIR, FILE, LINK, UNCOVERED, Entry, Tree
 from rewind.store.blobs import oid_of
 
 Spec = dict[str, Any]  # name -> text, ("link", target), ("unknown", reason), ("mode", mode, text) or a Spec

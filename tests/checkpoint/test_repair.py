@@ -107,7 +107,7 @@ def _list_of_pieces(rewind: Rewind) -> bytes:
 @pytest.fixture
 def names(cli: InProcess, monkeypatch: pytest.MonkeyPatch) -> list[str]:  # noqa: F811
     """Files of a first checkpoint that is large enough to be compressed afterwards, and is."""
-    monkeypatch.setattr("rewind.checkpoint.save._later", lambda state, chore: None)
+    monkeypatch.setattr("rewind.checkpoint.save.save._later", lambda state, chore: None)
     (cli.project / "large").write_bytes(bytes(10 << 20))
     names = [f"file{number}" for number in range(30)]
     for name in names:

@@ -14,7 +14,7 @@ import pytest
 
 from rewind.checkpoint.rewind.target import AtCheckpoint
 from rewind.controller import Controller
-from rewind.snapshot.scan import scan
+from rewind.snapshot.scan.scan import scan
 from rewind_cli import Rewind, interrupt, tree_state
 
 pytestmark = pytest.mark.slow
@@ -239,7 +239,7 @@ def test_a_missing_tree_is_not_handed_on_to_the_next_checkpoint(rewind: Rewind) 
     import sqlite3
 
     from rewind import Controller
-    from rewind.snapshot.listing import entry_at
+    from rewind.snapshot.trees.listing import entry_at
 
     (rewind.project / "d/e").mkdir(parents=True)
     (rewind.project / "d/e/a").write_text("1")
@@ -311,7 +311,7 @@ def test_redo_of_a_partial_step_is_partial(rewind: Rewind) -> None:
 def test_a_forced_restore_still_backs_up_what_it_overwrites(rewind: Rewind) -> None:
     """Somebody writes between the capture and the first change: the capture is made again."""
     from rewind import Controller
-    from rewind.checkpoint.rewind import code
+    from rewind.checkpoint.rewind.files import code
 
     file = rewind.project / "a"
     file.write_text("1")
@@ -364,8 +364,8 @@ def test_a_restore_looks_at_the_project_once(project: Path, home: Path,
         looks.append(root)
         return scan(root, *args, **more)
 
-    monkeypatch.setattr("rewind.checkpoint.create.scan", counted)
-    monkeypatch.setattr("rewind.checkpoint.rewind.code.scan", counted)
+    monkeypatch.setattr("rewind.checkpoint.save.create.scan", counted)
+    monkeypatch.setattr("rewind.checkpoint.rewind.files.code.scan", counted)
     (project / "a").write_text("one")
     controller, saved = Controller.init(str(project))
     with closing(controller):
@@ -383,7 +383,7 @@ def test_code_without_a_conversation_comes_back_without_loading_what_reads_them(
     (rewind.project / "a").write_text("two")
     run = "import sys; from rewind.controller import AtCheckpoint, Controller\n" \
           "controller = Controller(sys.argv[1]); controller.go(AtCheckpoint('last')); controller.close()\n" \
-          "print(sorted({'shutil', 're', 'rewind.transcript.fork'} & set(sys.modules)))"
+          "print(sorted({'shutil', 're', 'rewind.transcript.write.fork'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-I", "-S", "-c",
                            f"import sys; sys.path.insert(0, {SOURCE!r})\n{run}", str(rewind.project)],
                           env=rewind.env, capture_output=True, text=True, check=True)

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewind.checkpoint.record import Record, RecordFiles
-from rewind.checkpoint.retention import bounded_share, keep_newest, never_collected, thin, trusted_now
-from rewind.checkpoint.upkeep import Piece
+from rewind.checkpoint.records.record import Record, RecordFiles
+from rewind.checkpoint.upkeep.pieces import Piece
+from rewind.checkpoint.upkeep.retention import bounded_share, keep_newest, never_collected, thin, trusted_now
 from rewind.config.load import Settings
 from rewind.controller import Controller
 from rewind_cli import Rewind, tree_state
@@ -159,7 +159,7 @@ def test_keeping_n_counts_manual_ones_too_and_never_a_needed_backup() -> None:
 @pytest.fixture
 def controller(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Controller]:
     """A project of which nobody takes care in the background."""
-    monkeypatch.setattr("rewind.checkpoint.save._later", lambda state, chore: None)
+    monkeypatch.setattr("rewind.checkpoint.save.save._later", lambda state, chore: None)
     (project / "keep.txt").write_text("the same all the time\n")
     controller, _ = Controller.init(str(project), mode="project")
     yield controller

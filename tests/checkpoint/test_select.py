@@ -10,7 +10,7 @@ import pytest
 from cli import conftest as in_process
 from cli.conftest import InProcess
 from map_scene import Story
-from rewind.checkpoint.turn_name import split_selector, turn_name
+from rewind.checkpoint.select.turn_name import split_selector, turn_name
 from rewind.errors import RewindError
 from rewind_cli import Result
 

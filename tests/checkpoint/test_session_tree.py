@@ -12,7 +12,7 @@ import pytest
 from chat_scene import LONG_AGO, Claude, Scene, droid
 from cli import conftest as in_process
 from cli.conftest import InProcess
-from rewind.checkpoint.session_tree import SessionInfo, as_tree
+from rewind.checkpoint.conversations.session_tree import SessionInfo, as_tree
 from transcript.make_transcripts import Talk, place
 
 cli = in_process.cli  # the fixture
@@ -203,7 +203,7 @@ def test_what_was_read_once_is_read_again_when_the_file_changed(family: Family) 
 
 
 def test_what_was_read_once_is_not_read_again(family: Family, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rewind.checkpoint import session_tree
+    from rewind.checkpoint.conversations import session_tree
 
     family.put("a", family.claude("a", "one"))
     family.infos()

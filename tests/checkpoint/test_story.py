@@ -9,7 +9,7 @@ import pytest
 from chat_scene import Scene
 from cli.conftest import InProcess, cli  # noqa: F401
 from map_scene import Story
-from rewind.checkpoint.story import CHECKPOINT, NOW, PROMPT, SESSION, Item, stamp, tell
+from rewind.checkpoint.map.story import CHECKPOINT, NOW, PROMPT, SESSION, Item, stamp, tell
 from rewind.controller import BOTH, CODE, CONVERSATION
 from rewind.errors import ChangedSincePlan, NothingBeforePrompt, PromptGone
 

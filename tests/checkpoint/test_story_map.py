@@ -10,7 +10,7 @@ import pytest
 from chat_scene import Scene
 from cli.conftest import InProcess, cli  # noqa: F401
 from map_scene import Story, afternoon
-from rewind.checkpoint.story import CHECKPOINT, EDIT, NOW, OPERATION, PROMPT, SESSION, Item
+from rewind.checkpoint.map.story import CHECKPOINT, EDIT, NOW, OPERATION, PROMPT, SESSION, Item
 from rewind.controller import AtCheckpoint
 from transcript.make_transcripts import event_id
 

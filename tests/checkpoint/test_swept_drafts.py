@@ -13,8 +13,8 @@ import pytest
 
 from cli import conftest as in_process
 from cli.conftest import InProcess
-from rewind.checkpoint.known_stores import remember
-from rewind.transcript.sidecars import remove_from_index
+from rewind.checkpoint.project.known_stores import remember
+from rewind.transcript.write.sidecars import remove_from_index
 
 pytestmark = pytest.mark.slow
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rewind.checkpoint.record import MAIN, Record, RecordFiles
-from rewind.checkpoint.select import select
-from rewind.checkpoint.timeline import Timeline
+from rewind.checkpoint.records.record import MAIN, Record, RecordFiles
+from rewind.checkpoint.records.timeline import Timeline
+from rewind.checkpoint.select.selectors import select
 from rewind.errors import CheckpointAmbiguous, CheckpointNotFound, StoreDamaged, UsageError
 from rewind.store.derived import DerivedDb
 

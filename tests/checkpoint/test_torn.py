@@ -16,10 +16,10 @@ import pytest
 
 from cli import conftest as in_process
 from cli.conftest import InProcess
-from rewind.checkpoint.record import Record
-from rewind.checkpoint.torn import newest_whole, recorded, torn_paths
+from rewind.checkpoint.records.record import Record
+from rewind.checkpoint.rewind.files.torn import newest_whole, recorded, torn_paths
 from rewind.controller import Controller
-from rewind.snapshot import sqlite_copy
+from rewind.snapshot.scan import sqlite_copy
 from rewind_cli import Rewind
 
 pytestmark = pytest.mark.slow

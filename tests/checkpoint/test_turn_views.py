@@ -10,10 +10,10 @@ import pytest
 from chat_scene import Claude, Scene
 from cli.conftest import InProcess, cli  # noqa: F401 - the fixture
 from rewind.agents.registry import profile_for
-from rewind.checkpoint import turn_changes
+from rewind.checkpoint.map import turn_changes
 from rewind.controller import AtTurn
-from rewind.transcript.chain import Tail
-from rewind.transcript.lines import open_transcript
+from rewind.transcript.read.chain import Tail
+from rewind.transcript.read.lines import open_transcript
 from transcript.make_transcripts import event_id
 
 

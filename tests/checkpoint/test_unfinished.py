@@ -10,7 +10,7 @@ import pytest
 from chat_scene import a_dead_pid
 from cli import conftest as in_process
 from cli.conftest import InProcess
-from rewind.checkpoint.unfinished import Unfinished
+from rewind.checkpoint.project.unfinished import Unfinished
 from rewind.paths import Project
 from transcript.make_transcripts import event_id
 

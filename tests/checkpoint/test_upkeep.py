@@ -9,8 +9,8 @@ from typing import Any, Callable
 
 import pytest
 
-from rewind.checkpoint import collection, upkeep
-from rewind.checkpoint.upkeep import Pace, is_being_packed, pack
+from rewind.checkpoint.upkeep import collection, pieces
+from rewind.checkpoint.upkeep.pieces import Pace, is_being_packed, pack
 from rewind.controller import Controller
 from rewind.errors import Locked
 from rewind.files import Lock, WaitingLine, is_wanted
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def controller(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Controller]:
     """A project of which nobody takes care in the background."""
-    monkeypatch.setattr("rewind.checkpoint.save._later", lambda state, chore: None)
+    monkeypatch.setattr("rewind.checkpoint.save.save._later", lambda state, chore: None)
     (project / "keep.txt").write_text("the same all the time\n")
     controller, _ = Controller.init(str(project))
     yield controller
@@ -89,7 +89,7 @@ def test_a_save_gets_in_between_any_two_pieces_of_packing(controller: Controller
         (project / "x").write_text(str(len(names)))
         names.append(other.save(kind="auto", wait=0).record.name)
 
-    calls = each_time(monkeypatch, upkeep, save)
+    calls = each_time(monkeypatch, pieces, save)
     pack(controller.state, 0)
     other.close()
     assert len(calls) > 2 and len(set(names)) == len(calls)
@@ -113,7 +113,7 @@ def test_packing_does_not_begin_a_piece_while_somebody_waits(controller: Control
 def test_one_process_packs_at_a_time(controller: Controller, project: Path) -> None:
     make_bulk(project)
     controller.save("much")
-    with Lock(controller.project.path(upkeep.PACK_LOCK), "gc", 0):
+    with Lock(controller.project.path(pieces.PACK_LOCK), "gc", 0):
         assert is_being_packed(controller.state)
         pack(controller.state, 0)
         assert loose(controller) == 12
@@ -133,7 +133,7 @@ def test_what_is_stored_in_a_hurry_while_packing_goes_on_is_packed_as_well(
         make_bulk(project, b"more")
         other.save("more", wait=0)
 
-    each_time(monkeypatch, upkeep, save_much)
+    each_time(monkeypatch, pieces, save_much)
     pack(controller.state, 0)
     other.close()
     assert (project / "done").exists() and loose(controller) == 0
@@ -166,10 +166,10 @@ def test_the_wal_is_as_it_was_when_packing_is_done(controller: Controller, proje
 def test_a_piece_that_took_too_long_is_followed_by_a_smaller_one(times: float, then: int) -> None:
     """In so many times what a piece aims at."""
     pace = Pace(4, 16, 64)
-    pace.note(times * upkeep._HOLD)
+    pace.note(times * pieces._HOLD)
     assert pace.size == then
     for _ in range(10):
-        pace.note(times * upkeep._HOLD)
+        pace.note(times * pieces._HOLD)
     assert pace.size in (4, 16, 64)
 
 

@@ -26,7 +26,7 @@ sys.path.insert(0, sys.argv[1])
 from rewind.controller import Controller
 controller = Controller(sys.argv[2])
 if sys.argv[3:]:
-    from rewind.checkpoint import create
+    from rewind.checkpoint.save import create
     create.LARGE = int(sys.argv[3])
 controller.save("by a test")
 controller.close()
@@ -93,7 +93,7 @@ def test_a_small_project_loads_nothing_of_it(small: Rewind) -> None:
 
 def test_a_large_project_without_watchman_only_looks_for_its_socket(small: Rewind, tmp_path: Path) -> None:
     note = fake_program(small, tmp_path)
-    assert modules(small, "0") == ["rewind.checkpoint.watching", "rewind.snapshot.watchman",
+    assert modules(small, "0") == ["rewind.checkpoint.save.watching", "rewind.snapshot.watchman",
                                    "rewind.snapshot.watchman.where"]
     assert not note.exists(), "a server was started"
 
@@ -223,8 +223,8 @@ def test_after_that_every_save_looks_at_everything(blind: Rewind) -> None:
 
 
 def test_doctor_recommends_it_for_many_files(small: Rewind, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rewind.install.doctor import examine
-    from rewind.snapshot.cache import ScanCache
+    from rewind.install.doctor.doctor import examine
+    from rewind.snapshot.scan.cache import ScanCache
 
     monkeypatch.setenv("WATCHMAN_SOCK", str(small.home / "none"))
     for files, expected in ((49_999, 0), (50_000, 1)):

@@ -13,7 +13,7 @@ import pytest
 from chat_scene import LONG_AGO, Claude, Scene, a_dead_pid, client_is_running, droid
 from cli import conftest as in_process
 from cli.conftest import InProcess
-from rewind.checkpoint.which_session import (
+from rewind.checkpoint.conversations.which_session import (
     NoSession,
     choose_session,
     recorded_session,
@@ -21,7 +21,7 @@ from rewind.checkpoint.which_session import (
 )
 from rewind.errors import UsageError
 from rewind.transcript.find import SessionNotFound
-from rewind.transcript.lines import TranscriptNotFound
+from rewind.transcript.read.lines import TranscriptNotFound
 from transcript.make_transcripts import place, session_folder
 
 cli = in_process.cli  # the fixture

@@ -12,7 +12,7 @@ from typing import Any, Optional
 
 import pytest
 
-from rewind.checkpoint.state import State
+from rewind.checkpoint.project.state import State
 from rewind.cli.main import main
 from rewind_cli import Arg, Result, Rewind
 

@@ -12,8 +12,8 @@ import pytest
 
 from chat_scene import LONG_AGO, Claude, Scene, a_dead_pid, client_is_running, droid, prompts_of
 from cli.conftest import InProcess
-from rewind.cli import style
-from rewind.transcript.lines import TranscriptUnreadable
+from rewind.cli.output import style
+from rewind.transcript.read.lines import TranscriptUnreadable
 from rewind_cli import tree_state
 from transcript.make_transcripts import place
 

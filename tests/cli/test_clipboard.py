@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rewind.cli.clipboard import copy
+from rewind.cli.output.clipboard import copy
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from cli.conftest import InProcess
-from rewind.cli import demo
-from rewind.cli.demo_session import BEFORE, TURNS
-from rewind.cli.demo_world import World
+from rewind.cli.demo import demo
+from rewind.cli.demo.demo_session import BEFORE, TURNS
+from rewind.cli.demo.demo_world import World
 from rewind_cli import PROGRAM, Rewind, tree_state
 
 pytestmark = pytest.mark.slow
@@ -195,7 +195,7 @@ def test_a_command_that_fails_is_named(cli: InProcess, temporary: Path,
 
 def test_a_hook_that_says_something_is_noticed(cli: InProcess, temporary: Path,
                                                monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rewind.cli.demo_world._ENTRY", str(temporary / "no-such-hook.py"))
+    monkeypatch.setattr("rewind.cli.demo.demo_world._ENTRY", str(temporary / "no-such-hook.py"))
     result = cli.run("demo")
     assert result.code == 1 and "Step 2 of the demo" in result.err and "the hook session-start" in result.err
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rewind.cli.patch import for_terminal, quoted
+from rewind.cli.output.patch import for_terminal, quoted
 from rewind_cli import Rewind, differences, paths_of, tree_state
 
 
@@ -160,7 +160,7 @@ def test_json_has_the_fields_of_the_contract_and_stat_adds_counts(two: Rewind) -
 
 def test_a_file_that_is_replaced_by_a_link_while_we_look_is_not_read_through(
         two: Rewind, monkeypatch: pytest.MonkeyPatch) -> None:
-    import rewind.cli.diff as command
+    import rewind.cli.look.diff as command
 
     secret = two.project.parent / "secret"
     secret.write_text("secret\n")

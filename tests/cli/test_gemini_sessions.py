@@ -12,9 +12,9 @@ from chat_scene import Scene
 from cli.conftest import InProcess
 from rewind.agents.registry import profile_named
 from rewind.controller import Controller
-from rewind.transcript.index import read_index
-from rewind.transcript.turn_index import open_turns
-from rewind.transcript.turn_tools import tools_of_turn
+from rewind.transcript.read.index import read_index
+from rewind.transcript.turns.turn_index import open_turns
+from rewind.transcript.turns.turn_tools import tools_of_turn
 from rewind_cli import Rewind
 from transcript.oplogs import Talk, chats, line, prompts_in, second_reader
 

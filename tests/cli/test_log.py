@@ -83,7 +83,7 @@ def test_log_has_a_row_for_each_operation_that_put_another_version_there(two: Re
 
 
 def test_log_goes_on_past_what_is_damaged(two: Rewind, monkeypatch: pytest.MonkeyPatch) -> None:
-    import rewind.checkpoint.file_log as file_log
+    import rewind.checkpoint.search.file_log as file_log
     from rewind.errors import StoreDamaged
 
     real, newest = file_log._changes, two.names()[0]

@@ -8,8 +8,8 @@ import pytest
 
 from chat_scene import Scene
 from cli.conftest import InProcess
-from rewind.checkpoint import retention
-from rewind.checkpoint.record import Record
+from rewind.checkpoint.records.record import Record
+from rewind.checkpoint.upkeep import retention
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ import pytest
 from chat_scene import Turns, prompts_of
 from cli.conftest import InProcess
 from remote_servers import daemon, sshd, sshd_program
-from rewind.checkpoint.share.outgoing import checkpoint_id
+from rewind.checkpoint.share.giving.outgoing import checkpoint_id
 from rewind.controller import Controller
-from rewind.snapshot.tree import DIR
+from rewind.snapshot.trees.tree import DIR
 from rewind_cli import Rewind, git, git_state, tree_state
 
 KEY = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6"

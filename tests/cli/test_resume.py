@@ -13,7 +13,7 @@ from chat_scene import client_is_running
 from cli.conftest import InProcess
 from cli.test_picker import Terminal
 from map_scene import Story
-from rewind.checkpoint.record import timestamp
+from rewind.checkpoint.records.record import timestamp
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ import pytest
 from chat_scene import SESSION, Claude, Turns
 from cli.conftest import InProcess
 from rewind.agents.registry import profile_for
-from rewind.checkpoint.rewind.operations import Operations
+from rewind.checkpoint.rewind.log.operations import Operations
 from rewind.controller import Controller
 from rewind.errors import RewindError
-from rewind.transcript.chain import Tail
-from rewind.transcript.lines import open_transcript
+from rewind.transcript.read.chain import Tail
+from rewind.transcript.read.lines import open_transcript
 from rewind_cli import differences, interrupt, paths_of, tree_state
 
 LINES = "".join(f"line {n}\n" for n in range(1, 31))

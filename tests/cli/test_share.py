@@ -393,8 +393,8 @@ def test_on_a_terminal_it_asks_when_there_are_secrets(scene: Turns, tmp_path: Pa
         asked.append((question, default))
         return answer
 
-    monkeypatch.setattr("rewind.cli.share.has_terminal", lambda: True)
-    monkeypatch.setattr("rewind.cli.share.ask_yes", ask)
+    monkeypatch.setattr("rewind.cli.give.share.has_terminal", lambda: True)
+    monkeypatch.setattr("rewind.cli.give.share.ask_yes", ask)
     file = tmp_path / "x.tar.gz"
     assert scene.cli.run("share", "last", str(file)).code == (0 if answer else 1)
     assert file.exists() == written

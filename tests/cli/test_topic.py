@@ -8,10 +8,10 @@ from typing import Optional
 
 import pytest
 
-import rewind.cli.topic as topic
-from rewind.cli.arguments import make_parser
+import rewind.cli.parse.topic as topic
 from rewind.cli.main import COMMANDS, load_command
-from rewind.cli.topic import TOPICS
+from rewind.cli.parse.arguments import make_parser
+from rewind.cli.parse.topic import TOPICS
 from rewind_cli import Rewind
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from chat_scene import Scene
 from cli.conftest import InProcess
-from rewind.cli.watch import Watcher
+from rewind.cli.look.watch import Watcher
 from rewind.controller import Controller
 
 

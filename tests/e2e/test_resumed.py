@@ -62,7 +62,7 @@ def heard_by(chat: Conversation[Claude]) -> list[str]:
 def active(chat: Conversation[Claude]) -> list[dict[str, Any]]:
     """The lines that Rewind calls active, as far as the model is to get them: since the last compaction, with
     what that kept behind its summary."""
-    from rewind.transcript.index import read_index
+    from rewind.transcript.read.index import read_index
 
     by_id = {line["uuid"]: line for line in lines(chat.bytes) if "uuid" in line}
     chain = [by_id[id] for id in read_index(str(chat.path)).chain]

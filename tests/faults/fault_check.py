@@ -52,9 +52,10 @@ def load_library() -> None:
 
     rooms = ("agents", "config", "store", "transcript", "snapshot", "checkpoint", "hooks", "install", "cli")
     for room in rooms:
-        for path in sorted((Path(rewind.__file__).parent / room).glob("*.py")):
-            if path.stem not in ("__init__", "detached", "start", "tui", "ui", "watch"):
-                importlib.import_module(f"rewind.{room}.{path.stem}")
+        top = Path(rewind.__file__).parent
+        for path in sorted((top / room).rglob("*.py")):
+            if path.stem not in ("__init__", "tui", "ui", "watch"):
+                importlib.import_module(".".join(("rewind", *path.relative_to(top).with_suffix("").parts)))
 
 
 def check_apart(world: World, scenario: Scenario, wanted: Wanted, run: Run, fault: str, *, way: int,
@@ -195,9 +196,9 @@ class Check:
             assert not lost, ("bytes that are nowhere any more", lost)
 
     def _stored(self) -> set[str]:
-        from rewind.checkpoint.source import Source
+        from rewind.checkpoint.records.source import Source
         from rewind.controller import Controller
-        from rewind.snapshot.tree import DIR
+        from rewind.snapshot.trees.tree import DIR
 
         controller = Controller(str(self.world.project), forgiving=True)
         found: set[str] = set()

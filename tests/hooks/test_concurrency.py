@@ -164,10 +164,10 @@ NOTE = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from types import SimpleNamespace as Some
-from rewind.hooks.in_time import claim
-from rewind.hooks.in_turn import InTurn
-from rewind.hooks.session_file import SessionFile
-from rewind.hooks.state import HookState
+from rewind.hooks.making.in_time import claim
+from rewind.hooks.memory.in_turn import InTurn
+from rewind.hooks.memory.session_file import SessionFile
+from rewind.hooks.memory.hook_state import HookState
 state, name = sys.argv[2:]
 event = Some(session=name, transcript="", subagent="", found=None, profile=Some(name="claude"))
 InTurn.wait = 90.0  # what is tried is that nothing is lost, not how long anybody waits

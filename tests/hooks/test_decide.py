@@ -12,7 +12,7 @@ from rewind.config.load import load_tier, load_usable
 from rewind.hooks.decide import Decision, decide
 from rewind.hooks.event import EVENTS, HookEvent, read_event
 from rewind.hooks.handle import handle
-from rewind.hooks.state import HookState
+from rewind.hooks.memory.hook_state import HookState
 
 TIERS = ("minimal", "balanced", "aggressive")
 YES, NO = "checkpoint", "nothing"

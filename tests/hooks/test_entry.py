@@ -40,7 +40,7 @@ EXAMPLES = int(os.environ.get("REWIND_EXAMPLES", "300"))
 HEAVY = ("sqlite3", "_sqlite3", "hashlib", "_hashlib", "subprocess", "json", "re", "pathlib", "dataclasses",
          "logging", "typing", "enum", "tempfile", "shutil", "random", "socket", "threading", "argparse",
          "rewind.controller", "rewind.store", "rewind.snapshot", "rewind.transcript",
-         "rewind.checkpoint.state")
+         "rewind.checkpoint.project.state")
 
 
 def payload(rewind: Rewind, **fields: Any) -> dict[str, Any]:
@@ -527,7 +527,7 @@ def world(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(made.project))
     monkeypatch.chdir(made.project)
     monkeypatch.setattr(os, "fsync", lambda fd: None)
-    monkeypatch.setattr("rewind.hooks.in_time._LATE_WAIT", 0.1)
+    monkeypatch.setattr("rewind.hooks.making.in_time._LATE_WAIT", 0.1)
     return made
 
 

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from hook_scene import LONG, Hooks
-from rewind.checkpoint.known_stores import is_known
+from rewind.checkpoint.project.known_stores import is_known
 from rewind.controller import Controller
 from rewind.errors import RewindError
-from rewind.hooks import checkpoint, in_time
 from rewind.hooks.handle import WARNING, Outcome, handle
-from rewind.hooks.log import write_log
+from rewind.hooks.making import checkpoint, in_time
+from rewind.hooks.memory.log import write_log
 from rewind_cli import CHECKOUT, git, tree_state
 
 BIG = "precious\n" * 200_000  # 1.8 MB: an ignored file of this size is not captured

@@ -12,12 +12,12 @@ from typing import Any, Callable
 import pytest
 
 from hook_scene import Hooks
-from rewind.checkpoint.missed import KILLED, Missed, sentence
-from rewind.hooks import checkpoint, in_time
+from rewind.checkpoint.project.missed import KILLED, Missed, sentence
 from rewind.hooks.handle import Outcome
-from rewind.hooks.state import HookState
+from rewind.hooks.making import checkpoint, in_time
+from rewind.hooks.memory.hook_state import HookState
 from rewind.paths import Project, open_project
-from rewind.snapshot import build
+from rewind.snapshot.scan import build
 from rewind_cli import Rewind
 
 

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from hook_scene import LONG, Hooks
-from rewind.checkpoint import outside
-from rewind.checkpoint.record import Record
-from rewind.checkpoint.state import State
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
+from rewind.checkpoint.save import outside
 from rewind.cli.main import main
 from rewind.controller import AtCheckpoint, BeforePrompts, Controller
 from rewind.errors import ChangedSincePlan, UsageError
@@ -232,8 +232,8 @@ def test_a_plan_that_was_shown_is_refused_once_the_file_changed(hooks: Hooks, sh
 
 def test_a_killed_restore_is_finished_or_undone(hooks: Hooks, shell_rc: Path,
                                                monkeypatch: pytest.MonkeyPatch) -> None:
-    from rewind.checkpoint.rewind import effects
-    from rewind.checkpoint.rewind import outside as way_back
+    from rewind.checkpoint.rewind.conversation import effects
+    from rewind.checkpoint.rewind.files import outside as way_back
 
     def killed(*arguments: Any) -> None:
         raise KeyboardInterrupt
@@ -319,7 +319,7 @@ def test_a_collection_keeps_their_content_and_hands_it_down(hooks: Hooks, shell_
     for number in range(3):
         hooks.prompt(f"Prompt {number}")
     with opened(hooks) as controller:
-        from rewind.checkpoint import collection
+        from rewind.checkpoint.upkeep import collection
 
         chosen = [controller.find(going)]
         original, collection.choose = collection.choose, lambda state, keep: chosen

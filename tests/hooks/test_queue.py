@@ -18,16 +18,17 @@ import pytest
 from hook_scene import SESSION, Hooks, wait_for_late
 from rewind.errors import Locked
 from rewind.files import Lock
-from rewind.hooks import in_time, queue
-from rewind.hooks.queue import Queue
+from rewind.hooks.making import in_time, queue
+from rewind.hooks.making.queue import Queue
 from rewind_cli import CHECKOUT, Rewind, clean_env
 
 # A hook that counts how often the tree is looked at, and may be told how long it waits for its turn.
 HOOK = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from rewind.hooks import entry, in_time
-from rewind.snapshot import scan
+from rewind.hooks import entry
+from rewind.hooks.making import in_time
+from rewind.snapshot.scan import scan
 in_time._WAIT = float(sys.argv[2])
 right = scan.Walker
 def counted(*args):

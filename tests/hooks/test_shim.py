@@ -13,7 +13,7 @@ from typing import Any, Optional
 import pytest
 
 from hook_scene import SESSION, SHIM, run_hook
-from rewind.install.shim import NAME, shim_text
+from rewind.install.machine.shim import NAME, shim_text
 from rewind_cli import CHECKOUT, Result, Rewind, clean_env
 
 pytestmark = pytest.mark.slow
@@ -169,13 +169,13 @@ def test_a_log_that_cannot_be_written_is_not_worth_a_word(installed: Installed, 
 
 # the library
 
-MODULES = ("__init__.py", "errors.py", "files.py", "paths.py", "quickjson.py", "config/load.py",
+MODULES = ("__init__.py", "errors.py", "files.py", "paths.py", "fast/quickjson.py", "config/load.py",
            "config/settings.py", "agents/registry.py", "agents/profile.py", "agents/schemas/claude.json",
            "config/tiers/balanced.json", "hooks/entry.py", "hooks/handle.py", "hooks/event.py",
-           "hooks/decide.py", "hooks/state.py", "hooks/log.py", "hooks/checkpoint.py",
-           "hooks/in_time.py", "hooks/queue.py",
-           "hooks/session_file.py", "controller.py",
-           "store/objects.py", "snapshot/scan.py")
+           "hooks/decide.py", "hooks/memory/hook_state.py", "hooks/memory/log.py",
+           "hooks/making/checkpoint.py", "hooks/making/in_time.py", "hooks/making/queue.py",
+           "hooks/memory/session_file.py", "controller.py",
+           "store/objects.py", "snapshot/scan/scan.py")
 
 
 @pytest.mark.parametrize("module", MODULES)

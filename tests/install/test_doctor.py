@@ -14,9 +14,9 @@ import pytest
 
 from install_scene import FOREIGN
 from rewind.controller import Controller
-from rewind.install.doctor import examine
-from rewind.install.finding import OK, PROBLEM, WARNING, Finding
-from rewind.install.installer import Plan, agents_named, install
+from rewind.install.doctor.doctor import examine
+from rewind.install.doctor.finding import OK, PROBLEM, WARNING, Finding
+from rewind.install.machine.installer import Plan, agents_named, install
 from rewind_cli import Rewind, chown_all, git, state_of
 
 pytestmark = pytest.mark.slow

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rewind.install.in_use import is_in_use
-from rewind.install.library import put_library
-from rewind.install.system import System
+from rewind.install.machine.in_use import is_in_use
+from rewind.install.machine.library import put_library
+from rewind.install.machine.system import System
 from rewind_cli import CHECKOUT
 
 pytestmark = pytest.mark.slow

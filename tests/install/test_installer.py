@@ -16,9 +16,9 @@ import pytest
 from chat_scene import a_dead_pid
 from install_scene import FOREIGN, Machine, everything
 from rewind import __version__
-from rewind.install.library import is_same
-from rewind.install.system import System, read_baked, script_in
-from rewind.install.ui_packages import PACKAGES
+from rewind.install.machine.library import is_same
+from rewind.install.machine.system import System, read_baked, script_in
+from rewind.install.machine.ui_packages import PACKAGES
 from rewind_cli import CHECKOUT
 
 pytestmark = pytest.mark.slow
@@ -373,8 +373,8 @@ def test_uninstall_without_an_installation_says_so(machine: Machine) -> None:
 
 @pytest.mark.parametrize("path", ["/a/b", "/with space/x", "/it's/x", '/"q"/$x/`y`/\\z'])
 def test_a_script_tells_what_is_baked_into_it(tmp_path: Path, path: str) -> None:
-    from rewind.install.program import program_text
-    from rewind.install.shim import shim_text
+    from rewind.install.machine.program import program_text
+    from rewind.install.machine.shim import shim_text
 
     entry = path + "/lib-1/rewind/hooks/entry.py"
     for number, text in enumerate((program_text(path, entry), shim_text(path, entry, "/log"))):

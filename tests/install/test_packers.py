@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rewind.install.packers import leaking
+from rewind.install.doctor.packers import leaking
 from rewind_cli import Rewind
 
 HATCH = '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'

@@ -15,9 +15,9 @@ from rewind.agents.profile import Profile
 from rewind.agents.registry import profile_named
 from rewind.config.load import load_tier
 from rewind.errors import RewindError
-from rewind.install import register as registering
-from rewind.install.merger import EVENTS, entries_for, merge
-from rewind.install.register import (
+from rewind.install.settings import register as registering
+from rewind.install.settings.merger import EVENTS, entries_for, merge
+from rewind.install.settings.register import (
     AgentMissing,
     NoHooks,
     SettingsBusy,
@@ -28,7 +28,7 @@ from rewind.install.register import (
     shadowed,
     unregister,
 )
-from rewind.install.settings_text import SettingsUnreadable
+from rewind.install.settings.settings_text import SettingsUnreadable
 from rewind_cli import Rewind, chown_all
 
 SHIM = "/home/dev/.rewind/system/smart-checkpoint"
@@ -413,7 +413,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from rewind.agents.registry import profile_named
 from rewind.config.load import load_tier
-from rewind.install.register import SettingsUnwritable, register
+from rewind.install.settings.register import SettingsUnwritable, register
 try:
     register(profile_named("claude"), load_tier("minimal"), "/x/smart-checkpoint")
 except SettingsUnwritable as error:

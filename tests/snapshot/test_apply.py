@@ -14,11 +14,11 @@ from typing import Any, Optional
 import pytest
 
 from rewind.errors import ChangedSincePlan, StoreDamaged
-from rewind.snapshot import swap
-from rewind.snapshot.apply import Applied, Applier
-from rewind.snapshot.change import Change
-from rewind.snapshot.replaced import Replaced, is_open_for_writing
-from rewind.snapshot.tree import DIR, FILE, LINK, Entry
+from rewind.snapshot.apply import swap
+from rewind.snapshot.apply.apply import Applied, Applier
+from rewind.snapshot.apply.replaced import Replaced, is_open_for_writing
+from rewind.snapshot.trees.change import Change
+from rewind.snapshot.trees.tree import DIR, FILE, LINK, Entry
 from rewind.store.blobs import oid_of, unpack
 
 

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from rewind.snapshot import blamediff
-from rewind.snapshot.blamediff import Differ, blamed_blocks, common_end, without_common_tail
+from rewind.snapshot.diff import blamediff
+from rewind.snapshot.diff.blamediff import Differ, blamed_blocks, common_end, without_common_tail
 
 COMMON = ["", "", "}", "    }", "return", "    x = 1", "def f():"]
 

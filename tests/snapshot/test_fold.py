@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.snapshot.fold import fold
+from rewind.snapshot.trees.fold import fold
 
 
 def lines(*texts: str) -> list[tuple[str, bytes, str]]:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewind.snapshot import gitconfig
-from rewind.snapshot.gitfiles import global_excludes, info_exclude, read_small, work_tree_top
-from rewind.snapshot.ignore import MAX_BYTES
+from rewind.snapshot.rules import gitconfig
+from rewind.snapshot.rules.gitfiles import global_excludes, info_exclude, read_small, work_tree_top
+from rewind.snapshot.rules.ignore import MAX_BYTES
 
 
 @pytest.fixture

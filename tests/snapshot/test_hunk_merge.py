@@ -10,10 +10,10 @@ from typing import Optional
 import pytest
 
 from rewind.errors import HunkChanged
-from rewind.snapshot.hunk_merge import HunkMerge
-from rewind.snapshot.textdiff import Hunk, blocks, hunks, lines_of
-from rewind.snapshot.three_way import Side, file_entry
-from rewind.snapshot.tree import Entry, Tree
+from rewind.snapshot.diff.textdiff import Hunk, blocks, hunks, lines_of
+from rewind.snapshot.merge.hunk_merge import HunkMerge
+from rewind.snapshot.merge.three_way import Side, file_entry
+from rewind.snapshot.trees.tree import Entry, Tree
 from rewind.store.blobs import oid_of
 
 NAME = b"a.txt"

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import rewind
-from rewind.snapshot.ignore import MAX_BYTES, Chain, IgnoreFile, is_ignored, path_ignored
+from rewind.snapshot.rules.ignore import MAX_BYTES, Chain, IgnoreFile, is_ignored, path_ignored
 
 SRC = os.path.dirname(os.path.dirname(os.path.abspath(rewind.__file__)))
 
@@ -183,7 +183,7 @@ def test_nothing_below_an_ignored_directory_is_reincluded() -> None:
 )
 def test_a_hostile_pattern_finishes(pattern: str, path: str) -> None:
     code = f"""
-from rewind.snapshot.ignore import IgnoreFile
+from rewind.snapshot.rules.ignore import IgnoreFile
 assert IgnoreFile(({pattern}).encode()).match(({path}).encode(), False) is None
 """
     env = {**os.environ, "PYTHONPATH": SRC}
@@ -193,7 +193,7 @@ assert IgnoreFile(({pattern}).encode()).match(({path}).encode(), False) is None
 def test_everyday_patterns_do_not_import_the_regex_module() -> None:
     code = """
 import sys
-from rewind.snapshot.ignore import IgnoreFile
+from rewind.snapshot.rules.ignore import IgnoreFile
 text = b"node_modules/\\n*.py[cod]\\n/dist\\n.env.*\\n!.env.example\\n**/.idea/\\n[Dd]ebug/\\n"
 text += b".vscode/*\\n!.vscode/settings.json\\ndocs/_build/\\nlogs/**\\n/*.tmp\\n*~\\n\\\\#*#\\n"
 file = IgnoreFile(text)

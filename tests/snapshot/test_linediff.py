@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rewind.snapshot.linediff import changed_blocks, rough_root, split_lines
+from rewind.snapshot.diff.linediff import changed_blocks, rough_root, split_lines
 from rewind_cli import clean_env
 from snapshot.text_versions import long_versions, three_versions
 

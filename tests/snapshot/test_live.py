@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from rewind.snapshot.live import read_live
+from rewind.snapshot.scan.live import read_live
 
 
 def test_a_regular_file_is_read_up_to_the_limit(tmp_path: Path) -> None:

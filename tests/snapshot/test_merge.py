@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rewind.snapshot.merge import MARKERS, OURS, THEIRS, is_binary, merge
+from rewind.snapshot.merge.merge import MARKERS, OURS, THEIRS, is_binary, merge
 from rewind_cli import clean_env
 from snapshot.text_versions import long_versions, three_versions
 

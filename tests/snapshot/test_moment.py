@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from rewind.snapshot import build
-from rewind.snapshot.cache import ScanCache
-from rewind.snapshot.listing import every_path
-from rewind.snapshot.moment import Moment
-from rewind.snapshot.rules import Rules
-from rewind.snapshot.scan import scan
-from rewind.snapshot.tree import FILE, LINK, UNCOVERED, Entry
+from rewind.snapshot.rules.rules import Rules
+from rewind.snapshot.scan import build
+from rewind.snapshot.scan.cache import ScanCache
+from rewind.snapshot.scan.moment import Moment
+from rewind.snapshot.scan.scan import scan
+from rewind.snapshot.trees.listing import every_path
+from rewind.snapshot.trees.tree import FILE, LINK, UNCOVERED, Entry
 from rewind.store.derived import DerivedDb
 from rewind.store.objects import ObjectStore
 

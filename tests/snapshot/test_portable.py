@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 
 import rewind
 from rewind.errors import ArchiveRefused, FileNotThere, FormatTooNew, RewindError, StoreDamaged
-from rewind.snapshot import manifest as manifests
-from rewind.snapshot import portable
-from rewind.snapshot.cache import ScanCache
-from rewind.snapshot.portable import links_out, read_snapshot, write_snapshot
-from rewind.snapshot.rules import Rules
-from rewind.snapshot.scan import scan
-from rewind.snapshot.tree import CHUNKED, DIR, FILE, LINK, UNCOVERED, Entry, Tree, encode_pieces
+from rewind.snapshot.archive import manifest as manifests
+from rewind.snapshot.archive import portable
+from rewind.snapshot.archive.portable import links_out, read_snapshot, write_snapshot
+from rewind.snapshot.rules.rules import Rules
+from rewind.snapshot.scan.cache import ScanCache
+from rewind.snapshot.scan.scan import scan
+from rewind.snapshot.trees.tree import CHUNKED, DIR, FILE, LINK, UNCOVERED, Entry, Tree, encode_pieces
 from rewind.store.blobs import CHUNK
 from rewind.store.objects import ObjectStore
 
@@ -458,7 +458,7 @@ def test_a_file_that_changes_between_the_passes_is_refused(tmp_path: Path, sourc
 MEMORY = """
 import sys
 from memory import peak_mb
-from rewind.snapshot.portable import read_snapshot
+from rewind.snapshot.archive.portable import read_snapshot
 from rewind.store.objects import ObjectStore
 read_snapshot(sys.argv[1], ObjectStore(sys.argv[2], create=True), max_bytes=1 << 40)
 print(peak_mb())

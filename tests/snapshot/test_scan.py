@@ -18,16 +18,16 @@ from typing import Any, Callable, Optional
 
 import pytest
 
-from rewind.snapshot import build, walk
-from rewind.snapshot import scan as scanning
-from rewind.snapshot.build import Snapshot
-from rewind.snapshot.cache import ScanCache
-from rewind.snapshot.content import whole
-from rewind.snapshot.listing import every_path
-from rewind.snapshot.read import read_file
-from rewind.snapshot.rules import Rules
-from rewind.snapshot.scan import scan
-from rewind.snapshot.tree import DIR, FILE, LINK, UNCOVERED, Entry
+from rewind.snapshot.rules.rules import Rules
+from rewind.snapshot.scan import build, walk
+from rewind.snapshot.scan import scan as scanning
+from rewind.snapshot.scan.build import Snapshot
+from rewind.snapshot.scan.cache import ScanCache
+from rewind.snapshot.scan.read import read_file
+from rewind.snapshot.scan.scan import scan
+from rewind.snapshot.trees.content import whole
+from rewind.snapshot.trees.listing import every_path
+from rewind.snapshot.trees.tree import DIR, FILE, LINK, UNCOVERED, Entry
 from rewind.store.derived import DerivedDb
 from rewind.store.objects import ObjectStore
 
@@ -416,7 +416,7 @@ def test_a_large_file_that_only_has_the_name_of_a_journal_does_not_weigh_on_its_
 
 def test_a_log_with_the_name_of_a_journal_that_outgrows_the_limit_does_not_take_its_neighbour_along(
         settled: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rewind.snapshot import read as reading
+    from rewind.snapshot.scan import read as reading
 
     settled.use(max_bytes=1000)
     for name in ("report", "report-journal"):
@@ -491,7 +491,7 @@ def test_a_file_that_becomes_a_fifo_is_not_waited_for_and_marked_as_not_captured
 
 def test_a_file_that_keeps_growing_does_not_hold_up_the_scan(
         settled: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rewind.snapshot import read as reading
+    from rewind.snapshot.scan import read as reading
 
     path = settled.root / "log"
     path.write_text("line\n")
@@ -512,7 +512,7 @@ def test_a_file_that_keeps_growing_does_not_hold_up_the_scan(
 def test_a_file_that_outgrows_the_limit_while_it_is_read_is_left_out(
         settled: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
     """And nothing is read that was appended while it was read: that may have no end."""
-    from rewind.snapshot import read as reading
+    from rewind.snapshot.scan import read as reading
 
     settled.use(max_bytes=1000)
     for name, head in (("log", b""), ("app.db", b"SQLite format 3\0"), ("app.db-wal", b"\x37\x7f\x06\x82")):
@@ -711,9 +711,9 @@ def test_a_walker_that_is_killed_does_not_change_the_result(
 
 _KILLED_WHILE_ITS_CHILD_WALKS = """
 import fcntl, os, sys, time
-from rewind.snapshot import walk
-from rewind.snapshot.cache import KnownDirs
-from rewind.snapshot.rules import Rules
+from rewind.snapshot.scan import walk
+from rewind.snapshot.scan.cache import KnownDirs
+from rewind.snapshot.rules.rules import Rules
 
 lock = open(sys.argv[2], "w")
 fcntl.flock(lock, fcntl.LOCK_EX)

@@ -14,8 +14,8 @@ from typing import Any, Callable
 
 import pytest
 
-from rewind.snapshot import sqlite_copy
-from rewind.snapshot.sqlite_copy import Copied, Look, copy_database, fits
+from rewind.snapshot.scan import sqlite_copy
+from rewind.snapshot.scan.sqlite_copy import Copied, Look, copy_database, fits
 
 MODES = ["delete", "truncate", "persist", "wal"]
 ROWS = 200

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewind.snapshot.textdiff import blocks, counts, hunks, is_binary, lines_of
+from rewind.snapshot.diff.textdiff import blocks, counts, hunks, is_binary, lines_of
 
 LINES = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"d\n", b"\n"]), max_size=40)
 

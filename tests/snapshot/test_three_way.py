@@ -6,10 +6,10 @@ from typing import Any, Optional
 
 import pytest
 
-from rewind.snapshot.change import Paths
-from rewind.snapshot.listing import every_path
-from rewind.snapshot.three_way import MODES, Side, TreeMerge, file_entry
-from rewind.snapshot.tree import CHUNKED, DIR, FILE, LINK, UNCOVERED, Entry, Tree, decode_pieces
+from rewind.snapshot.merge.three_way import MODES, Side, TreeMerge, file_entry
+from rewind.snapshot.trees.change import Paths
+from rewind.snapshot.trees.listing import every_path
+from rewind.snapshot.trees.tree import CHUNKED, DIR, FILE, LINK, UNCOVERED, Entry, Tree, decode_pieces
 from rewind.store.blobs import CHUNK, oid_of
 
 # A tree as a test writes it: text is a file, (mode, text) one with a mode, bytes is a link, a dictionary is a

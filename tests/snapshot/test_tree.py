@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rewind.errors import StoreDamaged
-from rewind.snapshot.tree import (
+from rewind.snapshot.trees.tree import (
     CHUNKED,
     DIR,
     FILE,

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rewind.agents.registry import profile_named
-from rewind.transcript.cursor import SAMPLE, header_length, make_cursor, place_in
-from rewind.transcript.lines import end_of_lines, open_transcript
+from rewind.transcript.place.cursor import SAMPLE, header_length, make_cursor, place_in
+from rewind.transcript.read.lines import end_of_lines, open_transcript
 from transcript.make_transcripts import ClaudeTalk, DroidTalk, compact
 
 

@@ -8,9 +8,9 @@ from typing import Any, Optional
 import pytest
 
 from rewind.agents.registry import profile_named
-from rewind.transcript.cut import Cut, resolve_cut
-from rewind.transcript.fork import write_fork
-from rewind.transcript.lines import open_transcript
+from rewind.transcript.place.cut import Cut, resolve_cut
+from rewind.transcript.read.lines import open_transcript
+from rewind.transcript.write.fork import write_fork
 from transcript.make_transcripts import ClaudeTalk, DroidTalk, Talk, resumed
 
 

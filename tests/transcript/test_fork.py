@@ -13,9 +13,9 @@ import pytest
 
 from rewind.agents.registry import profile_named
 from rewind.errors import RewindError
-from rewind.transcript import fork, sidecars
-from rewind.transcript.cut import Cut
-from rewind.transcript.fork import Fork, NothingBeforeCut, new_session_id, write_fork
+from rewind.transcript.place.cut import Cut
+from rewind.transcript.write import fork, sidecars
+from rewind.transcript.write.fork import Fork, NothingBeforeCut, new_session_id, write_fork
 from transcript.make_transcripts import ClaudeTalk, DroidTalk, Talk, resumed
 
 pytestmark = pytest.mark.usefixtures("home")

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from cli import conftest as in_process
 from cli.conftest import InProcess
-from rewind.checkpoint.state import State
+from rewind.checkpoint.project.state import State
 from rewind.errors import BUG, RewindError
-from rewind.transcript.boundary import find_boundary_by_user_prompts
-from rewind.transcript.index import SessionIndex, read_index
+from rewind.transcript.place.boundary import find_boundary_by_user_prompts
+from rewind.transcript.read.index import SessionIndex, read_index
 from transcript.make_transcripts import NO_EVENT, ClaudeTalk, DroidTalk, event_id, place, resumed
 
 pytestmark = pytest.mark.slow

@@ -11,11 +11,11 @@ import pytest
 
 from rewind.agents.registry import profile_named
 from rewind.errors import RewindError
-from rewind.transcript import in_place
-from rewind.transcript.cut import Cut
-from rewind.transcript.fork import NothingBeforeCut, write_content, write_fork
-from rewind.transcript.in_place import copy_whole, put_back, rewrite, same_bytes
 from rewind.transcript.liveness import SessionInUse
+from rewind.transcript.place.cut import Cut
+from rewind.transcript.write import in_place
+from rewind.transcript.write.fork import NothingBeforeCut, write_content, write_fork
+from rewind.transcript.write.in_place import copy_whole, put_back, rewrite, same_bytes
 from transcript.make_transcripts import ClaudeTalk, resumed
 
 

@@ -10,12 +10,12 @@ import pytest
 from rewind.agents.profile import Profile
 from rewind.agents.registry import profile_named
 from rewind.store.derived import DerivedDb
-from rewind.transcript.boundary import find_boundary_by_user_prompts
-from rewind.transcript.chain import Tail
-from rewind.transcript.index import read_index
-from rewind.transcript.leaf import WITHIN, marks_of_leaf
-from rewind.transcript.lines import open_transcript, read_at
-from rewind.transcript.turn_index import open_turns
+from rewind.transcript.place.boundary import find_boundary_by_user_prompts
+from rewind.transcript.read.chain import Tail
+from rewind.transcript.read.index import read_index
+from rewind.transcript.read.leaf import WITHIN, marks_of_leaf
+from rewind.transcript.read.lines import open_transcript, read_at
+from rewind.transcript.turns.turn_index import open_turns
 from transcript.make_transcripts import NO_EVENT, ClaudeTalk, event_id, resumed
 
 pytestmark = pytest.mark.usefixtures("home")
@@ -265,7 +265,7 @@ def test_a_prompt_that_only_mentions_such_a_line_is_none(talk: ClaudeTalk, activ
 
 def test_of_a_long_file_without_such_lines_only_the_tail_is_read(
         active: Active, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rewind.transcript import lines
+    from rewind.transcript.read import lines
 
     talk = ClaudeTalk(version="2.1.30")
     for number in range(100):

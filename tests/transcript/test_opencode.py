@@ -12,17 +12,17 @@ import pytest
 
 from rewind.agents.registry import profile_for, profile_named
 from rewind.errors import RewindError
-from rewind.transcript.boundary import find_boundary_by_user_prompts
-from rewind.transcript.cut import Cut
 from rewind.transcript.find import project_sessions, session_anywhere
-from rewind.transcript.fork import write_fork
-from rewind.transcript.import_session import take
-from rewind.transcript.index import read_index
 from rewind.transcript.kinds import kind_of
-from rewind.transcript.lines import open_conversation, open_transcript, size_of
 from rewind.transcript.liveness import NotInPlace, check_in_place
-from rewind.transcript.prompts import content_of, prompt_text
-from rewind.transcript.titles import read_title
+from rewind.transcript.place.boundary import find_boundary_by_user_prompts
+from rewind.transcript.place.cut import Cut
+from rewind.transcript.read.index import read_index
+from rewind.transcript.read.lines import open_conversation, open_transcript, size_of
+from rewind.transcript.read.prompts import content_of, prompt_text
+from rewind.transcript.read.titles import read_title
+from rewind.transcript.write.fork import write_fork
+from rewind.transcript.write.import_session import take
 from transcript.opencode_sessions import (
     Line,
     Talk,

@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 
 from rewind.agents.registry import profile_named
 from rewind.errors import RewindError
-from rewind.transcript.boundary import NotEnoughPrompts, find_boundary_by_user_prompts
-from rewind.transcript.fork import Names
-from rewind.transcript.import_session import _write_export
-from rewind.transcript.index import read_index
 from rewind.transcript.kinds import kind_of
-from rewind.transcript.lines import open_conversation
-from rewind.transcript.turn_blocks import for_page
-from rewind.transcript.turn_index import open_turns
-from rewind.transcript.turn_pages import read_turns
+from rewind.transcript.place.boundary import NotEnoughPrompts, find_boundary_by_user_prompts
+from rewind.transcript.read.index import read_index
+from rewind.transcript.read.lines import open_conversation
+from rewind.transcript.turns.turn_blocks import for_page
+from rewind.transcript.turns.turn_index import open_turns
+from rewind.transcript.turns.turn_pages import read_turns
+from rewind.transcript.write.fork import Names
+from rewind.transcript.write.import_session import _write_export
 from transcript.opencode_sessions import Line, Talk, bytes_of, lines_of_export, prompts_in, recorded, tool
 from transcript.test_fuzz import examples
 from transcript.test_rollout_fuzz import NoMemory, damaged

@@ -10,17 +10,17 @@ import pytest
 
 from rewind.agents.registry import profile_for, profile_named
 from rewind.errors import RewindError
-from rewind.transcript.boundary import find_boundary_by_user_prompts
-from rewind.transcript.cut import Cut
 from rewind.transcript.find import project_sessions, session_anywhere
-from rewind.transcript.fork import NothingBeforeCut, write_fork
-from rewind.transcript.index import read_index
 from rewind.transcript.kinds import jsonl_oplog
 from rewind.transcript.kinds.oplog_fold import fold
-from rewind.transcript.lines import open_conversation, open_transcript, read_at, size_of
-from rewind.transcript.turn_blocks import for_page
-from rewind.transcript.turn_index import open_turns
-from rewind.transcript.turn_pages import read_turns
+from rewind.transcript.place.boundary import find_boundary_by_user_prompts
+from rewind.transcript.place.cut import Cut
+from rewind.transcript.read.index import read_index
+from rewind.transcript.read.lines import open_conversation, open_transcript, read_at, size_of
+from rewind.transcript.turns.turn_blocks import for_page
+from rewind.transcript.turns.turn_index import open_turns
+from rewind.transcript.turns.turn_pages import read_turns
+from rewind.transcript.write.fork import NothingBeforeCut, write_fork
 from transcript.oplogs import (
     Talk,
     chats,

@@ -11,15 +11,15 @@ import pytest
 
 from rewind.agents.registry import profile_named
 from rewind.errors import RewindError
-from rewind.transcript.boundary import find_boundary_by_user_prompts
-from rewind.transcript.cut import Cut
-from rewind.transcript.fork import NothingBeforeCut, write_fork
-from rewind.transcript.index import read_index
 from rewind.transcript.kinds import oplog_end
 from rewind.transcript.kinds.oplog_end import end_at, end_from
 from rewind.transcript.kinds.oplog_view import View
-from rewind.transcript.lines import open_conversation, open_transcript, read_at, size_of
-from rewind.transcript.titles import read_title
+from rewind.transcript.place.boundary import find_boundary_by_user_prompts
+from rewind.transcript.place.cut import Cut
+from rewind.transcript.read.index import read_index
+from rewind.transcript.read.lines import open_conversation, open_transcript, read_at, size_of
+from rewind.transcript.read.titles import read_title
+from rewind.transcript.write.fork import NothingBeforeCut, write_fork
 from transcript.oplogs import Talk, chats, line, lines_of, second_reader
 
 GEMINI = profile_named("gemini")

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from rewind.agents.registry import profile_named
 from rewind.errors import RewindError
-from rewind.transcript.boundary import NotEnoughPrompts, find_boundary_by_user_prompts
-from rewind.transcript.fork import write_fork
-from rewind.transcript.index import read_index
 from rewind.transcript.kinds.oplog_fold import elements, fold, operations
-from rewind.transcript.lines import open_conversation, open_transcript, read_at, size_of
-from rewind.transcript.turn_index import open_turns
+from rewind.transcript.place.boundary import NotEnoughPrompts, find_boundary_by_user_prompts
+from rewind.transcript.read.index import read_index
+from rewind.transcript.read.lines import open_conversation, open_transcript, read_at, size_of
+from rewind.transcript.turns.turn_index import open_turns
+from rewind.transcript.write.fork import write_fork
 from transcript.oplogs import Talk, chats, line, lines_of, prompts_in, sample, second_reader
 from transcript.test_fuzz import examples
 from transcript.test_rollout_fuzz import NoMemory

@@ -8,7 +8,7 @@ import pytest
 
 from rewind.agents.profile import pick
 from rewind.agents.registry import profile_named
-from rewind.transcript.prompts import IF_ANSWERED, NO, YES, kind_of_prompt, prompt_text
+from rewind.transcript.read.prompts import IF_ANSWERED, NO, YES, kind_of_prompt, prompt_text
 
 pytestmark = pytest.mark.usefixtures("home")
 

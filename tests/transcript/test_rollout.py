@@ -12,15 +12,15 @@ import pytest
 
 from rewind.agents.registry import profile_for, profile_named
 from rewind.errors import RewindError
-from rewind.transcript.boundary import find_boundary_by_user_prompts
-from rewind.transcript.cut import Cut
 from rewind.transcript.find import project_sessions, session_anywhere
-from rewind.transcript.fork import write_fork
-from rewind.transcript.index import read_index
 from rewind.transcript.kinds import jsonl_rollout, kind_of
-from rewind.transcript.lines import open_conversation, read_at, size_of
 from rewind.transcript.liveness import is_busy, is_open, why_open
 from rewind.transcript.names import path_beside, session_id_of
+from rewind.transcript.place.boundary import find_boundary_by_user_prompts
+from rewind.transcript.place.cut import Cut
+from rewind.transcript.read.index import read_index
+from rewind.transcript.read.lines import open_conversation, read_at, size_of
+from rewind.transcript.write.fork import write_fork
 from transcript.rollouts import (
     SAMPLES,
     Talk,

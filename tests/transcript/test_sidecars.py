@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rewind.agents.registry import profile_named
-from rewind.transcript.sidecars import (
+from rewind.transcript.write.sidecars import (
     add_to_index,
     copy_sidecars,
     remove_from_index,

@@ -8,10 +8,10 @@ import pytest
 
 from rewind.agents.registry import profile_named
 from rewind.store.derived import DerivedDb
-from rewind.transcript.index import read_index
-from rewind.transcript.lines import open_transcript
-from rewind.transcript.titles import read_title, shortened
-from rewind.transcript.turn_index import open_turns
+from rewind.transcript.read.index import read_index
+from rewind.transcript.read.lines import open_transcript
+from rewind.transcript.read.titles import read_title, shortened
+from rewind.transcript.turns.turn_index import open_turns
 from transcript.make_transcripts import ClaudeTalk, DroidTalk, Talk, event_id
 
 pytestmark = pytest.mark.usefixtures("home")

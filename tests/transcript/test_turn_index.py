@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from rewind.agents.registry import profile_for, profile_named
 from rewind.store.derived import DerivedDb
-from rewind.transcript import turn_index
-from rewind.transcript.chain import Tail
-from rewind.transcript.index import SessionIndex, read_index
-from rewind.transcript.lines import open_transcript
-from rewind.transcript.turn_index import TurnIndex, open_turns
+from rewind.transcript.read.chain import Tail
+from rewind.transcript.read.index import SessionIndex, read_index
+from rewind.transcript.read.lines import open_transcript
+from rewind.transcript.turns import turn_index
+from rewind.transcript.turns.turn_index import TurnIndex, open_turns
 from transcript.make_transcripts import NO_EVENT, ClaudeTalk, DroidTalk, event_id, resumed
 
 SAMPLES = sorted((Path(__file__).parents[1] / "data" / "transcripts").rglob("*.jsonl"))

@@ -10,9 +10,9 @@ import pytest
 
 from rewind.agents.registry import profile_for
 from rewind.store.derived import DerivedDb
-from rewind.transcript.turn_blocks import Limits, TurnText, for_page
-from rewind.transcript.turn_index import TurnIndex, open_turns
-from rewind.transcript.turn_pages import left_processes, read_turns, search
+from rewind.transcript.turns.turn_blocks import Limits, TurnText, for_page
+from rewind.transcript.turns.turn_index import TurnIndex, open_turns
+from rewind.transcript.turns.turn_pages import left_processes, read_turns, search
 from transcript.make_transcripts import ClaudeTalk, DroidTalk
 
 DATA = Path(__file__).parents[1] / "data" / "transcripts"
@@ -87,7 +87,7 @@ def test_pages_put_together_are_the_whole(sample: Path, reader: Reader) -> None:
 
 
 def test_only_the_turns_that_are_asked_for_are_read(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rewind.transcript import turn_pages
+    from rewind.transcript.turns import turn_pages
 
     talk = ClaudeTalk()
     for number in range(100):

@@ -11,11 +11,11 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from chat_scene import Scene
-from rewind.checkpoint.story import Item
+from rewind.checkpoint.map.story import Item
 from rewind.tui.app import Host, RewindApp
-from rewind.tui.timeline import Timeline
-from rewind.tui.timeline_screen import TimelineScreen
-from rewind.tui.working import Working
+from rewind.tui.dialogs.working import Working
+from rewind.tui.parts.timeline import Timeline
+from rewind.tui.screens.timeline_screen import TimelineScreen
 
 SIZE, WIDE = (80, 24), (160, 50)
 _PATIENCE = 90.0  # seconds: other tests may have the processors

@@ -13,9 +13,9 @@ from textual.widgets import Input
 
 from chat_scene import Scene, client_is_running
 from cli.conftest import InProcess
-from rewind.checkpoint.story import CHECKPOINT, PROMPT, SESSION
-from rewind.cli.theme import light_wanted, remember_light
-from rewind.tui.diff_view import DiffView
+from rewind.checkpoint.map.story import CHECKPOINT, PROMPT, SESSION
+from rewind.cli.output.theme import light_wanted, remember_light
+from rewind.tui.parts.diff_view import DiffView
 
 pytestmark = pytest.mark.slow
 

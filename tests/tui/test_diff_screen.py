@@ -8,9 +8,9 @@ from scene_tui import SIZE, Person, at_keyboard
 from chat_scene import Scene
 from cli.conftest import InProcess
 from map_scene import Story
-from rewind.checkpoint.story import CHECKPOINT, PROMPT, Item
-from rewind.tui.diff_screen import between
-from rewind.tui.diff_view import DiffView
+from rewind.checkpoint.map.story import CHECKPOINT, PROMPT, Item
+from rewind.tui.parts.diff_view import DiffView
+from rewind.tui.screens.diff_screen import between
 from rewind_cli import differences, tree_state
 
 pytestmark = pytest.mark.slow

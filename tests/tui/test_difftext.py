@@ -8,7 +8,7 @@ import pytest
 
 from cli.conftest import InProcess, cli  # noqa: F401
 from rewind.controller import Controller
-from rewind.tui.difftext import changed
+from rewind.tui.parts.difftext import changed
 
 
 @pytest.mark.parametrize("most, said", [(3, "at least +3 −3 in 5 files"), (5, "+5 −5 in 5 files")])

@@ -12,12 +12,12 @@ from textual.widgets import ProgressBar
 
 from chat_scene import Scene
 from cli.conftest import InProcess
-from rewind.checkpoint.state import State
-from rewind.checkpoint.story import CHECKPOINT, PROMPT, SESSION
+from rewind.checkpoint.map.story import CHECKPOINT, PROMPT, SESSION
+from rewind.checkpoint.project.state import State
 from rewind.controller import Controller
 from rewind.tui.app import RewindApp
-from rewind.tui.timeline import Timeline
-from rewind.tui.timeline_screen import TimelineScreen
+from rewind.tui.parts.timeline import Timeline
+from rewind.tui.screens.timeline_screen import TimelineScreen
 
 pytestmark = pytest.mark.slow
 

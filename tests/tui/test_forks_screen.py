@@ -7,7 +7,7 @@ from scene_tui import SIZE, Person, at_keyboard
 
 from chat_scene import Scene
 from cli.conftest import InProcess
-from rewind.tui.forks_screen import ForksScreen
+from rewind.tui.screens.forks_screen import ForksScreen
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,8 @@ from scene_tui import SIZE, Person, at_keyboard
 
 from chat_scene import Claude, Turns
 from cli.conftest import InProcess
-from rewind.checkpoint.story import LANE
-from rewind.tui.forks_screen import ForksScreen
+from rewind.checkpoint.map.story import LANE
+from rewind.tui.screens.forks_screen import ForksScreen
 from rewind_cli import tree_state
 from transcript.make_transcripts import place
 

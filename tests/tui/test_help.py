@@ -8,11 +8,11 @@ import pytest
 from rich.text import Text
 from textual.binding import Binding
 
-from rewind.tui.diff_screen import DiffScreen
-from rewind.tui.diff_view import DiffView
-from rewind.tui.help import diff_help, help_lines
-from rewind.tui.timeline import Timeline
-from rewind.tui.timeline_screen import TimelineScreen
+from rewind.tui.parts.diff_view import DiffView
+from rewind.tui.parts.timeline import Timeline
+from rewind.tui.screens.diff_screen import DiffScreen
+from rewind.tui.screens.help import diff_help, help_lines
+from rewind.tui.screens.timeline_screen import TimelineScreen
 
 NAMES = {"slash": "/", "question_mark": "?", "space": "Space", "enter": "Enter", "escape": "Esc", "up": "↑",
          "down": "↓", "left": "←", "right": "→", "pageup": "PgUp", "pagedown": "PgDn", "home": "Home",

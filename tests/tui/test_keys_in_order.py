@@ -77,7 +77,7 @@ def test_rows_have_the_numbers_of_the_list_and_what_turns_changed(scene: Scene) 
     numbers = {str(one["number"]): one["prompt"] for one in scene.cli.json("list")["turns"]}
 
     async def look(person: Person) -> None:
-        from rewind.tui.rows import drawn
+        from rewind.tui.parts.rows import drawn
 
         rows = [drawn(row, 60, 0.0).plain for row in person.timeline.rows if row.item.turn
                 and row.item.kind == "prompt"]

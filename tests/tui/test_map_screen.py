@@ -8,8 +8,8 @@ from scene_tui import Person, at_keyboard
 from chat_scene import Scene
 from cli.conftest import InProcess
 from map_scene import Story, afternoon
-from rewind.checkpoint.story import EDIT, OPERATION, PROMPT, SESSION
-from rewind.tui.rows import drawn
+from rewind.checkpoint.map.story import EDIT, OPERATION, PROMPT, SESSION
+from rewind.tui.parts.rows import drawn
 from rewind_cli import differences, tree_state
 
 pytestmark = pytest.mark.slow

@@ -8,8 +8,8 @@ from scene_tui import SIZE, Person, at_keyboard
 from chat_scene import Scene
 from cli.conftest import InProcess
 from map_scene import Story
-from rewind.checkpoint.story import PROMPT, SESSION
-from rewind.tui.diff_view import DiffView
+from rewind.checkpoint.map.story import PROMPT, SESSION
+from rewind.tui.parts.diff_view import DiffView
 from rewind_cli import differences, tree_state
 
 pytestmark = pytest.mark.slow

@@ -17,20 +17,13 @@ from test_futures_screen import comes, futures_of, on_the_forks
 from chat_scene import Scene, client_is_running
 from cli.conftest import InProcess
 from map_scene import Story, afternoon
-from rewind.checkpoint.story import CHECKPOINT, LANE, PROMPT
-from rewind.tui import (
-    blame_screen,
-    details,
-    flows,
-    forks_screen,
-    futures,
-    merging,
-    outcome,
-    rows,
-    timeline_screen,
-)
-from rewind.tui.diff_view import DiffView
-from rewind.tui.working import Working
+from rewind.checkpoint.map.story import CHECKPOINT, LANE, PROMPT
+from rewind.tui.dialogs import outcome
+from rewind.tui.dialogs.working import Working
+from rewind.tui.flows import flows, futures, merging
+from rewind.tui.parts import details, rows
+from rewind.tui.parts.diff_view import DiffView
+from rewind.tui.screens import blame_screen, forks_screen, timeline_screen
 
 pytestmark = pytest.mark.slow
 

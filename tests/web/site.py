@@ -9,7 +9,7 @@ from typing import Any, Optional
 import httpx
 
 from rewind.web.app import make_app
-from rewind.web.work import Workshop
+from rewind.web.server.work import Workshop
 from web.scene import Shop
 
 PORT = 8123

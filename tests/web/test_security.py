@@ -17,9 +17,9 @@ from starlette.websockets import WebSocketDisconnect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from rewind.web import security
-from rewind.web.key import new_key
-from rewind.web.socket import Pace
+from rewind.web.server import security
+from rewind.web.server.key import new_key
+from rewind.web.server.socket import Pace
 from web.scene import Shop
 from web.server import Server
 from web.site import ORIGIN, PORT, SOCKET, TOKEN, Site

@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from rewind.web.key import new_key, remember, remembered
+from rewind.web.server.key import new_key, remember, remembered
 from web.scene import Shop
 from web.site import Site
 

@@ -9,9 +9,9 @@ import pytest
 
 from chat_scene import client_is_running
 from rewind.controller import Controller
-from rewind.web import reads
-from rewind.web.query import Query
-from rewind.web.watch import Watch
+from rewind.web.reads import reads
+from rewind.web.reads.query import Query
+from rewind.web.server.watch import Watch
 from web.scene import Shop
 from web.site import Site
 

@@ -8,7 +8,7 @@ import pytest
 
 from rewind.controller import Controller
 from rewind.errors import RewindError
-from rewind.web.work import Workshop
+from rewind.web.server.work import Workshop
 from web.scene import Shop
 
 

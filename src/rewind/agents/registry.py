@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import stat
 
-from rewind import quickjson
 from rewind.agents.profile import Profile, holds
 from rewind.errors import RewindError
+from rewind.fast import quickjson
 from rewind.files import read_bounded
 from rewind.paths import rewind_home
 

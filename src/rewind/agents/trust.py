@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 
-from rewind import quickjson
 from rewind.agents.profile import pick
 from rewind.agents.registry import session_home
 from rewind.errors import RewindError
+from rewind.fast import quickjson
 from rewind.files import read_bounded
 
 TYPE_CHECKING = False

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
-from rewind import __version__, quickjson
+from rewind import __version__
 from rewind.errors import BUG, DONE, FAILED, INTERRUPTED, RewindError, UsageError
+from rewind.fast import quickjson
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,21 +19,25 @@ _SWITCHES = ("-q", "--quiet", "-v", "--verbose", "-qv", "-vq")
 _PROJECT = ("-C", "--project")
 # Command -> module. `summary` of each module is its line in the overview.
 COMMANDS = {
-    "init": "init", "save": "save", "list": "list_", "show": "show", "diff": "diff",
-    "revert": "revert", "apply": "apply",
-    "restore": "restore", "jump": "restore", "undo": "undo", "redo": "redo",
-    "undo-restore": "undo_restore", "ops": "ops", "back": "back", "rewrite-chat": "rewrite_chat",
-    "blame": "blame", "bisect": "bisect", "commit": "commit",
-    "log": "log", "cat": "cat", "grep": "grep", "watch": "watch",
-    "sessions": "sessions", "forks": "forks", "fork": "fork",
-    "gc": "gc", "export": "export", "import": "import_", "share": "share", "open": "open_",
-    "remote": "remote", "push": "push", "pull": "pull", "clone": "clone",
-    "projects": "projects",
-    "status": "status", "validate": "validate", "config": "config",
-    "ui": "ui", "tui": "tui", "demo": "demo",
-    "install": "install", "uninstall": "uninstall", "doctor": "doctor",
-    "completion": "completion",
-    "pin": "pin", "unpin": "pin", "describe": "describe", "delete": "delete", "version": "version",
+    "init": "protect.init", "save": "protect.save", "projects": "protect.projects",
+    "status": "protect.status", "config": "protect.config",
+    "list": "look.list.list_",
+    "show": "look.show", "diff": "look.diff", "blame": "look.blame", "bisect": "look.bisect",
+    "log": "look.log", "cat": "look.cat", "grep": "look.grep", "watch": "look.watch",
+    "sessions": "look.sessions", "ui": "look.ui", "tui": "look.tui",
+    "revert": "go_back.revert", "apply": "go_back.apply", "restore": "go_back.restore",
+    "jump": "go_back.restore", "undo": "go_back.undo", "redo": "go_back.redo",
+    "undo-restore": "go_back.undo_restore", "ops": "go_back.ops", "back": "go_back.back",
+    "rewrite-chat": "go_back.rewrite_chat",
+    "commit": "branch.commit", "forks": "branch.forks", "fork": "branch.fork",
+    "gc": "maintain.gc", "export": "maintain.export", "import": "maintain.import_",
+    "validate": "maintain.validate", "pin": "maintain.pin", "unpin": "maintain.pin",
+    "describe": "maintain.describe", "delete": "maintain.delete",
+    "share": "give.share", "open": "give.open_", "remote": "give.remote", "push": "give.push",
+    "pull": "give.pull", "clone": "give.clone",
+    "demo": "demo.demo",
+    "install": "set_up.install", "uninstall": "set_up.uninstall", "doctor": "set_up.doctor",
+    "completion": "set_up.completion", "version": "set_up.version",
 }
 ALIASES = {"ls": "list", "st": "status"}
 _WITH_REMOTES = ("push", "pull", "clone")  # they may also be typed after `remote`
@@ -53,7 +58,7 @@ _GROUPS = (
 
 def run() -> None:
     try:
-        from rewind.cli.streams import open_streams
+        from rewind.cli.output.streams import open_streams
 
         open_streams()
         code = main(sys.argv[1:])
@@ -109,7 +114,7 @@ def _dispatch(argv: list[str]) -> int:
     if not argv and sys.stdin.isatty() and sys.stdout.isatty():
         argv = ["tui"]
     if not argv or argv[0] in ("-h", "--help") or argv == ["help"]:
-        from rewind.cli.overview import overview
+        from rewind.cli.parse.overview import overview
 
         print(overview(_GROUPS))
         return DONE
@@ -119,12 +124,12 @@ def _dispatch(argv: list[str]) -> int:
     if argv[0] == "help":
         argv[1] = ALIASES.get(argv[1], argv[1])
         if argv[1] not in COMMANDS:
-            from rewind.cli.topic import print_topic
+            from rewind.cli.parse.topic import print_topic
 
             return print_topic(argv[1])
         argv = [argv[1], "--help"]
     if argv[0] == "__complete":
-        from rewind.cli.complete import complete
+        from rewind.cli.set_up.complete import complete
 
         return complete(argv[1:])
     if argv[0] == "__plugin":
@@ -135,7 +140,7 @@ def _dispatch(argv: list[str]) -> int:
         argv = argv[1:]
     name, rest = ALIASES.get(argv[0], argv[0]), [*before, *argv[1:]]
     module = load_command(name)
-    from rewind.cli.arguments import parse
+    from rewind.cli.parse.arguments import parse
 
     try:
         arguments = parse(module, name, rest)
@@ -163,7 +168,7 @@ def _run(module: ModuleType, arguments: argparse.Namespace) -> int:
         return code
     import time
 
-    from rewind.cli.session import detail, voice
+    from rewind.cli.parse.session import detail, voice
 
     voice.quiet, voice.verbose = arguments.quiet, arguments.verbose
     began = time.perf_counter()
@@ -226,7 +231,7 @@ def _from_os(error: OSError) -> RewindError:
 def _report(error: RewindError, as_json: bool, argv: list[str] | None = None) -> None:
     near = []
     if error.near:
-        from rewind.cli.did_you_mean import commands
+        from rewind.cli.parse.did_you_mean import commands
 
         near = commands(error, argv or [])
     if as_json:
@@ -236,7 +241,7 @@ def _report(error: RewindError, as_json: bool, argv: list[str] | None = None) ->
             body["near"] = [command for command, _ in near]
         print(quickjson.dumps({"error": body}), file=sys.stderr)
         return
-    from rewind.cli.style import safe, style_for
+    from rewind.cli.output.style import safe, style_for
 
     paint = style_for(sys.stderr)
     # Both may quote a file's name, which may hold anything.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from rewind import quickjson
+from rewind.fast import quickjson
 
 LIST_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                          "rewind-checkpoint-ignore.json")

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 
-from rewind import quickjson
 from rewind.config.settings import BY_KEY, GROUPS, SETTINGS, shown, unknown
 from rewind.config.strictjson import invalid, read_object
 from rewind.errors import ConfigInvalid
+from rewind.fast import quickjson
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ Pure data and checks on single values. Files are read in load.py and written in 
 
 from __future__ import annotations
 
-from rewind import quickjson
+from rewind.fast import quickjson
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

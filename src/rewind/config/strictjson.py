@@ -8,9 +8,9 @@ from __future__ import annotations
 import errno
 import os
 
-from rewind import quickjson
 from rewind.config.settings import shown
 from rewind.errors import ConfigInvalid, RewindError
+from rewind.fast import quickjson
 from rewind.files import read_bounded
 
 TYPE_CHECKING = False

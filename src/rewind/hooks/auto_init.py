@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.init import init_project, root_to_protect, wanted_mode
+from rewind.checkpoint.project.init import init_project, root_to_protect, wanted_mode
 from rewind.paths import Project, project_state
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from rewind.config.load import Settings
     from rewind.hooks.event import HookEvent
-    from rewind.hooks.state import HookState
+    from rewind.hooks.memory.hook_state import HookState
 
 _ALWAYS = ("UserPromptSubmit", "Stop")  # they make `back --both` exact
 _SHORT = 72

@@ -59,7 +59,7 @@ def _tell(text: str) -> None:
 
 def _log(text: str) -> bool:
     try:
-        from rewind.hooks.log import write_log
+        from rewind.hooks.memory.log import write_log
         from rewind.paths import rewind_home
 
         write_log(rewind_home(), text)

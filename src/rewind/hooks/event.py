@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from rewind import quickjson
 from rewind.agents.registry import each_profile, is_under_root, profile_of_environment
+from rewind.fast import quickjson
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,14 +9,14 @@ import errno
 import os
 import time
 
-from rewind import quickjson
 from rewind.config.load import load_tier, load_usable
 from rewind.errors import RewindError, StoreNotTrusted
+from rewind.fast import quickjson
 from rewind.files import read_bounded
 from rewind.hooks.decide import decide
 from rewind.hooks.event import EDIT, PROMPT_TEXT, SHELL, read_event
-from rewind.hooks.log import log_for, now, write_log
-from rewind.hooks.state import HookState
+from rewind.hooks.memory.hook_state import HookState
+from rewind.hooks.memory.log import log_for, now, write_log
 from rewind.paths import STORE_FILE, find_project, rewind_home
 
 TYPE_CHECKING = False
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from rewind.config.load import Settings
     from rewind.hooks.decide import Decision
     from rewind.hooks.event import HookEvent
-    from rewind.hooks.in_time import NotMade
-    from rewind.hooks.in_turn import InTurn
+    from rewind.hooks.making.in_time import NotMade
+    from rewind.hooks.memory.in_turn import InTurn
     from rewind.paths import Project
 
 BLOCK = 93  # the shim makes 2 of it; Python itself exits with 2 for reasons of its own
@@ -130,7 +130,7 @@ def _not_ours(state: str, why: str) -> str:
 
 
 def _trusted(project: Project) -> _Found:
-    from rewind.checkpoint.known_stores import is_known
+    from rewind.checkpoint.project.known_stores import is_known
     from rewind.index import load_index
 
     if project.mode == "project" and (os.path.islink(project.state)
@@ -199,7 +199,7 @@ def _tell_unprotected(event: HookEvent, home: str, reason: str) -> Outcome:
 
 def _is_first_warning(event: HookEvent, home: str, can_repeat: bool) -> bool:
     """`can_repeat`: where nothing can be noted, the start of a session says it, and edits do not."""
-    from rewind.hooks.in_turn import InTurn
+    from rewind.hooks.memory.in_turn import InTurn
 
     with InTurn(home):
         state = HookState(os.path.join(home, "hook-state.json"))
@@ -290,7 +290,7 @@ class _Hook:
         return self._greeting()
 
     def _checkpoint(self, decision: Decision, fresh: list[str], outside: list[str]) -> None:
-        from rewind.hooks.in_time import Work, age_of_process, in_time
+        from rewind.hooks.making.in_time import Work, age_of_process, in_time
 
         def made(pid: int, is_late: bool) -> None:
             with self._in_turn():
@@ -304,7 +304,7 @@ class _Hook:
                 state.save()
 
         def failed(pid: int, error: NotMade) -> None:
-            from rewind.checkpoint.missed import BUSY
+            from rewind.checkpoint.project.missed import BUSY
 
             self._failed(pid, str(error), BUSY if error.kind == "Locked" else error.message)
 
@@ -312,7 +312,7 @@ class _Hook:
         in_time(Work(self.event, self.project, decision, fresh, made, failed, outside, age))
 
     def _in_turn(self) -> InTurn:
-        from rewind.hooks.in_turn import InTurn
+        from rewind.hooks.memory.in_turn import InTurn
 
         return InTurn(self.project.place_dir)
 
@@ -335,7 +335,7 @@ class _Hook:
         event = self.event
         if event.name not in ("SessionStart", "SessionEnd", "UserPromptSubmit", "Stop") or not event.session:
             return
-        from rewind.hooks.session_file import SessionFile
+        from rewind.hooks.memory.session_file import SessionFile
 
         file = SessionFile(self.project.own("session.json"))
         if event.name == "SessionStart":
@@ -360,7 +360,7 @@ class _Hook:
         event = self.event
         if event.name != "SessionStart" or event.source not in ("resume", "clear", "compact"):
             return False
-        from rewind.hooks.checkpoint import has_checkpoint
+        from rewind.hooks.making.checkpoint import has_checkpoint
 
         return has_checkpoint(self.project, event.session)
 
@@ -378,7 +378,7 @@ class _Hook:
                    and os.path.lexists(path)]
         if not unknown:
             return []
-        from rewind.hooks.pins import not_captured
+        from rewind.hooks.memory.pins import not_captured
 
         limit = self.settings.get("ignoredFileMaxKb") * 1024
         # A large one is pinned although it is captured: it would not be any more if git came to ignore it.
@@ -437,13 +437,13 @@ class _Hook:
                     " Run `rewind doctor`.")
         if not missed:
             return ""
-        from rewind.checkpoint.missed import sentence
+        from rewind.checkpoint.project.missed import sentence
 
         return f"Rewind: {sentence(missed)} Run `rewind doctor`."
 
 
 def _settled(project: Project, store_id: str) -> list[str]:
-    from rewind.checkpoint.identity import settle
+    from rewind.checkpoint.project.identity import settle
 
     said = settle(project, store_id) if store_id else ""
     return [said] if said else []

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.outside import kept_outside, may_be_kept
-from rewind.checkpoint.state import State
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.save.outside import kept_outside, may_be_kept
 from rewind.errors import RewindError
 
 TYPE_CHECKING = False

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from rewind.agents.check import ProfileInvalid
 from rewind.agents.registry import profiles, session_home
+from rewind.install.machine.system import read_object
 from rewind.install.plugin import NAME
-from rewind.install.system import read_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.sha256 import sha256
+from rewind.fast.sha256 import sha256
 
 CHUNK = 4 << 20  # a larger file is stored in pieces of this size
 _MOST_UNPACKED = 64 << 20  # chunks are smaller, and the trees of huge directories hardly shrink, so

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from rewind.fast import sqlite
 from rewind.files import PRIVATE_FILE
-from rewind.store import sqlite
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 
 from rewind.errors import FormatTooNew, StoreDamaged, StoreUnavailable
+from rewind.fast import sqlite
 from rewind.files import PRIVATE_FILE, fsync_dir
-from rewind.store import sqlite
 from rewind.store.blobs import Unreadable, is_bundled, is_loose, is_whole, loose, oid_of, pack, unpack
 
 TYPE_CHECKING = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.store import sqlite
+from rewind.fast import sqlite
 from rewind.store.blobs import is_loose, is_whole, pack, unpack
 from rewind.store.bundles import content_of, member
 from rewind.store.carve import carve

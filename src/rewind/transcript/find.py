@@ -8,8 +8,8 @@ import stat
 from rewind.agents.profile import holds, pick
 from rewind.agents.registry import is_under_root, profiles, session_root
 from rewind.errors import NOT_FOUND, RewindError, SessionNotFound, UsageError
-from rewind.transcript.lines import events_forward, open_transcript, size_of
 from rewind.transcript.names import SUFFIX, is_session_id, session_id_of
+from rewind.transcript.read.lines import events_forward, open_transcript, size_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

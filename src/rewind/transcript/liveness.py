@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import time
 
-from rewind import quickjson
 from rewind.agents.profile import holds, pick
 from rewind.agents.registry import is_under_root, session_home
 from rewind.errors import CHANGED, RewindError
+from rewind.fast import quickjson
 from rewind.files import is_locked, process_start, read_bounded
 from rewind.transcript.names import is_session_id
 
@@ -136,7 +136,7 @@ def _folder(profile: Profile, rule: dict[str, Any] | None, environ: Mapping[str,
 
 def _turn_runs(profile: Profile, recorded: dict[str, Any] | None) -> bool | None:
     from rewind.transcript.kinds import kind_of
-    from rewind.transcript.lines import open_transcript
+    from rewind.transcript.read.lines import open_transcript
 
     path = (recorded or {}).get("transcript_path")
     if not isinstance(path, str) or not is_under_root(profile, path):

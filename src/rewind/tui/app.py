@@ -5,11 +5,11 @@ from __future__ import annotations
 from textual.binding import Binding
 from textual.theme import Theme
 
-from rewind.tui.dialog import BOX
+from rewind.tui.dialogs.dialog import BOX
+from rewind.tui.dialogs.working import Failure, Working
 from rewind.tui.host import Host
 from rewind.tui.keys_in_order import KeysInOrder
-from rewind.tui.timeline_screen import TimelineScreen
-from rewind.tui.working import Failure, Working
+from rewind.tui.screens.timeline_screen import TimelineScreen
 
 _DARK = Theme("rewind-dark", primary="#4f8fd0", secondary="#8a6fc0", accent="#5fb3b3", success="#6aaf6a",
               warning="#d0a040", error="#d06060", foreground="#d8dce4", background="#12151b",

@@ -10,11 +10,12 @@ from starlette.responses import FileResponse, JSONResponse
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 
-from rewind.web import files, futures, history, reads, review, setup, surgery
-from rewind.web.errors import body_of, known, status_of
-from rewind.web.query import Query
-from rewind.web.security import Door
-from rewind.web.socket import Hub
+from rewind.web.reads import files, history, reads, review, setup
+from rewind.web.reads.query import Query
+from rewind.web.server.errors import body_of, known, status_of
+from rewind.web.server.security import Door
+from rewind.web.server.socket import Hub
+from rewind.web.writes import futures, surgery
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from starlette.websockets import WebSocket
 
     from rewind.controller import Controller
-    from rewind.web.work import Workshop
+    from rewind.web.server.work import Workshop
 
     Read = Callable[[Controller, Query], dict[str, Any]]
 

@@ -9,9 +9,9 @@ import socket
 import uvicorn
 
 from rewind.web.app import make_app
-from rewind.web.key import FILE, remember, remembered
-from rewind.web.socket import MOST_BYTES
-from rewind.web.work import Workshop
+from rewind.web.server.key import FILE, remember, remembered
+from rewind.web.server.socket import MOST_BYTES
+from rewind.web.server.work import Workshop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

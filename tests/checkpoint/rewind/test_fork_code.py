@@ -6,7 +6,7 @@ import pytest
 
 from chat_scene import Scene
 from cli.conftest import InProcess, cli  # noqa: F401 - the fixture
-from rewind.checkpoint.rewind.fork_code import code_put_aside
+from rewind.checkpoint.rewind.files.fork_code import code_put_aside
 from rewind.controller import BeforeFork
 
 

@@ -17,8 +17,8 @@ from chat_scene import LONG_AGO, Scene, a_dead_pid, change_record, client_is_run
 from cli import conftest as in_process
 from cli.conftest import InProcess
 from rewind.files import process_start
-from rewind.transcript import fork as forking
-from rewind.transcript import in_place as rewriting
+from rewind.transcript.write import fork as forking
+from rewind.transcript.write import in_place as rewriting
 from rewind_cli import tree_state
 from transcript.make_transcripts import compact
 
@@ -788,7 +788,7 @@ def test_a_trash_on_another_disk_is_reached_by_copying(scene: Scene, monkeypatch
 
 def test_a_restore_from_the_store_on_a_full_disk_leaves_no_temporary_file(
         scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rewind.checkpoint import conversation
+    from rewind.checkpoint.save import conversation
 
     scene.path.unlink()
     with monkeypatch.context() as patch:

@@ -10,10 +10,10 @@ import pytest
 from chat_scene import Scene
 from cli import conftest as in_process
 from cli.conftest import InProcess
-from rewind.checkpoint import trash
+from rewind.checkpoint.conversations import trash
 from rewind.controller import AtTurn
 from rewind.errors import ChatNotRestored
-from rewind.snapshot.apply import Applier
+from rewind.snapshot.apply.apply import Applier
 from rewind_cli import Tree, tree_state
 
 cli = in_process.cli  # the fixture

@@ -164,7 +164,7 @@ def test_without_its_backup_a_conversation_stays_as_it_is_and_the_code_is_taken_
 
 def test_a_conversation_that_cannot_be_put_back_is_told_and_tried_again(
         scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rewind.checkpoint.rewind import effects
+    from rewind.checkpoint.rewind.conversation import effects
 
     before = scene.path.read_bytes()
     scene.cli.ok("restore", scene.first, "--in-place")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rewind.checkpoint.record import Record, iso_time, timestamp
-from rewind.checkpoint.retention import thin, trusted_now
+from rewind.checkpoint.records.record import Record, iso_time, timestamp
+from rewind.checkpoint.upkeep.retention import thin, trusted_now
 from rewind.config.load import load_settings
 
 NOW = timestamp("2026-11-16T12:00:00Z")

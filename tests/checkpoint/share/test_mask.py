@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rewind.checkpoint.share.mask import PROJECT, Masker
+from rewind.checkpoint.share.giving.mask import PROJECT, Masker
 
 KEY = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6"
 GONE = "[secret left out: github-token]"

@@ -7,7 +7,7 @@ import string
 
 import pytest
 
-from rewind.checkpoint.share.secrets import (
+from rewind.checkpoint.share.giving.secrets import (
     find_secrets,
     is_lock_file,
     secret_by_name,

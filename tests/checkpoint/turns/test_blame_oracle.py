@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rewind.checkpoint.turns.blame import split
+from rewind.checkpoint.turns.blame.blame import split
 from rewind.controller import Controller
 from rewind_cli import git
 
@@ -91,7 +91,7 @@ def test_a_thousand_files_are_blamed_as_git_blames_them(project: Path, home: Pat
         commit_of[saved.record.name] = git(project, "rev-parse", "HEAD", home=home).strip()
     assert controller
     # The first checkpoint stands for the first commit, which git is not asked for here.
-    monkeypatch.setattr("rewind.checkpoint.turns.blame.commits_of", lambda *more: {})
+    monkeypatch.setattr("rewind.checkpoint.turns.blame.blame.commits_of", lambda *more: {})
     wrong = []
     for name in texts:
         ours = [commit_of[line.record.name] for line in controller.blame(name.encode()).lines if line.record]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewind.checkpoint.turns.search import BAD, GOOD, SKIP, Found, find_first_bad
+from rewind.checkpoint.turns.bisect.search import BAD, GOOD, SKIP, Found, find_first_bad
 
 
 class States:

@@ -12,11 +12,11 @@ from typing import Any, Callable
 
 import pytest
 
-from rewind.snapshot import walk
-from rewind.snapshot.build import Snapshot
-from rewind.snapshot.cache import ScanCache
-from rewind.snapshot.rules import Rules
-from rewind.snapshot.scan import scan
+from rewind.snapshot.rules.rules import Rules
+from rewind.snapshot.scan import walk
+from rewind.snapshot.scan.build import Snapshot
+from rewind.snapshot.scan.cache import ScanCache
+from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.watchman import monitor as monitoring
 from rewind.snapshot.watchman.monitor import Monitor
 from rewind.store.derived import DerivedDb
@@ -96,8 +96,8 @@ def watched(tmp_path: Path, project: Path, server: WatchmanServer,
     state = tmp_path / "state"
     state.mkdir()
     found = Watched(project, state, server)
-    monkeypatch.setattr("rewind.snapshot.build.RACY_NS", 0)
-    monkeypatch.setattr("rewind.snapshot.scan.RACY_NS", 0)
+    monkeypatch.setattr("rewind.snapshot.scan.build.RACY_NS", 0)
+    monkeypatch.setattr("rewind.snapshot.scan.scan.RACY_NS", 0)
     monkeypatch.setattr("time.time_ns", lambda: 1 << 61)
     plain = walk.Walker._rows
 
@@ -242,10 +242,10 @@ def test_a_scan_that_was_not_kept_does_not_count(watched: Watched) -> None:
 
 def test_new_files_are_looked_at_twice(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     """Within the resolution of the clock a second change may leave no trace."""
-    monkeypatch.setattr("rewind.snapshot.scan.RACY_NS", 1 << 62)
+    monkeypatch.setattr("rewind.snapshot.scan.scan.RACY_NS", 1 << 62)
     (watched.root / "a" / "d" / "file").write_text("new")
     watched.look()
-    monkeypatch.setattr("rewind.snapshot.scan.RACY_NS", 0)
+    monkeypatch.setattr("rewind.snapshot.scan.scan.RACY_NS", 0)
     assert watched.sees() == ["", "a", "a/d"]
     assert watched.sees() == []
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.chat import ChatPlan, Home
+from rewind.checkpoint.conversations.bring_back import ChatPlan, Home
 from rewind.checkpoint.futures.known import AtPlace, check_whole, find_lane, point_of, session_of
-from rewind.checkpoint.rewind.lineage import here
+from rewind.checkpoint.rewind.log.lineage import here
 from rewind.checkpoint.turns.spans import Span
 from rewind.errors import FutureLost
-from rewind.transcript.cut import Cut
-from rewind.transcript.lines import end_of_lines, open_conversation
+from rewind.transcript.place.cut import Cut
+from rewind.transcript.read.lines import end_of_lines, open_conversation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from rewind.checkpoint.project.state import State
     from rewind.checkpoint.rewind.destination import Destination
-    from rewind.checkpoint.state import State
 
 
 def adopted_span(state: State, name: str) -> Span:

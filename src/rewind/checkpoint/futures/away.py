@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.branches import Branches
-from rewind.checkpoint.elsewhere import write_elsewhere
+from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.futures.directory import (
     clear,
     commit_for,
@@ -20,6 +19,7 @@ from rewind.checkpoint.futures.directory import (
     make_place,
 )
 from rewind.checkpoint.futures.half_made import Making, half_made, remove_half_made
+from rewind.checkpoint.rewind.files.elsewhere import write_elsewhere
 from rewind.errors import RewindError
 
 TYPE_CHECKING = False
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.futures.known import Lane
-    from rewind.checkpoint.rewind.effects import Conversations
-    from rewind.checkpoint.state import State
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.rewind.conversation.effects import Conversations
 
     Effect = dict[str, Any]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 
-from rewind.checkpoint.turns.scratch import leads_back, needed
-from rewind.transcript.copying import copy_range
+from rewind.checkpoint.turns.bisect.scratch import leads_back, needed
+from rewind.transcript.write.copying import copy_range
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.futures.make import Future
-    from rewind.checkpoint.state import State
+    from rewind.checkpoint.project.state import State
 
 LINK, COPY = "link", "copy"
 

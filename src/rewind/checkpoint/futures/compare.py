@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from rewind.checkpoint.futures.known import AtPlace, check_whole, look, point_of
-from rewind.checkpoint.rewind.lineage import here
-from rewind.checkpoint.save import save
-from rewind.checkpoint.turn_changes import changes_between
+from rewind.checkpoint.map.turn_changes import changes_between
+from rewind.checkpoint.rewind.log.lineage import here
+from rewind.checkpoint.save.save import save
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.futures.known import Lane
-    from rewind.checkpoint.state import State
+    from rewind.checkpoint.project.state import State
 
 
 def bring_up_to_date(state: State, lane: Lane, why: str) -> None:

@@ -6,24 +6,24 @@ import os
 import shutil
 
 from rewind.checkpoint.futures.where import place_at, plain_place
-from rewind.checkpoint.known_stores import change
-from rewind.checkpoint.source import Source
-from rewind.checkpoint.state import State
+from rewind.checkpoint.project.known_stores import change
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.source import Source
 from rewind.errors import RewindError
 from rewind.paths import Project
-from rewind.snapshot.cache import ScanCache
-from rewind.snapshot.change import Paths, differences
-from rewind.snapshot.git_run import Git
-from rewind.snapshot.gitfiles import work_tree_top
-from rewind.snapshot.listing import uncovered
-from rewind.snapshot.scan import scan
-from rewind.snapshot.tree import FILES, UNCOVERED, Entry
+from rewind.snapshot.git.run import Git
+from rewind.snapshot.rules.gitfiles import work_tree_top
+from rewind.snapshot.scan.cache import ScanCache
+from rewind.snapshot.scan.scan import scan
+from rewind.snapshot.trees.change import Paths, differences
+from rewind.snapshot.trees.listing import uncovered
+from rewind.snapshot.trees.tree import FILES, UNCOVERED, Entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from rewind.checkpoint.record import Record
+    from rewind.checkpoint.records.record import Record
 
 _STAGING = b".rewind-tmp-"
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 
 import os
 
-from rewind import quickjson
-from rewind.checkpoint.branches import Branches
+from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.futures.directory import clear, foreign_file, forget_broken, forget_place, work_trees
-from rewind.checkpoint.identity import sweep_place
+from rewind.checkpoint.project.identity import sweep_place
 from rewind.errors import RewindError, WorkNotSaved
+from rewind.fast import quickjson
 from rewind.files import fsync_dir, make_private_dir, read_bounded, write_atomic
-from rewind.transcript.fork import new_session_id
+from rewind.transcript.write.fork import new_session_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
-    from rewind.checkpoint.state import State
+    from rewind.checkpoint.project.state import State
 
 NOTES = "making"
 _MAX_BYTES = 1 << 16

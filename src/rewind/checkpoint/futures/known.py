@@ -5,26 +5,26 @@ from __future__ import annotations
 import os
 
 from rewind.agents.registry import profile_named
-from rewind.checkpoint.branches import Branches
+from rewind.checkpoint.conversations.known_forks import Branches
+from rewind.checkpoint.conversations.session_tree import Life
 from rewind.checkpoint.futures.half_made import half_made
-from rewind.checkpoint.rewind.lineage import here
-from rewind.checkpoint.rewind.operations import UNDELETE
-from rewind.checkpoint.session_tree import Life
-from rewind.checkpoint.state import State
-from rewind.checkpoint.turn_changes import changes_between
+from rewind.checkpoint.map.turn_changes import changes_between
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.rewind.log.lineage import here
+from rewind.checkpoint.rewind.log.operations import UNDELETE
 from rewind.errors import FutureLost, FutureNotFound, RewindError
 from rewind.index import MAIN
 from rewind.paths import Project
 from rewind.transcript.find import SessionFile, latest_sessions, session_anywhere
-from rewind.transcript.turn_index import open_turns
+from rewind.transcript.turns.turn_index import open_turns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
-    from rewind.checkpoint.record import Record
-    from rewind.checkpoint.rewind.operations import Operation
+    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.rewind.log.operations import Operation
 
 _SHORTEST = 6  # of a session's id that names it
 
@@ -179,7 +179,7 @@ def resume_in(state: State, lane: Lane) -> str:
     """The command that goes on with its conversation, or begins one there."""
     from shlex import quote
 
-    from rewind.checkpoint.chat import resume_command
+    from rewind.checkpoint.conversations.bring_back import resume_command
 
     check_whole(lane)
     with AtPlace(state, lane) as there:

@@ -6,28 +6,28 @@ a place of the project: hooks in it make checkpoints in the same store, on a lin
 
 from __future__ import annotations
 
-from rewind.checkpoint.branches import Branches
-from rewind.checkpoint.chat import Home, make_fork
-from rewind.checkpoint.elsewhere import write_elsewhere
+from rewind.checkpoint.conversations.bring_back import Home, make_fork
+from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.futures.carry import carry
 from rewind.checkpoint.futures.directory import commit_for, make_place
 from rewind.checkpoint.futures.half_made import Making, sweep
-from rewind.checkpoint.identity import enter_place
-from rewind.checkpoint.rewind import operations as ops
+from rewind.checkpoint.project.identity import enter_place
+from rewind.checkpoint.rewind.files.elsewhere import write_elsewhere
+from rewind.checkpoint.rewind.log import operations as ops
 from rewind.checkpoint.rewind.resolve import resolve
 from rewind.errors import NothingBeforePrompt
 from rewind.transcript.find import folder_for
-from rewind.transcript.fork import new_session_id
 from rewind.transcript.kinds import kind_of
+from rewind.transcript.write.fork import new_session_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.checkpoint.record import Record
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.destination import Destination
     from rewind.checkpoint.rewind.target import Request
-    from rewind.checkpoint.state import State
     from rewind.paths import Project
-    from rewind.snapshot.build import Progress
+    from rewind.snapshot.scan.build import Progress
 
 _PROMPT = 200  # characters of a prompt that the log keeps
 

@@ -6,8 +6,8 @@ from rewind.index import MAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.checkpoint.rewind.operations import Operation
-    from rewind.checkpoint.state import State
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.rewind.log.operations import Operation
 
 _ANY = 1 << 62
 
@@ -30,6 +30,6 @@ def reaches(state: State) -> dict[str, int]:
 
 def beginnings(state: State) -> dict[str, Operation]:
     """Place -> the operation that made it."""
-    from rewind.checkpoint.rewind.operations import FUTURE
+    from rewind.checkpoint.rewind.log.operations import FUTURE
 
     return {op.place: op for op in state.operations().all if op.command == FUTURE and op.ended}

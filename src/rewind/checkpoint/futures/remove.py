@@ -5,27 +5,27 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.forks import Logged
+from rewind.checkpoint.conversations.forks import Logged
+from rewind.checkpoint.conversations.trash import check_free, free_name, move_to_trash, trashed
 from rewind.checkpoint.futures.away import finish, inverse, put_aside, removal
 from rewind.checkpoint.futures.compare import bring_up_to_date
 from rewind.checkpoint.futures.half_made import remove_half_made, sweep
 from rewind.checkpoint.futures.known import AtPlace, interrupted, look, session_of
-from rewind.checkpoint.rewind import effects
-from rewind.checkpoint.rewind import operations as ops
-from rewind.checkpoint.rewind.lineage import here
-from rewind.checkpoint.trash import check_free, free_name, move_to_trash, trashed
+from rewind.checkpoint.rewind.conversation import effects
+from rewind.checkpoint.rewind.log import operations as ops
+from rewind.checkpoint.rewind.log.lineage import here
 from rewind.errors import FutureBusy, FutureLost, WorkNotSaved
-from rewind.snapshot.git_run import Git
-from rewind.snapshot.listing import uncovered
-from rewind.snapshot.scan import scan
+from rewind.snapshot.git.run import Git
+from rewind.snapshot.scan.scan import scan
+from rewind.snapshot.trees.listing import uncovered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.futures.known import Lane
-    from rewind.checkpoint.rewind.operations import Operation
-    from rewind.checkpoint.state import State
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.rewind.log.operations import Operation
 
 
 def remove(state: State, lane: Lane, *, force: bool = False, dry_run: bool = False) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from rewind.checkpoint.branches import Branches
+from rewind.checkpoint.conversations.known_forks import Branches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import IO
 
     from rewind.checkpoint.futures.known import Lane
-    from rewind.checkpoint.state import State
+    from rewind.checkpoint.project.state import State
 
 _MOST_OUTPUT = 64 << 10
 _LOOK = 0.1  # seconds between two looks whether to stop

@@ -9,7 +9,7 @@ from rewind.paths import Project, find_project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.checkpoint.state import State
+    from rewind.checkpoint.project.state import State
 
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 _LONGEST = 60

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import re
 
-from rewind import quickjson
 from rewind.checkpoint.remote.url import checked_url, is_remote_name
 from rewind.errors import RemoteExists, RemoteNotFound, RewindError, StoreDamaged, UsageError
+from rewind.fast import quickjson
 from rewind.files import read_bounded, write_atomic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from rewind.checkpoint.state import State
+    from rewind.checkpoint.project.state import State
 
 FILE = "remotes.json"
 FOLDER = "remote.git"  # the private repository, made on first use

@@ -12,7 +12,7 @@ import subprocess
 from rewind.checkpoint.remote.url import SCHEMES, without_login
 from rewind.errors import GitFailed, RemoteFailed
 from rewind.files import make_private_dir, write_atomic
-from rewind.snapshot.git_run import Git
+from rewind.snapshot.git.run import Git
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,17 +5,17 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.create import write_record
-from rewind.checkpoint.plan import RestorePlan
-from rewind.checkpoint.rewind import operations as ops
-from rewind.checkpoint.rewind import outside
-from rewind.checkpoint.rewind.code import get_ready, moved_paths, with_sources
-from rewind.checkpoint.rewind.left_alone import names_to_note
-from rewind.checkpoint.rewind.lineage import here
+from rewind.checkpoint.rewind.files import outside
+from rewind.checkpoint.rewind.files.agent_at_work import refuse_while_running
+from rewind.checkpoint.rewind.files.code import get_ready, moved_paths, with_sources
+from rewind.checkpoint.rewind.files.file_plan import RestorePlan
+from rewind.checkpoint.rewind.files.left_alone import names_to_note
+from rewind.checkpoint.rewind.log import operations as ops
+from rewind.checkpoint.rewind.log.lineage import here
 from rewind.checkpoint.rewind.plan import digest as digest_of
 from rewind.checkpoint.rewind.resolve import redo_target, refuse_unsaved, resolve
 from rewind.checkpoint.rewind.words import finish_command
-from rewind.checkpoint.running import refuse_while_running
+from rewind.checkpoint.save.create import write_record
 from rewind.errors import (
     BackupFailed,
     ChangedSincePlan,
@@ -28,17 +28,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from rewind.checkpoint.chat import Done
-    from rewind.checkpoint.record import Record
-    from rewind.checkpoint.rewind.code import Ready
-    from rewind.checkpoint.rewind.conversation import Conversation
+    from rewind.checkpoint.conversations.bring_back import Done
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.rewind.conversation.cut import Conversation
+    from rewind.checkpoint.rewind.conversation.effects import Effect
     from rewind.checkpoint.rewind.destination import Destination
-    from rewind.checkpoint.rewind.effects import Effect
-    from rewind.checkpoint.rewind.operations import Operation
+    from rewind.checkpoint.rewind.files.code import Ready
+    from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Request
-    from rewind.checkpoint.state import State
-    from rewind.snapshot.build import Progress
+    from rewind.snapshot.scan.build import Progress
 
 _PROMPT = 200  # characters of a prompt that the log keeps
 _MOST_REMAINING = 1000
@@ -244,7 +244,7 @@ class _Act:
         return standing.name if standing else ""
 
     def _write_backup(self, ready: Ready, kept: dict[str, Any]) -> Record:
-        from rewind.checkpoint.which_session import capture_current
+        from rewind.checkpoint.conversations.which_session import capture_current
 
         name = self.found.record.name if self.found.record else ""
         try:
@@ -300,6 +300,6 @@ class _Act:
 def _conversation(state: State, found: Destination, force: bool) -> Conversation | None:
     if not found.chat and not found.effects:
         return None
-    from rewind.checkpoint.rewind.conversation import Conversation
+    from rewind.checkpoint.rewind.conversation.cut import Conversation
 
     return Conversation(state, found, force)

@@ -8,25 +8,25 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 
 from rewind.agents.profile import pick
-from rewind.checkpoint.branches import Branches
+from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.futures.origin import reaches
-from rewind.checkpoint.record import is_timestamp, timestamp
-from rewind.transcript.chain import Tail
-from rewind.transcript.cursor import place_in
-from rewind.transcript.entries import entry_of
-from rewind.transcript.lines import events_forward, open_conversation
-from rewind.transcript.prompts import content_of, prompt_text
-from rewind.transcript.turn_index import open_turns
+from rewind.checkpoint.records.record import is_timestamp, timestamp
+from rewind.transcript.place.cursor import place_in
+from rewind.transcript.read.chain import Tail
+from rewind.transcript.read.entries import entry_of
+from rewind.transcript.read.lines import events_forward, open_conversation
+from rewind.transcript.read.prompts import content_of, prompt_text
+from rewind.transcript.turns.turn_index import open_turns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from rewind.agents.profile import Profile
-    from rewind.checkpoint.record import Record
-    from rewind.checkpoint.state import State
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
     from rewind.transcript.find import SessionFile
-    from rewind.transcript.turn_blocks import TurnText
+    from rewind.transcript.turns.turn_blocks import TurnText
 
 _LONGEST_TURN = 64 << 20  # so far a turn is searched for its first tool call
 _AFTER_A_TURN = ("Stop", "SessionEnd", "")  # an empty one: saved by a person

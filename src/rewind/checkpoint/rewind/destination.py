@@ -7,15 +7,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from rewind.checkpoint.chat import ChatPlan
-    from rewind.checkpoint.record import Record
-    from rewind.checkpoint.rewind.code import Wanted
-    from rewind.checkpoint.rewind.effects import Effect
-    from rewind.checkpoint.rewind.operations import Operation
+    from rewind.checkpoint.conversations.bring_back import ChatPlan
+    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.rewind.conversation.effects import Effect
+    from rewind.checkpoint.rewind.files.code import Wanted
+    from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.checkpoint.rewind.target import Request
-    from rewind.transcript.boundary import Prompt
-    from rewind.transcript.fork import NothingBeforeCut
-    from rewind.transcript.turn_index import TurnIndex
+    from rewind.transcript.place.boundary import Prompt
+    from rewind.transcript.turns.turn_index import TurnIndex
+    from rewind.transcript.write.fork import NothingBeforeCut
 
 
 class Destination:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.rewind import operations as ops
-from rewind.checkpoint.rewind.code import Wanted, whole
 from rewind.checkpoint.rewind.destination import Destination
-from rewind.checkpoint.rewind.outside import OUTSIDE
+from rewind.checkpoint.rewind.files.code import Wanted, whole
+from rewind.checkpoint.rewind.files.outside import OUTSIDE
+from rewind.checkpoint.rewind.log import operations as ops
 from rewind.errors import CheckpointNotFound, NoRestoreToUndo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.checkpoint.record import Record
-    from rewind.checkpoint.rewind.operations import Operation
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.checkpoint.rewind.target import Request
-    from rewind.checkpoint.state import State
 
 
 def finish(state: State, request: Request, op: Operation) -> Destination:
@@ -33,7 +33,7 @@ def finish(state: State, request: Request, op: Operation) -> Destination:
         found.effects = op.effects
         return found
     if request.wants_conversation:
-        from rewind.checkpoint.rewind.conversation import finish_conversation
+        from rewind.checkpoint.rewind.conversation.cut import finish_conversation
 
         finish_conversation(state, found, op)
     found.effects += [effect for effect in op.effects if effect.get("kind") == OUTSIDE]

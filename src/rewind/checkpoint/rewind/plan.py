@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.rewind import outside
-from rewind.checkpoint.rewind.code import plan_code
+from rewind.checkpoint.rewind.files import outside
+from rewind.checkpoint.rewind.files.code import plan_code
 from rewind.checkpoint.rewind.resolve import refuse_unsaved, resolve
-from rewind.sha256 import sha256
+from rewind.fast.sha256 import sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.checkpoint.plan import RestorePlan
-    from rewind.checkpoint.record import Record
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.destination import Destination
+    from rewind.checkpoint.rewind.files.file_plan import RestorePlan
     from rewind.checkpoint.rewind.target import Request
-    from rewind.checkpoint.state import State
-    from rewind.transcript.boundary import Prompt
-    from rewind.transcript.cut import Cut
-    from rewind.transcript.turn_index import TurnIndex
+    from rewind.transcript.place.boundary import Prompt
+    from rewind.transcript.place.cut import Cut
+    from rewind.transcript.turns.turn_index import TurnIndex
 
 
 class Plan:
@@ -78,7 +78,7 @@ def make_plan(state: State, request: Request, *, force: bool = False) -> Plan:
             refuse_unsaved(state, found, code, snapshot)
         plan = Plan(found, code)
         if found.chat or found.effects:
-            from rewind.checkpoint.rewind.conversation import announce
+            from rewind.checkpoint.rewind.conversation.cut import announce
 
             plan.notes += announce(state, found)
         return plan

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.rewind.code import planned, with_sources
+from rewind.checkpoint.rewind.files.code import planned, with_sources
 from rewind.checkpoint.rewind.resolve import resolve
-from rewind.snapshot.compare import compare
-from rewind.snapshot.content import whole
-from rewind.snapshot.live import read_live
+from rewind.snapshot.diff.compare import compare
+from rewind.snapshot.scan.live import read_live
+from rewind.snapshot.trees.content import whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.checkpoint.rewind.code import Wanted
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.source import Source
+    from rewind.checkpoint.rewind.files.code import Wanted
     from rewind.checkpoint.rewind.target import Request
-    from rewind.checkpoint.source import Source
-    from rewind.checkpoint.state import State
-    from rewind.snapshot.compare import Comparison
-    from rewind.snapshot.tree import Entry
+    from rewind.snapshot.diff.compare import Comparison
+    from rewind.snapshot.trees.tree import Entry
 
 _SHOWN = ("write", "delete", "chmod")
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.rewind import operations as ops
-from rewind.checkpoint.rewind import outside
+from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.rewind import target as targets
-from rewind.checkpoint.rewind.code import Wanted, first_that_differs, unsaved, whole
 from rewind.checkpoint.rewind.destination import Destination
+from rewind.checkpoint.rewind.files import outside
+from rewind.checkpoint.rewind.files.code import Wanted, first_that_differs, unsaved, whole
+from rewind.checkpoint.rewind.files.left_alone import LeftAlone
 from rewind.checkpoint.rewind.finish import finish, kept
-from rewind.checkpoint.rewind.left_alone import LeftAlone
-from rewind.checkpoint.rewind.lineage import here, is_ordinary, lineage
-from rewind.checkpoint.select import select
-from rewind.checkpoint.source import Source
+from rewind.checkpoint.rewind.log import operations as ops
+from rewind.checkpoint.rewind.log.lineage import here, is_ordinary, lineage
+from rewind.checkpoint.select.selectors import select
 from rewind.errors import (
     NoConversation,
     NoRestoreToUndo,
@@ -23,20 +23,20 @@ from rewind.errors import (
     NothingToUndo,
     UnsavedEdits,
 )
-from rewind.snapshot.change import Paths, differences
+from rewind.snapshot.trees.change import Paths, differences
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from rewind.checkpoint.plan import RestorePlan
-    from rewind.checkpoint.record import Record
-    from rewind.checkpoint.rewind.effects import Effect
-    from rewind.checkpoint.rewind.operations import Operation
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.rewind.conversation.effects import Effect
+    from rewind.checkpoint.rewind.files.file_plan import RestorePlan
+    from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.checkpoint.rewind.target import Request, Target
-    from rewind.checkpoint.state import State
-    from rewind.snapshot.build import Snapshot
+    from rewind.snapshot.scan.build import Snapshot
 
     Resolver = Callable[[State, Request, Any], Destination]
 
@@ -44,7 +44,9 @@ if TYPE_CHECKING:
 def resolve(state: State, request: Request) -> Destination:
     resolver = _RESOLVERS.get(type(request.target))
     if resolver is None:
-        from rewind.checkpoint.rewind.turns import RESOLVERS  # reads conversations, which takes long to load
+        from rewind.checkpoint.rewind.conversation.turns import (
+            RESOLVERS,  # reads conversations, which takes long to load
+        )
 
         resolver = RESOLVERS[type(request.target)]
     found = resolver(state, request, request.target)
@@ -79,7 +81,7 @@ def _add_conversation(state: State, found: Destination, record: Record) -> None:
     if not record.data.get("hasTranscript") and request.wants_code and not request.in_place:
         found.no_conversation = f"{NoConversation(checkpoint=record.name).message} Only the code comes back."
         return
-    from rewind.checkpoint.rewind.conversation import add_of_record  # takes long to load
+    from rewind.checkpoint.rewind.conversation.cut import add_of_record  # takes long to load
 
     add_of_record(state, found, record)
 
@@ -132,7 +134,7 @@ def _turned_around(state: State, undone: list[Operation]) -> list[Effect]:
     """What takes back what these operations did to conversations."""
     if not any(op.effects for op in undone):
         return []
-    from rewind.checkpoint.rewind.effects import inverses, was_done
+    from rewind.checkpoint.rewind.conversation.effects import inverses, was_done
 
     return inverses(state, [effect for op in undone for effect in op.effects
                             if op.ended is not None or was_done(effect)])
@@ -145,7 +147,7 @@ def undo_target(state: State, operations: ops.Operations) -> Operation | None:
 
 
 def _leaves_something(state: State, op: Operation) -> bool:
-    from rewind.checkpoint.rewind.effects import leaves_something
+    from rewind.checkpoint.rewind.conversation.effects import leaves_something
 
     return any(leaves_something(state, effect) for effect in op.effects)
 
@@ -235,7 +237,7 @@ def _is_new(state: State, record: Record, parent: Record | None, left_alone: Lef
 # what turns did, merged into the code of now
 
 def _merged(state: State, request: Request, target: targets.Merge) -> Destination:
-    from rewind.checkpoint.rewind.merged import MergeWanted
+    from rewind.checkpoint.rewind.merge.merged import MergeWanted
 
     half_done = state.operations().interrupted()
     if half_done and half_done.begun.get("request") == request.key():

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.rewind import operations as ops
+from rewind.checkpoint.rewind.log import operations as ops
 from rewind.words import plural, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from rewind.checkpoint.rewind.operations import Operation
+    from rewind.checkpoint.rewind.log.operations import Operation
 
 
 _LONGEST = 60  # characters of a prompt

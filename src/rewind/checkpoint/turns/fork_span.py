@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.session_tree import session_infos, shared_turns
+from rewind.checkpoint.conversations.session_tree import session_infos, shared_turns
 from rewind.checkpoint.turns.spans import SessionTurns, Span
 from rewind.errors import ForkWithoutTurns, SessionNotForked, TurnWithoutCheckpoint
 from rewind.transcript.find import find_session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.checkpoint.state import State
+    from rewind.checkpoint.project.state import State
 
 
 def fork_span(state: State, text: str) -> Span:

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import re
 
+from rewind.checkpoint.conversations.which_session import NoSession, choose_session
 from rewind.checkpoint.rewind.code_at import SessionCode, read_prompt_at, session_of
-from rewind.checkpoint.rewind.lineage import here, lineage
-from rewind.checkpoint.select import select
-from rewind.checkpoint.which_session import NoSession, choose_session
+from rewind.checkpoint.rewind.log.lineage import here, lineage
+from rewind.checkpoint.select.selectors import select
 from rewind.errors import (
     CheckpointNotFound,
     CheckpointWithoutParent,
@@ -17,17 +17,17 @@ from rewind.errors import (
     TurnWithoutCheckpoint,
     UsageError,
 )
-from rewind.transcript.turn_index import open_turns
+from rewind.transcript.turns.turn_index import open_turns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Union
 
-    from rewind.checkpoint.record import Record
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.code_at import CodeAt, PromptAt
-    from rewind.checkpoint.state import State
     from rewind.transcript.find import SessionFile
-    from rewind.transcript.turn_tree import Row
+    from rewind.transcript.turns.turn_tree import Row
 
     Turns = Union["SessionTurns", "LineTurns"]
 

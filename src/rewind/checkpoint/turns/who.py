@@ -6,22 +6,22 @@ the next prompt is the person's. A turn that was interrupted has no end: then it
 
 from __future__ import annotations
 
-from rewind.checkpoint.rewind.lineage import lineage
+from rewind.checkpoint.rewind.log.lineage import lineage
 from rewind.errors import RewindError
-from rewind.transcript.cursor import place_in
 from rewind.transcript.find import session_with_id
-from rewind.transcript.lines import open_conversation
-from rewind.transcript.turn_index import open_turns
+from rewind.transcript.place.cursor import place_in
+from rewind.transcript.read.lines import open_conversation
+from rewind.transcript.turns.turn_index import open_turns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rewind.checkpoint.record import Record
-    from rewind.checkpoint.rewind.lineage import Lineage
-    from rewind.checkpoint.state import State
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.rewind.log.lineage import Lineage
     from rewind.transcript.find import SessionFile
-    from rewind.transcript.turn_tree import Row
+    from rewind.transcript.turns.turn_tree import Row
 
     Running = tuple[Record, ...]  # the first checkpoint of each turn that is under way, the latest last
 

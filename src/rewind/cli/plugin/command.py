@@ -9,8 +9,8 @@ from __future__ import annotations
 import argparse
 import os
 
+from rewind.cli.parse.session import open_controller, print_json
 from rewind.cli.plugin import back, forward, greeting, timeline
-from rewind.cli.session import open_controller, print_json
 from rewind.errors import DONE, UsageError
 
 TYPE_CHECKING = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.cli.patch import for_terminal, patch
+from rewind.cli.output.patch import for_terminal, patch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

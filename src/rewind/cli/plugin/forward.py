@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from rewind.cli.output.style import safe
 from rewind.cli.plugin.plans import outcome_answer, plan_answer
-from rewind.cli.style import safe
 from rewind.controller import BeforeOperation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from rewind.checkpoint.rewind.operations import Operation
+    from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.controller import Controller
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from rewind import __version__
 from rewind.controller import load_usable
-from rewind.install.doctor import examine
-from rewind.install.finding import PROBLEM
+from rewind.install.doctor.doctor import examine
+from rewind.install.doctor.finding import PROBLEM
 from rewind.paths import current_dir, find_project, rewind_home
 from rewind.words import plural
 

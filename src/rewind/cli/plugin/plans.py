@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.cli.style import safe, shown
+from rewind.cli.output.style import safe, shown
 from rewind.words import plural
 
 TYPE_CHECKING = False
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from rewind.checkpoint.plan import RestorePlan
     from rewind.checkpoint.rewind.apply import Outcome
+    from rewind.checkpoint.rewind.files.file_plan import RestorePlan
     from rewind.checkpoint.rewind.plan import Plan
-    from rewind.transcript.boundary import Prompt
+    from rewind.transcript.place.boundary import Prompt
 
 MOST_FILES = 8
 _LONGEST = 70

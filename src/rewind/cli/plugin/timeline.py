@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from rewind.cli.style import safe
+from rewind.cli.output.style import safe
 from rewind.controller import PROMPT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from rewind.checkpoint.story import Item
+    from rewind.checkpoint.map.story import Item
     from rewind.controller import Controller
 
 MOST = 200

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from rewind import quickjson
+from rewind.fast import quickjson
 from rewind.snapshot.watchman.memory import Memory, path_of, text_of
 from rewind.snapshot.watchman.server import NoAnswer
 
@@ -77,7 +77,7 @@ def _names(own: object, overall: object, default: list[bytes]) -> list[bytes]:
 
 
 def _global_settings() -> dict[str, Any]:
-    from rewind.snapshot.gitfiles import read_small
+    from rewind.snapshot.rules.gitfiles import read_small
 
     try:
         found = quickjson.loads(read_small(os.fsencode(os.environ.get("WATCHMAN_CONFIG_FILE") or _SETTINGS)))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from rewind.snapshot.cache import KnownDirs
+from rewind.snapshot.scan.cache import KnownDirs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rewind.snapshot.walk import Known
+    from rewind.snapshot.scan.walk import Known
     from rewind.store.derived import DerivedDb
 
 

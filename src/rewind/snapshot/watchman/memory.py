@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind import quickjson
+from rewind.fast import quickjson
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import time
 
+from rewind.fast.blake2 import digest
 from rewind.files import on_local_disk
-from rewind.snapshot.quickhash import digest
-from rewind.snapshot.tree import DIR
-from rewind.snapshot.walk import Walked, Walker, join
+from rewind.snapshot.scan.walk import Walked, Walker, join
+from rewind.snapshot.trees.tree import DIR
 from rewind.snapshot.watchman.changes import begin, changes_since
 from rewind.snapshot.watchman.memory import path_of, read_memory, text_of
 from rewind.snapshot.watchman.partial_walk import PartialWalker
@@ -21,9 +21,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from rewind.snapshot.build import Snapshot
-    from rewind.snapshot.cache import KnownDirs, ScanCache
-    from rewind.snapshot.rules import Rules
+    from rewind.snapshot.rules.rules import Rules
+    from rewind.snapshot.scan.build import Snapshot
+    from rewind.snapshot.scan.cache import KnownDirs, ScanCache
     from rewind.snapshot.watchman.changes import Changes
     from rewind.snapshot.watchman.memory import Memory
 

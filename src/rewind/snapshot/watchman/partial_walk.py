@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 
-from rewind.snapshot.walk import BY_RULES, CHILD_MODE, DESCEND, NOT_WALKED, Walker, marks_by_name
+from rewind.snapshot.scan.walk import BY_RULES, CHILD_MODE, DESCEND, NOT_WALKED, Walker, marks_by_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from rewind.snapshot.cache import KnownDirs
-    from rewind.snapshot.rules import Rules
-    from rewind.snapshot.walk import Task
+    from rewind.snapshot.rules.rules import Rules
+    from rewind.snapshot.scan.cache import KnownDirs
+    from rewind.snapshot.scan.walk import Task
 
 
 class PartialWalker(Walker):

@@ -59,7 +59,7 @@ def start_server() -> str:
     try:
         done = subprocess.run(["watchman", "--no-pretty", "get-sockname"], stdin=subprocess.DEVNULL, cwd="/",
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=_START_SECONDS)
-        from rewind import quickjson
+        from rewind.fast import quickjson
 
         said = quickjson.loads(done.stdout)
         path = said.get("sockname", "") if isinstance(said, dict) else ""

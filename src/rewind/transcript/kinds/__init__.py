@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO, Protocol
 
     from rewind.agents.profile import Profile
-    from rewind.transcript.cut import Cut
-    from rewind.transcript.fork import Content, Names
+    from rewind.transcript.place.cut import Cut
+    from rewind.transcript.write.fork import Content, Names
 
     class Kind(Protocol):
         def session_id_of(self, path: str) -> str:

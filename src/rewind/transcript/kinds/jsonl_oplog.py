@@ -11,14 +11,13 @@ import os
 import re
 
 from rewind.errors import RewindError
-from rewind.transcript import fork
-from rewind.transcript.cursor import header_length
-from rewind.transcript.cut import Cut
-from rewind.transcript.fork import Content, NothingBeforeCut
 from rewind.transcript.kinds.oplog_end import end_at
 from rewind.transcript.kinds.oplog_fold import fold, operations, what_nobody_knows
 from rewind.transcript.kinds.oplog_view import View
-from rewind.transcript.lines import (
+from rewind.transcript.names import SUFFIX
+from rewind.transcript.place.cursor import header_length
+from rewind.transcript.place.cut import Cut
+from rewind.transcript.read.lines import (
     end_of_lines,
     events_forward,
     lines_forward,
@@ -28,16 +27,17 @@ from rewind.transcript.lines import (
     size_of,
     stored,
 )
-from rewind.transcript.names import SUFFIX
-from rewind.transcript.prompts import NO, kind_of_prompt, prompt_text
+from rewind.transcript.read.prompts import NO, kind_of_prompt, prompt_text
+from rewind.transcript.write import fork
+from rewind.transcript.write.fork import Content, NothingBeforeCut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from rewind.agents.profile import Profile
-    from rewind.transcript.fork import Names
     from rewind.transcript.kinds.oplog_fold import Folded
+    from rewind.transcript.write.fork import Names
 
 _OURS = re.compile(r"session-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-rw[0-9a-f]{6}\.jsonl")
 _HEADER = 64 << 10  # a first line is not longer

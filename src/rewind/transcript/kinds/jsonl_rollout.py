@@ -10,9 +10,6 @@ from __future__ import annotations
 
 from rewind.agents.profile import pick
 from rewind.errors import RewindError
-from rewind.transcript.cursor import header_length
-from rewind.transcript.cut import Cut, after_tool, around, before_tool
-from rewind.transcript.fork import Content, write_content
 from rewind.transcript.kinds.rollout_files import (
     line_of,
     meta_of,
@@ -21,7 +18,9 @@ from rewind.transcript.kinds.rollout_files import (
     session_id_of,
     whole,
 )
-from rewind.transcript.lines import (
+from rewind.transcript.place.cursor import header_length
+from rewind.transcript.place.cut import Cut, after_tool, around, before_tool
+from rewind.transcript.read.lines import (
     end_of_lines,
     events_backward,
     events_forward,
@@ -29,14 +28,15 @@ from rewind.transcript.lines import (
     parse,
     size_of,
 )
-from rewind.transcript.prompts import prompt_text
+from rewind.transcript.read.prompts import prompt_text
+from rewind.transcript.write.fork import Content, write_content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from rewind.agents.profile import Profile
-    from rewind.transcript.fork import Names
+    from rewind.transcript.write.fork import Names
 
 __all__ = ["check_resumable", "content_of", "new_session_id", "path_beside", "plan_content", "resolve_cut",
            "session_id_of", "start_of_prompt", "turn_runs", "whole", "write_session"]

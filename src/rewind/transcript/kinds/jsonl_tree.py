@@ -5,19 +5,19 @@ from __future__ import annotations
 
 import os
 
-from rewind.transcript import fork
-from rewind.transcript.cut import resolve_cut
-from rewind.transcript.fork import check_resumable, write_session
 from rewind.transcript.names import SUFFIX, session_id_of
-from rewind.transcript.prompts import content_of
+from rewind.transcript.place.cut import resolve_cut
+from rewind.transcript.read.prompts import content_of
+from rewind.transcript.write import fork
+from rewind.transcript.write.fork import check_resumable, write_session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rewind.agents.profile import Profile
-    from rewind.transcript.cut import Cut
-    from rewind.transcript.fork import Content
+    from rewind.transcript.place.cut import Cut
+    from rewind.transcript.write.fork import Content
 
 __all__ = ["check_resumable", "content_of", "new_session_id", "path_beside", "plan_content", "resolve_cut",
            "session_id_of", "start_of_prompt", "turn_runs", "whole", "write_session"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from rewind.transcript.kinds.oplog_fold import operations, what_nobody_knows
-from rewind.transcript.lines import lines_forward
+from rewind.transcript.read.lines import lines_forward
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

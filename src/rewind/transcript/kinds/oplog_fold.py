@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from rewind import quickjson
-from rewind.transcript.lines import lines_forward, size_of
+from rewind.fast import quickjson
+from rewind.transcript.read.lines import lines_forward, size_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from rewind import quickjson
+from rewind.fast import quickjson
 from rewind.transcript.kinds.oplog_end import end_from
 from rewind.transcript.kinds.oplog_fold import (
     CONTEXT,
@@ -15,7 +15,7 @@ from rewind.transcript.kinds.oplog_fold import (
     operations,
     text_of,
 )
-from rewind.transcript.lines import read_at, size_of
+from rewind.transcript.read.lines import read_at, size_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,17 +10,24 @@ import os
 import time
 
 from rewind.errors import RewindError
-from rewind.transcript.cursor import header_length
 from rewind.transcript.find import by_date
-from rewind.transcript.joined import Joined
-from rewind.transcript.lines import events_backward, lines_forward, open_transcript, parse, read_at, size_of
 from rewind.transcript.names import SUFFIX, stem
+from rewind.transcript.place.cursor import header_length
+from rewind.transcript.read.joined import Joined
+from rewind.transcript.read.lines import (
+    events_backward,
+    lines_forward,
+    open_transcript,
+    parse,
+    read_at,
+    size_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
-    from rewind.transcript.joined import Piece
+    from rewind.transcript.read.joined import Piece
 
 PREFIX = "rollout-"
 _STAMP = len("2026-11-15T08-06-50-")

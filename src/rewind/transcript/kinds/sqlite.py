@@ -13,12 +13,19 @@ import time
 
 from rewind.agents.profile import pick
 from rewind.errors import RewindError
-from rewind.sha256 import sha256
-from rewind.transcript.cursor import header_length
-from rewind.transcript.cut import Cut, resolve_cut
-from rewind.transcript.joined import Joined
-from rewind.transcript.lines import events_backward, events_forward, lines_forward, parse, read_at, size_of
+from rewind.fast.sha256 import sha256
 from rewind.transcript.names import SUFFIX, session_id_of
+from rewind.transcript.place.cursor import header_length
+from rewind.transcript.place.cut import Cut, resolve_cut
+from rewind.transcript.read.joined import Joined
+from rewind.transcript.read.lines import (
+    events_backward,
+    events_forward,
+    lines_forward,
+    parse,
+    read_at,
+    size_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,9 +33,9 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from rewind.agents.profile import Profile
-    from rewind.transcript.fork import Content, Names
-    from rewind.transcript.joined import Piece
-    from rewind.transcript.lines import Event
+    from rewind.transcript.read.joined import Piece
+    from rewind.transcript.read.lines import Event
+    from rewind.transcript.write.fork import Content, Names
 
 __all__ = ["check_resumable", "content_of", "new_session_id", "path_beside", "plan_content", "resolve_cut",
            "session_id_of", "start_of_prompt", "turn_runs", "whole", "write_session"]
@@ -257,7 +264,7 @@ def _is_text(value: object) -> bool:
 
 
 def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
-    from rewind.transcript.fork import Content
+    from rewind.transcript.write.fork import Content
 
     cut = cut.placed(file)
     check_resumable(file, profile, cut)

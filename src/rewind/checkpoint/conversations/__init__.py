@@ -1,0 +1,1 @@
+"""Conversations of a project: which one is meant, their forks, and bringing one back."""

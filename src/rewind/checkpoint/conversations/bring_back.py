@@ -1,0 +1,401 @@
+"""Bringing a conversation back: as a fork beside it, or in its own file."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from rewind.agents.profile import TREE
+from rewind.agents.registry import is_under_root, profile_named
+from rewind.checkpoint.conversations.known_forks import Branches, new_branch
+from rewind.checkpoint.conversations.which_session import recorded_session
+from rewind.checkpoint.project.unfinished import Unfinished
+from rewind.checkpoint.repair.backup_sums import sum_of
+from rewind.checkpoint.save.conversation import write_out
+from rewind.checkpoint.save.links import body_of, links_of, snapshot_of
+from rewind.errors import NoConversation, RewindError
+from rewind.files import PRIVATE_FILE, draft_of, make_private_dir
+from rewind.transcript.find import SessionFile, began_in, folder_for, session_anywhere
+from rewind.transcript.kinds import kind_of
+from rewind.transcript.liveness import SessionInUse, check_in_place, why_open
+from rewind.transcript.names import is_session_id, path_beside, session_id_of
+from rewind.transcript.place.cursor import header_length, place_in
+from rewind.transcript.place.cut import Cut
+from rewind.transcript.read.index import read_index
+from rewind.transcript.read.lines import (
+    TranscriptNotFound,
+    identity_of,
+    open_conversation,
+    open_transcript,
+    size_of,
+)
+from rewind.transcript.write.fork import NothingBeforeCut, temp_of, write_fork
+from rewind.transcript.write.import_session import check_client
+from rewind.transcript.write.in_place import rewrite
+from rewind.transcript.write.sidecars import INDEX, add_to_index, sidecar_paths, update_index
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any, BinaryIO
+
+    from rewind.agents.profile import Profile
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+    from rewind.transcript.write.fork import Fork
+
+BACKUPS = "transcript-backup"
+_WORTH_COUNTING = 8 << 20  # turns of a longer conversation are counted when somebody looks at it
+
+
+class NotOurs(RewindError):
+    """Refusing to write {path}: it is outside {agent}'s session directory."""
+
+    hint = "Only files under {root} are written."
+
+
+class Home:
+    """Where a fork goes on that is not for the directory of its original: in another place of the project."""
+
+    __slots__ = ("place", "point", "root")
+
+    def __init__(self, root: str, place: str, point: str = "") -> None:
+        self.root = root
+        self.place = place
+        self.point = point  # the checkpoint that the place began with
+
+
+class ChatPlan:
+    """A session and where to cut it. `source` is its file, or what the store has of it."""
+
+    def __init__(self, profile: Profile, original: str, source: str, cut: Cut) -> None:
+        self.profile = profile
+        self.original = original
+        self.source = source
+        self.cut = cut
+        self.identity: tuple[int, int] | None = None  # of the file that was checked: no other one is read
+        self.turns: int | None = None  # how many are kept, where that is known already
+        self.home: Home | None = None
+        self.notes: list[str] = []
+
+    @property
+    def beside(self) -> str:
+        """A path in the directory that a fork goes to."""
+        if self.home is None:
+            return self.original
+        folder = folder_for(self.profile, self.home.root, self.original)
+        return os.path.join(folder, os.path.basename(self.original))
+
+    def path_of(self, session_id: str) -> str:
+        return path_beside(self.beside, session_id, self.profile)
+
+    @property
+    def session_id(self) -> str:
+        return session_id_of(self.original, self.profile)
+
+    def check(self) -> None:
+        """Whether the agent could go on from there; better said before anything is restored."""
+        with open_conversation(self.source, self.profile, self.identity) as file:
+            kind_of(self.profile).check_resumable(file, self.profile, self.cut.placed(file))
+        check_client(self.profile)
+
+    def check_format(self) -> None:
+        """Refuse a format that may mean something else, before anything is restored. A tree is checked by
+        whoever cuts it."""
+        if self.profile.kind == TREE:
+            return
+        try:
+            self.check()
+        except NothingBeforeCut:
+            pass  # no matter of the format: whoever asks for a fork is told then
+
+    @property
+    def is_from_store(self) -> bool:
+        return self.source != self.original
+
+    def close(self) -> None:
+        if self.is_from_store:
+            os.unlink(self.source)
+
+    def __enter__(self) -> ChatPlan:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+
+def plan_of_record(state: State, record: Record) -> ChatPlan:
+    """Where a checkpoint cuts its conversation. To be closed, for it may hold a temporary file."""
+    data = record.data.get("transcript")
+    if not record.data.get("hasTranscript") or not isinstance(data, dict):
+        raise NoConversation(checkpoint=record.name)
+    profile = profile_named(str(data.get("agent")), state.project.home)
+    original = _where_now(profile, checked_path(profile, data))
+    source, offset, identity = _source(state, record, data, original, profile)
+    plan = ChatPlan(profile, original, source, Cut(0))
+    plan.identity = identity
+    try:
+        with open_conversation(source, profile, identity) as file:
+            plan.cut = resolve_cut(file, profile, offset, record.trigger).marked(file)
+    except BaseException:
+        plan.close()
+        raise
+    if not plan.cut.exact:
+        plan.notes.append("The exact position was not found, so the conversation is restored up to where"
+                          " the transcript ended when the checkpoint was made.")
+    if plan.is_from_store:
+        plan.notes.append("The transcript was changed or deleted; using the stored copy.")
+    return plan
+
+
+def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any]) -> Cut:
+    """The cut that a checkpoint stands for, as the agent's kind of transcript has it."""
+    return kind_of(profile).resolve_cut(file, profile, offset, trigger)
+
+
+def checked_path(profile: Profile, data: dict[str, Any]) -> str:
+    """A path out of a record is used only where the agent itself would write."""
+    path, session_id = data.get("original_path"), data.get("sessionId")
+    if isinstance(path, str) and isinstance(session_id, str) and is_session_id(session_id) and (
+            not session_id_of(path, profile)):
+        path = path_beside(path, session_id, profile)  # it is gone, and its name does not tell whose it was
+    if (not isinstance(path, str) or not isinstance(session_id, str) or not is_session_id(session_id)
+            or session_id_of(path, profile) != session_id):
+        raise RewindError("The checkpoint does not say which session it belongs to.",
+                          hint="Restore its code alone with --code-only.")
+    check_ours(profile, path)
+    return path
+
+
+def _where_now(profile: Profile, path: str) -> str:
+    """The agent may have moved the transcript since, to the folder of another directory."""
+    if os.path.lexists(path):
+        return path
+    moved = session_anywhere(profile, session_id_of(path, profile), near=path)
+    return moved.path if moved else path
+
+
+def check_ours(profile: Profile, path: str) -> None:
+    from rewind.agents.registry import session_root
+
+    if not is_under_root(profile, path):
+        raise NotOurs(path=path, agent=profile.title, root=session_root(profile) or "an agent's home")
+
+
+def _source(state: State, record: Record, data: dict[str, Any], original: str,
+            profile: Profile) -> tuple[str, int, tuple[int, int] | None]:
+    """The file to read, where the checkpoint ends in it, and which file it was."""
+    cursor = data.get("cursor")
+    if isinstance(cursor, dict):
+        try:
+            with open_conversation(original, profile) as file:
+                identity = identity_of(file)
+                # Once more, now that it is open: a link to elsewhere may have taken its place meanwhile.
+                ours = is_under_root(profile, original) and _is_still(original, identity)
+                place = place_in(file, cursor) if ours else None
+        except RewindError:
+            place = None
+        if place is not None:
+            return original, place, identity
+    path, offset = _from_store(state, record, original)
+    return path, offset, None
+
+
+def _is_still(path: str, identity: tuple[int, int]) -> bool:
+    try:
+        info = os.stat(path)
+    except OSError:
+        return False
+    return identity == (info.st_dev, info.st_ino)
+
+
+def _from_store(state: State, record: Record, original: str) -> tuple[str, int]:
+    """The longest stored version that this checkpoint is a part of: it has the lines that came late."""
+    if snapshot_of(record) is None:
+        raise TranscriptNotFound(path=original)
+    cursor = record.data["transcript"].get("cursor")
+    path = state.project.path(f"temporary-{os.getpid()}-{record.name}.jsonl")
+    try:
+        for version in (_longest_with(state, record), record):
+            _write_version(state, version, path)
+            with open_transcript(path) as file:
+                place = place_in(file, cursor) if isinstance(cursor, dict) else None
+            if place is not None:
+                return path, place
+        # The cursor fits nowhere: what the checkpoint itself holds is what it stands for.
+        return path, os.path.getsize(path)
+    except BaseException:
+        if os.path.lexists(path):
+            os.unlink(path)
+        raise
+
+
+def _write_version(state: State, record: Record, path: str) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)
+    try:
+        write_out(state, record, fd)
+    finally:
+        os.close(fd)
+
+
+def _longest_with(state: State, record: Record) -> Record:
+    own = body_of(record)
+    session = record.data["transcript"].get("sessionId")
+    versions = []
+    for other in state.timeline.all():
+        size = (snapshot_of(other) or {}).get("bytes")
+        if (isinstance(size, int) and body_of(other)
+                and (other.data.get("transcript") or {}).get("sessionId") == session):
+            versions.append((size, other.sequence, other))
+    # Nearly always it is the longest there is; the store is walked through once.
+    for _, _, other in sorted(versions, reverse=True):
+        if own and _contains(state, body_of(other), own):
+            return other
+    return record
+
+
+def _contains(state: State, body: bytes | None, wanted: bytes) -> bool:
+    try:
+        return body is not None and any(link.oid == wanted for link in links_of(state.objects, body))
+    except RewindError:
+        return False
+
+
+# doing it
+
+class Done:
+    """What happened to the conversation."""
+
+    def __init__(self) -> None:
+        self.fork: dict[str, Any] | None = None  # session_id, path, resume
+        self.backup: str | None = None
+        self.effect: dict[str, Any] | None = None  # for the log
+        self.notes: list[str] = []
+
+
+def make_fork(state: State, plan: ChatPlan, session_id: str, name: str = "") -> Done:
+    """The fork gets this id, which the log knows already."""
+    done = Done()
+    home = plan.home
+    folder = os.path.dirname(plan.beside)
+    if not os.path.isdir(folder):
+        make_private_dir(folder)  # the agent's own directory of this project, or of a new place
+    turns = turns_before(plan)
+
+    def appears(fork: Fork) -> None:
+        """Known before it is there: a fork that never came does no harm, one that nobody knows does."""
+        branch = new_branch(fork, plan.session_id, plan.profile.name, turns, plan.cut.offset)
+        where = {"dir": home.root, "place": home.place, "point": home.point} if home else {}
+        Branches(state).add({**branch, "name": name or None, **where})
+
+    path = plan.path_of(session_id)
+    beside = [draft_of(sidecar) for sidecar in sidecar_paths(path, plan.profile)]
+    with Unfinished(state.project, temp_of(path), *beside):
+        fork = write_fork(plan.source, plan.profile, plan.cut, original=plan.original, session_id=session_id,
+                          appears=appears, identity=plan.identity, beside=plan.beside,
+                          cwd=home.root if home else "", folder=home.root if home else state.project.root)
+    note_in_index(plan.profile, Branches(state).find(fork.session_id) or {})
+    _name_in_client(state, plan.profile, fork)
+    done.fork = {"session_id": fork.session_id, "path": fork.path, "title": fork.title,
+                 "resume": resume_command(state, plan.profile, fork.session_id, fork.path)}
+    done.effect = {"kind": "fork", "sessionId": fork.session_id, "path": fork.path,
+                   "agent": plan.profile.name, "size": fork.size, "header": fork.header}
+    done.notes = plan.notes + fork.notes
+    return done
+
+
+def _name_in_client(state: State, profile: Profile, fork: Fork) -> None:
+    """An agent that keeps titles in a database of its own is asked to write it down, if it is there."""
+    if not profile.commands.get("server"):
+        return
+    from rewind.agents.app_server import NoAnswer, name_session
+
+    try:
+        name_session(profile, fork.session_id, fork.title, state.project.root)
+    except NoAnswer:
+        pass  # the fork can be resumed by its id all the same
+
+
+def turns_before(plan: ChatPlan) -> int | None:
+    """How many turns are kept; not found out now where that would take longer than the fork itself."""
+    if plan.turns is not None:
+        return plan.turns
+    if os.path.getsize(plan.source) > _WORTH_COUNTING:
+        return None
+    index = read_index(plan.source, plan.profile)
+    return sum(1 for turn in index.active_turns if turn.offset < plan.cut.offset)
+
+
+def note_in_index(profile: Profile, branch: dict[str, Any]) -> None:
+    """Where the agent's directory has an index of its sessions, the fork is in it."""
+    folder = os.path.dirname(str(branch.get("path")))
+    if os.path.exists(os.path.join(folder, INDEX)):
+        index = read_index(branch["path"], profile)
+        first = index.turns[0].prompt if index.turns else ""
+        keys = ("parentSessionId", "rewindFromTurn", "rewindedAt")
+        add_to_index(folder, {"sessionId": branch["sessionId"], "created": branch.get("rewindedAt"),
+                              "modified": branch.get("rewindedAt"), "messageCount": len(index.chain),
+                              "firstPrompt": first, **{key: branch.get(key) for key in keys}})
+
+
+def resume_command(state: State, profile: Profile, session_id: str, path: str) -> str:
+    """What to type to go on: from the directory where the session began."""
+    from shlex import quote
+
+    command = profile.commands["resume"].replace("{session}", session_id)
+    if not command:
+        return ""
+    began = (Branches(state).find(session_id) or {}).get("dir")
+    if not isinstance(began, str):
+        began = began_in(SessionFile(path, profile, os.stat(path)))
+    where = began if began and os.path.isdir(began) else state.project.root
+    return f"cd {quote(where)} && {command}"
+
+
+def refuse_if_open(state: State, plan: ChatPlan, force: bool) -> None:
+    check_in_place(plan.profile)
+    reason = why_open(plan.profile, plan.session_id, plan.original,
+                      recorded_session(state, plan.session_id))
+    if reason and not force:
+        raise SessionInUse(reason=reason)
+
+
+def rewrite_in_place(state: State, plan: ChatPlan, backup: str | None, *, force: bool) -> Done:
+    """What the file held goes to `backup`, which the log knows already."""
+    check_ours(plan.profile, plan.original)
+    refuse_if_open(state, plan, force)
+    done = Done()
+    done.backup = backup
+    with Unfinished(state.project, temp_of(plan.original)):
+        rewrite(plan.original, plan.source, plan.profile, plan.cut, backup, lambda: None, plan.identity)
+    done.effect = {"kind": "rewrite", "path": plan.original, "agent": plan.profile.name, "backup": backup,
+                   **made_of(plan.original), **(sum_of(backup) if backup else {})}
+    if os.path.exists(os.path.join(os.path.dirname(plan.original), INDEX)):
+        update_index(os.path.dirname(plan.original), plan.session_id,
+                     {"modified": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                      "messageCount": len(read_index(plan.original, plan.profile).chain)})
+    done.notes = plan.notes
+    return done
+
+
+def stamp_of(path: str) -> list[int]:
+    """By which we know later whether a transcript is still as we left it."""
+    info = os.stat(path)
+    return [info.st_size, info.st_mtime_ns]
+
+
+def made_of(path: str) -> dict[str, Any]:
+    """The same, with what tells whether somebody went on in it."""
+    with open_transcript(path) as file:
+        return {"made": stamp_of(path), "size": size_of(file), "header": header_length(file)}
+
+
+def free_backup_name(state: State, path: str, taken: set[str] | None = None) -> str:
+    stamp = time.strftime("%Y%m%d_%H%M%S", time.gmtime())
+    name = session_id_of(path)
+    for number in range(1000):
+        target = state.project.path(BACKUPS, f"{stamp}{f'_{number}' if number else ''}-{name}.jsonl")
+        if not os.path.lexists(target) and target not in (taken or ()):
+            return target
+    raise RewindError("There is no free name for a backup of the transcript.")

@@ -1,0 +1,67 @@
+"""Two branches side by side: what they share, how each goes on, and what differs between their code."""
+
+from __future__ import annotations
+
+from rewind.checkpoint.conversations.session_tree import shared_turns
+from rewind.checkpoint.map.turn_views import read_page
+from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.rewind.code_at import SessionCode, prompt_of
+from rewind.checkpoint.rewind.files.fork_code import began_at
+from rewind.errors import CheckpointNotFound
+from rewind.snapshot.trees.change import Paths, differences
+from rewind.transcript.turns.turn_blocks import Limits
+from rewind.transcript.turns.turn_index import open_turns
+from rewind.transcript.turns.turn_pages import read_turns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.conversations.session_tree import SessionInfo
+    from rewind.checkpoint.map.turn_views import TurnPage
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+
+_SHOWN = 50
+
+
+class Compared:
+    """`changes` are (path, was there, is there) from the code of `a` to that of `b`; None: not known."""
+
+    def __init__(self, common: int, a: TurnPage, b: TurnPage) -> None:
+        self.common = common
+        self.a = a
+        self.b = b
+        self.code_a: Record | None = None
+        self.code_b: Record | None = None
+        self.changes: list[tuple[bytes, bool, bool]] | None = None
+
+
+def compare_sessions(state: State, a: SessionInfo, b: SessionInfo) -> Compared:
+    common = shared_turns(a, b)
+    found = Compared(common, read_page(state, a.file, common + 1, _SHOWN),
+                     read_page(state, b.file, common + 1, _SHOWN))
+    found.code_a, found.code_b = _last_code(state, a), _last_code(state, b)
+    if found.code_a and found.code_b:
+        with Source(state, found.code_a) as old, Source(state, found.code_b) as new:
+            found.changes = [(path, was is not None, now is not None) for path, was, now in differences(
+                old.record.tree, old.tree, new.record.tree, new.tree, Paths())]
+    return found
+
+
+def _last_code(state: State, info: SessionInfo) -> Record | None:
+    """The code as the session left it; for a branch in which nothing was said yet, as it began."""
+    codes = SessionCode(state, info.file)
+    index = open_turns(info.file.path, info.file.profile, state.derived)
+    last = read_turns(index, index.total, index.total, Limits(0, 0, 0))
+    after = codes.after_last(prompt_of(last[0])) if last else None
+    if after:
+        return after.record
+    return codes.newest() or _where_it_began(state, info)
+
+
+def _where_it_began(state: State, info: SessionInfo) -> Record | None:
+    """The code that the step which made this branch brought back."""
+    name = began_at(state, info.session_id)
+    try:
+        return state.files.read(name) if name else None
+    except CheckpointNotFound:
+        return None  # collected since

@@ -1,0 +1,54 @@
+"""The name that a person gives a fork, in the agent's own picker."""
+
+from __future__ import annotations
+
+import os
+
+from rewind.checkpoint.conversations.trash import checked_fork
+from rewind.checkpoint.conversations.which_session import recorded_session
+from rewind.checkpoint.project.unfinished import Unfinished
+from rewind.errors import NotAFork, RewindError
+from rewind.transcript.liveness import is_open
+from rewind.transcript.write.fork import temp_of
+from rewind.transcript.write.retitle import given_title, keeps_titles, retitle, rewrites
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.conversations.session_tree import SessionInfo
+    from rewind.checkpoint.project.state import State
+
+
+def title_change(info: SessionInfo, name: str) -> dict[str, Any]:
+    """For the log, so that it can be undone: which title the file has, and which it gets."""
+    profile, path = info.file.profile, info.file.path
+    if not keeps_titles(profile):
+        return {}
+    before = given_title(path, profile)
+    return {"agent": profile.name, "path": path, "titleBefore": before, "titleAfter": name}
+
+
+def kept_title(info: SessionInfo) -> str:
+    """Of an agent that keeps titles where we do not write."""
+    return f"The name is Rewind's own: {info.file.profile.title}'s list keeps its title."
+
+
+def carry_title(state: State, effect: dict[str, Any]) -> str:
+    """Write the title of a rename into the transcript. Returns why it was not done, for a person."""
+    if "titleAfter" not in effect:
+        return ""
+    try:
+        profile, path, session = checked_fork(state, effect)
+        if not os.path.lexists(path) or given_title(path, profile) != effect["titleBefore"]:
+            return ""  # done by a process that was killed then; or somebody has renamed it since
+        if rewrites(profile) and is_open(profile, session, recorded_session(state, session)):
+            return (f"{profile.title} has this session open and keeps its own title."
+                    " Close it, then rename it again.")
+        with Unfinished(state.project, temp_of(path)):
+            retitle(path, profile, str(effect["titleAfter"]))
+    except NotAFork:
+        return ""
+    except (OSError, RewindError) as error:
+        return f"The agent's own list keeps the old title: {error}"
+    return ""

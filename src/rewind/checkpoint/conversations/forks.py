@@ -1,0 +1,149 @@
+"""What people do with branches of a conversation: name, promote, delete, and bring back."""
+
+from __future__ import annotations
+
+from rewind.agents.registry import profile_named
+from rewind.checkpoint.conversations.fork_title import carry_title, kept_title, title_change
+from rewind.checkpoint.conversations.known_forks import Branches
+from rewind.checkpoint.conversations.trash import (
+    bring_from_trash,
+    check_free,
+    file_in_trash,
+    free_name,
+    move_to_trash,
+    trashed,
+)
+from rewind.checkpoint.conversations.which_session import recorded_session
+from rewind.checkpoint.rewind.conversation import effects
+from rewind.checkpoint.rewind.log import operations as ops
+from rewind.checkpoint.rewind.log.lineage import here
+from rewind.errors import RewindError, SessionNotFound
+from rewind.transcript.liveness import SessionInUse, is_open
+from rewind.transcript.read.lines import open_transcript
+from rewind.transcript.read.titles import plain_title, read_title
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any
+
+    from rewind.checkpoint.conversations.session_tree import SessionInfo
+    from rewind.checkpoint.project.state import State
+    from rewind.transcript.find import SessionFile
+
+_LONGEST_NAME = 200
+
+
+class NotMadeByRewind(RewindError):
+    """Rewind did not make {session}, so it does not delete it."""
+
+    hint = "Use the agent itself to delete a session of its own."
+
+
+def checked_name(name: str) -> str:
+    name = " ".join(name.split())
+    if not name or len(name) > _LONGEST_NAME:
+        raise RewindError(f"A name must have 1 to {_LONGEST_NAME} characters.", hint="Choose another one.")
+    return name
+
+
+def rename(state: State, info: SessionInfo, name: str) -> None:
+    """In our lists, and in the agent's own: the transcript gets the name as its title."""
+    name, before = checked_name(name), (info.branch or {}).get("name")
+    effect = {"kind": effects.RENAME, "sessionId": info.session_id, "before": before, "after": name,
+              **title_change(info, name)}
+    with Logged(state, ops.RENAME, effect):
+        Branches(state).change(info.session_id, _about(info, {"name": name}))
+        note = carry_title(state, effect) if "titleAfter" in effect else kept_title(info)
+    info.notes += [note] if note else []
+
+
+class Logged:
+    """An operation about one fork. Of several that are deleted together each is one of its own."""
+
+    def __init__(self, state: State, command: str, *done: dict[str, Any], resumes: str | None = None) -> None:
+        self.state = state
+        self.effects = list(done)
+        self.resumes = resumes
+        self.operations = state.operations()
+        self.command = command
+
+    def __enter__(self) -> None:
+        standing, newest = here(self.state), self.state.timeline.newest()
+        self.standing = standing.name if standing else ""
+        self.sequence = newest.sequence if newest else 0
+        self.op = self.operations.begin(self.command, before=self.standing, effects=self.effects,
+                                        session=self.effects[0]["sessionId"], sequence=self.sequence,
+                                        resumes=self.resumes)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        failed = isinstance(error, Exception)
+        if error is None or failed:
+            self.operations.end(self.op, result=ops.PARTIAL if failed else ops.DONE, here=self.standing,
+                                sequence=self.sequence, effects=[] if failed else self.effects)
+
+
+def promote(state: State, info: SessionInfo, parent: SessionInfo | None) -> None:
+    """Mark this one as the one to go on with; its parent is folded away. Transcripts stay as they are."""
+    branches = Branches(state)
+    branches.change(info.session_id, _about(info, {"promoted": True, "archived": False}))
+    if parent:
+        branches.change(parent.session_id, _about(parent, {"archived": True, "promoted": False}))
+
+
+def _about(info: SessionInfo, changes: dict[str, Any]) -> dict[str, Any]:
+    if info.branch:
+        return changes
+    return {"parentSessionId": info.native_parent, "agent": info.file.profile.name, "path": info.file.path,
+            **changes}
+
+
+def delete(state: State, info: SessionInfo) -> None:
+    """To the trash, from where `undelete` brings it back."""
+    check_deletable(state, info)
+    throw_away(state, info.file)
+
+
+def throw_away(state: State, file: SessionFile) -> None:
+    effect = {"kind": effects.TRASH, "sessionId": file.session_id, "agent": file.profile.name,
+              "path": file.path, "trash": free_name(state, file.session_id)}
+    with Logged(state, ops.DELETE, effect):
+        move_to_trash(state, effect)
+
+
+def check_deletable(state: State, info: SessionInfo) -> None:
+    if not info.made_by_rewind:
+        raise NotMadeByRewind(session=info.session_id)
+    if is_open(info.file.profile, info.session_id, recorded_session(state, info.session_id)):
+        raise SessionInUse(reason=f"{info.file.profile.title} is running {info.session_id}",
+                           hint="Close it first.")
+
+
+def deleted(state: State) -> list[dict[str, Any]]:
+    """What is in the trash, each with the title that a person knows it by."""
+    branches = Branches(state)
+    return [{**one, "title": (branches.find(one["sessionId"]) or {}).get("name")
+             or plain_title(_title(state, one))}
+            for one in trashed(state)]
+
+
+def _title(state: State, one: dict[str, Any]) -> str:
+    path = file_in_trash(state, str(one["trash"]), one)
+    try:
+        with open_transcript(path) as file:
+            return read_title(file, profile_named(str(one.get("agent")), state.project.home))
+    except RewindError:
+        return ""
+
+
+def undelete(state: State, session_id: str) -> str:
+    """Bring a deleted fork back to where it was; returns its id."""
+    found = [b for b in trashed(state) if b["sessionId"] == session_id
+             or (len(session_id) >= 6 and b["sessionId"].startswith(session_id))]
+    if len({b["sessionId"] for b in found}) != 1:
+        raise SessionNotFound(name=session_id, hint="`rewind forks list` shows what is in the trash.")
+    check_free(state, found[0])
+    with Logged(state, ops.UNDELETE, {"kind": effects.UNTRASH, **found[0]}):
+        bring_from_trash(state, found[0])
+    return str(found[0]["sessionId"])

@@ -1,0 +1,85 @@
+"""`branches.json`: the forks that Rewind made, and what people call them."""
+
+from __future__ import annotations
+
+import time
+
+from rewind.errors import FormatTooNew, RewindError, StoreDamaged
+from rewind.fast import quickjson
+from rewind.files import read_bounded, write_atomic
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.project.state import State
+    from rewind.transcript.write.fork import Fork
+
+FORMAT = 1
+_MAX_BYTES = 16 << 20
+
+
+class Branches:
+    def __init__(self, state: State) -> None:
+        self.path = state.project.path("branches.json")
+        self.data = self._load()
+
+    def _load(self) -> dict[str, Any]:
+        try:
+            data = quickjson.loads(read_bounded(self.path, _MAX_BYTES))
+        except FileNotFoundError:
+            return {"format": FORMAT, "branches": []}
+        except (ValueError, RecursionError, RewindError):
+            data = None
+        if not isinstance(data, dict) or not _are_sound(data.get("branches")):
+            raise StoreDamaged(what=f"{self.path} is not readable",
+                               hint="Move this file away and try again. The sessions themselves are fine.")
+        if isinstance(data.get("format"), int) and data["format"] > FORMAT:
+            raise FormatTooNew(what=self.path, found=data["format"], known=FORMAT)
+        return data
+
+    def save(self) -> None:
+        from rewind.checkpoint.records.seal import sealed
+
+        write_atomic(self.path, quickjson.dump_file(sealed(self.data)))
+
+    @property
+    def all(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.data["branches"]
+        return found
+
+    def find(self, session_id: str) -> dict[str, Any] | None:
+        return next((b for b in self.all if b["sessionId"] == session_id), None)
+
+    def parent_of(self, session_id: str) -> str | None:
+        branch = self.find(session_id)
+        return branch["parentSessionId"] if branch else None
+
+    def add(self, branch: dict[str, Any]) -> None:
+        self.data["branches"] = [b for b in self.all if b["sessionId"] != branch["sessionId"]] + [branch]
+        self.save()
+
+    def change(self, session_id: str, changes: dict[str, Any]) -> None:
+        branch = self.find(session_id)
+        if branch is None:
+            branch = {"sessionId": session_id, "parentSessionId": None, "made": False}
+            self.all.append(branch)
+        branch.update(changes)
+        self.save()
+
+    def remove(self, session_id: str) -> None:
+        self.data["branches"] = [b for b in self.all if b["sessionId"] != session_id]
+        self.save()
+
+
+def new_branch(fork: Fork, parent: str, agent: str, turn: int | None, offset: int) -> dict[str, Any]:
+    return {"sessionId": fork.session_id, "parentSessionId": parent, "rewindFromTurn": turn,
+            "rewindedAt": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "name": None,
+            "archived": False, "agent": agent, "path": fork.path, "size": fork.size,
+            "header": fork.header, "cutAt": offset}
+
+
+def _are_sound(branches: Any) -> bool:
+    return isinstance(branches, list) and all(
+        isinstance(b, dict) and isinstance(b.get("sessionId"), str)
+        and (b.get("parentSessionId") is None or isinstance(b["parentSessionId"], str)) for b in branches)

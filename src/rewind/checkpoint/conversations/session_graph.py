@@ -1,0 +1,81 @@
+"""Where conversations part: what an agent itself went back over, and the turn at which the files stand.
+
+Which session is a fork of which is in `session_tree.py`.
+"""
+
+from __future__ import annotations
+
+from rewind.checkpoint.map.facts import add_turns
+from rewind.checkpoint.map.turn_map import TURN, turn_map
+from rewind.errors import RewindError
+from rewind.transcript.turns.turn_index import open_turns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.conversations.session_tree import SessionInfo
+    from rewind.checkpoint.map.turn_map import MapRow
+    from rewind.checkpoint.project.state import State
+    from rewind.transcript.find import SessionFile
+    from rewind.transcript.turns.turn_index import TurnIndex
+    from rewind.transcript.turns.turn_tree import Row
+
+
+class NativeRewind:
+    """A rewind by the agent itself: it went on after `turn` (0: from the beginning) and left some behind."""
+
+    def __init__(self, turn: int, first: Row, left: int) -> None:
+        self.turn = turn
+        self.first = first  # the prompt that it took back
+        self.left = left
+
+
+def native_rewinds(state: State, infos: list[SessionInfo]) -> dict[str, list[NativeRewind]]:
+    """By session; one that cannot be read has none."""
+    found = {}
+    for info in infos:
+        try:
+            found[info.session_id] = _of(open_turns(info.file.path, info.file.profile, state.derived))
+        except (RewindError, OSError):
+            found[info.session_id] = []  # deleted since it was found
+    return found
+
+
+def _of(index: TurnIndex) -> list[NativeRewind]:
+    left = index.abandoned(0, index.size)
+    if not left:
+        return []
+    numbers = {row.number: row.turn or 0 for row in index.turns(1, index.total)}
+    found: list[NativeRewind] = []
+    branch: dict[int, NativeRewind] = {}  # a prompt that was left -> the rewind that left it
+    for row in sorted(left, key=lambda one: one.number):
+        known = branch.get(row.parent)
+        if known is None:
+            known = NativeRewind(numbers.get(row.parent, 0), row, 0)
+            found.append(known)
+        known.left += 1
+        branch[row.number] = known
+    return found
+
+
+def stands_at(state: State, infos: list[SessionInfo]) -> tuple[str, int] | None:
+    """The session and the turn after which the files stand."""
+    files = {info.session_id: info.file for info in infos}
+    row = next((one for one in turn_map(state) if one.here), None)
+    while row:  # what was done by hand or by an operation belongs to the turn before it
+        file = files.get(row.session or "")
+        found = _turn(state, row, file) if file else None
+        if found and row.session:
+            return row.session, found
+        row = row.parent
+    return None
+
+
+def _turn(state: State, row: MapRow, file: SessionFile) -> int | None:
+    if row.kind != TURN or not row.before:
+        return None
+    add_turns(state, [row])
+    if row.turn or row.abandoned:
+        return row.turn
+    index, cursor = open_turns(file.path, file.profile, state.derived), row.before.cursor
+    # The prompt after the place at which the transcript ended when the checkpoint was made.
+    return next((turn.turn for turn in index.turns(1, index.total) if turn.offset >= cursor), None)

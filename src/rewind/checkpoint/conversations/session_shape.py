@@ -1,0 +1,106 @@
+"""The shape of a session: what every turn changed and how it went, which marks are on it, and where on it the
+files stand now. Only what checkpoints were made for is told; a page of turns (`turn_views.py`) may guess."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+
+from rewind.checkpoint.map.turn_changes import changes_between
+from rewind.checkpoint.records.record import is_timestamp, timestamp
+from rewind.checkpoint.rewind.code_at import PromptAt, SessionCode, family, session_of
+from rewind.checkpoint.rewind.log.lineage import here
+from rewind.transcript.turns.turn_figures import read_figures
+from rewind.transcript.turns.turn_index import open_turns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.rewind.code_at import CodeAt
+    from rewind.transcript.find import SessionFile
+    from rewind.transcript.turns.turn_figures import TurnFigures
+    from rewind.transcript.turns.turn_tree import Row
+
+
+class TurnShape:
+    def __init__(self, row: Row, figures: TurnFigures) -> None:
+        self.row = row
+        self.seconds = seconds_between(row.stamp, figures.ended)
+        self.failures = figures.failures
+        self.compacted_before = False
+        self.changes: dict[str, Any] | None = None
+        self.before = self.after = ""  # the checkpoints around it
+        self.saved: list[Record] = []  # by a person, since this turn began
+        self.edited = False  # files changed between its end and the next prompt
+
+
+class SessionShape:
+    """`here` is the turn after which the files stand, 0 before the first, None: not on this session."""
+
+    def __init__(self, total: int, turns: list[TurnShape]) -> None:
+        self.total = total
+        self.turns = turns
+        self.here: int | None = None
+        self.complete = True  # every change was counted
+
+
+def seconds_between(start: object, end: object) -> float | None:
+    if not (isinstance(start, str) and isinstance(end, str) and is_timestamp(start) and is_timestamp(end)):
+        return None
+    return max(0.0, timestamp(end) - timestamp(start))
+
+
+def read_shape(state: State, session: SessionFile, known: dict[int, TurnFigures],
+               patience: float) -> SessionShape:
+    """What is not counted after `patience` seconds is told the next time."""
+    index = open_turns(session.path, session.profile, state.derived)
+    rows = index.turns(1, index.total)
+    figures = read_figures(index, rows, known)
+    turns = [TurnShape(row, one) for row, one in zip(rows, figures)]
+    shape = SessionShape(index.total, turns)
+    last = -1
+    for turn in turns:
+        turn.compacted_before = index.is_compacted_between(last, turn.row.offset)
+        last = turn.row.offset
+    if turns:
+        _add_code(state, SessionCode(state, session), shape, figures, time.monotonic() + patience)
+    return shape
+
+
+def _add_code(state: State, codes: SessionCode, shape: SessionShape, figures: list[TurnFigures],
+              until: float) -> None:
+    prompts = [PromptAt(one.offset, one.join, None, None) for one in figures]
+    codes_before: list[CodeAt | None] = [codes.recorded(prompt) for prompt in prompts]
+    after = [*codes_before[1:], codes.after_last(prompts[-1])]
+    ends = {record.trigger.get("promptId"): record for record in codes.records
+            if record.trigger.get("event") == "Stop"}
+    for turn, prompt, old, new in reversed(list(zip(shape.turns, prompts, codes_before, after))):
+        end = ends.get(prompt.join) if prompt.join else None
+        turn.edited = bool(end and new and end.sequence < new.record.sequence and end.tree != new.record.tree)
+        left = codes.as_left(old, new) if old else None
+        if old is None or left is None:
+            continue
+        turn.before, turn.after = old.record.name, left.name
+        if time.monotonic() < until or old.record.tree == left.tree:
+            turn.changes = changes_between(state, old.record, left)
+        else:
+            shape.complete = False
+    _add_marks(state, codes, shape, codes_before)
+
+
+def _add_marks(state: State, codes: SessionCode, shape: SessionShape, befores: list[CodeAt | None]) -> None:
+    known = [(code.record.sequence, turn) for turn, code in zip(shape.turns, befores) if code]
+    sequences = [sequence for sequence, _ in known]
+    for record in codes.records:
+        at = bisect_right(sequences, record.sequence)
+        if record.kind == "manual" and at and session_of(record) in (None, codes.session.session_id):
+            known[at - 1][1].saved.append(record)
+    stands = here(state)
+    at = bisect_right(sequences, stands.sequence) if stands else 0
+    if not stands or not at or session_of(stands) not in family(state, codes.session.session_id):
+        return
+    number = known[at - 1][1].row.turn or 0
+    shape.here = number - 1 if sequences[at - 1] == stands.sequence else number

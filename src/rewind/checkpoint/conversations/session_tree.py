@@ -1,0 +1,243 @@
+"""The sessions of a project as a tree: which is a fork of which, by Rewind's word or by the agents' own."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from rewind.checkpoint.conversations.known_forks import Branches
+from rewind.checkpoint.conversations.which_session import recorded_files, recorded_sessions
+from rewind.checkpoint.rewind.files.fork_code import code_put_aside
+from rewind.errors import RewindError
+from rewind.fast import quickjson
+from rewind.transcript.find import project_sessions
+from rewind.transcript.liveness import Clients
+from rewind.transcript.read.titles import plain_title
+from rewind.transcript.turns.turn_index import open_turns, stamp_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.project.state import State
+    from rewind.transcript.find import SessionFile
+
+_INSERT = "INSERT OR REPLACE INTO transcripts VALUES(?, ?, ?)"
+
+
+class SessionInfo:
+    """One session: what it is called, how long it is, where it came from."""
+
+    def __init__(self, file: SessionFile, summary: dict[str, Any]) -> None:
+        self.file = file
+        self.own_title: str = summary["title"]  # as the agent's own picker shows it
+        self.turns: list[list[str]] = summary["turns"]  # [id, timestamp] of each turn on the active chain
+        self.messages: int = summary["messages"]  # entries on the active chain
+        self.native_parent: str | None = summary["parent"]
+        self.parent: str | None = None
+        self.rewind_from_turn: int | None = None
+        self.branch: dict[str, Any] | None = None  # what `branches.json` has of it
+        self.running = False
+        self.busy = False  # a turn is running
+        self.rests = False  # nobody went on in it for as long as the setting allows
+        self.put_aside = ""  # the checkpoint with the code that making it replaced
+        self.notes: list[str] = []  # what could not be done with it
+
+    @property
+    def session_id(self) -> str:
+        return self.file.session_id
+
+    @property
+    def name(self) -> str:
+        """What lists call it: a fork by what it continues, unless a person has given it a name."""
+        return (self.branch or {}).get("name") or self.title + self.where_from
+
+    @property
+    def title(self) -> str:
+        """What it is about, without the prefixes that the agent's own picker shows of forks."""
+        return plain_title(self.own_title)
+
+    @property
+    def where_from(self) -> str:
+        forked = self.parent and self.rewind_from_turn is not None
+        return f" · from turn {self.rewind_from_turn}" if forked else ""
+
+    @property
+    def made_by_rewind(self) -> bool:
+        return bool(self.branch) and (self.branch or {}).get("made", True)
+
+    @property
+    def promoted(self) -> bool:
+        return bool((self.branch or {}).get("promoted"))
+
+    @property
+    def archived(self) -> bool:
+        """By a promotion, or by its age: then going on with it, or promoting it, is all that it takes."""
+        by_age = self.rests and self.made_by_rewind and not self.promoted and not self.running
+        return by_age or bool((self.branch or {}).get("archived"))
+
+
+def session_infos(state: State) -> list[SessionInfo]:
+    """All sessions of the project, latest first, each with its parent."""
+    infos = []
+    for file in _files(state):
+        try:
+            infos.append(SessionInfo(file, _summary(state, file)))
+        except RewindError:
+            continue  # deleted since it was found, or not readable
+    branches = {branch["sessionId"]: branch for branch in Branches(state).all}
+    for info in infos:
+        info.branch = branches.get(info.session_id)
+    life = Life(state)
+    aside, resting_since = _code_put_aside(state), _resting_since(state)
+    for info in infos:
+        info.running, info.busy = life.of(info.file)
+        info.rests = info.file.modified < resting_since
+        info.put_aside = aside.get(info.session_id, "")
+    _set_parents(infos, {id: branch["parentSessionId"] for id, branch in branches.items()})
+    return infos
+
+
+def _files(state: State) -> list[SessionFile]:
+    """Those in the project's folders, and those that our hooks have seen and their agent has moved."""
+    found = project_sessions(state.area(), home=state.project.home)
+    known = {file.session_id for file in found}
+    moved = [file for file in recorded_files(state) if file.session_id not in known]
+    return sorted(found + moved, key=lambda file: file.modified, reverse=True) if moved else found
+
+
+def _resting_since(state: State) -> float:
+    """Whoever was not touched since then rests; 0 when nobody ever does."""
+    days: float = state.settings.get("branches.archiveAfterDays")
+    return time.time() - days * 86_400 if days else 0
+
+
+def _code_put_aside(state: State) -> dict[str, str]:
+    try:
+        return code_put_aside(state)
+    except RewindError:
+        return {}  # a history that cannot be read is told where it is needed
+
+
+class Life:
+    """Which sessions are open, and in which of them a turn is running: one look for all of them."""
+
+    def __init__(self, state: State) -> None:
+        self._recorded: dict[object, dict[str, Any]] = {}
+        for entry in recorded_sessions(state):
+            self._recorded.setdefault(entry.get("session_id"), entry)  # the latest
+        self._clients: dict[str, Clients] = {}
+
+    def of(self, file: SessionFile) -> tuple[bool, bool]:
+        """(open, busy)"""
+        name = file.profile.name
+        if name not in self._clients:
+            self._clients[name] = Clients(file.profile)
+        clients, recorded = self._clients[name], self._recorded.get(file.session_id)
+        return (bool(clients.is_open(file.session_id, recorded)),
+                clients.is_busy(file.session_id, recorded))
+
+
+def _summary(state: State, file: SessionFile) -> dict[str, Any]:
+    """From the index where the file is as it was, else by reading what is new in it."""
+    stamp = stamp_of(os.stat(file.path))
+    rows = state.derived.query("SELECT stamp, summary FROM transcripts WHERE path=?", (file.path,))
+    if rows and rows[0][0] == stamp:
+        try:
+            found: dict[str, Any] = quickjson.loads(rows[0][1])
+            return found
+        except ValueError:
+            pass  # a rotten index: read the transcript itself
+    index = open_turns(file.path, file.profile, state.derived)
+    summary = {"title": index.title, "parent": index.parent_session, "messages": index.messages,
+               "turns": [[turn.uuid, turn.stamp or ""] for turn in index.turns(1, index.total)]}
+    state.derived.write([(_INSERT, [(file.path, stamp, quickjson.dumps(summary))])])
+    return summary
+
+
+def _set_parents(infos: list[SessionInfo], noted: dict[str, str | None]) -> None:
+    """`noted` are the parents of all branches that Rewind made, those in the trash too."""
+    by_id = {info.session_id: info for info in infos}
+    holders: dict[str, list[SessionInfo]] = {}  # turn -> the sessions that have it
+    for info in infos:
+        for turn, _ in info.turns:
+            holders.setdefault(turn, []).append(info)
+    for info in infos:
+        branch = info.branch or {}
+        info.parent = branch.get("parentSessionId") or info.native_parent
+        info.rewind_from_turn = branch.get("rewindFromTurn")
+    told = {**noted, **{info.session_id: info.parent for info in infos}}
+    for info in infos:
+        if info.parent is None and info.turns:
+            info.parent = _parent_among(info, holders, told)
+        if info.parent and info.rewind_from_turn is None and info.parent in by_id:
+            info.rewind_from_turn = shared_turns(info, by_id[info.parent])
+    _break_rings(by_id)
+
+
+def _ancestors(session_id: str, parents: dict[str, str | None]) -> list[str]:
+    found: list[str] = []
+    at = parents.get(session_id)
+    while at and at not in found:
+        found.append(at)
+        at = parents.get(at)
+    return found
+
+
+def shared_turns(one: SessionInfo, other: SessionInfo) -> int:
+    count = 0
+    for mine, theirs in zip(one.turns, other.turns):
+        if mine[0] != theirs[0]:
+            break
+        count += 1
+    return count
+
+
+def _parent_among(info: SessionInfo, holders: dict[str, list[SessionInfo]],
+                  told: dict[str, str | None]) -> str | None:
+    """A fork by the client that says nothing of it has its parent's ids. The parent shares most with it,
+    went on first or not at all, and is not known to descend from it."""
+    for turn, _ in reversed(info.turns):
+        for other in holders[turn]:
+            if (other is not info and _went_on_earlier(other, info)
+                    and info.session_id not in _ancestors(other.session_id, told)):
+                return other.session_id
+    return None
+
+
+def _went_on_earlier(one: SessionInfo, other: SessionInfo) -> bool:
+    shared = shared_turns(one, other)
+    mine, theirs = one.turns[shared:], other.turns[shared:]
+    if not mine or not theirs:
+        if bool(mine) != bool(theirs):
+            return not mine
+        return (one.file.modified, one.session_id) < (other.file.modified, other.session_id)
+    return (mine[0][1], one.session_id) < (theirs[0][1], other.session_id)
+
+
+def _break_rings(by_id: dict[str, SessionInfo]) -> None:
+    """Files say who their parent is; nothing keeps two of them from naming each other."""
+    for info in by_id.values():
+        seen = {info.session_id}
+        at = info
+        while at.parent in by_id:
+            if at.parent in seen:
+                at.parent = at.rewind_from_turn = None
+                break
+            seen.add(str(at.parent))
+            at = by_id[str(at.parent)]
+
+
+def as_tree(infos: list[SessionInfo]) -> list[tuple[int, SessionInfo]]:
+    """(depth, session), children after their parent; those whose parent is gone stand at the top."""
+    known = {info.session_id for info in infos}
+    children: dict[str | None, list[SessionInfo]] = {}
+    for info in infos:
+        children.setdefault(info.parent if info.parent in known else None, []).append(info)
+    rows: list[tuple[int, SessionInfo]] = []
+    pending = [(0, info) for info in reversed(children.get(None, []))]
+    while pending:
+        depth, info = pending.pop()
+        rows.append((depth, info))
+        pending += [(depth + 1, child) for child in reversed(children.get(info.session_id, []))]
+    return rows

@@ -1,0 +1,137 @@
+"""The trash: forks that were deleted, each in a directory of its own, until a collection empties it."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from rewind.agents.registry import is_under_root, profile_named
+from rewind.checkpoint.conversations.bring_back import note_in_index
+from rewind.checkpoint.conversations.known_forks import Branches
+from rewind.checkpoint.project.unfinished import Unfinished
+from rewind.errors import NotAFork, PlaceTaken, RewindError
+from rewind.fast import quickjson
+from rewind.files import draft_of, make_private_dir, read_bounded, write_atomic
+from rewind.transcript.names import SUFFIX, is_session_id, session_id_of
+from rewind.transcript.write.import_session import give, take
+from rewind.transcript.write.in_place import copy_whole
+from rewind.transcript.write.sidecars import remove_from_index, sidecar_paths
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.agents.profile import Profile
+    from rewind.checkpoint.project.state import State
+
+TRASH = "trash"
+ABOUT = "fork.json"  # in each directory of the trash: what lies there and where it was
+
+
+def checked_fork(state: State, fork: dict[str, Any]) -> tuple[Profile, str, str]:
+    """(profile, path, session) of a fork. Its path comes from a file in the project, and a repository may
+    bring such a file along: only what lies where the agent keeps its sessions is ever moved."""
+    path, session = fork.get("path"), fork.get("sessionId")
+    profile = profile_named(str(fork.get("agent")), state.project.home)
+    if (not isinstance(path, str) or not isinstance(session, str) or not is_session_id(session)
+            or not path.endswith(SUFFIX) or session_id_of(path, profile) != session
+            or not is_under_root(profile, path)):
+        raise NotAFork(path=path)
+    return profile, path, session
+
+
+def free_name(state: State, session: str, wanted: str = "", by_then: dict[str, bool] | None = None) -> str:
+    """A directory of the trash that nothing lies in: no deletion is ever written over another. `wanted` is
+    tried first; `by_then` says of names whether something will lie there."""
+    for name in (wanted, session, *(f"{session}.{number}" for number in range(1, 10_000))):
+        known = (by_then or {}).get(name)
+        if name and not (os.path.lexists(state.project.path(TRASH, name)) if known is None else known):
+            return name
+    raise RewindError("There is no free name in the trash.", hint="Empty it.")
+
+
+def holds(state: State, fork: dict[str, Any]) -> bool:
+    return any(one["sessionId"] == fork.get("sessionId") and one["trash"] == fork.get("trash")
+               for one in trashed(state))
+
+
+def move_to_trash(state: State, fork: dict[str, Any]) -> None:
+    """The transcript and what lies beside it, out of the agent's sight, into `fork["trash"]`."""
+    profile, path, session = checked_fork(state, fork)
+    folder = state.project.path(TRASH, str(fork["trash"]))
+    make_private_dir(folder)
+    take(session, profile, state.project.root)
+    about = {"sessionId": session, "path": path, "agent": profile.name}
+    with Unfinished(state.project, draft_of(os.path.join(folder, ABOUT))):
+        write_atomic(os.path.join(folder, ABOUT), quickjson.dump_file(about))
+    for one in (path, *sidecar_paths(path, profile)):  # what is left beside it does no harm
+        if os.path.lexists(one):
+            move_file(one, os.path.join(folder, os.path.basename(one)))
+    remove_from_index(os.path.dirname(path), session)
+
+
+def trashed(state: State) -> list[dict[str, Any]]:
+    """The forks in the trash, the latest deletion of each first; `trash` is the directory's name."""
+    top = state.project.path(TRASH)
+    found = []
+    for name in sorted(os.listdir(top), key=_by_age, reverse=True) if os.path.isdir(top) else ():
+        about = _about(os.path.join(top, name))
+        if about and is_session_id(name) and os.path.lexists(file_in_trash(state, name, about)):
+            found.append({**about, "trash": name})
+    return found
+
+
+def file_in_trash(state: State, name: str, about: dict[str, Any]) -> str:
+    """The transcript in a directory of the trash: it keeps its name there."""
+    path = str(about.get("path"))
+    kept = os.path.basename(path) if path.endswith(SUFFIX) else str(about.get("sessionId")) + SUFFIX
+    return state.project.path(TRASH, name, kept)
+
+
+def _about(folder: str) -> dict[str, Any] | None:
+    try:
+        about = quickjson.loads(read_bounded(os.path.join(folder, ABOUT), 1 << 20))
+    except (OSError, ValueError, RecursionError, RewindError):
+        return None
+    known = isinstance(about, dict) and is_session_id(str(about.get("sessionId")))
+    return about if known else None
+
+
+def _by_age(name: str) -> tuple[str, int]:
+    session, _, number = name.partition(".")
+    return session, int(number) if number.isdigit() else 0
+
+
+def check_free(state: State, fork: dict[str, Any]) -> None:
+    _, path, session = checked_fork(state, fork)
+    if os.path.lexists(path):
+        raise PlaceTaken(session=session, path=path)
+
+
+def bring_from_trash(state: State, fork: dict[str, Any]) -> None:
+    profile, path, session = checked_fork(state, fork)
+    check_free(state, fork)
+    if not holds(state, fork):
+        raise RewindError(f"The trash no longer holds {session}", hint="It cannot be recovered.")
+    folder = state.project.path(TRASH, str(fork["trash"]))
+    make_private_dir(os.path.dirname(path))
+    give(os.path.join(folder, os.path.basename(path)), profile, session, state.project.root)
+    for one in (*sidecar_paths(path, profile), path):
+        kept = os.path.join(folder, os.path.basename(one))
+        if os.path.lexists(kept) and not os.path.lexists(one):
+            move_file(kept, one)
+    os.unlink(os.path.join(folder, ABOUT))
+    if not os.listdir(folder):
+        os.rmdir(folder)
+    note_in_index(profile, {**(Branches(state).find(session) or {}), "path": path})
+
+
+def move_file(source: str, target: str) -> None:
+    """Rename, or copy and delete where the two lie on different disks."""
+    try:
+        os.rename(source, target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        copy_whole(source, target)
+        os.unlink(source)

@@ -1,0 +1,268 @@
+"""Which conversation is meant: the one that was named, the one this process runs in, or the latest."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from rewind.agents.registry import is_under_root, profile_for, profile_named, profile_of_environment
+from rewind.errors import RewindError, SessionNotFound, StoreUnavailable
+from rewind.fast import quickjson
+from rewind.files import read_bounded
+from rewind.transcript.find import (
+    SessionFile,
+    belonging,
+    candidates,
+    find_session,
+    project_sessions,
+    session_anywhere,
+    session_with_id,
+)
+from rewind.transcript.names import SUFFIX, session_id_of
+from rewind.transcript.read.lines import TranscriptNotFound
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.save.conversation import Captured
+
+_RECENT = 600.0
+_MAX_BYTES = 4 << 20
+
+
+class NoSession(SessionNotFound):
+    """No conversation of this project was found."""
+
+    hint = "Name one with --session ID, or a transcript with --session FILE.jsonl."
+
+
+class Chosen:
+    """The session, and what a person should know about the choice."""
+
+    def __init__(self, session: SessionFile, note: str = "") -> None:
+        self.session = session
+        self.note = note
+
+
+def choose_session(state: State, named: str | None = None, environ: Mapping[str, str] | None = None, *,
+                   with_prompt: bool = False) -> Chosen:
+    """By name, else by the environment, else the one that a client has open, else the latest that the hooks
+    recorded, else the latest there is. `with_prompt`: of the last two, one with a prompt to take back."""
+    environ = os.environ if environ is None else environ
+    if named:
+        return Chosen(_named(state, named, environ))
+    here = _of_environment(state, environ)
+    if here:
+        return Chosen(here)
+    files = _Files(state, environ)
+    opened = files.opened()
+    taken = opened[0] if opened else files.latest(with_prompt)
+    if taken is None:
+        raise NoSession()
+    lost = environ.get("REWIND_SESSION_ID")
+    if lost and lost != taken.session_id:
+        return Chosen(taken, f"Using session {taken.session_id}: this project has none with the id in"
+                             f" REWIND_SESSION_ID, {lost}")
+    return Chosen(taken, _note(taken, opened, files))
+
+
+def _note(taken: SessionFile, opened: list[SessionFile], files: _Files) -> str:
+    """Which one it is, and how to name the other one, where another could be meant."""
+    others = [file for file in opened if file.session_id != taken.session_id]
+    other = others[0] if others else files.also_active(taken)
+    if other is None:
+        return ""
+    why = f", which is open in {taken.profile.title}" if opened else ""
+    what = (f"is open in {other.profile.title} as well" if others else "was also active in the last minutes")
+    return (f"Using session {taken.session_id}{why}. Another one {what}. To use that one:"
+            f" --session {other.session_id}")
+
+
+class _Files:
+    """The sessions that may be meant when nobody names one, each opened only when it comes to that."""
+
+    def __init__(self, state: State, environ: Mapping[str, str]) -> None:
+        self._root = state.area()
+        self._recorded = {entry.get("session_id"): entry for entry in reversed(recorded_sessions(state))}
+        self._seen = list(recorded_files(state, environ))
+        self._found = candidates(self._root, environ, state.project.home)
+        untouched = _untouched_forks(state)
+        self._touched = [(s, sure) for s, sure in self._found if untouched.get(s.session_id) != s.size]
+        self._shared = [(s, sure) for s, sure in self._found if s.session_id in _shared_sessions(state)]
+
+    def opened(self) -> list[SessionFile]:
+        """Those that a client has open, the one written last first."""
+        from rewind.transcript.liveness import Clients
+
+        clients: dict[str, Clients] = {}
+
+        def is_open(file: SessionFile) -> bool:
+            name = file.profile.name
+            clients[name] = clients.get(name) or Clients(file.profile)
+            return bool(clients[name].is_open(file.session_id, self._recorded.get(file.session_id)))
+
+        known = {file.session_id for file in self._seen}
+        others = [(s, sure) for s, sure in self._found if s.session_id not in known and is_open(s)]
+        found = [file for file in self._seen if is_open(file)] + list(belonging(others, self._root))
+        return sorted({file.session_id: file for file in found}.values(), key=lambda f: f.modified,
+                      reverse=True)
+
+    def latest(self, with_prompt: bool) -> SessionFile | None:
+        first = None
+        for file in self._in_order():
+            first = first or file
+            if not with_prompt or _has_prompt(file):
+                return file
+        return first
+
+    def _in_order(self) -> Iterator[SessionFile]:
+        yield from self._seen
+        yield from belonging(self._touched, self._root)
+        yield from belonging(self._shared, self._root)  # nobody has gone on in it, and there is no other
+
+    def also_active(self, taken: SessionFile) -> SessionFile | None:
+        recent = belonging(self._touched, self._root, time.time() - _RECENT)
+        return next((file for file in recent if file.path != taken.path), None)
+
+
+def _has_prompt(file: SessionFile) -> bool:
+    from rewind.transcript.place.boundary import find_boundary_by_user_prompts
+
+    try:
+        find_boundary_by_user_prompts(file.path, 1, file.profile)
+    except (RewindError, OSError):
+        return False
+    return True
+
+
+def _untouched_forks(state: State) -> dict[str, Any]:
+    """Forks and the size they were made with: nobody works in one before something is said there."""
+    from rewind.checkpoint.conversations.known_forks import Branches  # a hook knows its session
+
+    try:
+        return {branch["sessionId"]: branch.get("size") for branch in Branches(state).all}
+    except RewindError:
+        return {}
+
+
+def _shared_sessions(state: State) -> set[str]:
+    """Those that came with `open` or `remote pull`."""
+    from rewind.checkpoint.conversations.known_forks import Branches
+
+    try:
+        return {branch["sessionId"] for branch in Branches(state).all if branch.get("shared")}
+    except RewindError:
+        return set()
+
+
+def capture_current(state: State, session: SessionFile | None = None) -> tuple[Captured | None, str]:
+    """For a checkpoint: the conversation of this session, else of the one that is going on, if any; and
+    why it is left out. Whatever is wrong with it, the code is saved."""
+    try:
+        session = session or choose_session(state).session
+        from rewind.checkpoint.save.conversation import capture  # not before there is something to capture
+
+        return capture(state, session.path, session.profile), ""
+    except (SessionNotFound, TranscriptNotFound):
+        return None, ""
+    except StoreUnavailable:
+        raise  # a full disk, say: the code could not be saved either
+    except (RewindError, OSError) as error:
+        return None, f"The conversation is left out: {error}"
+
+
+def session_at(path: str, home: str, environ: Mapping[str, str] | None = None) -> SessionFile:
+    """A transcript that a person names by its path."""
+    path = os.path.abspath(path)
+    try:
+        info = os.stat(path)
+    except (OSError, ValueError):
+        raise TranscriptNotFound(path=path)
+    return SessionFile(path, profile_for(path, environ, home), info)
+
+
+def _named(state: State, named: str, environ: Mapping[str, str]) -> SessionFile:
+    if os.sep in named or named.endswith(SUFFIX):
+        return session_at(named, state.project.home, environ)
+    return _of_project(state, named, environ)
+
+
+def _of_project(state: State, text: str, environ: Mapping[str, str]) -> SessionFile:
+    """By its id or the beginning of one; by its whole id wherever it lies, if it is one of this project."""
+    try:
+        return find_session(project_sessions(state.area(), environ, state.project.home), text)
+    except SessionNotFound:
+        found = moved_session(state, text, environ)
+        if found is None:
+            raise
+        return found
+
+
+def moved_session(state: State, session_id: str, environ: Mapping[str, str]) -> SessionFile | None:
+    """A session of this project whose transcript its agent has moved to another one's folder: it began here,
+    or our hooks have seen it."""
+    found = session_with_id(state.area(), session_id, environ, state.project.home)
+    recorded = None if found else recorded_session(state, session_id)
+    return _recorded_file(state, recorded, environ) if recorded else found
+
+
+def _of_environment(state: State, environ: Mapping[str, str]) -> SessionFile | None:
+    path = environ.get("REWIND_TRANSCRIPT_PATH")
+    if path and path.endswith(SUFFIX):
+        try:
+            return session_at(path, state.project.home, environ)
+        except TranscriptNotFound:
+            # It was there, or was to be, when the session started.
+            session = session_id_of(path, profile_for(path, environ, state.project.home))
+            moved = moved_session(state, session, environ)
+            if moved is None:
+                raise
+            return moved
+    profile = profile_of_environment(environ, state.project.home)
+    variable = profile.environment["session"] if profile else None
+    wanted = environ.get("REWIND_SESSION_ID") or (environ.get(variable) if variable else None)
+    if not wanted:
+        return None
+    try:
+        return _of_project(state, wanted, environ)
+    except RewindError:
+        return None  # the agent works on another project, or has not written anything yet
+
+
+def recorded_sessions(state: State) -> list[dict[str, Any]]:
+    """What the hooks wrote to `session.json`, the latest first."""
+    try:
+        data = quickjson.loads(read_bounded(state.project.own("session.json"), _MAX_BYTES))
+    except (OSError, ValueError, RecursionError, RewindError):
+        return []
+    if not isinstance(data, dict):
+        return []
+    recent = data.get("recent")
+    found = [data, *(recent if isinstance(recent, list) else [])]
+    return [s for s in found if isinstance(s, dict) and isinstance(s.get("transcript_path"), str)]
+
+
+def recorded_session(state: State, session_id: str) -> dict[str, Any] | None:
+    return next((s for s in recorded_sessions(state) if s.get("session_id") == session_id), None)
+
+
+def recorded_files(state: State, environ: Mapping[str, str] | None = None) -> Iterator[SessionFile]:
+    """The transcripts of the sessions that the hooks have seen, the latest first, where they still exist."""
+    environ = os.environ if environ is None else environ
+    found = (_recorded_file(state, entry, environ) for entry in recorded_sessions(state))
+    return (file for file in found if file)
+
+
+def _recorded_file(state: State, entry: dict[str, Any], environ: Mapping[str, str]) -> SessionFile | None:
+    """Where it was when it was recorded, else where it is now."""
+    path = entry["transcript_path"]
+    profile = profile_named(str(entry.get("agent")), state.project.home)
+    # The path came from a payload: only what lies where this agent keeps its sessions is used.
+    if not is_under_root(profile, path, environ):
+        return None
+    if os.path.isfile(path):
+        return SessionFile(path, profile, os.stat(path))
+    return session_anywhere(profile, session_id_of(path, profile), environ, near=path)

@@ -1,0 +1,120 @@
+"""What a turn did to the files: the difference between the checkpoints around it, counted and remembered."""
+
+from __future__ import annotations
+
+import contextlib
+
+from rewind.checkpoint.records.source import Source
+from rewind.errors import RewindError
+from rewind.fast import quickjson
+from rewind.snapshot.diff.compare import compare
+from rewind.snapshot.trees.change import Paths, differences
+from rewind.snapshot.trees.content import whole
+from rewind.snapshot.trees.tree import DIR
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any
+
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+    from rewind.snapshot.trees.tree import Entry
+
+_NAMED = 400  # files that are listed,
+_COUNTED = 200  # and whose lines are counted
+NOTHING = {"files": [], "added": 0, "removed": 0, "more": 0, "deleted": 0, "counted": True}
+MOST_UNPACKED = 64 << 20  # of archives, for one page of turns: about two seconds
+
+
+class Unpacked:
+    """Checkpoints whose content is at hand while several are compared: an archive is unpacked once, and no
+    more of them than a person would wait for. What was found out is remembered, so the next time goes on."""
+
+    def __init__(self, state: State, room: int = MOST_UNPACKED) -> None:
+        self._state = state
+        self._room = room
+        # By tree: a turn often begins with what the last one left.
+        self._open: dict[bytes, Source] = {}
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self) -> Unpacked:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._stack.close()
+
+    def has_room_for(self, *records: Record) -> bool:
+        needed = sum(_size(record) for record in records if record.tree not in self._open)
+        return needed <= self._room
+
+    def source(self, record: Record) -> Source:
+        if record.tree not in self._open:
+            self._room -= _size(record)
+            self._open[record.tree] = self._stack.enter_context(Source(self._state, record))
+        return self._open[record.tree]
+
+
+def _size(record: Record) -> int:
+    """The bytes that must be unpacked to look into it."""
+    if record.format == "objects":
+        return 0
+    size = record.code.get("totalSize")
+    return max(1, size) if isinstance(size, int) else MOST_UNPACKED + 1
+
+
+def changes_between(state: State, old: Record, new: Record,
+                    unpacked: Unpacked | None = None) -> dict[str, Any] | None:
+    """{files, added, removed, more, deleted, counted}, and `large` if it is not 0; `counted` is false where
+    there are too many files to count the lines of all, or `large` ones. None where it cannot be told: without
+    `unpacked`, archives are not looked into. Nothing changed: no files."""
+    if old.tree == new.tree:
+        return dict(NOTHING)
+    key = f"{old.tree.hex()} {new.tree.hex()}"
+    for (text,) in state.derived.query("SELECT summary FROM turn_changes WHERE trees=?", (key,)):
+        try:
+            known: dict[str, Any] = quickjson.loads(text)
+            return known
+        except ValueError:
+            pass  # then it is found out again
+    at_hand = unpacked or Unpacked(state, 0)
+    if not at_hand.has_room_for(old, new):
+        return None
+    try:
+        found = _compare(at_hand.source(old), at_hand.source(new))
+    except RewindError:
+        return None
+    state.derived.write([("INSERT OR REPLACE INTO turn_changes VALUES(?, ?)",
+                          [(key, quickjson.dumps(found))])])
+    return found
+
+
+def _compare(before: Source, after: Source) -> dict[str, Any]:
+    files: list[dict[str, Any]] = []
+    more = added = removed = deleted = large = 0
+
+    def read(side: Source) -> Any:
+        return lambda path, entry, limit: whole(entry, side.blobs) if entry.size <= limit else None
+
+    old, new = before.record.tree, after.record.tree
+    for path, then, now in differences(old, before.tree, new, after.tree, Paths()):
+        if is_directory(then, now):
+            continue
+        deleted += now is None
+        if len(files) >= _NAMED:
+            more += 1
+            continue
+        found = compare(path, then, now, read(before), read(after)) if len(files) < _COUNTED else None
+        large += bool(found and not found.is_counted)
+        plus, minus = (found and found.counts) or (None, None)
+        added, removed = added + (plus or 0), removed + (minus or 0)
+        files.append({"path": path.decode("utf-8", "backslashreplace"),
+                      "status": "added" if then is None else "deleted" if now is None else "modified",
+                      "added": plus, "removed": minus})
+    return {"files": files, "added": added, "removed": removed, "more": more, "deleted": deleted,
+            "counted": len(files) <= _COUNTED and not large, **({"large": large} if large else {})}
+
+
+def is_directory(then: Entry | None, now: Entry | None) -> bool:
+    return all(entry is None or entry.kind == DIR for entry in (then, now))

@@ -1,0 +1,1 @@
+"""A project and its state directory: opened, made, found again, moved."""

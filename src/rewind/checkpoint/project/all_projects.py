@@ -1,0 +1,63 @@
+"""All projects of this user: where each is, where its checkpoints are, and whether it is still there."""
+
+from __future__ import annotations
+
+import os
+
+from rewind.checkpoint.project.init import read_root
+from rewind.checkpoint.project.known_stores import store_id_in
+from rewind.checkpoint.records.record import is_name
+from rewind.errors import RewindError
+from rewind.index import STORAGE, Index, load_index
+from rewind.paths import PLACES, Project, state_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class ProjectInfo:
+    """`last` is the name of the newest checkpoint; it tells when that was made."""
+
+    def __init__(self, root: str, state: str, home: str) -> None:
+        self.root = root
+        self.state = state
+        self.mode = Project(root, state, home).mode
+        self.exists = os.path.isdir(root)
+        names = [name for name in _names(os.path.join(state, "checkpoints")) if is_name(name)]
+        self.checkpoints = len(names)
+        self.last = max(names, default="")
+        self.places = _names(os.path.join(state, PLACES))
+
+
+def all_projects(home: str) -> list[ProjectInfo]:
+    """The one that was worked on last comes first."""
+    found = [ProjectInfo(root, state, home) for state, root in _states(home)]
+    return sorted(found, key=lambda one: (one.last, one.root), reverse=True)
+
+
+def _states(home: str) -> Iterator[tuple[str, str]]:
+    """Directories with a store, and the project of each: those that the index knows, then others that lie in
+    global storage."""
+    try:
+        index = load_index(home)
+    except RewindError:
+        index = Index({"stores": {}})  # damaged: what lies in global storage is found all the same
+    seen = set()
+    for store_id in index.stores:
+        for root in index.roots(store_id):
+            state = state_of(store_id, root, home, index)
+            if state and state not in seen and store_id_in(state) == store_id:
+                seen.add(state)
+                yield state, root
+    for name in _names(os.path.join(home, STORAGE)):
+        state = os.path.join(home, STORAGE, name)
+        if state not in seen and os.path.isdir(os.path.join(state, "checkpoints")):
+            yield state, read_root(state)
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return sorted(name for name in os.listdir(folder) if not name.startswith("."))
+    except OSError:
+        return []

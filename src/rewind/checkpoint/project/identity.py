@@ -1,0 +1,110 @@
+"""Which project a directory is: one that is where it was, was moved, was copied, or was made anew.
+
+Opening a project brings the index and the marker in line with what is found, and a person is told once.
+"""
+
+from __future__ import annotations
+
+import os
+
+from rewind.checkpoint.project.known_stores import change, holds, remember
+from rewind.errors import RewindError
+from rewind.files import make_private_dir, sweep_drafts, write_atomic
+from rewind.index import MAIN, load_index
+from rewind.marker import IN_AGENT, has_marker, read_marker, write_marker
+from rewind.paths import is_same_dir
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.index import Index
+    from rewind.paths import Project
+
+MOVED = "This project was moved here from {was}; its checkpoints came along."
+MADE_ANEW = ("This directory was created again. The checkpoints of the project that was here before are kept;"
+             " to bring it back: rewind restore last")
+_PLACE_FILE = "place.json"
+
+
+def settle(project: Project, store_id: str) -> str:
+    """What a person should be told once, or nothing. Never worth an error: it is tried again next time."""
+    try:
+        enter_place(project)
+        index = load_index(project.home)
+        if project.place != MAIN or _is_settled(project, store_id, index) or not os.path.isdir(project.main):
+            return ""
+        return _settle_main(project, store_id, index)
+    except (OSError, RewindError):
+        return ""
+
+
+def _is_settled(project: Project, store_id: str, index: Index) -> bool:
+    """Nearly always, and a hook asks every time."""
+    if index.root(store_id) != project.main:
+        return False
+    return project.mode == "project" or (bool(index.entry(store_id).get("marked"))
+                                         and has_marker(project.main))
+
+
+def _settle_main(project: Project, store_id: str, index: Index) -> str:
+    was, root = index.root(store_id), project.main
+    if was != root and is_same_dir(was, root):
+        _add_alias(project, store_id)
+        return ""
+    if project.mode == "project":
+        if root in index.roots(store_id) and holds(was, store_id):
+            return ""  # a copy that a person trusts
+        remember(project.home, store_id, root)
+        return MOVED.format(was=was) if was and was != root else ""
+    said = _said(was, root, index.entry(store_id))
+    if was != root:
+        remember(project.home, store_id, root)
+    mark(project, store_id)
+    return said
+
+
+def _said(was: str, root: str, entry: dict[str, Any]) -> str:
+    if was and was != root:
+        return MOVED.format(was=was)
+    # A repository that was begun in the directory since has its marker elsewhere.
+    is_new = entry.get("marked") and not os.path.lexists(os.path.join(root, IN_AGENT))
+    return MADE_ANEW if is_new and not has_marker(root) else ""
+
+
+def mark(project: Project, store_id: str) -> None:
+    """Put the marker into the project, and note that it has one and where its store is."""
+    if os.path.isdir(project.main) and read_marker(project.main) != store_id:
+        write_marker(project.main, store_id)
+
+    def put(entry: dict[str, Any]) -> None:
+        entry["marked"] = True
+        name = os.path.basename(project.state)
+        if name != store_id:
+            entry["dir"] = name  # made by an earlier version, which named it by the path
+
+    change(project.home, store_id, put)
+
+
+def _add_alias(project: Project, store_id: str) -> None:
+    def put(entry: dict[str, Any]) -> None:
+        known = entry.get("aliases")
+        entry["aliases"] = [*(known if isinstance(known, list) else []), project.main][-20:]
+
+    if load_index(project.home).at(project.main) is None:
+        change(project.home, store_id, put)
+
+
+def sweep_place(folder: str) -> None:
+    """What a killed process left of the note in a place's directory."""
+    sweep_drafts(os.path.join(folder, _PLACE_FILE))
+
+
+def enter_place(project: Project) -> None:
+    """A place that was not seen before gets its directory, with a note which work tree it is."""
+    if project.place == MAIN or os.path.exists(project.own(_PLACE_FILE)):
+        return
+    from rewind.fast import quickjson
+
+    make_private_dir(project.place_dir)
+    write_atomic(project.own(_PLACE_FILE), quickjson.dump_file({"format": 1, "root": project.root}))

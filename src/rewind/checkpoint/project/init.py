@@ -1,0 +1,217 @@
+"""Making a project's state directory, or taking over one that is already there."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from rewind.checkpoint.project import identity, known_stores
+from rewind.checkpoint.project.state import FORMAT, State, read_store_file
+from rewind.checkpoint.records.seal import sealed
+from rewind.errors import RewindError, StoreDamaged, StoreNotTrusted, UsageError
+from rewind.fast import quickjson
+from rewind.files import Lock, make_durable_dir, make_private_dir, read_bounded, write_atomic
+from rewind.index import MAIN, STORAGE, load_index
+from rewind.paths import STORE_FILE, Project, global_state, open_project, project_state
+from rewind.snapshot.rules.gitfiles import work_tree_top
+from rewind.work_tree import linked_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.config.load import Settings
+
+PROJECT_FILE = "project.json"
+INIT_LOCK = "init.lock"
+
+
+def init_project(root: str, home: str, mode: str, trust: bool) -> tuple[State, bool]:
+    """The opened state, and whether it is new."""
+    root = os.path.realpath(root)
+    check_root(root, home)
+    found = _existing(root, home, trust)
+    if found:
+        return found, False
+    if not os.path.isdir(home):
+        make_durable_dir(home)
+    with Lock(os.path.join(home, INIT_LOCK), "init"):  # or two hooks would make a store each
+        load_index(home, fresh=True)
+        found = _existing(root, home, trust)
+        return (found, False) if found else _make(root, home, mode, trust)
+
+
+def _existing(root: str, home: str, trust: bool) -> State | None:
+    existing = open_project(root, home)
+    return _reopen(existing, trust) if existing and (trust or not _is_copied(existing)) else None
+
+
+def _make(root: str, home: str, mode: str, trust: bool) -> tuple[State, bool]:
+    is_copied = open_project(root, home) is not None
+    mode = "global" if is_copied else mode  # beside the copied one, which is left as it is
+    main, place = _main_of(root, mode)
+    nameless = "" if is_copied else _without_store_file(main, home, trust)
+    store_id = "" if is_copied or nameless else _left_behind(main, home)
+    mode = "global" if store_id or nameless else mode
+    project = _project(root, home, mode, store_id or nameless or os.urandom(16).hex(), place, main)
+    if store_id:
+        known_stores.remember(home, store_id, main)
+    else:
+        _refuse_planted(project, trust)
+        _create(project)
+    opened = State(project)
+    identity.settle(project, opened.store_info["id"])
+    opened.objects.commit()  # opened, and so made, even where every checkpoint will be an archive
+    return opened, not store_id
+
+
+def _project(root: str, home: str, mode: str, store_id: str, place: str, main: str) -> Project:
+    state = project_state(main) if mode == "project" else global_state(store_id, home)
+    return Project(root, state, home, place, main)
+
+
+def _main_of(root: str, mode: str) -> tuple[str, str]:
+    """The project that a directory of a linked work tree belongs to, and the name of that place. A bare
+    repository has no main work tree that could hold the state."""
+    top = work_tree_top(os.fsencode(root))
+    linked = linked_at(os.fsdecode(top)) if top else None
+    if linked is None or (mode == "project" and not os.path.lexists(os.path.join(linked.main, ".git"))):
+        return root, MAIN
+    below = os.path.relpath(root, linked.top)
+    return os.path.normpath(os.path.join(linked.main, below)), linked.name
+
+
+def _is_copied(project: Project) -> bool:
+    """Whether the store in the project is a copy of one that is still where it was made."""
+    store_id = known_stores.store_id_in(project.state)
+    if os.path.islink(project.state) or os.path.islink(os.path.dirname(project.state)):
+        return False  # refused when it is opened
+    return (project.mode == "project" and known_stores.is_known(project.home, store_id)
+            and not known_stores.is_known(project.home, store_id, project))
+
+
+def _without_store_file(root: str, home: str, trust: bool) -> str:
+    """The id of this project's store in global storage, where only the file that says so is gone."""
+    index = load_index(home)
+    told = index.at(root)
+    state = index.storage(home, told[0]) if told else ""
+    if not state or not os.path.isdir(os.path.join(state, "checkpoints")):
+        return ""
+    if not trust:
+        raise StoreDamaged(what=f"{os.path.join(state, STORE_FILE)} is missing",
+                           hint="Run `rewind init --trust` to make a new one; the checkpoints are kept.")
+    return os.path.basename(state)
+
+
+def _left_behind(root: str, home: str) -> str:
+    """A store in global storage for this very path, which the index has lost."""
+    storage = os.path.join(home, STORAGE)
+    for name in sorted(os.listdir(storage)) if os.path.isdir(storage) else ():
+        state = os.path.join(storage, name)
+        if known_stores.store_id_in(state) == name and read_root(state) == root:
+            return name
+    return ""
+
+
+def read_root(state: str) -> str:
+    """The project that a directory in global storage is for, as it says itself."""
+    try:
+        data = quickjson.loads(read_bounded(os.path.join(state, PROJECT_FILE), 1 << 20))
+    except (OSError, ValueError, RecursionError, RewindError):
+        return ""
+    root = data.get("root") if isinstance(data, dict) else None
+    return root if isinstance(root, str) else ""
+
+
+def wanted_mode(settings: Settings, root: str) -> str:
+    """As the settings say; where nobody has said anything, in the project if HOME does not outlive this
+    container and the project does."""
+    mode = str(settings.get("storage.mode"))
+    is_default = settings.source("storage.mode") == "default"
+    return "project" if is_default and mode == "global" and home_is_thrown_away(root) else mode
+
+
+def home_is_thrown_away(root: str) -> bool:
+    """HOME on the container's own layer, the project on a mount of its own."""
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+            mounts = [line.split(" ") for line in file]
+    except OSError:
+        return False
+    kinds = {m[4]: m[m.index("-") + 1] for m in mounts if "-" in m and len(m) > 6}
+    own, other = _mount_of(os.path.realpath(os.path.expanduser("~")), kinds), _mount_of(root, kinds)
+    return kinds.get(own) == "overlay" and other not in (own, "/") and kinds.get(other) != "overlay"
+
+
+def _mount_of(path: str, kinds: dict[str, str]) -> str:
+    around = [at for at in kinds if (path + "/").startswith(at.rstrip("/") + "/")]
+    return max(around, key=len, default="")
+
+
+def check_root(root: str, home: str) -> None:
+    """Refuses what can be no project: Rewind's own directory, a whole home or disk, what is not there."""
+    own = os.path.realpath(home)
+    if root == own or root.startswith(own + os.sep):
+        raise UsageError(f"{root} belongs to Rewind itself.",
+                         hint="Run `rewind init` in the directory of a project.")
+    if root in ("/", os.path.realpath(os.path.expanduser("~"))):
+        raise UsageError(f"{root} is your home directory or a system directory.",
+                         hint="Run `rewind init` in the directory of one project.")
+    if not os.path.isdir(root):
+        raise RewindError(f"There is no directory {root}", hint="Check the name, or make it first.")
+
+
+def root_to_protect(start: str, wanted: str) -> str:
+    """What hooks initialise by themselves for a session in `start`, as the setting `init.auto` wants it: the
+    top of the git work tree, or the directory itself; never HOME, what holds it, or `/`."""
+    start = os.path.realpath(start)
+    if wanted == "never" or not os.path.isdir(start):
+        return ""
+    top = work_tree_top(os.fsencode(start))
+    root = os.fsdecode(top) if top else start if wanted == "always" else ""
+    own = os.path.realpath(os.path.expanduser("~"))
+    return "" if not root or root == "/" or (own + "/").startswith(root.rstrip("/") + "/") else root
+
+
+def _reopen(project: Project, trust: bool) -> State:
+    if trust:
+        project = _the_one_inside(project)
+        known_stores.remember(project.home, read_store_file(project)["id"], project.main)
+    state = State(project)
+    identity.settle(project, state.store_info["id"])
+    return state
+
+
+def _the_one_inside(project: Project) -> Project:
+    """To trust is to use what came with the project, also where a copy has got a store of its own."""
+    inside = Project(project.root, project_state(project.main), project.home, project.place, project.main)
+    return inside if os.path.lexists(inside.path(STORE_FILE)) else project
+
+
+def _refuse_planted(project: Project, trust: bool) -> None:
+    """Content without a store file was not left by us: `_create` writes that file before any content."""
+    if os.path.islink(project.state) or os.path.islink(os.path.dirname(project.state)):
+        raise RewindError(f"{project.state} is behind a symbolic link, which Rewind does not follow.",
+                          hint="Remove the link, then run `rewind init` again.")
+    records = project.path("checkpoints")
+    empty = not os.path.lexists(records) or (os.path.isdir(records) and not os.listdir(records))
+    if not trust and (not empty or os.path.lexists(project.path("objects.db"))):
+        raise StoreNotTrusted(path=project.state)
+
+
+def _create(project: Project) -> None:
+    """In global storage the directory has the store's id for a name."""
+    store_id = os.path.basename(project.state) if project.mode == "global" else os.urandom(16).hex()
+    make_durable_dir(project.state)
+    os.chmod(project.state, 0o700)
+    make_private_dir(project.path("checkpoints"))
+    write_atomic(project.path(".gitignore"), b"*\n")
+    if project.mode == "global":
+        write_atomic(project.path(PROJECT_FILE), quickjson.dump_file({"root": project.main}))
+    data = {"format": FORMAT, "id": store_id, "root": project.main,
+            "createdAt": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+    # In the project, known before it exists, or a crash in between would leave what nobody trusts. In global
+    # storage, known once it exists, for others look there at what is known; `_left_behind` finds the rest.
+    if project.mode != "global":
+        known_stores.remember(project.home, store_id, project.main)
+    write_atomic(project.path(STORE_FILE), quickjson.dump_file(sealed(data)))
+    if project.mode == "global":
+        known_stores.remember(project.home, store_id, project.main)

@@ -1,0 +1,84 @@
+"""`known-stores.json`: the stores that this user made or trusted, and where their projects are.
+
+A cloned repository may bring a state directory of its own; its id is not in here, so it is not used.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from rewind.errors import RewindError
+from rewind.fast import quickjson
+from rewind.files import Lock, make_durable_dir, read_bounded, sweep_drafts, write_atomic
+from rewind.index import FILE, load_index, texts
+from rewind.paths import STORE_FILE, is_same_dir, project_state
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from rewind.paths import Project
+
+_MAX_STORE = 1 << 20
+
+
+def is_known(home: str, store_id: str, project: Project | None = None) -> bool:
+    """A store that lies elsewhere than where it was made is a project that was moved; but where the one that
+    was made is still in its place, it is a copy, and a repository may bring that along, changed."""
+    index = load_index(home)
+    if store_id not in index.stores or project is None or project.mode != "project":
+        return store_id in index.stores
+    roots = index.roots(store_id)
+    return not roots or project.main in roots or not any(
+        holds(root, store_id) and not is_same_dir(root, project.main) for root in roots)
+
+
+def holds(root: str, store_id: str) -> bool:
+    """Whether the state directory in a project is this store."""
+    return store_id_in(project_state(root)) == store_id
+
+
+def store_id_in(state: str) -> str:
+    try:
+        data = quickjson.loads(read_bounded(os.path.join(state, STORE_FILE), _MAX_STORE))
+    except (OSError, ValueError, RecursionError, RewindError):
+        return ""
+    found = data.get("id") if isinstance(data, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def remember(home: str, store_id: str, root: str) -> None:
+    """The store's project is at `root`; where it was before stays known."""
+    def put(entry: dict[str, Any]) -> None:
+        before = [known for known in texts([entry.get("root"), *texts(entry.get("also"))]) if known != root]
+        entry.update(root=root, addedAt=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+        if before:
+            entry["also"] = before
+
+    change(home, store_id, put)
+
+
+def change(home: str, store_id: str, put: Callable[[dict[str, Any]], None]) -> None:
+    """Change what is noted about one store, together with whoever else does so now."""
+    if not os.path.isdir(home):
+        make_durable_dir(home)
+    with Lock(os.path.join(home, "known-stores.lock"), "init"):
+        data = load_index(home, fresh=True).data
+        entry = data["stores"].get(store_id)
+        entry = entry if isinstance(entry, dict) else {}
+        data["stores"].pop(store_id, None)  # the last one counts for a path that two have
+        put(entry)
+        data["stores"][store_id] = entry
+        path = os.path.join(home, FILE)
+        sweep_drafts(path)
+        write_atomic(path, quickjson.dump_file(data))
+
+
+def forget_store(home: str, store_id: str) -> None:
+    """Of a store that was never used: its directory is gone again."""
+    with Lock(os.path.join(home, "known-stores.lock"), "init"):
+        data = load_index(home, fresh=True).data
+        if data["stores"].pop(store_id, None) is not None:
+            write_atomic(os.path.join(home, FILE), quickjson.dump_file(data))

@@ -1,0 +1,105 @@
+"""What hooks should have made and did not: events without a checkpoint, and checkpoints that are still being
+made although their hook is gone. Read from `hook-state.json`, which only hooks write."""
+
+from __future__ import annotations
+
+import time
+
+from rewind.checkpoint.records.record import is_timestamp, timestamp
+from rewind.errors import RewindError
+from rewind.fast import quickjson
+from rewind.files import process_start, read_bounded
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from rewind.paths import Project
+
+FILE = "hook-state.json"
+MAX_BYTES = 1 << 20
+BUSY, KILLED = "the store was busy", "the process that saved was killed"
+_SHOWN = 7 * 86_400.0  # seconds after which a missing checkpoint is history
+_PROMPT = "UserPromptSubmit"
+
+
+class Missed:
+    """Both, as they are now. Whatever cannot be read is as if it were not there."""
+
+    def __init__(self, project: Project) -> None:
+        data = _read(project.own(FILE))
+        begun = dicts(data.get("begun"))
+        alive = [one for one in begun if is_alive(one)]
+        killed = [{**one, "reason": KILLED} for one in begun if one not in alive]
+        self.late = [one for one in alive if one.get("late") is True]
+        self.events = [one for one in (*dicts(data.get("missed")), *killed) if _is_recent(one)]
+
+    @property
+    def text(self) -> str:
+        return sentence(self.events)
+
+    def json(self) -> dict[str, Any]:
+        return {"count": len(self.events), "prompts": sum(map(_is_prompt, self.events)), "text": self.text,
+                "events": [{key: one.get(key) for key in ("at", "event", "session", "reason")}
+                           for one in self.events]}
+
+    def late_json(self) -> list[dict[str, Any]]:
+        return [{key: one.get(key) for key in ("at", "event", "session", "description")} for one in self.late]
+
+
+def _read(path: str) -> dict[str, Any]:
+    try:
+        data = quickjson.loads(read_bounded(path, MAX_BYTES))
+    except (OSError, ValueError, RecursionError, RewindError):
+        data = None
+    return data if isinstance(data, dict) else {}
+
+
+def dicts(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def is_alive(begun: dict[str, Any]) -> bool:
+    """Whether the process that makes this checkpoint still runs."""
+    pid, start = begun.get("pid"), begun.get("start")
+    if not isinstance(pid, int) or pid <= 0:
+        return False
+    living = process_start(pid)
+    return living is not None and start in ("", living)
+
+
+def sentence(events: list[dict[str, Any]]) -> str:
+    """`2 prompts here have no checkpoint: the store was busy.` Empty where nothing is missing."""
+    prompts = sum(map(_is_prompt, events))
+    others = len(events) - prompts
+    if not events:
+        return ""
+    if not prompts:
+        what = f"{_many(others, 'checkpoint')} could not be made here"
+    else:
+        what = f"{_many(prompts, 'prompt')} here {'has' if prompts == 1 else 'have'} no checkpoint"
+        what += f" (nor {_many(others, 'other event')})" if others else ""
+    return f"{what}: {'; '.join(_reasons(events))}."
+
+
+def _reasons(events: Iterable[dict[str, Any]]) -> list[str]:
+    """Each once, the most frequent first, and no more than a line has room for."""
+    count: dict[str, int] = {}
+    for one in events:
+        reason = str(one.get("reason") or "no reason was noted").rstrip(".")
+        count[reason] = count.get(reason, 0) + 1
+    return sorted(count, key=lambda reason: -count[reason])[:2]
+
+
+def _is_prompt(event: dict[str, Any]) -> bool:
+    return event.get("event") == _PROMPT
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count:,} {word}" + ("" if count == 1 else "s")
+
+
+def _is_recent(event: dict[str, Any]) -> bool:
+    at = event.get("at")
+    return isinstance(at, str) and is_timestamp(at) and time.time() - timestamp(at) < _SHOWN

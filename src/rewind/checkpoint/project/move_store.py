@@ -1,0 +1,245 @@
+"""Moving a store between global storage and the project. Killed at any moment, one whole store is found, and
+the same command finishes the move.
+
+On one file system it is a rename. Otherwise the new directory is filled first, and is no store before its
+`store.json` is there; the old one is none any more once it has lost its own. Where both are there, the one in
+global storage counts (`paths.state_of`), so in either direction one step decides.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+
+from rewind.checkpoint.project import identity, known_stores
+from rewind.checkpoint.project.init import PROJECT_FILE
+from rewind.errors import RewindError
+from rewind.fast import quickjson
+from rewind.files import fsync_dir, give_to_owner, make_durable_dir, read_bounded, write_atomic
+from rewind.marker import marker_path, read_marker
+from rewind.paths import STORE_FILE, Project, global_state, project_state
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rewind.checkpoint.project.state import State
+    from rewind.snapshot.scan.build import Progress
+
+_MOVING = "moving.json"  # in a directory that is being filled: whose it is
+_LEFT = (STORE_FILE, _MOVING, "lock", "lock.waiting", "staging")
+_LOCKS = ("hooks.lock", "place.lock", "place.lock.waiting")  # of each place
+_DERIVED = "scan-cache.db"  # made anew: it is bound to the file that it was derived from
+_PIECE = 1 << 20
+
+
+class InTheWay(RewindError):
+    """There is something else in {path}"""
+
+    hint = "Move it away, then try again."
+
+
+def move_store(state: State, mode: str, progress: Progress | None = None) -> Project:
+    """The project with its state in the other directory. The caller closes `state`."""
+    old, store_id = state.project, state.store_info["id"]
+    new = Project(old.root, _target(old, store_id, mode), old.home, old.place, old.main)
+    if new.state == old.state:
+        _remove_leftover(old, store_id)
+        return old
+    _check(new, store_id)
+    with state.locked("config", all_places=True):
+        state.close()
+        write_atomic(old.path(PROJECT_FILE), quickjson.dump_file({"root": old.main}))
+        make_durable_dir(os.path.dirname(new.state))
+        if not _rename(old.state, new.state, store_id):
+            _copy(old.state, new.state, store_id, progress)
+            _drop(old.state, store_id)
+    give_to_owner(new.state)
+    _note(new, store_id)
+    return new
+
+
+def _target(project: Project, store_id: str, mode: str) -> str:
+    if mode == project.mode:
+        return project.state
+    return project_state(project.main) if mode == "project" else global_state(store_id, project.home)
+
+
+def _check(new: Project, store_id: str) -> None:
+    if new.mode == "project" and not os.path.isdir(new.main):
+        raise RewindError(f"There is no directory {new.main}", hint="Bring the project back first.")
+    if os.path.islink(new.state) or os.path.islink(os.path.dirname(new.state)):
+        raise InTheWay(path=new.state)
+    if os.path.lexists(new.state) and not _is_ours(new.state, store_id) and any(
+            not name.startswith(f".{_MOVING}") for name in os.listdir(new.state)):
+        raise InTheWay(path=new.state)
+
+
+def _is_ours(folder: str, store_id: str) -> bool:
+    """A directory that an earlier attempt, or a move that was killed, left of this very store."""
+    return known_stores.store_id_in(folder) == store_id or _moving(folder) == store_id
+
+
+def _moving(folder: str) -> str:
+    try:
+        data = quickjson.loads(read_bounded(os.path.join(folder, _MOVING), 1 << 16))
+    except (OSError, ValueError, RecursionError, RewindError):
+        return ""
+    return str(data.get("id")) if isinstance(data, dict) else ""
+
+
+def _rename(old: str, new: str, store_id: str) -> bool:
+    """The whole of it at once; False where they are on different file systems."""
+    if os.stat(old).st_dev != os.stat(os.path.dirname(new)).st_dev:
+        return False
+    if os.path.lexists(new):
+        _drop(new, store_id)
+    try:
+        os.rename(old, new)
+    except OSError:
+        return False  # a mount of its own, say
+    for folder in (os.path.dirname(old), os.path.dirname(new)):
+        fsync_dir(folder)
+    return True
+
+
+# from one file system to another
+
+def _copy(old: str, new: str, store_id: str, progress: Progress | None) -> None:
+    make_durable_dir(new)
+    os.chmod(new, 0o700)
+    write_atomic(os.path.join(new, _MOVING), quickjson.dump_file({"id": store_id, "from": old}))
+    _unlink(os.path.join(new, STORE_FILE))
+    with _Quiet(os.path.join(old, "objects.db")):
+        files = dict(_files(old))
+        done, total = 0, sum(info.st_size for info in files.values())
+        _remove_others(new, files)
+        for path, info in files.items():
+            _copy_one(os.path.join(old, path), os.path.join(new, path), info)
+            done += info.st_size
+            if progress:
+                progress("Moving", done, total)
+    for folder, _, _ in os.walk(new):
+        fsync_dir(folder)
+    write_atomic(os.path.join(new, STORE_FILE), read_bounded(os.path.join(old, STORE_FILE), 1 << 20))
+    _unlink(os.path.join(new, _MOVING))
+
+
+class _Quiet:
+    """While a reader holds the database no other process, as it closes, moves its log into it."""
+
+    def __init__(self, path: str) -> None:
+        from rewind.fast import sqlite
+
+        self._db = sqlite.connect(path, timeout=10, isolation_level=None) if os.path.exists(path) else None
+
+    def __enter__(self) -> None:
+        if self._db:
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            self._db.execute("BEGIN")
+            self._db.execute("SELECT count(*) FROM sqlite_master").fetchall()
+
+    def __exit__(self, *error: object) -> None:
+        if self._db:
+            self._db.close()
+
+
+def _files(top: str) -> Iterator[tuple[str, os.stat_result]]:
+    """Everything that is worth taking along, by its path in the directory."""
+    for at, folders, names in os.walk(top):
+        below = os.path.relpath(at, top)
+        folders[:] = [name for name in folders if below != "." or name not in _LEFT]
+        for name in names:
+            path = os.path.normpath(os.path.join(below, name))
+            info = os.lstat(os.path.join(top, path))
+            if not _is_left(path) and stat.S_ISREG(info.st_mode):
+                yield path, info
+
+
+def _is_left(path: str) -> bool:
+    name = os.path.basename(path)
+    return path in _LEFT or name.startswith((_DERIVED, "temporary-")) or name.endswith((".tmp", "-shm")) or (
+        name in _LOCKS)
+
+
+def _remove_others(new: str, files: dict[str, os.stat_result]) -> None:
+    """What an earlier attempt brought, and is not in the store any more."""
+    for path, _ in list(_files(new)):
+        if path not in files:
+            os.unlink(os.path.join(new, path))
+
+
+def _copy_one(old: str, new: str, info: os.stat_result) -> None:
+    """One that an earlier attempt brought is compared, not trusted; so is the one that was just written."""
+    if os.path.lexists(new) and _is_same(old, new):
+        return
+    os.makedirs(os.path.dirname(new), mode=0o700, exist_ok=True)
+    with open(old, "rb") as source, open(new, "wb") as target:
+        os.fchmod(target.fileno(), stat.S_IMODE(info.st_mode))
+        shutil.copyfileobj(source, target, _PIECE)
+        target.flush()
+        os.fsync(target.fileno())
+    os.utime(new, ns=(info.st_atime_ns, info.st_mtime_ns))
+    if not _is_same(old, new):
+        raise RewindError(f"The copy of {old} is not what it was copied from.",
+                          hint="Check the disk, then try again; the store is where it was.")
+
+
+def _is_same(old: str, new: str) -> bool:
+    if os.path.getsize(old) != os.path.getsize(new):
+        return False
+    with open(old, "rb") as one, open(new, "rb") as other:
+        while True:
+            piece = one.read(_PIECE)
+            if piece != other.read(_PIECE):
+                return False
+            if not piece:
+                return True
+
+
+# afterwards
+
+def _drop(folder: str, store_id: str) -> None:
+    """Until nothing is left, it says whose it was: the next attempt must know what a killed one left."""
+    write_atomic(os.path.join(folder, _MOVING), quickjson.dump_file({"id": store_id}))
+    _unlink(os.path.join(folder, STORE_FILE))  # from here on this is no store any more
+    fsync_dir(folder)
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path, ignore_errors=True)
+        elif name != _MOVING:
+            _unlink(path)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _note(new: Project, store_id: str) -> None:
+    if new.mode == "global":
+        _remove_empty(os.path.join(new.main, ".agent"))
+        known_stores.change(new.home, store_id, lambda entry: entry.pop("dir", None))
+        identity.mark(new, store_id)
+    elif read_marker(new.main) == store_id:
+        _unlink(marker_path(new.main))
+
+
+def _remove_leftover(project: Project, store_id: str) -> None:
+    """The other directory, where a move to this one was killed before it had taken that away."""
+    other = (project_state(project.main) if project.mode == "global"
+             else global_state(store_id, project.home))
+    if os.path.isdir(other) and not os.path.islink(other) and _is_ours(other, store_id):
+        _drop(other, store_id)
+    if project.mode == "global":
+        _remove_empty(os.path.join(project.main, ".agent"))
+
+
+def _remove_empty(folder: str) -> None:
+    try:
+        os.rmdir(folder)
+    except OSError:
+        pass  # something else is in it
+
+
+def _unlink(path: str) -> None:
+    if os.path.lexists(path):
+        os.unlink(path)

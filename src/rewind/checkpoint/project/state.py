@@ -1,0 +1,563 @@
+"""A project's state directory, opened: settings, lock, stores, records and rules."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+
+from rewind.checkpoint.project.identity import enter_place
+from rewind.checkpoint.project.known_stores import is_known
+from rewind.checkpoint.records.record import RecordFiles
+from rewind.checkpoint.records.timeline import Timeline
+from rewind.config.load import load_settings, load_usable
+from rewind.errors import (
+    FormatTooNew,
+    Locked,
+    RewindError,
+    StateUnwritable,
+    StoreDamaged,
+    StoreMoved,
+    StoreNotTrusted,
+)
+from rewind.fast import quickjson
+from rewind.files import Lock, give_to_owner, is_wanted, on_local_disk, process_start, read_bounded
+from rewind.index import MAIN
+from rewind.paths import PLACES, STORE_FILE, Project, is_same_dir
+from rewind.store.derived import DerivedDb
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+    from typing import Any
+
+    from rewind.checkpoint.repair.damage import Damage
+    from rewind.checkpoint.rewind.log.operations import Operation, Operations
+    from rewind.snapshot.rules.rules import Rules
+    from rewind.snapshot.scan.cache import ScanCache
+    from rewind.store.objects import ObjectStore
+    from rewind.transcript.find import Area
+
+FORMAT = 2  # with 2 came `operations.jsonl`; an earlier version must not write here any more
+DAMAGE_FILE = "damage.json"
+DERIVED = "scan-cache.db"
+LOCK, PLACE_LOCK = "lock", "place.lock"
+_MOMENT = 0.5
+_REGAIN = 60.0  # seconds for the lock of the store, once the work that it is for is done
+_MAX_BYTES = 4 << 20
+
+
+class State:
+    """Everything a command needs of one project. Opened cheaply; each part, and the code for it, when it
+    is asked for: `list` does without most of them."""
+
+    def __init__(self, project: Project, *, forgiving: bool = False) -> None:
+        """`forgiving`: a problem in a configuration file counts as if it were not set."""
+        self.project = project
+        self.place = project.place
+        self.root = os.fsencode(project.root)
+        self.store_info = read_store_file(project)
+        if not is_known(project.home, self.store_info["id"], project):
+            raise StoreNotTrusted(path=project.state)
+        self.settings = (load_usable(project.home, project.state)[0] if forgiving
+                         else load_settings(project.home, project.state))
+        self.files = RecordFiles(project.path("checkpoints"))
+        self._objects: ObjectStore | None = None
+        self._derived: DerivedDb | None = None
+        self._scanned: DerivedDb | None = None
+        self._timeline: Timeline | None = None
+        self.lock_now_ns: int | None = None
+        self.held: _Locked | None = None
+
+    def on_shared_disk(self) -> bool:
+        return not on_local_disk(self.project.state)
+
+    @property
+    def objects(self) -> ObjectStore:
+        if self._objects is None:
+            from rewind.store.objects import ObjectStore
+
+            path = self.project.path("objects.db")
+            # Without records there is nothing to lose: an `init` that was killed may begin again.
+            fresh = not self.files.extent()[0]
+            self._objects = self._fresh_store(path) if fresh else ObjectStore(path)
+            if not fresh:
+                self._objects.settle(self.on_shared_disk)  # a killed first checkpoint did not
+            if os.path.exists(self.project.path(DAMAGE_FILE)):
+                self._objects.lost = self.damage().objects
+        return self._objects
+
+    def _fresh_store(self, path: str) -> ObjectStore:
+        """A store for the first checkpoint; what an `init` without power left is swept away."""
+        from rewind.store.objects import ObjectStore, remove_database
+
+        if os.path.exists(path):
+            try:
+                store = ObjectStore(path, create=True)
+                if store.is_sound():
+                    return store
+                store.close()
+            except StoreDamaged:
+                pass
+            remove_database(path)
+        return ObjectStore(path, create=True)
+
+    @property
+    def derived(self) -> DerivedDb:
+        """Of the whole store: the index of its records, and what was read from transcripts."""
+        if self._derived is None:
+            self._derived = self._derived_db(self.project.path(DERIVED))
+        return self._derived
+
+    @property
+    def scanned(self) -> DerivedDb:
+        """Of this place: what its last scan saw."""
+        if self.place == MAIN:
+            return self.derived
+        if self._scanned is None:
+            enter_place(self.project)
+            self._scanned = self._derived_db(self.project.own(DERIVED))
+        return self._scanned
+
+    def _derived_db(self, path: str) -> DerivedDb:
+        shared = not os.path.exists(path) and self.on_shared_disk()
+        return DerivedDb(path, self._objects_identity(), shared_disk=shared)
+
+    def places(self) -> list[str]:
+        """All that ever had a state of their own here; the main one first."""
+        try:
+            names = sorted(os.listdir(self.project.path(PLACES)))
+        except OSError:
+            names = []
+        return [MAIN, *(name for name in names if not name.startswith("."))]
+
+    def scan_caches(self) -> Iterator[ScanCache]:
+        """Those of all places: what is about to be deleted, none of them may promise."""
+        from rewind.snapshot.scan.cache import ScanCache
+
+        yield self.cache
+        for place in self.places():
+            path = self._of(place).own(DERIVED)
+            if place != self.place and os.path.lexists(path):
+                db = self._derived_db(path)
+                try:
+                    yield ScanCache(db)
+                finally:
+                    db.close()
+
+    def _objects_identity(self) -> str:
+        """Facts about one object database mean nothing for another that took its place."""
+        try:
+            info = os.stat(self.project.path("objects.db"))
+        except FileNotFoundError:
+            return str(self.store_info["id"])
+        return f"{self.store_info['id']} {info.st_ino}"
+
+    def forget_derived(self) -> None:
+        """After a repair: in every place, files that did not change must be read once more."""
+        for cache in self.scan_caches():
+            cache.forget_all()
+        self.derived.forget_everything()
+
+    @property
+    def cache(self) -> ScanCache:
+        from rewind.snapshot.scan.cache import ScanCache
+
+        return ScanCache(self.scanned)
+
+    @property
+    def timeline(self) -> Timeline:
+        if self._timeline is None:
+            self._timeline = Timeline(self.files, self.derived, self.place)
+        return self._timeline
+
+    def look_again(self) -> None:
+        """Other processes make checkpoints too; while we hold the lock they do not."""
+        if self.lock_now_ns is None:
+            self.forget_timeline()
+
+    def forget_timeline(self) -> None:
+        self._timeline = None
+
+    def operations(self, place: str = "") -> Operations:
+        from rewind.checkpoint.rewind.log.operations import FILE, OLD_FILE, Operations
+
+        return Operations(self.project.path(FILE), place or self.place, self.project.path(OLD_FILE))
+
+    def damage(self) -> Damage:
+        """What `validate --deep` found wrong and could not mend."""
+        from rewind.checkpoint.repair.damage import Damage
+
+        return Damage(self.project.path(DAMAGE_FILE))
+
+    def interrupted(self) -> Operation | None:
+        """The operation that a killed process left half done; not one that another process is at, or has just
+        ended, which looks the same but for the lock."""
+        found = self.operations().interrupted()
+        if found and self.lock_now_ns is None:
+            found = None if self.is_busy() else self.operations().interrupted()
+        return found
+
+    @property
+    def staging(self) -> str:
+        return self.project.own("staging")
+
+    def locked(self, what: str, wait: float = 10.0, *, all_places: bool = False) -> _Locked:
+        """`with state.locked("save"):` makes this process the one that works in this place, and the one that
+        writes to the store. `all_places`: what nobody may be at work beside, wherever that is."""
+        places = sorted(self.places()) if all_places else [self.place]
+        return _Locked(self, [Lock(self._of(place).own(PLACE_LOCK), what, in_line=True) for place in places],
+                       Lock(self.project.path(LOCK), what, wait, in_line=True))
+
+    def locked_for_upkeep(self, what: str, wait: float) -> _Locked:
+        """The store alone, and after all who wait for it."""
+        return _Locked(self, [], Lock(self.project.path(LOCK), what, wait, upkeep=True))
+
+    def aside(self) -> _Aside:
+        """`with state.aside():` around what takes long and is about this place alone: others may write to the
+        store meanwhile. Not in a project with one place, where there are no others; not while something is
+        stored that no checkpoint has yet, nor in a store without any: there the lock is kept."""
+        can = self.held and len(self.places()) > 1 and self.files.extent()[0] and not self.objects.is_writing
+        return _Aside(self, self.held if can else None)
+
+    def dir_of(self, place: str) -> str:
+        """Where the state of a place is that belongs to it alone."""
+        return self._of(place).place_dir
+
+    def _of(self, place: str) -> Project:
+        return Project(self.project.root, self.project.state, self.project.home, place, self.project.main)
+
+    def begin_writing(self, now_ns: int, is_place_ours: bool) -> None:
+        """What was read before is read again, for it may be old by now."""
+        self._timeline = None
+        self.lock_now_ns = now_ns
+        self._sweep()
+        if is_place_ours:
+            self._sweep_staging()
+        if self.store_info["format"] < FORMAT:
+            self._upgrade()
+
+    def _upgrade(self) -> None:
+        """The first writer of this version: the old history becomes the beginning of the log. Records stay as
+        they are; an earlier version that is still running refuses the store from now on."""
+        from rewind.checkpoint.records.seal import sealed
+        from rewind.files import write_atomic
+
+        info = read_store_file(self.project)  # another process may have done it meanwhile
+        if info["format"] < FORMAT:
+            from rewind.checkpoint.rewind.log.lineage import here
+
+            operations, standing, newest = self.operations(), here(self), self.timeline.newest()
+            operations.bring_over(standing.name if standing else "", newest.sequence if newest else 0)
+            info = sealed({**info, "format": FORMAT})
+            write_atomic(self.project.path(STORE_FILE), quickjson.dump_file(info))
+            operations.forget_old()
+        self.store_info = info
+
+    def end_writing(self) -> None:
+        """What was captured and not committed is dropped: a long-lived process must not go on holding
+        the database's own lock."""
+        self.lock_now_ns = None
+        try:
+            if self._objects:
+                self._objects.rollback()
+                if self._objects.healed:
+                    self._note_healed(self._objects)
+        except RewindError:
+            self.close()
+
+    def _note_healed(self, store: ObjectStore) -> None:
+        """What was damaged has been stored anew: checkpoints that lacked it are whole again."""
+        from rewind.checkpoint.repair.validate import missing_in
+
+        damage, store.healed = self.damage(), set()
+        damage.objects &= store.lost
+        names = list(damage.checkpoints)
+        damage.checkpoints = {name: lacks for name in names if (lacks := missing_in(self, name))}
+        try:
+            damage.save()
+        except OSError:
+            pass  # a full disk: the marks say too much, and the next healing or `validate` corrects them
+
+    def is_busy(self) -> bool:
+        """Whether another process is at work in this place right now, or writes to the store."""
+        try:
+            with Lock(self.project.own(PLACE_LOCK), "look", wait=0), \
+                    Lock(self.project.path(LOCK), "look", wait=0):
+                return False
+        except Locked:
+            return True
+        except OSError:
+            return False
+
+    def is_wanted(self) -> bool:
+        """Whether somebody works here, or waits for that. For upkeep, which then rests."""
+        return is_wanted(self.project.path(LOCK)) or is_wanted(self.project.own(PLACE_LOCK))
+
+    def _sweep(self) -> None:
+        """Remove what a killed process left in the state directory; the lock says it is dead."""
+        for folder in {self.project.state, self.project.place_dir}:
+            for name in os.listdir(folder) if os.path.isdir(folder) else ():
+                if _is_dead_draft(name) or _is_abandoned(name):
+                    self._sweep_one(os.path.join(folder, name))
+
+    def _sweep_staging(self) -> None:
+        if os.path.isdir(self.staging):
+            for name in os.listdir(self.staging):
+                os.unlink(os.path.join(self.staging, name))
+
+    def _sweep_one(self, path: str) -> None:
+        if path.endswith(".unfinished"):
+            from rewind.checkpoint.project.unfinished import remove_unfinished
+
+            remove_unfinished(path)
+        os.unlink(path)
+
+    def close(self) -> None:
+        for part in (self._objects, self._derived, self._scanned):
+            if part:
+                part.close()
+        self._objects = self._derived = self._scanned = self._timeline = None
+
+    # what is protected
+
+    def rules(self) -> Rules:
+        from rewind.config.ignore_list import builtin_ignore_patterns
+        from rewind.snapshot.rules import gitfiles
+        from rewind.snapshot.rules.rules import MB, Rules
+
+        s = self.settings
+        home = os.fsencode(os.path.expanduser("~"))
+        top = gitfiles.work_tree_top(self.root)
+        return Rules(
+            builtin=builtin_ignore_patterns(),
+            excludes=gitfiles.global_excludes(home, os.environ, top),
+            prefix=_below(top, self.root) if top else b"",
+            outer=_outer_ignores(self.root, top), policy=s.get("ignored"),
+            file_bytes=int(s.get("ignoredFileMaxKb") * 1024), dir_files=s.get("ignoredDirMaxFiles"),
+            dir_bytes=int(s.get("ignoredDirMaxMb") * MB), max_bytes=int(s.get("maxFileSizeMb") * MB),
+            pins=self.pins(), hidden=self._hidden(), places=self._inside(top))
+
+    def _hidden(self) -> list[bytes]:
+        """Rewind's own, where it lies in the project."""
+        from rewind.marker import IN_AGENT
+
+        inside = self.root.rstrip(b"/") + b"/"
+        ours = {os.fsencode(os.path.realpath(p)) for p in (self.project.state, self.project.home)}
+        ours |= {inside + os.fsencode(IN_AGENT)} if self.project.mode == "global" else set()
+        return [path[len(inside):] for path in ours if path.startswith(inside)]
+
+    def _inside(self, top: bytes | None) -> list[bytes]:
+        """The other places that lie in this one, and are no part of it."""
+        from rewind.snapshot.rules import gitfiles
+
+        inside = self.root.rstrip(b"/") + b"/"
+        others = {os.fsencode(path) for path in self._other_places()}
+        others |= set(gitfiles.work_trees(top)) if top else set()
+        return [path[len(inside):] for path in others if path.startswith(inside)]
+
+    def area(self) -> Area:
+        """Where the sessions of this place begin."""
+        from rewind.index import load_index
+        from rewind.snapshot.rules.gitfiles import work_tree_top
+        from rewind.transcript.find import Area
+
+        root, main = self.project.root, self.project.main
+        inside = [os.path.join(root, os.fsdecode(path)) for path in self._inside(work_tree_top(self.root))]
+        known = load_index(self.project.home).paths(self.store_info["id"]) if self.place == MAIN else []
+        others = [path for path in known
+                  if path != root and (not os.path.isdir(path) or is_same_dir(path, root))]
+        return Area([root, *others], inside, [main], self._told())
+
+    def _told(self) -> dict[str, bool]:
+        """Forks that Rewind made for a place, whatever their lines say: whether it is this one."""
+        if len(self.places()) == 1:
+            return {}
+        from rewind.checkpoint.conversations.known_forks import Branches
+
+        try:
+            branches = Branches(self).all
+        except RewindError:
+            return {}  # `validate` says what is wrong with it; a checkpoint is made all the same
+        return {branch["sessionId"]: branch["place"] == self.place for branch in branches
+                if branch.get("place")}
+
+    def _other_places(self) -> list[str]:
+        """Those that are no git work trees: somebody told the index where they are."""
+        from rewind.index import load_index
+
+        places = load_index(self.project.home).entry(self.store_info["id"]).get("places")
+        return [path for path in places if path != self.project.root] if isinstance(places, dict) else []
+
+    def pins(self) -> list[bytes]:
+        try:
+            pins = quickjson.loads(read_bounded(self.project.path("pins.json"), _MAX_BYTES))["pins"]
+            return [p.encode("utf-8", "surrogateescape") for p in pins if is_inside(p)]
+        except FileNotFoundError:
+            return []
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, RewindError):
+            raise StoreDamaged(what=f"{self.project.path('pins.json')} is not readable",
+                               hint="Move this file away and try again. Pinned files are pinned again when"
+                                    " the agent edits them.")
+
+
+class _Locked:
+    """The lock of a place first, then that of the store: so two can never wait for each other. Who works in a
+    place has its lock from beginning to end, and the store's while it writes."""
+
+    def __init__(self, state: State, places: list[Lock], store: Lock) -> None:
+        self._state = state
+        self._places = places
+        self._store = store
+
+    def __enter__(self) -> None:
+        until = time.monotonic() + self._store.wait
+        try:
+            for lock in self._places:
+                lock.wait = max(0.0, until - time.monotonic())
+                self._take(lock)
+            # Who had to wait for the place is not sent away for the moment in which others write.
+            self._store.wait = min(self._store.wait, max(_MOMENT, until - time.monotonic()))
+            self._take(self._store)
+            self._state.begin_writing(self._store.now_ns(), bool(self._places))
+        except BaseException:
+            self._close()
+            raise
+        self._state.held = self
+
+    def _take(self, lock: Lock) -> None:
+        project = self._state.project
+        try:
+            self._refuse_moved()
+            enter_place(project)
+            lock.__enter__()
+        except PermissionError as error:
+            raise StateUnwritable(reason=error.strerror, path=project.state)
+        except FileNotFoundError:
+            raise StoreMoved(path=project.state)
+        self._refuse_moved()  # while we waited
+
+    def _refuse_moved(self) -> None:
+        if not os.path.lexists(self._state.project.path(STORE_FILE)):
+            raise StoreMoved(path=self._state.project.state)
+
+    def give_way(self) -> None:
+        self._store.close()
+
+    def regain(self) -> None:
+        self._store.wait = _REGAIN
+        self._take(self._store)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._state.held = None
+        self._state.end_writing()
+        if not os.geteuid():
+            give_to_owner(self._state.project.state)
+        self._close()
+
+    def _close(self) -> None:
+        for lock in (self._store, *reversed(self._places)):
+            lock.close()
+
+
+class _Aside:
+    """The store is for others, the place still ours."""
+
+    def __init__(self, state: State, held: _Locked | None) -> None:
+        self._state = state
+        self._held = held  # None: the lock is kept
+
+    def __enter__(self) -> None:
+        held = self._held
+        if held:
+            self._state.objects.hold(lambda: _Turn(held))
+            self._state.held = None  # there is no other within this one
+            held.give_way()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        if self._held:
+            try:
+                self._held.regain()
+            finally:
+                self._state.objects.release()
+                self._state.forget_timeline()
+            self._state.held = self._held
+
+
+class _Turn:
+    """The lock of the store for a moment, for who is aside."""
+
+    def __init__(self, held: _Locked) -> None:
+        self._held = held
+
+    def __enter__(self) -> None:
+        self._held.regain()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._held.give_way()
+
+
+def _is_dead_draft(name: str) -> bool:
+    """`.NAME.PID.tmp` of a process that is gone; hooks write small files without the lock."""
+    if not name.startswith(".") or not name.endswith(".tmp"):
+        return False
+    pid = name[: -len(".tmp")].rpartition(".")[2]
+    return not pid.isdigit() or int(pid) == os.getpid() or process_start(int(pid)) is None
+
+
+def _is_abandoned(name: str) -> bool:
+    """`temporary-PID….db` of a process that is gone; a living reader of an archive has no lock."""
+    if not name.startswith("temporary-"):
+        return False
+    pid = name[len("temporary-"):].split("-")[0].split(".")[0]
+    return not pid.isdigit() or process_start(int(pid)) is None
+
+
+def is_inside(path: str) -> bool:
+    parts = path.split("/")
+    return bool(path) and not any(part in ("", ".", "..") for part in parts) and "\0" not in path
+
+
+def _outer_ignores(root: bytes, top: bytes | None) -> list[tuple[bytes, bytes]]:
+    """Git's rules from outside the project, lowest precedence first, each with our place below it."""
+    if top is None:
+        return []
+    from rewind.snapshot.rules import gitfiles
+
+    found = [(_below(top, root), gitfiles.info_exclude(top))]
+    above = []
+    folder = root
+    while folder != top and len(folder) > len(top):
+        folder = os.path.dirname(folder)
+        above.append((_below(folder, root),
+                      gitfiles.read_small(os.path.join(folder, b".gitignore"), follow=False)))
+    return [(prefix, text) for prefix, text in (*found, *reversed(above)) if text]
+
+
+def _below(folder: bytes, root: bytes) -> bytes:
+    rest = root[len(folder):].strip(b"/")
+    return rest + b"/" if rest else b""
+
+
+def read_store_file(project: Project) -> dict[str, Any]:
+    """`store.json`, from a directory that a cloned repository may have planted."""
+    outer = (project.state, os.path.dirname(project.state))
+    if project.mode == "project" and any(stat.S_ISLNK(os.lstat(p).st_mode) for p in outer):
+        raise RewindError(f"{project.state} is a symbolic link, which Rewind does not follow.",
+                          hint="Remove the link, then run `rewind init`.")
+    path = project.path(STORE_FILE)
+    try:
+        info = quickjson.loads(read_bounded(path, _MAX_BYTES))
+    except (ValueError, RecursionError, RewindError):
+        info = None
+    if not isinstance(info, dict) or not isinstance(info.get("id"), str):
+        raise StoreDamaged(what=f"{path} is not readable",
+                           hint="Move it away and run `rewind init --trust`; the checkpoints are kept.")
+    found = info.get("format")
+    if not isinstance(found, int) or found > FORMAT:
+        raise FormatTooNew(what=path, found=found, known=FORMAT)
+    return info

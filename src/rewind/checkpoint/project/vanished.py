@@ -1,0 +1,41 @@
+"""Checkpoints that something else than Rewind removed, as `find . -name checkpoints -exec rm -rf {} +` does
+in a project that holds its own. What is noted is the newest one that was made."""
+
+from __future__ import annotations
+
+from rewind.errors import RewindError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.project.state import State
+
+NEWEST = "newest"  # facts in `scan-cache.db`
+_VANISHED = "vanished"
+
+
+def vanished(state: State) -> str:
+    """The name of one that was made here and is gone, although nobody collected it; or nothing."""
+    noted = _fact(state, _VANISHED)
+    return noted or _gone(state)
+
+
+def note_vanished(state: State) -> None:
+    """Before the next one is made, which would cover it up."""
+    gone = _gone(state)
+    if gone:
+        state.derived.write([("INSERT OR REPLACE INTO facts VALUES(?, ?)", [(_VANISHED, gone)])])
+
+
+def _gone(state: State) -> str:
+    name = _fact(state, NEWEST)
+    if not name or state.files.is_reserved(name):
+        return ""
+    try:
+        return name if name > state.objects.last_deleted() else ""
+    except RewindError:
+        return ""  # the store itself is damaged, which is told
+
+
+def _fact(state: State, key: str) -> str:
+    rows = state.derived.query("SELECT value FROM facts WHERE key=?", (key,))
+    return rows[0][0] if rows and isinstance(rows[0][0], str) else ""

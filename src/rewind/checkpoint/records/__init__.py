@@ -1,0 +1,1 @@
+"""What a checkpoint is: its record, its place in order, its content."""

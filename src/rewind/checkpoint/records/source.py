@@ -1,0 +1,114 @@
+"""A checkpoint's content, read the same way whichever format holds it."""
+
+from __future__ import annotations
+
+import os
+from _thread import get_ident  # `threading` is slow to load
+
+from rewind.checkpoint.records.record import ARCHIVE
+from rewind.errors import ArchiveRefused, StoreDamaged
+from rewind.snapshot.rules.rules import Rules
+from rewind.snapshot.trees.tree import MISSING, Tree
+from rewind.store.objects import ObjectStore, remove_database
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.rewind.files.file_plan import Kept
+    from rewind.snapshot.scan.build import Snapshot
+    from rewind.store.blobs import Blobs
+
+
+class Source:
+    """`with Source(state, record) as source:` gives trees, blobs and the rules of that moment."""
+
+    def __init__(self, state: State, record: Record, blobs: Blobs | None = None) -> None:
+        """`blobs` stand for the object store, where that one itself is in doubt."""
+        self.record = record
+        self._state = state
+        self._temporary: ObjectStore | None = None
+        self._trees: dict[bytes, Tree] = {}
+        self._instead = blobs
+        self.blobs: Blobs
+        self.skip_missing = False  # go on without what is damaged; the caller tells what that is
+        self.lost_trees: set[bytes] = set()
+
+    def __enter__(self) -> Source:
+        if self.record.format == "archive":
+            self._temporary = self._unpack()
+        self.blobs = self._temporary or self._instead or self._state.objects
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        if self._temporary:
+            self._temporary.close()
+            remove_database(self._temporary.path)
+
+    def tree(self, oid: bytes) -> Tree:
+        tree = self._trees.get(oid)
+        if tree is None:
+            tree = self._trees[oid] = self._read_tree(oid)
+        return tree
+
+    def _read_tree(self, oid: bytes) -> Tree:
+        try:
+            return Tree.decode(self.blobs.get(oid))
+        except StoreDamaged:
+            if not self.skip_missing or oid == self.record.tree:
+                raise
+            # Nothing is known of what was in it, so nothing in it is written or deleted.
+            self.lost_trees.add(oid)
+            return Tree({}, MISSING)
+
+    # of a checkpoint that is made from what the project is now: `rewind/merged.py`
+
+    def meet(self, snapshot: Snapshot, looked_for: frozenset[bytes]) -> None:
+        """The project was looked at; `looked_for` are paths that the look was told to take."""
+
+    def removes(self, path: bytes) -> bool:
+        """Whether a path goes although rules would keep it."""
+        return False
+
+    def kept(self) -> list[Kept]:
+        """What stays as it is, besides what the trees tell."""
+        return []
+
+    def settled_conflicts(self) -> list[Kept]:
+        """What a person said how to settle."""
+        return []
+
+    def rules(self) -> Rules:
+        try:
+            return Rules.from_json(self.blobs.get(self.record.rules))
+        except (ValueError, KeyError, TypeError, RecursionError, AttributeError):
+            raise StoreDamaged(what=f"the rules of {self.record.name} are not readable")
+
+    def _unpack(self) -> ObjectStore:
+        """A tar.gz has no random access; unpacked into a store of its own it reads like any other."""
+        from rewind.snapshot.archive.portable import read_snapshot
+
+        path = self._state.files.path(self.record.name, ARCHIVE)
+        if not os.path.exists(path):
+            raise StoreDamaged(what=f"{path} is missing")
+        # Threads of the page's server may look at the same one.
+        name = f"temporary-{os.getpid()}-{get_ident()}-{self.record.name}.db"
+        store = ObjectStore(self._state.project.path(name), create=True)
+        try:
+            found = read_snapshot(path, store, allow_links_out=True, max_bytes=1 << 50)
+            if found.root != self.record.tree:
+                raise StoreDamaged(what=f"{path} does not hold what its record says")
+            store.put(found.rules)
+            store.commit()
+        except ArchiveRefused as error:
+            store.close()
+            remove_database(store.path)
+            raise StoreDamaged(what=error.message)
+        except BaseException:
+            store.close()
+            remove_database(store.path)
+            raise
+        return store

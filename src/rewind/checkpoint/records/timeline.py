@@ -1,0 +1,259 @@
+"""All checkpoints in order. The ways to name one are in `select`."""
+
+from __future__ import annotations
+
+from rewind.checkpoint.project.vanished import NEWEST
+from rewind.checkpoint.records.record import Record
+from rewind.errors import CheckpointNotFound, RewindError
+from rewind.fast import quickjson
+from rewind.index import MAIN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from rewind.checkpoint.records.record import RecordFiles
+    from rewind.store.derived import DerivedDb
+
+_ROTTEN = (TypeError, KeyError, ValueError, AttributeError)  # a row of the index that is JSON, and no record
+_LAST = 20  # records of a place among which there is nearly always one that is wanted
+_INSERT = "INSERT OR REPLACE INTO records VALUES(?,?,?,?,?)"
+
+
+class Brief:
+    """What a list shows of a checkpoint: a quarter of the record, and faster to read by as much."""
+
+    FIELDS = ("sequence", "name", "created", "kind", "event", "tool", "chat", "new_bytes", "session",
+              "description", "version", "parent", "place", "imported", "restored", "tree", "prompt_id",
+              "prompt", "cursor", "pinned", "label")
+    __slots__ = FIELDS
+
+    def __init__(self, sequence: int, name: str, created: float, kind: str, event: str | None,
+                 tool: str | None, chat: bool, new_bytes: int, session: str | None, description: str,
+                 version: int, parent: str | None, place: str, imported: bool, restored: str | None,
+                 tree: str, prompt_id: str | None, prompt: str, cursor: int, pinned: bool,
+                 label: str) -> None:
+        self.sequence = sequence
+        self.name = name
+        self.created = created
+        self.kind = kind
+        self.event = event
+        self.tool = tool
+        self.chat = chat
+        self.new_bytes = new_bytes
+        self.session = session
+        self.description = description
+        self.version = version
+        self.parent = parent
+        self.place = place
+        self.imported = imported
+        self.restored = restored
+        self.tree = tree
+        self.prompt_id = prompt_id
+        self.prompt = prompt  # the beginning of it
+        self.cursor = cursor  # how far the transcript went
+        self.pinned = pinned
+        self.label = label  # a person's name for a checkpoint that a hook made
+
+
+def brief(record: Record) -> Brief:
+    event, tool, new = record.trigger.get("event"), record.trigger.get("tool"), record.code.get("newBytes")
+    return Brief(record.sequence, record.name, record.created, record.kind,
+                 str(event) if event else None, str(tool) if tool else None,
+                 bool(record.data.get("hasTranscript")), new if isinstance(new, int) else 0,
+                 record.session, record.description, record.version, record.parent, record.place,
+                 record.imported, record.restored, record.code["tree"], _text(record, "promptId") or None,
+                 _text(record, "promptText"), _cursor(record),
+                 bool(record.data.get("pinned")), _label(record))
+
+
+def _label(record: Record) -> str:
+    named = record.data.get("described") or record.kind == "manual"
+    return record.description if named and record.trigger.get("event") else ""
+
+
+def _text(record: Record, key: str) -> str:
+    found = record.trigger.get(key)
+    return found if isinstance(found, str) else ""
+
+
+def _cursor(record: Record) -> int:
+    transcript = record.data.get("transcript")
+    cursor = transcript.get("cursor") if isinstance(transcript, dict) else None
+    found = cursor.get("byte_offset_end") if isinstance(cursor, dict) else None
+    return found if isinstance(found, int) else 0
+
+
+class Timeline:
+    """The records, oldest first. An index saves reading each file; it is checked on every use."""
+
+    def __init__(self, files: RecordFiles, derived: DerivedDb, place: str = MAIN) -> None:
+        self.files = files
+        self.place = place
+        self._derived = derived
+        self._loaded: list[Record] | None = None
+        self.damaged: dict[str, RewindError] = {}
+
+    def all(self) -> list[Record]:
+        if self._loaded is None:
+            try:
+                self._loaded = self._records()
+            except _ROTTEN:
+                self._derived.forget_everything()
+                self._loaded = self._records()
+        return self._loaded
+
+    def _records(self) -> list[Record]:
+        known, read = self._load("summary")
+        return sorted([Record(data) for data in known] + read, key=lambda r: r.sequence)
+
+    def add(self, record: Record) -> None:
+        stamp = self.files.stamp(record.name)
+        newest: list[tuple[object, ...]] = [(NEWEST, record.name)]
+        self._derived.write([(_INSERT, [_row(record, stamp)]),
+                             ("INSERT OR REPLACE INTO facts VALUES(?, ?)", newest)] if stamp else [])
+        self._loaded = None
+
+    def shown(self) -> list[Record]:
+        """This place's, newest first, without the backups that restores make: what `list` shows.
+        What was imported belongs to no place, and is shown in all of them."""
+        return [r for r in reversed(self.all()) if r.kind != "backup" and self._is_here(r)]
+
+    def _is_here(self, record: Record) -> bool:
+        return record.place == self.place or bool(record.data.get("imported"))
+
+    def is_here(self) -> Callable[[str], bool]:
+        """Whether a checkpoint, by its name, belongs to this place. Where there is no other place all do, and
+        no record is read for that."""
+        others = self._derived.query("SELECT count(*) FROM records WHERE instr(summary, '\"place\": ') AND"
+                                     " NOT instr(summary, ?)", (_said(self.place),))
+        if self.place == MAIN and others == [(0,)] and self._indexed("LIMIT 0") is not None:
+            return lambda name: True
+        names = {record.name for record in self.all() if self._is_here(record)}
+        return names.__contains__
+
+    def newest(self) -> Record | None:
+        found = self._indexed("ORDER BY sequence DESC LIMIT 1")
+        records = found or self.all()
+        return records[-1] if records else None
+
+    def newest_here(self, accept: Callable[[Record], bool] = lambda record: True) -> Record | None:
+        """This place's newest that is accepted; nearly always one of the last tells."""
+        found = self._indexed(f"WHERE instr(summary, ?) ORDER BY sequence DESC LIMIT {_LAST}",
+                              (_said(self.place),)) or []
+        for record in found:
+            if record.place == self.place and accept(record):
+                return record
+        if len(found) not in (0, _LAST):
+            return None
+        return next((r for r in reversed(self.all()) if r.place == self.place and accept(r)), None)
+
+    def at(self, sequence: int) -> Record | None:
+        found = self._indexed("WHERE sequence=?", (sequence,)) or self.all()
+        return next((record for record in found if record.sequence == sequence), None)
+
+    def with_field(self, name: str, since: int) -> list[Record]:
+        """Those from a number on whose record has a certain field, oldest first."""
+        found = self._indexed("WHERE sequence>=? AND instr(summary, ?) ORDER BY sequence",
+                              (since, f'"{name}"'))
+        records = self.all() if found is None else found
+        return [r for r in records if r.sequence >= since and r.data.get(name)]
+
+    def has_tree(self, oid: bytes) -> bool:
+        """Whether a checkpoint holds the project in exactly that state; by the index, for a record keeps
+        its tree."""
+        found = self._indexed("WHERE instr(summary, ?) LIMIT 1", (oid.hex(),))
+        return any(r.tree == oid for r in (self.all() if found is None else found))
+
+    def _indexed(self, which: str, values: tuple[object, ...] = ()) -> list[Record] | None:
+        """From the index alone, where that is in step with the directory; else None: look at all of them."""
+        if self._loaded is not None:
+            return None
+        if self._derived.query("SELECT count(*), max(name) FROM records") != [self.files.extent()]:
+            return None
+        rows = self._derived.query(f"SELECT name, stamp, summary FROM records {which}", values)
+        try:
+            if all(self.files.stamp(name) == stamp for name, stamp, _ in rows):
+                return [_sound(Record(quickjson.loads(summary))) for _, _, summary in rows]
+        except _ROTTEN:
+            pass  # looking at all of them finds that, too, and mends it
+        return None
+
+    def sweep(self) -> None:
+        """What a killed process reserved and never made a checkpoint of puts the index out of step for ever:
+        looked for, under the lock, where all records had to be looked at anyway."""
+        if self._loaded is not None:
+            self.files.sweep(self.known_names())
+
+    def known_names(self) -> set[str]:
+        """Those that were checkpoints once, by the index: such a one has lost its record, and `validate` can
+        bring that back."""
+        return {name for (name,) in self._derived.query("SELECT name FROM records")}
+
+    def briefs(self) -> list[Brief]:
+        """All of them, newest first."""
+        try:
+            return self._briefs()
+        except _ROTTEN:
+            self._derived.forget_everything()
+            return self._briefs()
+
+    def _briefs(self) -> list[Brief]:
+        known, read = self._load("brief")
+        found = [Brief(*values) for values in known] + [brief(record) for record in read]
+        return sorted(found, key=lambda b: b.sequence, reverse=True)
+
+    def _load(self, column: str) -> tuple[list[Any], list[Record]]:
+        """One column of the index, as far as that is in step; and the records that had to be read."""
+        stamps = self.files.stamps()
+        rows = self._derived.query(f"SELECT name, stamp, {column} FROM records")
+        fresh = [row for row in rows if stamps.get(row[0]) == row[1]]
+        # One call for all of them: with a thousand records this is much of `rewind list`.
+        try:
+            found = quickjson.loads("[" + ",".join([text for _, _, text in fresh]) + "]")
+        except ValueError:
+            found, fresh = [], []  # a rotten index: read the records themselves
+        if len(fresh) == len(rows) == len(stamps):
+            return found, []
+        indexed = {name for name, _, _ in fresh}
+        missing = [name for name in stamps if name not in indexed]
+        # A row whose record is damaged or lost is the only other copy of it.
+        stale: list[tuple[object, ...]] = [(n,) for n, _, _ in rows
+                                           if n not in indexed and not self.files.is_reserved(n)]
+        return found, self._read(missing, stamps, stale)
+
+    def _read(self, names: list[str], stamps: dict[str, str],
+              stale: list[tuple[object, ...]]) -> list[Record]:
+        records = []
+        rows: list[tuple[object, ...]] = []
+        for name in names:
+            try:
+                record = self.files.read(name)
+            except CheckpointNotFound:
+                continue  # deleted since the directory was listed
+            except RewindError as error:
+                self.damaged[name] = error
+                continue
+            records.append(record)
+            rows.append(_row(record, stamps[name]))
+        self._derived.write([("DELETE FROM records WHERE name=?", stale), (_INSERT, rows)])
+        return records
+
+
+def _sound(record: Record) -> Record:
+    """Raises one of `_ROTTEN` where the index holds no record."""
+    if not isinstance(record.sequence + 0, int) or not isinstance(record.kind + record.place, str):
+        raise ValueError
+    return record
+
+
+def _said(place: str) -> str:
+    """How a record in the index says its place."""
+    return f'"place": {quickjson.dumps(place)}'
+
+
+def _row(record: Record, stamp: str) -> tuple[object, ...]:
+    short = brief(record)
+    return (record.name, stamp, quickjson.dumps(record.data), record.sequence,
+            quickjson.dumps([getattr(short, field) for field in Brief.FIELDS]))

@@ -1,0 +1,1 @@
+"""Fetching what others have sent, and taking it over."""

@@ -1,0 +1,182 @@
+"""The commits of one writer, read as what comes from somewhere untrusted: `share.incoming` checks all of
+it."""
+
+from __future__ import annotations
+
+import subprocess
+
+from rewind.checkpoint.remote.names import CHANGES, META, path_in_git
+from rewind.checkpoint.remote.push.conversation_outbox import chunk_name
+from rewind.checkpoint.share.entries import bytes_of
+from rewind.checkpoint.share.taking.incoming import FORMAT, MAX_ENTRIES, Incoming
+from rewind.errors import FormatTooNew
+from rewind.fast import quickjson
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from types import TracebackType
+    from typing import Any
+
+    from rewind.checkpoint.remote.repository import Repository
+
+_MOST_META = 1 << 20
+_MOST_CHANGES = 1 << 30
+_MOST_CHUNK = 1 << 30
+_PIECE = 4 << 20
+
+
+class Objects:
+    """`with Objects(repository) as objects:` reads objects, one after another."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+
+    def __enter__(self) -> Objects:
+        self._process = subprocess.Popen(
+            self._repository.command("cat-file", "--batch"), cwd=self._repository.path,
+            env=self._repository.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL)
+        assert self._process.stdin and self._process.stdout
+        self._in, self._out = self._process.stdin, self._process.stdout
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._process.kill()
+        self._in.close()
+        self._out.close()
+        self._process.wait()
+
+    def read(self, name: bytes, most: int) -> bytes | None:
+        """A whole blob; None where there is none."""
+        size = self._ask(name)
+        if size is None:
+            return None
+        if size > most:
+            raise ValueError(f"a part of it is {size:,} bytes long")
+        return b"".join(self._pieces(size))
+
+    def pieces(self, name: bytes) -> Iterator[bytes]:
+        """The same piece by piece; they must be taken to the end before the next object is asked for."""
+        size = self._ask(name)
+        if size is None:
+            raise ValueError("the content of a file in it is missing")
+        return self._pieces(size)
+
+    def _ask(self, name: bytes) -> int | None:
+        self._in.write(name + b"\n")
+        self._in.flush()
+        words = self._out.readline().split()
+        if len(words) < 3 or words[1] not in (b"blob", b"tree", b"commit", b"tag"):
+            return None
+        if words[1] == b"blob":
+            return int(words[2])
+        for _ in self._pieces(int(words[2])):
+            pass
+        return None
+
+    def _pieces(self, size: int) -> Iterator[bytes]:
+        left = size
+        while left:
+            piece = self._out.read(min(left, _PIECE))
+            if not piece:
+                raise ValueError("git cannot read a part of it")
+            left -= len(piece)
+            yield piece
+        self._out.read(1)
+
+
+class Inbox(Incoming):
+    """The checkpoints and conversations of one writer that are new here.
+
+    `commits` are all that the writer has, oldest first, and `is_here` says which checkpoints need not be
+    read. Where one is not here any more that others go on from, what it changed is told together with what
+    they did.
+    """
+
+    def __init__(self, label: str, objects: Objects, commits: dict[str, bytes],
+                 is_here: Callable[[str], bool], chats: bytes = b"", sessions: Iterable[str] = ()) -> None:
+        self.label = label
+        self._objects = objects
+        self._commits = commits  # by the id of the checkpoint
+        self._new = [name for name in commits if not is_here(name)]
+        self._is_here = is_here
+        self._chats = chats
+        self._sessions = list(sessions)
+        self._where: dict[str, bytes] = {}  # digest of a file -> its name for git
+
+    @property
+    def count(self) -> int:
+        return len(self._new)
+
+    # checkpoints
+
+    def checkpoints(self) -> Iterator[tuple[Any, Iterable[Any]]]:
+        told: set[str] = set()
+        for name in self._new:
+            meta, changes = self._commit(name)
+            parent, seen = meta.get("parent"), {name}
+            while isinstance(parent, str) and parent not in told and not self._is_here(parent):
+                if parent not in self._commits or parent in seen or len(changes) > MAX_ENTRIES:
+                    raise ValueError(f"the parent of its checkpoint {name} is not there")
+                seen.add(parent)
+                above, earlier = self._commit(parent)
+                changes, parent = earlier + changes, above.get("parent")
+            told.add(name)
+            yield {**meta, "parent": parent}, changes
+
+    def _commit(self, name: str) -> tuple[dict[str, Any], list[Any]]:
+        commit = self._commits[name]
+        raw = self._objects.read(commit + b":" + META, _MOST_META)
+        listed = self._objects.read(commit + b":" + CHANGES, _MOST_CHANGES)
+        if raw is None or listed is None:
+            raise ValueError("a commit of it is no checkpoint")
+        meta = _json(raw)
+        if not isinstance(meta, dict) or meta.get("id") != name:
+            raise ValueError("a commit of it is another checkpoint than it says")
+        _check_format(self.label, meta.get("format"))
+        changes = [_json(line) for line in listed.splitlines()]
+        for change in changes:
+            self._note(commit, change)
+        return meta, changes
+
+    def _note(self, commit: bytes, change: Any) -> None:
+        """Where the content of a file is; what is wrong with the entry itself is found later."""
+        if isinstance(change, list) and len(change) == 5 and isinstance(change[4], str):
+            self._where.setdefault(change[4], commit + b":" + path_in_git(bytes_of(change[1])))
+
+    def contents(self, wanted: set[str]) -> Iterator[tuple[str, Iterable[bytes]]]:
+        for digest in [digest for digest in self._where if digest in wanted]:
+            yield digest, self._objects.pieces(self._where[digest])
+
+    # conversations
+
+    def conversations(self) -> Iterator[dict[str, Any]]:
+        for session in self._sessions:
+            folder = self._chats + b":" + session.encode() + b"/"
+            raw = self._objects.read(folder + b"meta.json", _MOST_META)
+            meta = _json(raw) if raw is not None else None
+            if not isinstance(meta, dict) or meta.get("session") != session:
+                raise ValueError(f"the conversation {session} in it is malformed")
+            yield {**meta, "read": lambda folder=folder: self._chat(folder)}
+
+    def _chat(self, folder: bytes) -> Iterator[bytes]:
+        number = 1
+        while (chunk := self._objects.read(folder + chunk_name(number), _MOST_CHUNK)) is not None:
+            yield chunk
+            number += 1
+
+
+def _json(raw: bytes) -> Any:
+    try:
+        return quickjson.loads(raw.decode("utf-8", "surrogatepass"))
+    except RecursionError:
+        raise ValueError("a part of it is nested too deeply")
+
+
+def _check_format(label: str, found: Any) -> None:
+    if type(found) is not int or found < 1:
+        raise ValueError("a checkpoint in it does not say its format")
+    if found > FORMAT:
+        raise FormatTooNew(what=f"What the remote {label} holds", found=found, known=FORMAT)

@@ -1,0 +1,1 @@
+"""Writing checkpoints and conversations into our repository, and sending them."""

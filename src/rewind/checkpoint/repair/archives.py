@@ -1,0 +1,206 @@
+"""Checkpoints in format `archive`: a damaged file is made again from whatever holds the same content."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from rewind.checkpoint.records.record import ARCHIVE, Record
+from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.repair.rescue_conversation import transcripts
+from rewind.checkpoint.save.conversation import write_gz, write_out
+from rewind.checkpoint.save.links import FILE as CHAT
+from rewind.checkpoint.save.links import snapshot_of
+from rewind.errors import RewindError
+from rewind.files import PRIVATE_FILE, fsync_dir
+from rewind.snapshot.archive.portable import read_snapshot, write_snapshot
+from rewind.snapshot.archive.rest_of import rest_of
+from rewind.snapshot.scan.cache import ScanCache
+from rewind.snapshot.scan.scan import scan
+from rewind.snapshot.trees.tree import Tree
+from rewind.store.blobs import oid_of
+from rewind.store.objects import ObjectStore, remove_database
+from rewind.transcript.place.cursor import place_in
+from rewind.transcript.read.lines import open_transcript
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.repair.quarantine import Quarantine
+    from rewind.store.blobs import Blobs
+
+    Told = list[tuple[str, str]]
+
+
+def repair_archives(state: State, records: list[Record], aside: Quarantine, copies: list[str],
+                    dry_run: bool) -> Told:
+    """Records that had to be changed are changed in the list, too."""
+    told: Told = []
+    for number, record in enumerate(records):
+        if record.format != "archive":
+            continue
+        one = _Archive(state, record, aside, dry_run)
+        if (snapshot_of(record) or {}).get("file") and not one.chat_is_whole():
+            told.append((f"conversation of {record.name}", one.repair_chat()))
+        if not one.code_is_whole():
+            told.append((f"archive of {record.name}", one.repair_code(records, copies)))
+            records[number] = one.record
+    return told
+
+
+class _Archive:
+    def __init__(self, state: State, record: Record, aside: Quarantine, dry_run: bool) -> None:
+        self.state = state
+        self.record = record
+        self.aside = aside
+        self.dry_run = dry_run
+
+    def _put(self, path: str, write: Callable[[int], None]) -> None:
+        """Beside, then in its place; the damaged one is kept aside. A dry run only makes sure that it can
+        be written."""
+        draft = self.state.project.path(f"temporary-{os.getpid()}-rescued")
+        fd = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, PRIVATE_FILE)
+        try:
+            write(fd)
+            os.fsync(fd)
+            if os.path.lexists(path):
+                self.aside.keep_copy(path)
+            if not self.dry_run:
+                os.replace(draft, path)
+                fsync_dir(os.path.dirname(path))
+        finally:
+            os.close(fd)
+            if os.path.lexists(draft):
+                os.unlink(draft)
+
+    # code
+
+    def code_is_whole(self) -> bool:
+        try:
+            with Source(self.state, self.record) as source:
+                source.rules()
+                return True
+        except RewindError:
+            return False
+
+    def repair_code(self, records: list[Record], copies: list[str]) -> str:
+        path = self.state.files.path(self.record.name, ARCHIVE)
+        for where, content in self._ways(records, copies):
+            try:
+                with content as (blobs, rules):
+                    self._put(path, lambda fd: self._write(fd, blobs, rules))
+                return where
+            except (RewindError, OSError):
+                continue
+        return self._save_the_rest(path)
+
+    def _write(self, fd: int, blobs: Blobs, rules: bytes) -> None:
+        def trees(oid: bytes) -> Tree:
+            return Tree.decode(blobs.get(oid))
+
+        with os.fdopen(os.dup(fd), "wb") as file:
+            write_snapshot(file, self.record.data, self.record.tree, trees, blobs, rules)
+
+    def _ways(self, records: list[Record], copies: list[str]
+              ) -> Iterator[tuple[str, AbstractContextManager[tuple[Blobs, bytes]]]]:
+        """Where the same tree may be had as a whole."""
+        for other in records:
+            if other.tree == self.record.tree and other.name != self.record.name:
+                yield f"from {other.name}, which holds the same", self._of_record(other)
+        for copy in copies:
+            yield f"from {os.path.basename(copy)}", self._of_file(copy)
+        yield "from the project, which is as it was then", self._of_project()
+
+    @contextlib.contextmanager
+    def _of_record(self, other: Record) -> Iterator[tuple[Blobs, bytes]]:
+        with Source(self.state, other) as source:
+            yield source.blobs, self._rules(source.blobs)
+
+    @contextlib.contextmanager
+    def _of_file(self, path: str) -> Iterator[tuple[Blobs, bytes]]:
+        with self._pool() as pool:
+            pool.put(read_snapshot(path, pool, allow_links_out=True, max_bytes=1 << 50).rules)
+            yield pool, self._rules(pool)
+
+    @contextlib.contextmanager
+    def _of_project(self) -> Iterator[tuple[Blobs, bytes]]:
+        with self._pool() as pool:
+            scan(self.state.root, self.state.rules(), ScanCache(None), pool, keep=True)
+            yield pool, self._rules(pool)
+
+    @contextlib.contextmanager
+    def _pool(self) -> Iterator[ObjectStore]:
+        pool = ObjectStore(self.state.project.path(f"temporary-{os.getpid()}-pool.db"), create=True)
+        try:
+            yield pool
+        finally:
+            pool.close()
+            remove_database(pool.path)
+
+    def _rules(self, blobs: Blobs) -> bytes:
+        now = self.state.rules().to_json()
+        if oid_of(now) == self.record.rules:
+            return now
+        try:
+            return blobs.get(self.record.rules)
+        except RewindError:
+            return self.state.objects.get(self.record.rules)
+
+    def _save_the_rest(self, path: str) -> str:
+        """What comes before the damage is a checkpoint still: with fewer files, and marked as such."""
+        store = self.state.objects
+        try:
+            rest = rest_of(path, store)
+            store.put(rest.rules)
+        except (RewindError, OSError):
+            store.rollback()
+            return "nothing of it can be read"
+        claimed = self.record.code.get("fileCount")
+        lost = max(1, claimed - rest.files if isinstance(claimed, int) else 1)
+        code = {**self.record.code, "format": "objects", "tree": rest.root.hex(), "fileCount": rest.files,
+                "totalSize": rest.bytes, "rules": oid_of(rest.rules).hex(), "lost": lost,
+                "was": self.record.code["tree"]}
+        if self.dry_run:
+            store.rollback()
+        else:
+            store.commit()
+            self.record = Record({**self.record.data, "code": code})
+            self.aside.keep_copy(path)
+            self.state.files.write(self.record)
+            os.unlink(path)
+        return f"{rest.files:,} files could be read; the rest is lost"
+
+    # conversation
+
+    def chat_is_whole(self) -> bool:
+        try:
+            with open(os.devnull, "wb") as nowhere:
+                write_out(self.state, self.record, nowhere.fileno())
+            return True
+        except (RewindError, OSError):
+            return False
+
+    def repair_chat(self) -> str:
+        path = self.state.files.path(self.record.name, CHAT)
+        told = (snapshot_of(self.record) or {}).get("bytes")
+        size = told if isinstance(told, int) else 0
+        whole = [file for file in transcripts(self.state)
+                 if self._is_beginning(file, size)]
+        if whole:
+            self._put(path, lambda fd: write_gz(whole[0], fd, size))
+            return "from the transcript"
+        if os.path.lexists(path):
+            self.aside.keep_copy(path)
+        return "there is no other copy"
+
+    def _is_beginning(self, path: str, size: int) -> bool:
+        """Whether this file begins with what the checkpoint had, by the hashes in its record."""
+        cursor = (self.record.data.get("transcript") or {}).get("cursor")
+        try:
+            with open_transcript(path) as file:
+                return isinstance(cursor, dict) and place_in(file, cursor) == size
+        except (RewindError, OSError):
+            return False

@@ -1,0 +1,39 @@
+"""A hash of a transcript's backup, noted in the history, so that a flipped bit in the only copy is seen."""
+
+from __future__ import annotations
+
+import os
+
+from rewind.errors import RewindError
+from rewind.fast.blake2 import digest_of_pieces
+from rewind.transcript.read.lines import open_transcript, read_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_MOST = 256 << 20  # a second's work; a person waits for it
+_STEP = 4 << 20
+
+
+def sum_of(path: str) -> dict[str, Any]:
+    """The fields to be noted: how much of the file is meant, and its hash; nothing for a huge one."""
+    size = os.path.getsize(path)
+    return {"bytes": size, "hash": _hash(path, size)} if size <= _MOST else {}
+
+
+def differs(noted: dict[str, Any]) -> bool:
+    """Whether the backup is there and is not what was noted. What was appended later does not count."""
+    path, size, wanted = noted.get("backup"), noted.get("bytes"), noted.get("hash")
+    if not isinstance(path, str) or not isinstance(size, int) or not isinstance(wanted, str):
+        return False
+    try:
+        return _hash(path, size) != wanted
+    except (OSError, RewindError):
+        return True
+
+
+def _hash(path: str, size: int) -> str:
+    with open_transcript(path) as file:
+        return digest_of_pieces(read_at(file, at, min(_STEP, size - at))
+                                for at in range(0, size, _STEP)).hex()

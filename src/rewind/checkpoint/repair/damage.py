@@ -1,0 +1,68 @@
+"""`damage.json`: what `validate --deep` found wrong and nothing could mend, so that everybody knows.
+
+The file is there only while something is damaged. An object that it names counts as not stored: the next
+checkpoint that sees the same content stores it anew, and the mark goes.
+"""
+
+from __future__ import annotations
+
+import os
+
+from rewind.errors import RewindError
+from rewind.fast import quickjson
+from rewind.files import read_bounded, write_atomic
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FORMAT = 1
+_MAX_BYTES = 64 << 20
+_MOST_PATHS = 1000  # are named for each checkpoint; the rest is counted
+
+
+class Lacks:
+    """What a checkpoint lacks: paths (a directory stands for all in it), and why its chat is not whole."""
+
+    def __init__(self, files: int, paths: list[bytes], chat: str = "") -> None:
+        self.files = files
+        self.paths = paths[:_MOST_PATHS]
+        self.chat = chat
+
+    def __bool__(self) -> bool:
+        return bool(self.files or self.chat)
+
+    @property
+    def text(self) -> str:
+        """`2 files missing`, for people."""
+        parts = [f"{self.files:,} file{'' if self.files == 1 else 's'} missing"] if self.files else []
+        return ", ".join(parts + (["conversation missing"] if self.chat else []))
+
+
+class Damage:
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.objects: set[bytes] = set()
+        self.checkpoints: dict[str, Lacks] = {}
+        try:
+            data = quickjson.loads(read_bounded(path, _MAX_BYTES))
+            self.objects = {bytes.fromhex(oid) for oid in data["objects"]}
+            self.checkpoints = {str(name): _lacks(told) for name, told in data["checkpoints"].items()}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, RewindError):
+            pass  # only a memory of what `validate` finds again
+
+    def save(self) -> None:
+        if not self.objects and not self.checkpoints:
+            if os.path.lexists(self.path):
+                os.unlink(self.path)
+            return
+        told = {name: {"files": lacks.files, "chat": lacks.chat,
+                       "paths": [p.decode("utf-8", "surrogateescape") for p in lacks.paths]}
+                for name, lacks in sorted(self.checkpoints.items())}
+        write_atomic(self.path, quickjson.dump_file(
+            {"format": FORMAT, "objects": sorted(oid.hex() for oid in self.objects), "checkpoints": told}))
+
+
+def _lacks(told: dict[str, Any]) -> Lacks:
+    paths = [str(p).encode("utf-8", "surrogateescape") for p in told["paths"]]
+    return Lacks(int(told["files"]), paths, str(told["chat"]))

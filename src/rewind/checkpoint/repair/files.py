@@ -1,0 +1,209 @@
+"""Records and the other small files: mended where a copy or the checksum allows it, else put aside."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from rewind.checkpoint.records.record import ARCHIVE, FORMAT, METADATA, Record, decode_record
+from rewind.checkpoint.records.seal import SEAL, is_broken, sealed
+from rewind.checkpoint.repair.own_files import (
+    CHANGED,
+    GITIGNORE,
+    GITIGNORE_TEXT,
+    MEANING,
+    OWN_FILES,
+    changed_records,
+    is_too_new,
+    problem_of,
+    record_names,
+    without_record,
+)
+from rewind.checkpoint.rewind.log.operations import FILE as OPERATIONS
+from rewind.errors import RewindError
+from rewind.fast import quickjson
+from rewind.files import read_bounded, write_atomic
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.repair.quarantine import Quarantine
+
+    Told = list[tuple[str, str]]
+
+_MAX_BYTES = 16 << 20
+_TREE = re.compile(rb'"tree": "([0-9a-f]{64})"')
+_RULES = re.compile(rb'"rules": "([0-9a-f]{64})"')
+_FIELDS = ("format", "sequence", "createdAt", "description", "kind", "trigger", "parent", "place", "git",
+           "code", "hasTranscript", "transcript", "imported")
+
+
+def repair_own_files(state: State, aside: Quarantine, dry_run: bool) -> Told:
+    told: Told = []
+    for name in OWN_FILES:
+        problem = problem_of(state, name)
+        if problem:
+            told.append((name, _repair_json(state, name, problem, aside, dry_run)))
+    path = state.project.path(GITIGNORE)
+    if _content(path) != GITIGNORE_TEXT:
+        told.append((GITIGNORE, "written anew"))
+        if not dry_run:
+            write_atomic(path, GITIGNORE_TEXT)
+    return told
+
+
+def _repair_json(state: State, name: str, problem: str, aside: Quarantine, dry_run: bool) -> str:
+    path = state.project.path(name)
+    if name == OPERATIONS:
+        return _repair_log(path, aside, dry_run)
+    raw = _content(path)
+    if problem == CHANGED:
+        # It can be read, and nothing says what it was: what it says now is all there is.
+        aside.keep_copy(path)
+        if not dry_run:
+            write_atomic(path, quickjson.dump_file(sealed(quickjson.loads(raw))))
+        return "kept as it is, because there is no other copy"
+    aside.move(path)
+    return f"put aside; lost: {MEANING.get(name, 'what it said')}"
+
+
+def _repair_log(path: str, aside: Quarantine, dry_run: bool) -> str:
+    """Lines that can be read stay; what a changed one says is all there is of it."""
+    aside.keep_copy(path)
+    lines = [line for line in _content(path).split(b"\n") if line.strip()]
+    readable = [data for data in map(_object, lines) if data]
+    if not dry_run:
+        write_atomic(path, b"".join(quickjson.dumps(sealed(data)).encode() + b"\n" for data in readable))
+    return f"kept the {len(readable):,} lines of {len(lines):,} that can be read"
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    try:
+        data = quickjson.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def _content(path: str) -> bytes:
+    try:
+        return read_bounded(path, _MAX_BYTES)
+    except (OSError, RewindError):
+        return b""
+
+
+# records
+
+def repair_records(state: State, aside: Quarantine, dry_run: bool) -> tuple[Told, list[Record]]:
+    """What was done, and the records as they are then."""
+    told: Told = []
+    records = {record.name: record for record in state.timeline.all()}
+    changed = set(changed_records(state))
+    for name in [*_unreadable(state), *sorted(changed), *without_record(state)]:
+        record, how = _rescued(state, name)
+        path = state.files.path(name, METADATA)
+        if record is None and name in changed:
+            record, how = state.files.read(name), "kept as it is, because there is no other copy"
+        if os.path.lexists(path) and record:
+            aside.keep_copy(path)
+        elif os.path.lexists(path):
+            aside.move(path)
+        if record:
+            records[name] = record
+            if not dry_run:
+                state.files.write(record)
+        told.append((f"record of {name}", how if record else "put aside; what it described is unknown"))
+    if told and not dry_run:
+        state.forget_derived()
+        state.close()
+    return told, sorted(records.values(), key=lambda record: record.sequence)
+
+
+def _unreadable(state: State) -> list[str]:
+    found = []
+    for name in record_names(state):
+        if os.path.lexists(state.files.path(name, METADATA)) and not is_too_new(state, name):
+            try:
+                state.files.read(name)
+            except RewindError:
+                found.append(name)
+    return found
+
+
+def _rescued(state: State, name: str) -> tuple[Record | None, str]:
+    raw = _content(state.files.path(name, METADATA))
+    ways: list[tuple[str, Callable[[], bytes | None]]] = [
+        ("from the index of records", lambda: _indexed(state, name)),
+        ("from its archive", lambda: _in_archive(state, name))]
+    for how, way in ways:
+        text = way()
+        record = _record(name, text, sealed_only=how != "from its archive") if text else None
+        if record:
+            return record, how
+    return _pieced_together(state, name, raw), "pieced together; some of what it said may be lost"
+
+
+def _record(name: str, raw: bytes, *, sealed_only: bool = True) -> Record | None:
+    try:
+        record = decode_record(name, raw)
+    except RewindError:
+        return None
+    return None if is_broken(record.data) or (sealed_only and SEAL not in record.data) else record
+
+
+def _indexed(state: State, name: str) -> bytes:
+    rows = state.derived.query("SELECT summary FROM records WHERE name=?", (name,))
+    return str(rows[0][0]).encode() if rows else b""
+
+
+def _in_archive(state: State, name: str) -> bytes:
+    """An archive has the record of its checkpoint in it."""
+    from rewind.checkpoint.upkeep.transfer import look_at_import
+
+    path = state.files.path(name, ARCHIVE)
+    try:
+        found: Any = look_at_import(path, allow_links_out=True, max_bytes=1 << 50)
+        data = dict(found.metadata)
+        data["code"] = {**data["code"], "newBytes": os.path.getsize(path)}
+        return quickjson.dumps(data).encode()
+    except (RewindError, OSError, KeyError, TypeError):
+        return b""
+
+
+def _pieced_together(state: State, name: str, raw: bytes) -> Record | None:
+    """A record has one member a line: those that can be read still, and with the ids of what it points at
+    alone it can be restored."""
+    told = _members(raw)
+    others = [r for r in state.timeline.all() if r.name < name]
+    before = max(others, key=lambda r: r.sequence) if others else None
+    code = told.get("code")
+    if not isinstance(code, dict):
+        code = _ids(raw)
+    stamp = f"{name[:4]}-{name[4:6]}-{name[6:8]}T{name[9:11]}:{name[11:13]}:{name[13:15]}"
+    guessed = {"format": FORMAT, "name": name, "sequence": before.sequence if before else 1,
+               "createdAt": stamp + ".000Z", "description": "Recovered from a damaged record",
+               "kind": "manual", "trigger": {}, "parent": before.name if before else None,
+               "hasTranscript": isinstance(told.get("transcript"), dict), "transcript": None}
+    data = {**guessed, **told, "name": name, "code": code}
+    return _record(name, quickjson.dumps({k: v for k, v in data.items() if k != SEAL}).encode(),
+                   sealed_only=False)
+
+
+def _members(raw: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for line in raw.split(b"\n"):
+        try:
+            member = quickjson.loads(b"{" + line.rstrip(b", ") + b"}")
+        except (ValueError, RecursionError):
+            continue
+        found.update({key: value for key, value in member.items() if key in _FIELDS})
+    return found
+
+
+def _ids(raw: bytes) -> dict[str, str]:
+    tree, rules = _TREE.search(raw), _RULES.search(raw)
+    return {"format": "objects", "tree": tree[1].decode() if tree else "",
+            "rules": rules[1].decode() if rules else ""}

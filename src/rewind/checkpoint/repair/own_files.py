@@ -1,0 +1,158 @@
+"""The small files of a state directory: whether each is as it was written."""
+
+from __future__ import annotations
+
+import os
+
+from rewind.checkpoint.project.vanished import vanished
+from rewind.checkpoint.records.record import METADATA, decode_record, is_name
+from rewind.checkpoint.records.seal import is_broken
+from rewind.checkpoint.repair.problem import CHECKPOINT, STORE, Problem
+from rewind.checkpoint.rewind.conversation.effects import REWRITE
+from rewind.checkpoint.rewind.log.operations import FILE as OPERATIONS
+from rewind.checkpoint.rewind.log.operations import MAX_BYTES as MOST_OPERATIONS
+from rewind.checkpoint.rewind.log.operations import is_torn
+from rewind.errors import FormatTooNew, RewindError
+from rewind.fast import quickjson
+from rewind.files import read_bounded
+from rewind.paths import STORE_FILE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.project.state import State
+
+BRANCHES, PINS, GITIGNORE = "branches.json", "pins.json", ".gitignore"
+GITIGNORE_TEXT = b"*\n"
+_MAX_BYTES = 16 << 20
+# What is gone when a file cannot be used any more.
+MEANING = {OPERATIONS: "the operations that could be undone and redone",
+           BRANCHES: "the names of forks, and which of them Rewind made",
+           PINS: "which files are always captured; they are pinned again when the agent edits them"}
+
+
+OWN_FILES = (STORE_FILE, OPERATIONS, BRANCHES, PINS)
+UNREADABLE, CHANGED = "unreadable", "changed"  # what may be wrong with one of them
+_TEXTS = {UNREADABLE: "is not readable", CHANGED: "is not as it was written: something in it changed"}
+
+
+def check_own_files(state: State, *, deep: bool) -> list[Problem]:
+    problems = []
+    for name in OWN_FILES:
+        problem = problem_of(state, name)
+        if problem == CHANGED and not deep:
+            continue  # checksums are a matter of the long look
+        # That the log does not parse is told elsewhere, with what to do.
+        if problem and not (name == OPERATIONS and problem == UNREADABLE):
+            problems.append(Problem(STORE, f"{state.project.path(name)} {_TEXTS[problem]}."))
+    lost = vanished(state)
+    if lost:
+        text = (f"Something other than Rewind removed checkpoints: {lost} is gone. The others still work;"
+                " `rewind validate --deep --repair` accepts the loss.")
+        problems.append(Problem(STORE, text))
+    if not _is_gitignore_right(state):
+        path = state.project.path(GITIGNORE)
+        problems.append(Problem(STORE, f"{path} is missing or changed, so git may see the state."))
+    for name in without_record(state):
+        text = f"{name} has lost its record, so it cannot be restored. The other checkpoints are fine."
+        problems.append(Problem(CHECKPOINT, text, name))
+    if deep:
+        problems += [Problem(CHECKPOINT, f"The metadata of {name} {_TEXTS[CHANGED]}.", name)
+                     for name in changed_records(state)]
+        problems += [Problem(STORE, f"{path} {_TEXTS[CHANGED]}.") for path in changed_backups(state)]
+    return problems
+
+
+def problem_of(state: State, name: str) -> str:
+    """What is wrong with one of the JSON files, or nothing."""
+    try:
+        raw = read_bounded(state.project.path(name), max(_MAX_BYTES, MOST_OPERATIONS))
+    except FileNotFoundError:
+        return ""
+    except (OSError, RewindError):
+        return UNREADABLE
+    if name == OPERATIONS:
+        return _problem_of_lines(raw)
+    return _problem_of_object(raw)
+
+
+def _problem_of_object(raw: bytes) -> str:
+    try:
+        data = quickjson.loads(raw)
+    except (ValueError, RecursionError):
+        return UNREADABLE
+    if not isinstance(data, dict):
+        return UNREADABLE
+    return CHANGED if is_broken(data) else ""
+
+
+def _problem_of_lines(raw: bytes) -> str:
+    """A line that a killed process left unfinished is no problem."""
+    lines = [line for line in raw.split(b"\n") if line.strip() and not is_torn(line)]
+    problems = {_problem_of_object(line) for line in lines}
+    return UNREADABLE if UNREADABLE in problems else CHANGED if CHANGED in problems else ""
+
+
+def _is_gitignore_right(state: State) -> bool:
+    try:
+        return read_bounded(state.project.path(GITIGNORE), _MAX_BYTES) == GITIGNORE_TEXT
+    except (OSError, RewindError):
+        return False
+
+
+def record_names(state: State) -> list[str]:
+    try:
+        return sorted(name for name in os.listdir(state.files.folder) if is_name(name))
+    except FileNotFoundError:
+        return []
+
+
+def without_record(state: State) -> list[str]:
+    """Checkpoints whose record is gone. A directory that was only reserved by a killed process is none:
+    nothing ever knew it."""
+    gone = [name for name in record_names(state) if not os.path.lexists(state.files.path(name, METADATA))]
+    if not gone:
+        return []
+    known = {name for (name,) in state.derived.query("SELECT name FROM records")}
+    known |= {str(record.data.get("parent")) for record in state.timeline.all()}
+    try:
+        collected = state.objects.last_deleted()  # a collection that was killed in the middle of it
+    except RewindError:
+        collected = ""
+    # Whether it is still there is asked last: another process may be collecting it right now.
+    return [name for name in gone if name in known and name > collected and state.files.is_reserved(name)]
+
+
+def changed_records(state: State) -> list[str]:
+    """Records that can be read, and are not what was written."""
+    found = []
+    for name in record_names(state):
+        try:
+            record = decode_record(name, read_bounded(state.files.path(name), 1 << 20))
+        except (OSError, RewindError):
+            continue  # told by the timeline
+        if is_broken(record.data):
+            found.append(name)
+    return found
+
+
+def changed_backups(state: State) -> list[str]:
+    """Backups of rewritten transcripts that are not what was copied."""
+    from rewind.checkpoint.repair.backup_sums import differs
+
+    try:
+        operations = state.operations().all
+    except RewindError:
+        return []
+    rewritten = [effect for op in operations for effect in op.effects if effect.get("kind") == REWRITE]
+    return [str(effect["backup"]) for effect in rewritten if differs(effect)]
+
+
+def is_too_new(state: State, name: str) -> bool:
+    """A record of a newer Rewind is not damage."""
+    try:
+        decode_record(name, read_bounded(state.files.path(name), 1 << 20))
+    except FormatTooNew:
+        return True
+    except (OSError, RewindError):
+        pass
+    return False

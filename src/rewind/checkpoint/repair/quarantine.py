@@ -1,0 +1,76 @@
+"""What is damaged and cannot be mended is moved aside, under `quarantine/`, and never deleted."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from rewind.files import PRIVATE_FILE, fsync_dir, make_private_dir, write_all
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.project.state import State
+
+FOLDER = "quarantine"
+
+
+class Quarantine:
+    """One directory for each repair, made when there is something to put into it."""
+
+    def __init__(self, state: State, *, dry_run: bool) -> None:
+        self._state = state.project.state
+        self._dry_run = dry_run
+        self._folder = ""
+        self.names: list[str] = []
+
+    def _path(self, name: str) -> str:
+        if not self._folder:
+            stamp = time.strftime("%Y%m%d_%H%M%S", time.gmtime())
+            for number in range(1000):
+                self._folder = os.path.join(self._state, FOLDER, f"{stamp}_{number:03d}")
+                if not os.path.lexists(self._folder):
+                    break
+        path = os.path.join(self._folder, name)
+        make_private_dir(os.path.dirname(path))
+        return path
+
+    def put(self, name: str, data: bytes) -> None:
+        """Bytes that are about to leave the store."""
+        self.names.append(name)
+        if self._dry_run:
+            return
+        path = self._path(name)
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
+        try:
+            write_all(fd, data)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        fsync_dir(os.path.dirname(path))
+
+    def keep_copy(self, path: str) -> None:
+        """A file that is about to be replaced or removed: it has a second name from here on."""
+        name = os.path.relpath(path, self._state)
+        self.names.append(name)
+        if self._dry_run:
+            return
+        target = self._path(name)
+        try:
+            os.link(path, target, follow_symlinks=False)
+        except OSError:  # a file system without hard links
+            from shutil import copyfile
+
+            copyfile(path, target, follow_symlinks=False)
+        fsync_dir(os.path.dirname(target))
+
+    def move(self, path: str) -> None:
+        self.keep_copy(path)
+        if not self._dry_run:
+            os.unlink(path)
+
+
+def old_databases(state: State) -> list[str]:
+    """Object databases that an earlier repair put aside: they may still hold what is missing."""
+    top = state.project.path(FOLDER)
+    found = [os.path.join(top, name, "objects.db") for name in os.listdir(top)] if os.path.isdir(top) else []
+    return sorted(path for path in found if os.path.isfile(path))

@@ -1,0 +1,232 @@
+"""`validate --deep --repair`: find the damage, bring back what has another copy, put the rest aside.
+
+Nothing is deleted: what is replaced or removed lies in `quarantine/` afterwards. With `dry_run` the same
+search is made, and nothing is changed.
+"""
+
+from __future__ import annotations
+
+import os
+
+from rewind.checkpoint.repair import rescue
+from rewind.checkpoint.repair.archives import repair_archives
+from rewind.checkpoint.repair.files import repair_own_files, repair_records
+from rewind.checkpoint.repair.quarantine import Quarantine
+from rewind.checkpoint.repair.rescue_conversation import from_transcripts
+from rewind.checkpoint.repair.validate import GARBAGE, Examined, examine, examine_records
+from rewind.errors import FormatTooNew, RewindError, StoreUnavailable
+from rewind.files import fsync_dir
+from rewind.snapshot.trees.tree import MAX_DEPTH
+from rewind.store.blobs import Unreadable, oid_of, pack, unpack
+from rewind.store.objects import ObjectStore, remove_database
+from rewind.store.salvage import salvage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.repair.damage import Lacks
+    from rewind.checkpoint.repair.problem import Problem
+    from rewind.snapshot.scan.build import Progress
+
+
+class Repaired:
+    """What was wrong, what was brought back and from where, and what every checkpoint still lacks."""
+
+    def __init__(self, found: Examined) -> None:
+        self.problems: list[Problem] = found.problems
+        self.affected: dict[str, Lacks] = found.affected
+        self.rescued: list[tuple[str, str]] = []
+        self.lost: dict[str, Lacks] = {}
+        self.missing: set[bytes] = set()  # objects
+        self.remaining: list[Problem] = []  # that are still there
+        self.quarantined: list[str] = []
+
+    @property
+    def complete(self) -> bool:
+        return not self.lost and not self.remaining
+
+
+def repair(state: State, *, dry_run: bool, copies: list[str], progress: Progress | None = None) -> Repaired:
+    """The caller holds the lock, unless it is a dry run. `copies` are exported checkpoints."""
+    found = examine(state, deep=True, progress=progress)
+    result = Repaired(found)
+    if found.problems:
+        _Repair(state, result, dry_run, copies, progress).run()
+    if not dry_run:
+        _mark(state, result.lost, result.missing)
+        result.remaining = [p for p in examine(state, deep=False).problems
+                            if p.checkpoint not in result.lost]
+    return result
+
+
+def note_damage(state: State, found: Examined) -> None:
+    """After a look without a repair: the next checkpoint stores anew what it meets of it."""
+    if not found.unusable:
+        _mark(state, found.affected, _needed(found))
+
+
+def _needed(found: Examined) -> set[bytes]:
+    return {oid for oid, what in found.bad.items() if what != GARBAGE}
+
+
+def _mark(state: State, lost: dict[str, Lacks], gone: set[bytes]) -> None:
+    damage = state.damage()
+    if damage.objects == gone and damage.checkpoints.keys() == lost.keys():
+        return
+    damage.objects, damage.checkpoints = gone, dict(lost)
+    damage.save()
+    if gone:
+        state.forget_derived()
+    state.close()
+
+
+class _Repair:
+    def __init__(self, state: State, result: Repaired, dry_run: bool, copies: list[str],
+                 progress: Progress | None) -> None:
+        self.state = state
+        self.result = result
+        self.dry_run = dry_run
+        self.copies = copies
+        self.progress = progress
+        self.aside = Quarantine(state, dry_run=dry_run)
+        self.wanted: dict[bytes, str] = {}
+
+    def run(self) -> None:
+        told = self.result.rescued
+        told += repair_own_files(self.state, self.aside, self.dry_run)
+        done, self.records = repair_records(self.state, self.aside, self.dry_run)
+        told += done
+        told += repair_archives(self.state, self.records, self.aside, self.copies, self.dry_run)
+        self.found = ObjectStore(self.state.project.path(f"temporary-{os.getpid()}-found.db"), create=True)
+        self.salvaged: ObjectStore | None = None
+        try:
+            self._objects()
+        finally:
+            for store in (self.found, self.salvaged):
+                if store:
+                    store.close()
+                    remove_database(store.path)
+        self.result.quarantined = self.aside.names
+        if not self.dry_run:
+            self.state.forget_derived()
+            self.state.close()
+
+    # objects
+
+    def _objects(self) -> None:
+        main = self._usable_store()
+        if main is None:
+            return
+        rotten = _rotten(main)
+        both = _Both(self.found, main, set(rotten))
+        hopeless: set[bytes] = set()
+        for _ in range(MAX_DEPTH + 2):  # a directory that was rescued may name others that are lost
+            found = Examined()
+            left = {oid: "it is damaged" for oid in rotten if not self.found.has(oid)}
+            examine_records(self.state, self.records, found, both, deep=True, rotten=left)
+            self.wanted = {oid: what for oid, what in found.bad.items()
+                           if what != GARBAGE and oid not in hopeless}
+            if not self.wanted:
+                break
+            self._search(both)
+            hopeless |= self.wanted.keys()
+        self.result.lost, self.result.missing = found.affected, _needed(found)
+        self.result.affected.update(
+            {name: lacks for name, lacks in found.affected.items() if name not in self.result.affected})
+        if not self.dry_run:
+            self._apply(main, rotten)
+
+    def _usable_store(self) -> ObjectStore | None:
+        """The store as it is, or what could be salvaged of it; None when it is not ours to mend."""
+        try:
+            store = self.state.objects
+            if not store.check():
+                return store
+        except (FormatTooNew, StoreUnavailable):
+            return None
+        except RewindError:
+            pass
+        self.state.close()
+        target = self.state.project.path(f"temporary-{os.getpid()}-salvaged.db")
+        path = self.state.project.path("objects.db")
+        self.salvaged = salvage(path, target, self.progress)
+        self.result.rescued.append((f"{self.salvaged.count():,} objects", f"out of the damaged {path}"))
+        return self.salvaged
+
+    def _search(self, both: _Both) -> None:
+        rescue.from_old_pages(self.state, self.wanted, self._keep)
+        if self.wanted:
+            from_transcripts(self.state, self.records, both, self.wanted, self._keep)
+        if self.wanted:
+            rescue.from_project(self.state, self.wanted, self._keep, self.progress)
+        if self.wanted:
+            rescue.from_archives(self.state, self.records, self.copies, self.wanted, self._keep)
+
+    def _keep(self, oid: bytes, data: bytes, where: str) -> bool:
+        what = self.wanted.pop(oid, None)
+        if what is None or oid_of(data) != oid:
+            return False
+        self.found.put_packed(oid, pack(data))
+        self.result.rescued.append((f"{what} {oid.hex()[:12]}", where))
+        return True
+
+    # writing
+
+    def _apply(self, main: ObjectStore, rotten: dict[bytes, bytes]) -> None:
+        self.found.commit()
+        main.lost = set(rotten)  # so that what was found takes the place of what is damaged
+        for oid, packed in self.found.rows():
+            main.put_packed(oid, packed)
+        gone = [oid for oid in rotten if not self.found.has(oid)]
+        for oid in gone:
+            self.aside.put(f"objects/{oid.hex()}", rotten[oid])
+        main.commit()
+        main.delete(gone)
+        if self.salvaged:
+            self._exchange(self.salvaged)
+
+    def _exchange(self, store: ObjectStore) -> None:
+        """The new database takes the place of the damaged one, whose WAL must not be read into it."""
+        path, new = self.state.project.path("objects.db"), store.path
+        store.close()
+        self.salvaged = None
+        for suffix in ("", "-wal", "-journal"):
+            if os.path.lexists(path + suffix):
+                self.aside.keep_copy(path + suffix)
+        for suffix in ("-wal", "-shm", "-journal"):
+            if os.path.lexists(path + suffix):
+                os.unlink(path + suffix)
+        fd = os.open(new, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.replace(new, path)
+        fsync_dir(self.state.project.state)
+
+
+class _Both:
+    """What was found, and the store without what is damaged in it."""
+
+    def __init__(self, found: ObjectStore, main: ObjectStore, rotten: set[bytes]) -> None:
+        self._found = found
+        self._main = main
+        self._rotten = rotten
+
+    def has(self, oid: bytes) -> bool:
+        return self._found.has(oid) or (oid not in self._rotten and self._main.has(oid))
+
+    def get(self, oid: bytes) -> bytes:
+        return self._found.get(oid) if self._found.has(oid) else self._main.get(oid)
+
+
+def _rotten(store: ObjectStore) -> dict[bytes, bytes]:
+    found = {}
+    for oid, packed in store.rows():
+        try:
+            unpack(oid, packed)
+        except Unreadable:
+            found[oid] = packed
+        except TypeError:
+            continue  # not even bytes; it is missing then
+    return found

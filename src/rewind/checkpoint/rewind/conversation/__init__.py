@@ -1,0 +1,1 @@
+"""The conversation's part of going back."""

@@ -1,0 +1,219 @@
+"""Targets in a conversation: before the latest prompts, before or after a turn, before a fork was made."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from rewind.checkpoint.conversations.bring_back import ChatPlan
+from rewind.checkpoint.conversations.which_session import choose_session, recorded_session, session_at
+from rewind.checkpoint.rewind import target as targets
+from rewind.checkpoint.rewind.code_at import SessionCode, code_before, read_prompt_at
+from rewind.checkpoint.rewind.destination import Destination
+from rewind.checkpoint.rewind.files.code import Wanted
+from rewind.checkpoint.rewind.files.fork_code import code_put_aside
+from rewind.checkpoint.rewind.finish import finish
+from rewind.checkpoint.rewind.log import operations as ops
+from rewind.errors import (
+    CompactedAway,
+    NoParent,
+    NothingBeforePrompt,
+    PromptGone,
+    SessionNotFound,
+    TurnNotFound,
+    TurnRunning,
+    UsageError,
+)
+from rewind.transcript.find import session_with_id
+from rewind.transcript.kinds import kind_of
+from rewind.transcript.liveness import check_in_place, is_busy, why_open
+from rewind.transcript.names import SUFFIX
+from rewind.transcript.place.boundary import (
+    BoundaryResult,
+    NotEnoughPrompts,
+    Prompt,
+    find_boundary_by_user_prompts,
+)
+from rewind.transcript.place.cut import Cut
+from rewind.transcript.read.chain import Tail
+from rewind.transcript.read.entries import entry_of
+from rewind.transcript.read.lines import end_of_lines, events_forward, open_conversation
+from rewind.transcript.turns.turn_index import open_turns
+from rewind.transcript.write.fork import NothingBeforeCut
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from rewind.agents.profile import Profile
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.rewind.code_at import CodeAt
+    from rewind.checkpoint.rewind.resolve import Resolver
+    from rewind.checkpoint.rewind.target import Request
+    from rewind.transcript.find import SessionFile
+    from rewind.transcript.turns.turn_index import TurnIndex
+    from rewind.transcript.turns.turn_tree import Row
+
+
+def _before_prompts(state: State, request: Request, target: targets.BeforePrompts) -> Destination:
+    n = target.n
+    if n <= 0:
+        raise UsageError(f"Cannot go back {n} prompts.", hint="Use a number of at least 1.")
+    half_done = state.operations().interrupted()
+    if half_done and half_done.command == ops.BACK and half_done.begun.get("request") == request.key():
+        return finish(state, request, half_done)
+    chosen = choose_session(state, target.session, with_prompt=True)
+    session = chosen.session
+    try:
+        boundary = find_boundary_by_user_prompts(session.path, n, session.profile)
+    except NotEnoughPrompts as error:
+        error.hint = f"To see its turns: rewind sessions show {session.session_id}"
+        raise
+    found = Destination(ops.BACK, request)
+    found.notes.append(chosen.note)
+    _add_boundary(state, found, session, boundary)
+    return found
+
+
+def _add_boundary(state: State, found: Destination, session: SessionFile, boundary: BoundaryResult) -> None:
+    request, profile = found.request, session.profile
+    found.boundary, found.prompts = boundary.boundary, boundary.prompts
+    if request.wants_code:
+        _add_code(state, found, code_before(state, session, boundary.prompts[0].offset))
+    if not request.wants_conversation:
+        return
+    found.chat = ChatPlan(profile, session.path, session.path, boundary.cut)
+    found.chat.check_format()
+    if not boundary.resumable and not profile.fork["emptyResumes"]:
+        found.start_anew = NothingBeforeCut(agent=profile.title, start=profile.commands["start"])
+        if not found.code:
+            raise found.start_anew
+    if request.in_place:
+        check_in_place(profile)
+        reason = why_open(profile, session.session_id, session.path,
+                          recorded_session(state, session.session_id))
+        found.notes.append(f"Refused without --force: {reason}" if reason else "")
+
+
+def _add_code(state: State, found: Destination, code: CodeAt | None) -> None:
+    if code is None:
+        if not found.request.wants_conversation:
+            raise NothingBeforePrompt()
+        found.notes.append("No checkpoint is from before that prompt, so the code stays as it is.")
+        return
+    found.code, found.exact = Wanted(code.record), code.exact
+    if not code.exact:
+        minutes = round((time.time() - code.record.created) / 60)
+        ago = f"{minutes} min ago" if minutes > 0 else "less than a minute ago"
+        found.notes.append("The code is approximate. It comes from the last checkpoint before that prompt,"
+                           f" made {ago}: {code.record.name}")
+
+
+def _at_turn(state: State, request: Request, target: targets.AtTurn) -> Destination:
+    session = _session(state, target.session)
+    if request.wants_conversation and is_busy(session.profile, session.session_id,
+                                              recorded_session(state, session.session_id)):
+        raise TurnRunning(agent=session.profile.title)  # half a turn is nothing to continue from
+    index = open_turns(session.path, session.profile, state.derived)
+    rows = index.turns(1, index.total)
+    at = _row_of(rows, target.turn, target.uuid)
+    kept = rows[:at + 1] if target.after else rows[:at]
+    dropped = rows[len(kept):]
+    found = Destination(ops.BACK, request)
+    found.index, found.total = index, index.total
+    if dropped:
+        found.turn = dropped[0].turn
+        _refuse_compacted(session.profile, index, kept[-1] if kept else dropped[0])
+        _add_boundary(state, found, session, _boundary_before(session, dropped, bool(kept)))
+    else:
+        _after_the_last(state, found, session, rows[at])
+    if found.chat:
+        found.chat.turns = len(kept)
+    return found
+
+
+def _session(state: State, text: str) -> SessionFile:
+    """By its whole id, or by the path of its transcript."""
+    if os.path.isabs(text) and text.endswith(SUFFIX):
+        return session_at(text, state.project.home)
+    found = session_with_id(state.area(), text, home=state.project.home)
+    if found is None:
+        raise SessionNotFound(name=text[:200])
+    return found
+
+
+def _row_of(rows: list[Row], turn: int, uuid: str) -> int:
+    if uuid:
+        at = next((at for at, row in enumerate(rows) if row.uuid == uuid), None)
+        if at is None:
+            raise PromptGone()
+        return at
+    if not 1 <= turn <= len(rows):
+        raise TurnNotFound(turn=turn, total=len(rows))
+    return turn - 1
+
+
+def _refuse_compacted(profile: Profile, index: TurnIndex, row: Row) -> None:
+    compaction = profile.compaction
+    if compaction and not compaction["resumable"] and any(c > row.offset for c in index.compactions):
+        raise CompactedAway(agent=profile.title)
+
+
+def _boundary_before(session: SessionFile, dropped: list[Row], resumable: bool) -> BoundaryResult:
+    """Cut where the first dropped prompt begins; its parent is what the agent goes on from."""
+    with open_conversation(session.path, session.profile) as file:
+        start = kind_of(session.profile).start_of_prompt(file, session.profile, dropped[0].offset)
+        cut = Cut(start, _parent_of(file, session.profile, dropped[0])).marked(file)
+    return BoundaryResult(cut, [Prompt(row.prompt, row.offset, row.uuid) for row in dropped], resumable)
+
+
+def _parent_of(file: BinaryIO, profile: Profile, row: Row) -> str | None:
+    """The entry before a prompt on its branch; None where the order of the file is all there is."""
+    if profile.links == "file-order":
+        return None
+    event = next(events_forward(file, row.offset), None)
+    entry = entry_of(event, profile) if event else None
+    chain = Tail(file, profile, row.offset).chain_of(entry)
+    next(chain, None)
+    before = next(chain, None)
+    return before.id if before else ""
+
+
+def _after_the_last(state: State, found: Destination, session: SessionFile, row: Row) -> None:
+    with open_conversation(session.path, session.profile) as file:
+        cut = Cut(end_of_lines(file)).marked(file)
+    found.boundary = cut.offset
+    if found.request.wants_conversation:
+        found.chat = ChatPlan(session.profile, session.path, session.path, cut)
+        found.chat.check_format()
+    if found.request.wants_code:
+        code = SessionCode(state, session).after_last(read_prompt_at(session, row.offset))
+        if code:
+            found.code, found.exact = Wanted(code.record), code.exact
+        elif not found.request.wants_conversation:
+            raise NothingBeforePrompt()
+        else:
+            found.notes.append("The code stays as it is: nothing came after this turn.")
+
+
+def _before_fork(state: State, request: Request, target: targets.BeforeFork) -> Destination:
+    from rewind.checkpoint.conversations.session_tree import session_infos
+
+    session = target.session
+    info = next((i for i in session_infos(state) if i.session_id == session), None)
+    if info is None:
+        raise SessionNotFound(name=session[:200])
+    if not info.parent:
+        raise NoParent(session=info.session_id)
+    found = Destination(ops.FORWARD, request)
+    backup = code_put_aside(state).get(info.session_id) if request.wants_code else None
+    if backup:
+        found.code = Wanted(state.files.read(backup))
+    elif request.wants_code:
+        found.notes.append("The code stays as it is: making this fork left it alone, or that was undone.")
+    return found
+
+
+RESOLVERS: dict[type[targets.Target], Resolver] = {
+    targets.BeforePrompts: _before_prompts, targets.AtTurn: _at_turn, targets.BeforeFork: _before_fork,
+}

@@ -1,0 +1,399 @@
+"""The code's part of going back: what would be written, deleted and kept, and making it so."""
+
+from __future__ import annotations
+
+import os
+
+from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.repair.damage import Lacks
+from rewind.checkpoint.repair.missing import leave_out_missing
+from rewind.checkpoint.rewind.files import git_since, open_files, torn
+from rewind.checkpoint.rewind.files.file_plan import MAX_CHANGES, NOT_EMPTY, Kept, RestorePlan, plan_restore
+from rewind.checkpoint.rewind.files.kept_copies import Unasked, keep_copies, kept_note
+from rewind.checkpoint.rewind.files.left_alone import LeftAlone
+from rewind.checkpoint.rewind.log.lineage import here
+from rewind.checkpoint.save.create import capture
+from rewind.errors import (
+    BackupFailed,
+    ChangedSincePlan,
+    CheckpointIncomplete,
+    PathNotFound,
+    RewindError,
+    StoreDamaged,
+)
+from rewind.snapshot.apply.apply import Applier
+from rewind.snapshot.rules.rules import RuleTree
+from rewind.snapshot.scan.scan import scan
+from rewind.snapshot.scan.sqlite_files import is_journal_at
+from rewind.snapshot.scan.walk import nested_exclude, read_ignore_file
+from rewind.snapshot.trees.change import Paths, differences
+from rewind.snapshot.trees.listing import entry_at, every_path
+from rewind.snapshot.trees.tree import DIR, UNCOVERED, Entry
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.rewind.files.open_files import OpenFile
+    from rewind.checkpoint.save.create import Draft
+    from rewind.snapshot.rules.rules import Rules
+    from rewind.snapshot.scan.build import Progress, Snapshot
+    from rewind.snapshot.trees.change import Trees
+
+NOT_AS_IT_WAS = "not-as-it-was"
+_PATIENCE = 3  # rounds of "this is not captured yet" before it is left alone
+
+
+class Wanted:
+    """Which code is to come back: a checkpoint, or some paths of it. `leaving` is what the step that is taken
+    back had restored: what it had brought goes again. `skip_missing` goes on without what is damaged."""
+
+    def __init__(self, record: Record, paths: list[bytes] | None = None, leaving: Record | None = None,
+                 skip_missing: bool = False, named: bool = False) -> None:
+        """`named`: a person named the paths, so one that nobody knows is a typing error."""
+        self.named = named
+        self.record = record
+        self.paths = paths
+        self.leaving = leaving
+        self.skip_missing = skip_missing
+
+    merges = False  # whether it is the code of now with something merged into it: all of it or nothing
+
+    def open(self, state: State) -> Source:
+        return Source(state, self.record)
+
+    def settle(self, state: State, ready: Ready, before: str) -> None:
+        """The operation begins now; `before` holds the code as it is."""
+
+    def for_agent(self, plan: RestorePlan) -> str:
+        """What the agent should be told, where the conversation says nothing of it."""
+        return ""
+
+
+def plan_code(state: State, wanted: Wanted) -> tuple[RestorePlan, Snapshot]:
+    """The plan, with nothing stored and nothing locked, and the look that it is made from."""
+    return with_sources(state, wanted, lambda source, look_back: planned(state, wanted, source, look_back))
+
+
+def planned(state: State, wanted: Wanted, source: Source,
+            look_back: Source | None) -> tuple[RestorePlan, Snapshot]:
+    """The same with the checkpoint open."""
+    def look(rules: Rules) -> Snapshot:
+        return scan(state.root, rules, state.cache, state.objects, keep=False)
+
+    plan, snapshot = _plan(state, source, state.rules(), look, wanted.paths, look_back,
+                           open_files.open_files(state.root))
+    _check_named(source, snapshot, wanted)
+    plan.foreign = _foreign(state, plan, snapshot)
+    plan.notes += [*torn.plan_notes(state, wanted.record, plan),
+                   *git_since.plan_notes(state, wanted.record, plan)]
+    return plan, snapshot
+
+
+def with_sources(state: State, wanted: Wanted, act: Callable[[Source, Source | None], T]) -> T:
+    with wanted.open(state) as source:
+        source.skip_missing = wanted.skip_missing
+        if wanted.leaving is None:
+            return act(source, None)
+        with Source(state, wanted.leaving) as look_back:
+            return act(source, look_back)
+
+
+def first_that_differs(state: State, records: Iterable[Record], standing: str) -> Record | None:
+    """The first of these checkpoints that going back to would change anything; one look for all. At the one
+    that we stand on, what could not be restored is no reason to try it again."""
+    rules = state.rules()
+    snapshot = scan(state.root, rules, state.cache, state.objects, keep=False)
+
+    def look(wanted: Rules) -> Snapshot:
+        if wanted is rules:
+            return snapshot
+        return scan(state.root, wanted, state.cache, state.objects, keep=False)
+
+    for record in records:
+        if record.tree == snapshot.root:
+            continue
+        with Source(state, record) as source:
+            plan, _ = _plan(state, source, rules, look, None)
+            if plan.changes or (plan.conflicts and record.name != standing):
+                return record
+    return None
+
+
+def incomplete(state: State, record: Record) -> CheckpointIncomplete | None:
+    """What to say when a checkpoint cannot be restored because it is known to lack something."""
+    lacks = state.damage().checkpoints.get(record.name)
+    lost = record.code.get("lost")
+    if not lacks and isinstance(lost, int):
+        lacks = Lacks(lost, [])
+    return CheckpointIncomplete(checkpoint=record.name, lacks=lacks.text) if lacks else None
+
+
+def unsaved(state: State, plan: RestorePlan, snapshot: Snapshot, since: Record | None) -> list[bytes]:
+    """Paths that a plan would replace and that differ from a checkpoint."""
+    if not plan.changes or since is None or since.tree == snapshot.root:
+        return []
+    with Source(state, since) as source:
+        edits, _ = _plan(state, source, state.rules(), lambda rules: snapshot, None)
+    replaced = {change.path for change in plan.changes}
+    return [change.path for change in edits.changes if change.path in replaced]
+
+
+class Ready:
+    """Captured, planned and staged: from here on it is one step after the other."""
+
+    def __init__(self, source: Source, draft: Draft, plan: RestorePlan, applier: Applier) -> None:
+        self.source = source
+        self.draft = draft
+        self.plan = plan
+        self.applier = applier
+        self.kept_copy: Record | None = None  # of what was written to files while they were replaced
+
+    def run(self, state: State, record: Record) -> list[tuple[bytes, str]]:
+        """Make the changes, and look whether each of these paths is now as the checkpoint has it; what is not
+        is returned, with the reason. All others were so when they were captured, a moment ago. What somebody
+        wrote to files while they were replaced is kept as a checkpoint of its own."""
+        changes = self.plan.changes
+        state.objects.commit()
+        with state.aside():
+            applied = self.applier.run(changes)
+        if applied.replaced:
+            self.kept_copy = keep_copies(state, applied.replaced, record)
+            self.plan.notes.append(kept_note(self.kept_copy, sorted(applied.replaced)))
+        remaining = [(k.path, k.reason) for k in self.plan.conflicts] + applied.failed
+        self.plan.kept += [Kept(path, NOT_EMPTY) for path in applied.not_empty]
+        explained = {path for path, _ in remaining} | {k.path for k in self.plan.kept}
+        with state.aside():
+            others = self.applier.not_as_wanted(changes)
+        return remaining + sorted((path, NOT_AS_IT_WAS) for path in others if path not in explained)
+
+    def close(self) -> None:
+        self.draft.close()
+
+
+def get_ready(state: State, source: Source, leaving: Source | None, wanted: Wanted, *, force: bool,
+              expected: Callable[[RestorePlan], None] | None, progress: Progress | None) -> Ready:
+    """`expected` refuses a plan that is not the one that was shown. `force` accepts that files changed since
+    then, never that what is overwritten is in no backup: when something moves after the capture, the capture
+    is made again."""
+    try:
+        if wanted.record.code.get("lost") and not wanted.skip_missing:
+            raise StoreDamaged(what=f"{wanted.record.name} is not whole")
+        return _capture_and_stage(state, source, leaving, wanted, force, expected, progress)
+    except StoreDamaged as error:
+        raise incomplete(state, wanted.record) or error
+
+
+def _capture_and_stage(state: State, source: Source, leaving: Source | None, wanted: Wanted, force: bool,
+                       expected: Callable[[RestorePlan], None] | None, progress: Progress | None) -> Ready:
+    for attempt in range(_PATIENCE):
+        draft, plan = _prepare(state, source, wanted, progress, leaving)
+        applier = Applier(state.root, source.blobs, state.staging, state.lock_now_ns or 0, progress,
+                          Unasked(state.objects))
+        try:
+            if expected:
+                expected(plan)
+            applier.prepare(plan.changes)
+            return Ready(source, draft, plan, applier)
+        except ChangedSincePlan as error:
+            draft.close()
+            if force and attempt == _PATIENCE - 1:
+                error.hint = "They keep changing: stop what writes to them, and try again."
+            if not force or attempt == _PATIENCE - 1:
+                raise
+        except BaseException:
+            draft.close()
+            raise
+    raise AssertionError("unreachable")
+
+
+def _prepare(state: State, source: Source, wanted: Wanted, progress: Progress | None,
+             leaving: Source | None) -> tuple[Draft, RestorePlan]:
+    """One capture serves the plan and the backup, so nothing can change between the two."""
+    drafts: list[Draft] = []
+
+    def look(rules: Rules) -> Snapshot:
+        for old in drafts:
+            old.close()
+        try:
+            drafts[:] = [capture(state, rules, progress)]
+        except OSError as error:
+            raise BackupFailed(reason=error.strerror or str(error))
+        return drafts[0].snapshot
+
+    # Who has files open was said in the plan. Here it matters what may have changed without a trace.
+    plan, snapshot = _plan(state, source, state.rules(), look, wanted.paths, leaving,
+                           open_files.open_files(state.root, only_mapped=True))
+    plan.foreign = _foreign(state, plan, snapshot)
+    plan.notes += [*torn.plan_notes(state, source.record, plan),
+                   *git_since.plan_notes(state, source.record, plan)]
+    _check_named(source, snapshot, wanted)
+    return drafts[0], plan
+
+
+def _plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Snapshot],
+          paths: list[bytes] | None, leaving: Source | None = None,
+          in_use: list[OpenFile] | None = None) -> tuple[RestorePlan, Snapshot]:
+    """Look and plan until every path that the plan touches is captured, whatever the rules say. `in_use` was
+    found before: between the look and what is done about it there must be no time for others."""
+    record = source.record
+    then_rules = _rules_then(source, rules)
+    for _ in range(_PATIENCE):
+        snapshot = look(rules)
+        source.meet(snapshot, rules.forced)
+        wanted = _with_journals(state, source, snapshot, Paths(paths))
+        plan = plan_restore(record.name, record.tree, _trees(source, snapshot), snapshot.root, snapshot.tree,
+                            _skipped(state, source, then_rules, rules, leaving), wanted,
+                            rules.hidden - rules.places, _most_changes(record, snapshot), rules.forced,
+                            lambda path: _brought(leaving, path),
+                            lambda path: is_journal_at(os.path.join(state.root, path)), rules.places)
+        held = open_files.replaced_by(plan, in_use or [])
+        # What is written by way of memory may look as it did at the last scan: it is read all the same.
+        mapped = {one.path for one in held if one.mapped} - rules.forced
+        if not plan.unknown and not mapped:
+            break
+        rules = rules.forcing({*plan.unknown, *mapped})
+    plan.notes += open_files.plan_notes(held)
+    plan.kept += [*(Kept(path, "not-captured", conflict=True) for path in plan.unknown), *source.kept()]
+    plan.settled = source.settled_conflicts()
+    plan.leave_out({kept.path for kept in source.kept() if kept.conflict})
+    if any(change.action == "rmdir" for change in plan.changes):
+        from rewind.checkpoint.rewind.files.to_delete import spare_what_is_not_empty
+
+        spare_what_is_not_empty(state.root, plan)
+    if source.skip_missing:
+        leave_out_missing(source, plan)
+    return plan, snapshot
+
+
+def _with_journals(state: State, source: Source, snapshot: Snapshot, named: Paths) -> Paths:
+    if named.paths is None:
+        return named
+    from rewind.checkpoint.rewind.files.journals import with_journals
+
+    return Paths(with_journals(named.paths, state.root, source, snapshot))
+
+
+def _trees(source: Source, snapshot: Snapshot) -> Trees:
+    """The checkpoint's trees, most of which were read already for the snapshot."""
+    return snapshot.tree if snapshot.reads_from(source.blobs) and not source.skip_missing else source.tree
+
+
+def _rules_then(source: Source, now: Rules) -> Rules:
+    try:
+        return source.rules()
+    except StoreDamaged:
+        if not source.skip_missing:
+            raise
+        return now
+
+
+def _most_changes(record: Record, snapshot: Snapshot) -> int:
+    """Every file of both sides, and room for directories: twenty forged objects can name 10 ** 20."""
+    claimed = record.code.get("fileCount")
+    files = claimed if isinstance(claimed, int) and claimed > 0 else 0
+    return min(MAX_CHANGES, 4 * (files + snapshot.files) + 100_000)
+
+
+def _skipped(state: State, source: Source, then: Rules, now: Rules,
+             leaving: Source | None) -> Callable[[bytes, Entry, bytes], bool]:
+    """Whether the rules of then or of now ignore a path that came later."""
+    def nested(folder: bytes) -> bytes | None:
+        return nested_exclude(state.root, folder)
+
+    def read_then(folder: bytes, name: bytes) -> bytes:
+        entry = entry_at(source.tree, source.record.tree, folder + b"/" + name if folder else name)
+        try:
+            return source.blobs.get(entry.ref) if entry and entry.kind == b"f" else b""
+        except StoreDamaged:
+            if not source.skip_missing:
+                raise
+            return b""
+
+    def read_now(folder: bytes, name: bytes) -> bytes:
+        return read_ignore_file(state.root, folder, name)
+
+    trees = (RuleTree(then, read_then, nested), RuleTree(now, read_now, nested))
+    left_alone = LeftAlone(state, state.operations().mine())
+
+    def skipped(path: bytes, present: Entry, ruled_as: bytes) -> bool:
+        if source.removes(path):
+            return False
+        if leaving:
+            # Taking a step back: what that step itself had brought goes again, ignored or not.
+            brought = _entry_or_none(leaving, path)
+            if brought and (brought == present or brought.kind == present.kind == DIR):
+                return False
+        return left_alone.covers(path) or any(
+            tree.skips(ruled_as, present.kind == DIR) for tree in trees)
+
+    return skipped
+
+
+def _brought(leaving: Source | None, path: bytes) -> Iterator[bytes]:
+    """What the step that is taken back had at a path and below it: looked at although the rules of today
+    would not, or it could not be taken away again."""
+    entry = _entry_or_none(leaving, path) if leaving else None
+    if leaving is None or entry is None or entry.kind == UNCOVERED:
+        return
+    yield path
+    for name, below in every_path(entry.ref, leaving.tree) if entry.kind == DIR else ():
+        if below.kind != UNCOVERED:
+            yield path + b"/" + name
+
+
+def _entry_or_none(source: Source, path: bytes) -> Entry | None:
+    try:
+        return entry_at(source.tree, source.record.tree, path)
+    except StoreDamaged:
+        return None
+
+
+def _check_named(source: Source, snapshot: Snapshot, wanted: Wanted) -> None:
+    """A path that neither the checkpoint nor the project knows is a typing error."""
+    for path in Paths(wanted.paths).paths or () if wanted.named else ():
+        if (entry_at(source.tree, source.record.tree, path) is None
+                and entry_at(snapshot.tree, snapshot.root, path) is None):
+            raise PathNotFound(checkpoint=source.record.name, path=os.fsdecode(path))
+
+
+def _foreign(state: State, plan: RestorePlan, snapshot: Snapshot) -> list[bytes]:
+    """Planned paths that changed since the checkpoint that we stand on: only the backup will hold them."""
+    standing = here(state)
+    if not plan.changes or standing is None or state.timeline.has_tree(snapshot.root):
+        return []
+    try:
+        return sorted(_changed_since(state, standing, plan, snapshot))
+    except StoreDamaged:
+        return []  # a remark for the person; a damaged checkpoint must not stand in the way of a sound one
+
+
+def _changed_since(state: State, record: Record, plan: RestorePlan, snapshot: Snapshot) -> set[bytes]:
+    with Source(state, record) as source:
+        changed = {path for path, _, _ in differences(
+            record.tree, _trees(source, snapshot), snapshot.root, snapshot.tree, Paths())}
+    return changed & {change.path for change in plan.changes}
+
+
+def moved_paths(shown: RestorePlan, plan: RestorePlan) -> list[bytes]:
+    """Where two plans differ."""
+    before = {(c.action, c.path): c for c in shown.changes}
+    after = {(c.action, c.path): c for c in plan.changes}
+    return sorted({key[1] for key in {*before, *after} if before.get(key) != after.get(key)})
+
+
+def whole(state: State, name: str) -> Record | None:
+    """A checkpoint by its name, if it is there and can be read."""
+    try:
+        record = state.files.read(name) if name else None
+        if record:
+            with Source(state, record) as source:
+                source.tree(record.tree)
+        return record
+    except RewindError:
+        return None

@@ -1,0 +1,101 @@
+"""A checkpoint's files written into another directory, with the project left alone."""
+
+from __future__ import annotations
+
+import os
+
+from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.repair.missing import leave_out_missing
+from rewind.checkpoint.rewind.files.code import incomplete
+from rewind.checkpoint.rewind.files.file_plan import plan_restore
+from rewind.errors import PathNotFound, RewindError, StoreDamaged
+from rewind.snapshot.apply.apply import Applier
+from rewind.snapshot.trees.change import Paths
+from rewind.snapshot.trees.tree import EMPTY, Tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.rewind.files.file_plan import RestorePlan
+    from rewind.snapshot.rules.rules import Rules
+    from rewind.snapshot.scan.build import Progress
+    from rewind.snapshot.trees.change import Change
+
+_NOTHING = b""
+
+
+def _only_held_our_state(change: Change, source: Source, own: bytes) -> bool:
+    """`own` is the directory in the project that holds our state, which stays at home. Without the state it
+    looks empty. Any other empty directory is the user's, whatever its name."""
+    return (change.path == own and change.action == "mkdir"
+            and change.target is not None and not source.tree(change.target.ref).entries)
+
+
+def write_elsewhere(state: State, record: Record, target: str, paths: list[bytes] | None,
+                    progress: Progress | None = None, left_out: list[bytes] | None = None,
+                    beside: tuple[str, ...] = ()) -> list[bytes]:
+    """The paths that could not be written are in the error; what was written is returned. A checkpoint that
+    is not whole is refused, unless `left_out` is there to take what is missing. `beside` are names that may
+    lie in the directory already."""
+    root = _empty_place(target, beside)
+    with Source(state, record) as source:
+        plan = _plan(state, source, paths, left_out)
+        plan.changes = [c for c in plan.changes if c.action != "mkdir" or os.fsdecode(c.path) not in beside]
+        os.makedirs(root, exist_ok=True)
+        # Staged inside the target: it may be on another disk than our state.
+        staging = os.path.join(root, f".rewind-tmp-{os.getpid()}")
+        applier = Applier(os.fsencode(root), source.blobs, staging, 0, progress)
+        try:
+            applier.prepare(plan.changes)
+        except StoreDamaged as error:
+            raise incomplete(state, record) or error
+        done = applier.run(plan.changes)
+    if done.failed:
+        path, reason = done.failed[0]
+        raise RewindError(f"{len(done.failed)} paths could not be written, {os.fsdecode(path)} first:"
+                          f" {reason}.")
+    return plan.written
+
+
+def plan_elsewhere(state: State, record: Record, target: str, paths: list[bytes] | None,
+                   left_out: list[bytes] | None = None) -> list[bytes]:
+    """What `write_elsewhere` would write; nothing is touched."""
+    _empty_place(target)
+    with Source(state, record) as source:
+        return _plan(state, source, paths, left_out).written
+
+
+def _empty_place(target: str, beside: tuple[str, ...] = ()) -> str:
+    root = os.path.realpath(target)
+    if os.path.exists(root) and (not os.path.isdir(root) or set(os.listdir(root)).difference(beside)):
+        raise RewindError(f"{target} is not an empty directory.",
+                          hint="Name a directory that is empty or does not exist yet.")
+    return root
+
+
+def _ours(rules: Rules) -> frozenset[bytes]:
+    """What was captured of another place by an earlier version may be written elsewhere."""
+    return rules.hidden - rules.places
+
+
+def _plan(state: State, source: Source, paths: list[bytes] | None,
+          left_out: list[bytes] | None) -> RestorePlan:
+    record = source.record
+    source.skip_missing = left_out is not None
+    if record.code.get("lost") and left_out is None:
+        raise incomplete(state, record) or AssertionError
+
+    def now(oid: bytes) -> Tree:
+        return EMPTY
+
+    plan = plan_restore(record.name, record.tree, source.tree, _NOTHING, now,
+                        lambda path, entry, ruled_as: False, Paths(paths), _ours(state.rules()))
+    own = os.path.dirname(os.path.relpath(os.fsencode(state.project.state), state.root))
+    plan.changes = [c for c in plan.changes if not _only_held_our_state(c, source, own)]
+    if left_out is not None:
+        leave_out_missing(source, plan)
+        left_out += [kept.path for kept in plan.conflicts]
+    if paths and not plan.changes:
+        raise PathNotFound(checkpoint=record.name, path=os.fsdecode(paths[0]))
+    return plan

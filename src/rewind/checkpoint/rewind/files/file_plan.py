@@ -1,0 +1,327 @@
+"""What a restore would do, worked out from two trees and the rules; touches nothing."""
+
+from __future__ import annotations
+
+from rewind.errors import StoreDamaged
+from rewind.paths import is_state_path
+from rewind.snapshot.scan.sqlite_files import main_of
+from rewind.snapshot.trees.change import Change, Paths
+from rewind.snapshot.trees.tree import DIR, EMPTY, FILES, UNCOVERED, Entry, Tree, check_depth
+from rewind.words import explain, plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from rewind.snapshot.trees.change import Trees
+
+    Skipped = Callable[[bytes, Entry, bytes], bool]
+    Brought = Callable[[bytes], Iterable[bytes]]
+
+MAX_CHANGES = 3_000_000
+IGNORED_NEWCOMER = "ignored"
+NOT_EMPTY = "not-empty"
+MOUNT_POINT = "mount-point"
+IN_THE_WAY = "in-the-way"
+NO_DIRECTORY = "no-directory"
+ANOTHER_PLACE = "another-place"
+CHANGED_SINCE, MADE_SINCE = "changed since the last checkpoint", "made since the last checkpoint"
+CHANGED_BY_YOU, MADE_BY_YOU = "changed by you since", "made by you since"
+_PASSING = (b"skip-list", b"ignored", b"ignored-large", b"too-large", b"pins-only")
+
+
+class Kept:
+    """A path that the checkpoint does not account for, or that could not be restored, and why."""
+
+    __slots__ = ("conflict", "path", "reason")
+
+    def __init__(self, path: bytes, reason: str, conflict: bool = False) -> None:
+        self.path = path
+        self.reason = reason
+        self.conflict = conflict  # the checkpoint holds this path, and it stays as it is now
+
+    def remark(self) -> str:
+        return f"kept: {explain(self.reason)}"
+
+
+class RestorePlan:
+    def __init__(self, checkpoint: str) -> None:
+        self.checkpoint = checkpoint
+        self.changes: list[Change] = []
+        self.kept: list[Kept] = []
+        self.settled: list[Kept] = []  # conflicts of a merge that the person said how to settle
+        self.unknown: list[bytes] = []  # must be captured before anything can be said of them
+        self.foreign: list[bytes] = []  # changed since where we stand; only the backup will have them
+        self.mine: set[bytes] = set()  # changed by a person between turns since the checkpoint
+        self.notes: list[str] = []  # what a person should know before it is carried out
+
+    @property
+    def empty(self) -> bool:
+        return not self.changes and not self.conflicts
+
+    @property
+    def written(self) -> list[bytes]:
+        return sorted({c.path for c in self.changes if c.action in ("write", "mkdir", "chmod")})
+
+    @property
+    def deleted(self) -> list[bytes]:
+        gone = {c.path for c in self.changes if c.action in ("delete", "rmdir")}
+        return sorted(gone - set(self.written))
+
+    @property
+    def conflicts(self) -> list[Kept]:
+        return [k for k in self.kept if k.conflict]
+
+    def lines(self) -> list[tuple[str, bytes, str]]:
+        """(sign, path, remark) for every path, the same in every interface: `+` is new, `~` is written over,
+        `-` goes, `=` stays."""
+        fresh = {change.path for change in self.changes if change.before is None}
+        foreign = set(self.foreign)
+        found = [("+" if path in fresh else "~", path,
+                  self._remark(path, foreign, CHANGED_SINCE, CHANGED_BY_YOU)) for path in self.written]
+        found += [("-", path, self._remark(path, foreign, MADE_SINCE, MADE_BY_YOU)) for path in self.deleted]
+        return found + [("=", kept.path, kept.remark()) for kept in self.kept]
+
+    def _remark(self, path: bytes, foreign: set[bytes], since_here: str, by_you: str) -> str:
+        """Whose work would be replaced, where it is not the agent's."""
+        return since_here if path in foreign else by_you if path in self.mine else ""
+
+    def counts(self) -> str:
+        parts = [f"{plural(len(self.written), 'path')} written", f"{len(self.deleted):,} deleted"]
+        return ", ".join([*parts, f"{len(self.kept):,} kept"] if self.kept else parts)
+
+    def summary(self) -> str:
+        if self.empty:
+            return f"The code is already as in {self.checkpoint}"
+        return f"{self.counts()}, to be as in {self.checkpoint}"
+
+    def leave_out(self, tops: set[bytes]) -> None:
+        """What would be done at these paths and below them."""
+        if tops:
+            left_out = Paths(sorted(tops))
+            self.changes = [c for c in self.changes if not left_out.covers(c.path)]
+
+
+def plan_restore(checkpoint: str, then: bytes, then_trees: Trees, now: bytes, now_trees: Trees,
+                 skipped: Skipped, paths: Paths,
+                 hidden: frozenset[bytes] = frozenset(), most: int = MAX_CHANGES,
+                 looked_for: frozenset[bytes] = frozenset(),
+                 brought: Brought = lambda path: (),
+                 is_journal: Callable[[bytes], bool] = lambda path: True,
+                 places: frozenset[bytes] = frozenset()) -> RestorePlan:
+    """`skipped` says whether the rules of then or of now ignore what is at a path, as they would something
+    at the third one: a journal is ruled as its database. `hidden` is Rewind's own;
+    more than `most` changes cannot be right; `looked_for` are paths that the look was told to take;
+    `brought` tells what the step that is taken back had there, the path itself and all below it;
+    `is_journal` is asked of files that have such a name; `places` are other work trees in this one."""
+    planner = _Planner(RestorePlan(checkpoint), then_trees, now_trees, skipped, paths, hidden, most,
+                       looked_for, brought, is_journal, places)
+    planner.compare(b"", then_trees(then), now_trees(now))
+    return planner.plan
+
+
+class _Planner:
+    def __init__(self, plan: RestorePlan, then_trees: Trees, now_trees: Trees,
+                 skipped: Skipped, paths: Paths, hidden: frozenset[bytes], most: int,
+                 looked_for: frozenset[bytes], brought: Brought, is_journal: Callable[[bytes], bool],
+                 places: frozenset[bytes]) -> None:
+        self.plan = plan
+        self.then_trees = then_trees
+        self.now_trees = now_trees
+        self.skipped = skipped
+        self.paths = paths
+        self.hidden = hidden
+        self.most = most
+        self.looked_for = looked_for
+        self.brought = brought
+        self.is_journal = is_journal
+        self.places = places
+
+    def compare(self, folder: bytes, then: Tree, now: Tree) -> None:
+        check_depth(folder)
+        if now.partial and not then.partial:
+            self.plan.kept.append(Kept(folder, now.partial.decode()))
+        for name in sorted({*then.entries, *now.entries}):
+            path = folder + b"/" + name if folder else name
+            if not self.paths.touches(path) or self._is_another_place(path):
+                continue
+            target, present = then.entries.get(name), now.entries.get(name)
+            if target is None:
+                if present and not self.paths.covers(path):
+                    self._newer_way(path, present, then)
+                elif present and (not then.partial or self._was_brought(path)
+                                  or self._is_journal_of(main_of(name), path, present, then)):
+                    self._newcomer(folder, name, present, then, now)
+            elif target.kind == UNCOVERED:
+                pass  # it was there but not captured: whatever it is now stays
+            elif present is None:
+                if now.partial and not self._was_looked_for(path):
+                    self._ask_for(path, target)  # it may be there; only pins were looked at
+                else:
+                    self._add(path, target)
+            elif present.kind == UNCOVERED:
+                self._uncovered_now(path, target, present)
+            else:
+                self._both(path, target, present)
+
+    def _is_another_place(self, path: bytes) -> bool:
+        """An earlier version captured a linked work tree as part of the one around it."""
+        if path not in self.places:
+            return False
+        self.plan.kept.append(Kept(path, ANOTHER_PLACE))
+        return True
+
+    # the checkpoint has it
+
+    def _both(self, path: bytes, target: Entry, present: Entry) -> None:
+        covered = self.paths.covers(path)
+        if target.kind == DIR and present.kind == DIR:
+            if target.mode != present.mode and covered:
+                self._change("chmod", path, target, present)
+            if target.ref != present.ref:
+                self.compare(path, self.then_trees(target.ref), self.now_trees(present.ref))
+        elif not covered:
+            # Only something below is meant, and then or now this was no directory.
+            if target.kind == DIR:
+                self.plan.kept.append(Kept(path, NO_DIRECTORY, conflict=True))
+            elif present.kind == DIR:
+                self.compare(path, EMPTY, self.now_trees(present.ref))
+        elif target.kind == DIR:
+            self._change("delete", path, None, present, in_the_way=True)
+            self._add(path, target, present)
+        elif present.kind == DIR:
+            self._directory_in_the_way(path, target, present)
+        elif not target.same_content(present):
+            self._change("write", path, target, present)
+        elif target.mode != present.mode:
+            self._change("chmod", path, target, present)
+
+    def _directory_in_the_way(self, path: bytes, target: Entry, present: Entry) -> None:
+        mark, kept = len(self.plan.changes), len(self.plan.kept)
+        if self._remove_dir(path, present, in_the_way=True):
+            self._change("write", path, target, present)
+        else:
+            del self.plan.changes[mark:]
+            del self.plan.kept[kept:]
+            self.plan.kept.append(Kept(path, IN_THE_WAY, conflict=True))
+
+    def _add(self, path: bytes, target: Entry, present: Entry | None = None) -> None:
+        if target.kind == UNCOVERED:
+            return
+        if target.kind != DIR:
+            if self.paths.covers(path):
+                self._change("write", path, target, present)
+            return
+        check_depth(path)
+        below = self.then_trees(target.ref)
+        self._change("mkdir", path, target, present)
+        for name, entry in below.entries.items():
+            child = path + b"/" + name
+            if self.paths.touches(child) and not self._is_another_place(child):
+                self._add(child, entry)
+
+    def _uncovered_now(self, path: bytes, target: Entry, present: Entry) -> None:
+        if present.ref in _PASSING:
+            self._ask_for(path, target)
+            self._ask_for_more(path)
+        elif self.paths.covers(path) or target.kind == DIR:
+            self.plan.kept.append(Kept(path, present.ref.decode(), conflict=True))
+
+    def _was_looked_for(self, path: bytes) -> bool:
+        """Looked for and not found: then it is not there. A way to what is named is not asked for itself."""
+        return path in self.looked_for or (
+            not self.paths.covers(path) and self.looked_for.issuperset(self.paths.below(path)))
+
+    def _ask_for(self, path: bytes, target: Entry) -> None:
+        if target.kind == UNCOVERED:
+            return
+        if self.paths.covers(path):
+            self.plan.unknown.append(path)
+        if target.kind == DIR:
+            check_depth(path)
+            for name, entry in self.then_trees(target.ref).entries.items():
+                if self.paths.touches(path + b"/" + name):
+                    self._ask_for(path + b"/" + name, entry)
+
+    def _ask_for_more(self, path: bytes) -> bool:
+        """What is named there, or was brought by the step that is taken back, and not by the checkpoint.
+        Whether nobody looked for some of it yet."""
+        found = [*self.paths.below(path), *filter(self.paths.covers, self.brought(path))]
+        asked = [one for one in found if one not in self.looked_for]
+        self.plan.unknown += asked
+        return bool(asked)
+
+    # the checkpoint does not have it
+
+    def _was_brought(self, path: bytes) -> bool:
+        return any(self.brought(path))
+
+    def _newer_way(self, path: bytes, present: Entry, then: Tree) -> None:
+        """A directory that only leads to what is named. If it was made for that, it goes with it."""
+        if present.kind == UNCOVERED and present.ref in _PASSING:
+            self._ask_for_more(path)
+        elif present.kind == DIR:
+            self.compare(path, Tree({}, then.partial), self.now_trees(present.ref))
+            if self._was_brought(path):
+                self._change("rmdir", path, None, present)
+
+    def _newcomer(self, folder: bytes, name: bytes, present: Entry, then: Tree, now: Tree) -> None:
+        path = folder + b"/" + name if folder else name
+        main = main_of(name)
+        database = (then.entries.get(main) or now.entries.get(main)) if main else None
+        if self._is_journal_of(main, path, present, then):
+            # It goes with its database: left beside an older one it would corrupt it.
+            self._change("delete", path, None, present)
+            return
+        if main and database and present.kind in FILES and self.is_journal(path):
+            if database.kind == UNCOVERED and not self._was_brought(path):
+                return
+            if database.kind in FILES:
+                main_path = folder + b"/" + main if folder else main
+                self._remove(path, present, rule_path=main_path)
+                return
+        self._remove(path, present)
+
+    def _is_journal_of(self, main: bytes | None, path: bytes, present: Entry, then: Tree) -> bool:
+        """Of a database that the checkpoint holds."""
+        database = then.entries.get(main) if main else None
+        return bool(database and database.kind in FILES and present.kind in FILES and self.is_journal(path))
+
+    def _remove(self, path: bytes, present: Entry, *, in_the_way: bool = False,
+                rule_path: bytes | None = None) -> bool:
+        """Plan to remove what came after the checkpoint; False when some of it stays."""
+        if present.kind == UNCOVERED:
+            if not (present.ref in _PASSING and self._ask_for_more(path)):
+                self.plan.kept.append(Kept(path, present.ref.decode()))
+            return False
+        if self.skipped(path, present, rule_path or path):
+            self.plan.kept.append(Kept(path, IGNORED_NEWCOMER))
+            return False
+        if present.kind == DIR:
+            return self._remove_dir(path, present, in_the_way=in_the_way)
+        self._change("delete", path, None, present, in_the_way=in_the_way)
+        return True
+
+    def _remove_dir(self, path: bytes, present: Entry, *, in_the_way: bool) -> bool:
+        tree = self.now_trees(present.ref)
+        emptied = not tree.partial or self._was_brought(path)  # what else is in it is seen on the disk
+        for name, entry in tree.entries.items():
+            main = main_of(name)
+            is_ones = main in tree.entries and entry.kind in FILES and self.is_journal(path + b"/" + name)
+            rule_path = path + b"/" + main if main and is_ones else None
+            if not self._remove(path + b"/" + name, entry, in_the_way=in_the_way,
+                                rule_path=rule_path):
+                emptied = False
+        if emptied:
+            self._change("rmdir", path, None, present, in_the_way=in_the_way)
+        return emptied
+
+    def _change(self, action: str, path: bytes, target: Entry | None, before: Entry | None, *,
+                in_the_way: bool = False) -> None:
+        # A store that somebody else made may name our own state, or twenty objects may stand for
+        # more files than any disk holds.
+        if is_state_path(path) or any((path + b"/").startswith(h + b"/") for h in self.hidden):
+            raise StoreDamaged(what=f"{self.plan.checkpoint} claims to hold Rewind's own state")
+        if len(self.plan.changes) >= self.most:
+            raise StoreDamaged(what=f"{self.plan.checkpoint} claims to hold an implausible number of paths")
+        self.plan.changes.append(Change(action, path, target, before, in_the_way))

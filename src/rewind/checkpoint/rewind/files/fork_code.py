@@ -1,0 +1,53 @@
+"""The code that making a fork replaced, for as long as the project does not stand on it again."""
+
+from __future__ import annotations
+
+from rewind.checkpoint.rewind.conversation.effects import made_session
+from rewind.checkpoint.rewind.log.lineage import here, lineage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.rewind.log.lineage import Lineage
+    from rewind.checkpoint.rewind.log.operations import Operation
+
+
+def code_put_aside(state: State) -> dict[str, str]:
+    """For each fork the checkpoint to bring back. None for a fork that left the code alone, whose code is
+    back, or whose checkpoint was collected."""
+    operations = state.operations().mine()
+    made = [(made_session(op.effects), op) for op in operations
+            if op.is_step and not op.undone and op.before and op.paths is None]
+    forks = [(session, op) for session, op in made if session]
+    standing = here(state)
+    if not forks or standing is None:
+        return {}
+    parents = lineage(state)
+    line = list(parents.line(standing.name))
+    names, trees = {r.name for r in line}, {r.tree for r in line}
+    found: dict[str, str] = {}
+    for session, op in forks:
+        left, brought = parents.records.get(op.before), parents.records.get(op.checkpoint)
+        if left is None or (brought and brought.tree == left.tree):
+            continue
+        if left.name in names or left.tree in trees:
+            found.pop(session, None)
+        else:
+            found[session] = _latest(parents, operations, op)
+    return found
+
+
+def _latest(parents: Lineage, operations: list[Operation], made: Operation) -> str:
+    """Where that side was left last: work may have gone on there since the fork was made."""
+    for op in reversed(operations[operations.index(made):]):
+        if op.before and op.paths is None and any(r.name == made.before for r in parents.line(op.before)):
+            return op.before
+    return made.before
+
+
+def began_at(state: State, session: str) -> str:
+    """The checkpoint whose code came back when this fork was made."""
+    for op in reversed(state.operations().mine()):
+        if op.checkpoint and made_session(op.effects) == session:
+            return op.checkpoint
+    return ""

@@ -1,0 +1,74 @@
+"""What somebody wrote to files while a restore replaced them, as a checkpoint of these files alone.
+
+The backup was made before and does not have it. Restoring this one writes these files and touches no other.
+"""
+
+from __future__ import annotations
+
+import os
+
+from rewind.checkpoint.save.create import new_record
+from rewind.snapshot.trees.tree import DIR, Entry, Tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+    from rewind.store.blobs import BlobSink
+
+class Unasked:
+    """A sink that is given everything. While a restore writes files, others may write to the store: what is
+    there now, and in no checkpoint, may be collected before ours is made."""
+
+    in_bulk = False
+
+    def __init__(self, sink: BlobSink) -> None:
+        self._sink = sink
+
+    def has(self, oid: bytes) -> bool:
+        return False
+
+    def put_packed(self, oid: bytes, packed: bytes) -> None:
+        self._sink.put_packed(oid, packed)
+
+
+ONLY_THESE = b"kept-copy"  # why nothing is known of other names
+_FIRST = 3
+
+
+def trees_of(files: dict[bytes, Entry], put: Callable[[bytes], bytes]) -> bytes:
+    """The root of trees that hold these files and know of nothing else."""
+    here: dict[bytes, Entry] = {}
+    below: dict[bytes, dict[bytes, Entry]] = {}
+    for path, entry in files.items():
+        name, slash, rest = path.partition(b"/")
+        if slash:
+            below.setdefault(name, {})[rest] = entry
+        else:
+            here[name] = entry
+    for name, inside in below.items():
+        here[name] = Entry(DIR, 0o755, 0, trees_of(inside, put))
+    return put(Tree(here, ONLY_THESE).encode())
+
+
+def keep_copies(state: State, files: dict[bytes, Entry], going_to: Record) -> Record:
+    """The caller holds the lock; the content of the files is in the store already."""
+    store = state.objects
+    root, rules = trees_of(files, store.put), store.put(state.rules().to_json())
+    store.commit()  # content first, then the record that points at it
+    code = {"format": "objects", "tree": root.hex(), "rules": rules.hex(), "fileCount": len(files),
+            "totalSize": sum(entry.size for entry in files.values()), "newBytes": 0, "uncovered": 0}
+    record = new_record(state, "backup", f"Written while going back to {going_to.name}", code,
+                        {"trigger": {"event": "restore", "checkpoint": going_to.name}})
+    state.files.write(record)
+    state.timeline.add(record)
+    return record
+
+
+def kept_note(record: Record, paths: list[bytes]) -> str:
+    names = ", ".join(os.fsdecode(path) for path in paths[:_FIRST])
+    more = f" and {len(paths) - _FIRST:,} more" if len(paths) > _FIRST else ""
+    return (f"Another program wrote to {names}{more} while the restore replaced it. What it wrote is kept:"
+            f" rewind restore {record.name}")

@@ -1,0 +1,217 @@
+"""Files outside the project on the way back: what a checkpoint's moment means for them, and bringing it back.
+
+A checkpoint keeps such a file only when an agent is about to edit it. So at any checkpoint the file was as
+the first one from there on has kept it; a file that none has kept was not edited since.
+"""
+
+from __future__ import annotations
+
+import os
+
+from rewind.checkpoint.records.record import Record
+from rewind.checkpoint.save.outside import (
+    FIELD,
+    MADE_BY,
+    Kept,
+    fields,
+    from_json,
+    has_kept,
+    identity,
+    kept_outside,
+    look,
+    may_be_kept,
+)
+from rewind.errors import ChangedSincePlan, RewindError
+from rewind.snapshot.apply.apply import Applier
+from rewind.snapshot.trees.change import Change
+from rewind.words import plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Set
+    from typing import Any
+
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.rewind.conversation.effects import Conversations, Effect
+    from rewind.checkpoint.rewind.destination import Destination
+
+OUTSIDE = "outside"  # the kind of effect: `files` with `path`, what was there `before`, what is there `after`
+_REASONS = {"not-yours": "it belongs to another user", "not-a-file": "it is not a plain file any more",
+            "too-large": "it is too large", "unreadable": "it cannot be read"}
+_STRANGERS = ("Files outside the project that were kept by another user or on another machine stay as they"
+              " are.")
+_MOVED = "a directory on the way is a symbolic link now"
+
+
+# what to bring back
+
+def add(state: State, found: Destination) -> None:
+    """To a destination that has code: the files, if they are asked for, or that they stay as they are."""
+    if found.record is None or (found.code and found.code.paths) or found.resumes:
+        return
+    if not (found.request.outside or has_kept(state.project.home)):
+        return
+    wanted, strangers = _as_at(state, found.record)
+    effect = {"kind": OUTSIDE, "by": identity(state.project.home) if wanted else "",
+              "files": [{"path": os.fsdecode(one.path), "after": one.to_json()} for one in wanted]}
+    renew(effect)
+    if found.request.outside:
+        found.effects += [effect] if effect["files"] else []
+        found.notes += [_STRANGERS] if strangers else []
+    elif len(effect["files"]) == 1:
+        found.notes.append("1 file outside the project stays as it is: --outside brings it back")
+    elif effect["files"]:
+        found.notes.append(f"{plural(len(effect['files']), 'file')} outside the project stay as they are:"
+                           " --outside brings them back")
+
+
+def _as_at(state: State, record: Record) -> tuple[list[Kept], int]:
+    """Each file as it was at a checkpoint; and how many somebody else kept."""
+    wanted: dict[bytes, Kept] = {}
+    strangers: set[bytes] = set()
+    later = [r for r in state.timeline.with_field(FIELD, record.sequence) if r.place == state.place]
+    mine = identity(state.project.home) if later else ""
+    for one in later:
+        for kept in kept_outside(one):
+            if one.data.get(MADE_BY) == mine:
+                wanted.setdefault(kept.path, kept)
+            else:
+                strangers.add(kept.path)
+    return [kept for kept in wanted.values() if not kept.skipped], len(strangers - wanted.keys())
+
+
+def renew(effect: Effect) -> None:
+    """Look at the files as they are: what there is to do, and what each holds before."""
+    files = []
+    for one in _files(effect):
+        now = look(os.fsencode(one["path"]))
+        if now.skipped or not _is_as(now, one["after"]):
+            files.append({**one, "before": now.to_json()})
+    effect["files"] = files
+
+
+def _files(effect: Effect) -> list[dict[str, Any]]:
+    found = effect.get("files")
+    return [one for one in found if isinstance(one, dict) and from_json(one.get("after"))
+            ] if isinstance(found, list) else []
+
+
+def _is_as(now: Kept, wanted: object) -> bool:
+    other = from_json(wanted)
+    return other is not None and not now.skipped and now.entry == other.entry
+
+
+def changes(effects: Iterable[Effect]) -> list[tuple[str, bytes]]:
+    """(sign, path) of every file that these effects bring back, change or delete."""
+    found = []
+    for effect in effects:
+        for one in _files(effect) if effect.get("kind") == OUTSIDE else ():
+            after, before = from_json(one["after"]), from_json(one.get("before"))
+            if after:
+                sign = "-" if after.entry is None else "~" if before and before.entry else "+"
+                found.append((sign, after.path))
+    return found
+
+
+def key(effects: Iterable[Effect]) -> list[Any]:
+    """The same where the same would be done to the same files."""
+    return [effect["files"] for effect in effects if effect.get("kind") == OUTSIDE]
+
+
+def inverse(effect: Effect) -> Effect:
+    turned = [{"path": one["path"], "before": one["after"], "after": one["before"]} for one in _files(effect)
+              if from_json(one.get("before"))]
+    return {**effect, "files": [one for one in turned if not one["after"].get("skipped")]}
+
+
+def announce(effect: Effect) -> list[str]:
+    files = changes([effect])
+    deleted = sum(sign == "-" for sign, _ in files)
+    parts = [f"{plural(len(files) - deleted, 'file')} written"] if len(files) > deleted else []
+    parts += [f"{plural(deleted, 'file')} deleted"] if deleted else []
+    return [f"Outside the project: {', '.join(parts)}."] if parts else []
+
+
+# before and while it is done
+
+def keep_present(state: State, effects: list[Effect], resumed: bool) -> dict[str, Any]:
+    """Store what the files hold now: fields for the backup, without which nothing is written. Of an operation
+    that was killed, what was there before stays what its log says. The caller holds the lock."""
+    kept: dict[bytes, Kept] = {}
+    for effect in effects:
+        for one in _files(effect) if effect.get("kind") == OUTSIDE else ():
+            now = look(os.fsencode(one["path"]), state.objects)
+            if not now.skipped:
+                kept[now.path] = now
+            if not resumed or "before" not in one:
+                one["before"] = now.to_json()
+    return fields(state.project.home, list(kept.values()))
+
+
+def do(state: State, effect: Effect, result: Conversations) -> Effect | None:
+    """Each may have been done already by a process that was killed then."""
+    if effect.get("by") != identity(state.project.home):
+        result.lacking = True
+        result.notes.append(_STRANGERS)
+        return None
+    failed = [text for one in _files(effect) for text in _bring(state, one)]
+    result.lacking |= bool(failed)
+    result.notes += announce(effect) + failed
+    return effect
+
+
+def _bring(state: State, one: dict[str, Any]) -> list[str]:
+    wanted = from_json(one["after"])
+    if wanted is None:
+        return []
+    path = os.fsdecode(wanted.path)
+    now = look(wanted.path)
+    if not may_be_kept(state.project, path):
+        reason = _MOVED
+    elif now.skipped:
+        reason = _REASONS.get(now.skipped, now.skipped)
+    elif _is_as(now, one["after"]):
+        return []
+    else:
+        reason = _write(state, wanted, now)
+    return [f"not restored: {path} ({reason})"] if reason else []
+
+
+def _write(state: State, wanted: Kept, now: Kept) -> str:
+    """Why it could not be done, if so."""
+    folder, name = os.path.split(wanted.path)
+    same = wanted.entry and now.entry and wanted.entry.same_content(now.entry)
+    action = "delete" if wanted.entry is None else "chmod" if same else "write"
+    change = Change(action, name, wanted.entry, now.entry)
+    if not os.path.isdir(folder):
+        return "its directory is gone"
+    applier = Applier(folder, state.objects, state.staging, state.lock_now_ns or 0)
+    try:
+        applier.prepare([change])
+        failed = applier.run([change]).failed
+    except ChangedSincePlan:
+        return "it changed while the restore was running"
+    except (RewindError, OSError) as error:
+        return getattr(error, "message", None) or str(error)
+    return failed[0][1] if failed else ""
+
+
+# when checkpoints are collected
+
+def hand_down(state: State, gone: Record, going: Set[str]) -> Record | None:
+    """What a checkpoint that goes has kept, the one before it keeps: it is as it was then, too. Returns that
+    one, if it had to be written."""
+    if not gone.data.get(FIELD):
+        return None
+    earlier = [r for r in state.timeline.all() if r.sequence < gone.sequence and r.place == gone.place
+               and r.name not in going and r.name != gone.name]
+    heir = earlier[-1] if earlier else None
+    if heir is None or heir.data.get(MADE_BY, gone.data.get(MADE_BY)) != gone.data.get(MADE_BY):
+        return None
+    own = kept_outside(heir)
+    held = {one.path for one in own}
+    both = own + [one for one in kept_outside(gone) if one.path not in held]
+    renewed = Record({**heir.data, FIELD: [one.to_json() for one in both], MADE_BY: gone.data.get(MADE_BY)})
+    state.files.write(renewed)
+    state.timeline.add(renewed)
+    return renewed

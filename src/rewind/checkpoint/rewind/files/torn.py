@@ -1,0 +1,79 @@
+"""Databases of which a checkpoint has a torn copy: they were written faster than they could be copied."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.rewind.files.file_plan import RestorePlan
+
+MOST_RECORDED = 100
+
+
+def recorded(torn: list[bytes]) -> dict[str, Any]:
+    """What a record's `code` gets."""
+    return {"torn": [os.fsdecode(path) for path in sorted(torn)[:MOST_RECORDED]]} if torn else {}
+
+
+def torn_paths(record: Record) -> list[bytes]:
+    """A record may come from anywhere: what is not a list of names counts for nothing."""
+    found = record.code.get("torn")
+    return [os.fsencode(path) for path in found if isinstance(path, str)] if isinstance(found, list) else []
+
+
+def saved_notes(record: Record) -> list[str]:
+    return ["This database was written to all the time, so its copy may be torn. Save again when it is idle: "
+            + os.fsdecode(path) for path in torn_paths(record)]
+
+
+def newest_whole(records: Iterable[Record], of: Record, path: bytes,
+                 holds: Callable[[Record, bytes], bool]) -> Record | None:
+    """The newest checkpoint before `of` that has a whole copy; if there is none, the first one after it."""
+    found = [one for one in records if one.name != of.name and path not in torn_paths(one)]
+    earlier = sorted((one for one in found if one.sequence < of.sequence), key=_sequence, reverse=True)
+    later = sorted((one for one in found if one.sequence > of.sequence), key=_sequence)
+    return next((one for one in (*earlier, *later) if holds(one, path)), None)
+
+
+def _sequence(record: Record) -> int:
+    return record.sequence
+
+
+def plan_notes(state: State, record: Record, plan: RestorePlan) -> list[str]:
+    """What to say before torn copies are restored."""
+    torn = set(torn_paths(record))
+    if not torn:
+        return []
+    return [_note(record, change.path, newest_whole(state.timeline.all(), record, change.path, _holds(state)))
+            for change in plan.changes if change.path in torn and change.action == "write"]
+
+
+def _note(record: Record, path: bytes, whole: Record | None) -> str:
+    name = os.fsdecode(path)
+    said = f"{name} was written to while {record.name} was saved, and may be torn."
+    if whole is None:
+        return f"{said} No checkpoint has a whole copy of it."
+    return f"{said} For the nearest whole copy, run afterwards: rewind restore {whole.name} -- {name}"
+
+
+def _holds(state: State) -> Callable[[Record, bytes], bool]:
+    from rewind.checkpoint.records.source import Source  # not for a save
+    from rewind.errors import RewindError
+    from rewind.snapshot.trees.listing import entry_at
+    from rewind.snapshot.trees.tree import FILES
+
+    def holds(record: Record, path: bytes) -> bool:
+        try:
+            with Source(state, record) as source:
+                entry = entry_at(source.tree, record.tree, path)
+        except RewindError:
+            return False  # damaged: not one to be offered
+        return entry is not None and entry.kind in FILES
+
+    return holds

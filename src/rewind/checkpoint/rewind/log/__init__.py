@@ -1,0 +1,1 @@
+"""The log of operations, and where the project stands by it."""

@@ -1,0 +1,425 @@
+"""`operations.jsonl`: every act of Rewind that changed files or conversations, one entry when it begins and
+one when it ends. The log is the truth: where the project stands, what `undo-restore` takes back and what
+`redo` brings back are read from it, and nothing else keeps a history.
+
+A hook reads the last line of it for the parent of its checkpoint, so this file imports little.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from rewind.errors import FormatTooNew, OperationNotFound, RewindError, StoreDamaged
+from rewind.fast import quickjson
+from rewind.files import PRIVATE_FILE, fsync_dir, read_bounded, write_all, write_atomic
+from rewind.index import MAIN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+FILE = "operations.jsonl"
+OLD_FILE = "restore-history.json"  # of earlier versions
+FORMAT = 1
+KEPT_STEPS = 20  # what this many steps need for their way back is never collected
+MAX_BYTES = 64 << 20
+_MOST = 1000  # a collection leaves so many operations in the log
+_TAIL = 64 << 10
+
+RESTORE, BACK, UNDO, FORWARD = "restore", "back", "undo", "fast-forward"
+REVERT, APPLY = "revert", "apply"
+RENAME, DELETE, UNDELETE = "forks rename", "forks delete", "forks undelete"
+UNDO_RESTORE, REDO = "undo-restore", "redo"
+FUTURE, ADOPT = "fork", "forks adopt"
+BISECT = "bisect"  # in place: it ends where it began, so there is nothing to undo once it has ended
+STEPS = (RESTORE, BACK, UNDO, FORWARD, REVERT, APPLY, ADOPT, RENAME, DELETE, UNDELETE)
+COMMANDS = (*STEPS, UNDO_RESTORE, REDO, BISECT, FUTURE)
+
+DONE, PARTIAL = "done", "partial"  # how an operation ended
+
+
+class Operation:
+    """One act. `begun` is what it was going to do; `ended` is what it did, or None while it is under way
+    and after its process was killed."""
+
+    def __init__(self, begun: dict[str, Any]) -> None:
+        self.begun = begun
+        self.steps: list[dict[str, Any]] = []  # where it went on to, of one that goes to several checkpoints
+        self.ended: dict[str, Any] | None = None
+        self.undone = False  # taken back, by `undo-restore` or, an `undo`, by `redo`
+        self.superseded = False  # killed, and finished by a later one
+        self.can_redo = False  # `redo` may lead back to what this replaced
+        self.half_done = False  # a `redo` that was interrupted: undoing it brings back what was there before
+
+    @property
+    def id(self) -> str:
+        return str(self.begun["op"])
+
+    @property
+    def command(self) -> str:
+        return str(self.begun["command"])
+
+    @property
+    def at(self) -> str:
+        return str(self.begun["at"])
+
+    @property
+    def time(self) -> float:
+        """Seconds since the epoch; 0 where that is not readable."""
+        from rewind.checkpoint.records.record import is_timestamp, timestamp
+
+        return timestamp(self.at) if is_timestamp(self.at) else 0.0
+
+    @property
+    def place(self) -> str:
+        return str(self.begun.get("place") or "")
+
+    @property
+    def is_step(self) -> bool:
+        return self.command in STEPS
+
+    @property
+    def before(self) -> str:
+        """The checkpoint that holds the code as it was; empty where the code was not touched."""
+        return str(self.begun.get("before") or "") if self.checkpoint else ""
+
+    @property
+    def here_before(self) -> str:
+        return str(self.begun.get("before") or "")
+
+    @property
+    def checkpoint(self) -> str:
+        """The checkpoint whose code was brought back; empty where the code was not touched."""
+        return str((self.steps or [self.begun])[-1].get("checkpoint") or "")
+
+    @property
+    def paths(self) -> list[bytes] | None:
+        """What it was limited to; None: the whole tree."""
+        paths = self.begun.get("paths")
+        return [os.fsencode(path) for path in paths] if paths else None
+
+    @property
+    def effects(self) -> list[dict[str, Any]]:
+        """What it did to conversations; of one that was killed, what it may have done."""
+        found = (self.ended or {}).get("effects", self.begun.get("effects"))
+        return [one for one in found or () if isinstance(one, dict)]
+
+    @property
+    def undoes(self) -> list[str]:
+        return [str(id) for id in self.begun.get("undoes") or ()]
+
+    @property
+    def redoes(self) -> str:
+        return str(self.begun.get("redoes") or "")
+
+    @property
+    def resumes(self) -> str:
+        return str(self.begun.get("resumes") or "")
+
+    @property
+    def left_alone(self) -> list[bytes]:
+        lines = (self.begun, *self.steps)
+        return [os.fsencode(path) for line in lines for path in line.get("leftAlone") or ()]
+
+    @property
+    def here(self) -> str:
+        """Where the project stands after it; after one that was killed, where it stood before."""
+        return str((self.ended or {}).get("here") or "") if self.ended else self.here_before
+
+    @property
+    def sequence(self) -> int:
+        """The number of the newest checkpoint at that moment: a later one was made after it."""
+        found = (self.ended or self.begun).get("sequence")
+        return found if isinstance(found, int) else 0
+
+    @property
+    def took_effect(self) -> bool:
+        """Whether it is done. A step that failed in part is a step all the same; taking one back is not done
+        before all of it is, so that it can be repeated."""
+        if self.ended is None:
+            return False
+        return self.is_step or self.ended.get("result") == DONE
+
+    @property
+    def can_undo(self) -> bool:
+        return ((self.is_step or self.half_done) and not self.undone and not self.superseded
+                and bool(self.before or self.effects))
+
+    def checkpoints(self) -> set[str]:
+        """Those that its way back or forward needs."""
+        return {name for name in (self.before, self.checkpoint, self.here) if name}
+
+
+class Operations:
+    """The log of one project, read once; `place` is the work tree whose history is asked for."""
+
+    def __init__(self, path: str, place: str, old: str = "") -> None:
+        """`old` is the history of an earlier version, which counts while there is no log."""
+        self.path = path
+        self.place = place
+        self._old = old
+        self.all = _read(path, old)
+        self._replay()
+
+    # what it says
+
+    def _replay(self) -> None:
+        """Work out which steps are undone, and what can be redone."""
+        by_id = {op.id: op for op in self.all}
+        for op in self.all:
+            op.undone = op.superseded = op.can_redo = op.half_done = False
+        for op in self.all:
+            if op.resumes in by_id:
+                by_id[op.resumes].superseded = True
+        forward: list[Operation] = []  # what there is to redo, so far
+        for op in self.mine():
+            if op.superseded:
+                continue
+            if op.command == UNDO_RESTORE:
+                self._undo_steps(op, by_id)
+                forward.append(op)
+            elif op.command == REDO:
+                self._redo_step(op, by_id)
+            elif op.command == UNDO:
+                op.can_redo = True
+                forward.append(op)
+            elif op.command != BISECT:  # a new step: there is no forward any more
+                while forward:
+                    forward.pop().can_redo = False
+        last = self.interrupted()
+        if last and last.command == REDO:
+            last.half_done = True
+
+    def _undo_steps(self, op: Operation, by_id: dict[str, Operation]) -> None:
+        steps = [by_id[id] for id in op.undoes if id in by_id]
+        if op.took_effect:
+            for step in steps:
+                step.undone = True
+        # What a killed step left half done is nothing to go forward to.
+        op.can_redo = any(step.ended is not None for step in steps) if steps else True
+
+    def _redo_step(self, op: Operation, by_id: dict[str, Operation]) -> None:
+        target = by_id.get(op.redoes)
+        if target is None or not op.took_effect:
+            return
+        target.can_redo = False
+        if target.command == UNDO:
+            target.undone = True
+        for id in target.undoes:
+            if id in by_id:
+                by_id[id].undone = False
+
+    def mine(self) -> list[Operation]:
+        return [op for op in self.all if op.place == self.place]
+
+    def interrupted(self) -> Operation | None:
+        """The last one, if a killed process left it half done. One that is under way looks the same: the
+        caller holds the lock, or has seen that nobody does."""
+        last = next(reversed(self.mine()), None)
+        return last if last and last.ended is None and not last.superseded and not last.undone else None
+
+    def undoable(self) -> list[Operation]:
+        """The steps that are not undone, oldest first."""
+        return [op for op in self.mine() if op.can_undo]
+
+    def to_undo(self) -> Iterator[Operation]:
+        """What `undo-restore` takes back next, the first of these that leaves something to take back: what
+        was interrupted, else the newest step."""
+        half_done = self.interrupted()
+        if half_done and half_done.command != UNDO_RESTORE:
+            yield half_done
+        yield from reversed(self.undoable())
+
+    def to_redo(self) -> Operation | None:
+        """What `redo` takes back next, if no checkpoint came since that ends this."""
+        redoable = [op for op in self.mine() if op.can_redo and not op.undone and not op.superseded]
+        return redoable[-1] if redoable else None
+
+    def find(self, text: str) -> Operation:
+        found = [op for op in self.mine() if op.id == text or (len(text) >= 2 and op.id.startswith(text))]
+        if len(found) != 1:
+            raise OperationNotFound(name=text)
+        return found[0]
+
+    def since(self, op: Operation) -> list[Operation]:
+        """The steps that are not undone, from this one on."""
+        return [step for step in self.undoable() if self.all.index(step) >= self.all.index(op)]
+
+    def in_use(self) -> set[str]:
+        """Checkpoints that the last steps need, and what can be redone or has to be finished."""
+        kept = self.undoable()[-KEPT_STEPS:] + [op for op in self.all if op.can_redo][-KEPT_STEPS:]
+        kept += [op for op in self.all[-KEPT_STEPS:] if op not in kept]
+        return {name for op in kept for name in op.checkpoints()}
+
+    # writing; the caller holds the lock
+
+    def begin(self, command: str, **fields: Any) -> Operation:
+        """Durable before the first change, so that a crash is seen afterwards."""
+        known = {op.id for op in self.all}
+        id = os.urandom(4).hex()
+        while id in known:
+            id = os.urandom(4).hex()
+        line = {"format": FORMAT, "op": id, "event": "begin", "at": _now(), "place": self.place,
+                "command": command, **{key: value for key, value in fields.items() if value is not None}}
+        self._append(line)
+        op = Operation(line)
+        self.all.append(op)
+        self._replay()
+        return op
+
+    def step(self, op: Operation, **fields: Any) -> None:
+        """It goes on to another checkpoint; its way back stays. Durable before the first change."""
+        line = {"format": FORMAT, "op": op.id, "event": "step", "at": _now(), "place": self.place,
+                "here": op.here_before, **{key: value for key, value in fields.items() if value is not None}}
+        self._append(line)
+        op.steps.append(line)
+
+    def end(self, op: Operation, **fields: Any) -> None:
+        line = {"format": FORMAT, "op": op.id, "event": "end", "at": _now(), "place": self.place,
+                **{key: value for key, value in fields.items() if value is not None}}
+        self._append(line)
+        op.ended = line
+        self._replay()
+
+    def _append(self, line: dict[str, Any]) -> None:
+        data = quickjson.dumps(_sealed(line)).encode() + b"\n"
+        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, PRIVATE_FILE)
+        try:
+            size = os.fstat(fd).st_size
+            if size and os.pread(fd, 1, size - 1) != b"\n":
+                data = b"\n" + data  # a process was killed while it wrote; that line says nothing
+            write_all(fd, data)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        if not size:
+            fsync_dir(os.path.dirname(self.path))
+
+    def bring_over(self, here: str, sequence: int) -> None:
+        """The history of an earlier version becomes the beginning of the log, and where it stood the end."""
+        if os.path.exists(self._old) and not os.path.exists(self.path):
+            self._write(self.all, {"format": FORMAT, "op": "", "event": "here", "at": _now(),
+                                   "place": self.place, "here": here, "sequence": sequence})
+
+    def forget_old(self) -> None:
+        if os.path.exists(self._old):
+            os.unlink(self._old)
+
+    def _write(self, operations: Iterable[Operation], *more: dict[str, Any]) -> None:
+        lines = [*(line for op in operations for line in (op.begun, *op.steps, op.ended) if line), *more]
+        write_atomic(self.path, b"".join(quickjson.dumps(_sealed(line)).encode() + b"\n" for line in lines))
+
+    def forget_oldest(self) -> None:
+        """The log stays readable in one go, however long a project lives."""
+        if len(self.all) > _MOST:
+            last = {op.place: op for op in self.all}  # where each place stands
+            self.all = [op for op in self.all[:-_MOST] if last[op.place] is op] + self.all[-_MOST:]
+            self._write(self.all)
+
+
+def last_line(path: str, place: str = MAIN) -> dict[str, Any] | None:
+    """The last line of the log about this place, without reading all of it; what is odd says nothing."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:
+        return None
+    try:
+        return _last_of(fd, place)
+    except OSError:
+        return None  # a directory, say: `validate` tells
+    finally:
+        os.close(fd)
+
+
+def _last_of(fd: int, place: str) -> dict[str, Any] | None:
+    size, reach = os.fstat(fd).st_size, _TAIL
+    said = quickjson.dumps(place).encode()
+    while True:
+        start = max(0, size - reach)
+        lines = os.pread(fd, size - start, start).split(b"\n")
+        for line in reversed(lines[1:] if start else lines):
+            found = _parsed(line) if said in line else None
+            if found and found.get("place") == place:
+                return found
+        if not start or reach > MAX_BYTES:
+            return None
+        reach *= 8
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    if not line.strip():
+        return None
+    try:
+        found = quickjson.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) and isinstance(found.get("op"), str) else None
+
+
+def _read(path: str, old: str) -> list[Operation]:
+    try:
+        lines = read_bounded(path, MAX_BYTES).split(b"\n")
+    except FileNotFoundError:
+        if old and os.path.exists(old):
+            from rewind.checkpoint.rewind.log.old_history import operations_of
+
+            return operations_of(old)
+        return []
+    except RewindError as error:
+        raise StoreDamaged(what=f"{path} is not readable: {error.message}", hint=_DAMAGED)
+    found: dict[str, Operation] = {}
+    for number, line in enumerate(lines, 1):
+        data = _parsed(line)
+        if data is None:
+            # The last one, or one before which a newline was put: its process was killed.
+            if line.strip() and not is_torn(line):
+                raise StoreDamaged(what=f"line {number} of {path} is not readable", hint=_DAMAGED)
+            continue
+        _take(found, data, path)
+    return list(found.values())
+
+
+_DAMAGED = "Move this file away and try again. The checkpoints themselves are fine."
+
+
+def is_torn(line: bytes) -> bool:
+    return line.startswith(b"{") and not line.rstrip().endswith(b"}")
+
+
+def _take(found: dict[str, Operation], data: dict[str, Any], path: str) -> None:
+    version = data.get("format")
+    if isinstance(version, int) and version > FORMAT:
+        raise FormatTooNew(what=path, found=version, known=FORMAT)
+    id = data["op"]
+    if data.get("event") == "begin" and id not in found and _is_sound(data):
+        found[id] = Operation(data)
+    elif data.get("event") == "step" and id in found and _is_sound({**found[id].begun, **data}):
+        found[id].steps.append(data)
+    elif data.get("event") == "end" and id in found and isinstance(data.get("here", ""), str):
+        found[id].ended = data
+
+
+def _is_sound(data: dict[str, Any]) -> bool:
+    texts = all(isinstance(data.get(key, ""), str) for key in ("command", "at", "place", "before",
+                                                                "checkpoint", "redoes", "resumes"))
+    lists = all(isinstance(data.get(key) or [], list) for key in ("paths", "effects", "undoes", "leftAlone"))
+    names = [*(data.get("paths") or ()), *(data.get("leftAlone") or ())] if lists else []
+    return (texts and lists and "command" in data and "at" in data
+            and all(isinstance(name, str) and "\0" not in name for name in names))
+
+
+def _sealed(line: dict[str, Any]) -> dict[str, Any]:
+    from rewind.checkpoint.records.seal import sealed
+
+    return sealed(line)
+
+
+def _now() -> str:
+    now = time.time()
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now % 1 * 1e3):03d}Z"
+
+
+def names_of(paths: Iterable[bytes]) -> list[str]:
+    return [os.fsdecode(path) for path in paths]

@@ -1,0 +1,1 @@
+"""The current code with one more change merged into it."""

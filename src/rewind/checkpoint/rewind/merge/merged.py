@@ -1,0 +1,194 @@
+"""Taking back what a turn did, or bringing it over: the code of now, with one more change merged into it.
+
+The result is the tree of a checkpoint that is made when it is applied, so that everything else (the plan, the
+backup, the log, undo, an interruption) is as for going to any checkpoint.
+"""
+
+from __future__ import annotations
+
+from rewind.checkpoint.records.record import Record
+from rewind.checkpoint.rewind.files.code import Wanted
+from rewind.checkpoint.rewind.log import operations as ops
+from rewind.checkpoint.rewind.merge.merged_source import MergedSource
+from rewind.checkpoint.rewind.target import Adopted, BroughtBack
+from rewind.checkpoint.save.create import new_record, write_archive
+from rewind.checkpoint.select.selectors import select
+from rewind.checkpoint.turns.spans import Span
+from rewind.checkpoint.turns.spans import spans as spans_named
+from rewind.errors import StoreDamaged, TurnWithoutCheckpoint
+from rewind.snapshot.git.head import git_head
+from rewind.snapshot.rules.gitfiles import work_tree_top
+from rewind.snapshot.trees.tree import CHUNKED, DIR, FILES, LINK, decode_pieces
+from rewind.words import plural, printable, quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.source import Source
+    from rewind.checkpoint.rewind.files.code import Ready
+    from rewind.checkpoint.rewind.files.file_plan import RestorePlan
+    from rewind.checkpoint.rewind.target import Merge
+    from rewind.snapshot.trees.tree import Entry
+    from rewind.store.objects import ObjectStore
+
+RESULT = "result"  # what it is called before it is a checkpoint
+_NO_ID = "0" * 64
+_DONE = {ops.REVERT: "Reverted", ops.APPLY: "Applied", ops.ADOPT: "Adopted"}
+_NAMED = 5  # files that a sentence names
+
+
+class MergeWanted(Wanted):
+    """The code of now with some spans taken back, or brought over. `record` becomes a checkpoint in `settle`;
+    until then it has a tree only, and that once there was a look at the project."""
+
+    merges = True
+
+    def __init__(self, state: State, target: Merge) -> None:
+        super().__init__(Record({"name": RESULT, "sequence": 0, "kind": "auto", "trigger": {},
+                                 "code": {"format": "objects", "tree": _NO_ID, "rules": _NO_ID}}))
+        self.command = target.command
+        self.spans = _spans(state, target)
+        self.how = target.how
+        self.only = target.paths
+        self.parts: dict[bytes, list[str]] = getattr(target, "parts", {})  # hunks by path
+        self.source: MergedSource | None = None
+
+    def open(self, state: State) -> Source:
+        self.source = MergedSource(state, self)
+        return self.source
+
+    def settle(self, state: State, ready: Ready, before: str) -> None:
+        """Make it a checkpoint. The log names it next; until its operation has ended it is not `here`."""
+        assert self.source is not None
+        store = ready.draft.archive or state.objects
+        added = store.added
+        _copy(self.source, self.record.tree, store)
+        store.commit()  # content first, then the record that points at it
+        code = {**ready.draft.code, **_counts(ready), "tree": self.record.code["tree"],
+                "newBytes": store.added - added}
+        record = new_record(state, "auto", self.title(), code, {
+            "trigger": {"event": self.command, "turns": [span.label for span in self.spans]},
+            "parent": before, "git": git_head(work_tree_top(state.root))})
+        if ready.draft.archive is not None:
+            write_archive(state, record, self.source.tree, ready.draft.archive)
+        state.files.write(record)
+        state.timeline.add(record)
+        self.record.data = record.data
+
+    # words
+
+    def what(self) -> str:
+        """'turn 2, "Add a cache"', 'turns 2 and 4' or '2 hunks in a.py (turn 2, "Add a cache")'."""
+        return f"{parts_in_words(self.parts)} ({self._turns()})" if self.parts else self._turns()
+
+    def _turns(self) -> str:
+        if len(self.spans) == 1:
+            span = self.spans[0]
+            return f"{span.label}, {quoted(printable(span.prompt))}" if span.prompt else span.label
+        turns = sorted(span.turn for span in self.spans if span.turn)
+        if len(turns) < len(self.spans):
+            return ", ".join(span.label for span in self.spans)
+        return f"turns {', '.join(map(str, turns[:-1]))} and {turns[-1]}"
+
+    def title(self) -> str:
+        return f"{_DONE[self.command]} {self.what()}"
+
+    def notes(self) -> list[str]:
+        return [f"The checkpoint before {span.label} is not exact, so edits from just before it may count as"
+                f" its work: {span.before.name}" for span in self.spans if not span.exact]
+
+    def for_agent(self, plan: RestorePlan) -> str:
+        """A note to paste into the conversation, which does not know of it."""
+        changed = list(dict.fromkeys([*plan.written, *plan.deleted]))
+        folders = {change.path for change in plan.changes if change.action in ("mkdir", "rmdir")}
+        files = [path for path in changed if path not in folders]
+        paths = [path.decode("utf-8", "backslashreplace") for path in files or changed]
+        if not paths or not any(span.session for span in self.spans):
+            return ""
+        names = ", ".join(paths[:_NAMED])
+        names += f" and {plural(len(paths) - _NAMED, 'more file')}" if len(paths) > _NAMED else ""
+        if self.parts:
+            return (f"I took back a part of your change to {names} ({self._turns()})."
+                    " Read these files again before you edit them, and do not redo that part.")
+        if self.command == ops.REVERT:
+            return (f"I reverted your change to {names} ({self.what()}). Later changes are still there."
+                    " Read these files again before you edit them, and do not redo that change.")
+        return (f"I brought a change to {names} over from elsewhere ({self.what()})."
+                " Read these files again before you edit them.")
+
+
+def _spans(state: State, target: Merge) -> list[Span]:
+    """In the order in which they are merged: taking back begins with the newest."""
+    if isinstance(target, BroughtBack):
+        return [_difference(state, target)]
+    if target.command == ops.REVERT:
+        return spans_named(state, target.turns, target.session)[::-1]
+    if isinstance(target, Adopted):
+        from rewind.checkpoint.futures.adopt import adopted_span
+
+        return [adopted_span(state, target.name)]
+    if target.session and not target.turns:
+        from rewind.checkpoint.turns.fork_span import fork_span
+
+        return [fork_span(state, target.session)]
+    found = spans_named(state, target.turns, target.session)
+    for span in found:
+        if span.after is None:
+            raise TurnWithoutCheckpoint(turn=span.turn, session=span.session)
+    return found
+
+
+def _difference(state: State, target: BroughtBack) -> Span:
+    old, new = select(state, target.old), select(state, target.new) if target.new else None
+    label = printable(target.label) or (f"{old.name}..{new.name}" if new else f"since {old.name}")
+    return Span(old, new, label, session=target.session or "")
+
+
+def parts_in_words(parts: dict[bytes, list[str]]) -> str:
+    """'a.py and 2 hunks in b.py'."""
+    whole, partly = ([path for path, ids in parts.items() if bool(ids) == some] for some in (False, True))
+    count = sum(len(parts[path]) for path in partly)
+    return " and ".join([*([_files(whole)] if whole else []),
+                         *([f"{plural(count, 'hunk')} in {_files(partly)}"] if partly else [])])
+
+
+def _files(paths: list[bytes]) -> str:
+    return printable(paths[0].decode("utf-8", "backslashreplace")) if len(paths) == 1 else (
+        plural(len(paths), "file"))
+
+
+def _counts(ready: Ready) -> dict[str, int]:
+    """How many files the result has, from how many there are now and what changes."""
+    files, size = ready.draft.snapshot.files, ready.draft.snapshot.bytes
+    for change in ready.plan.changes:
+        if change.action not in ("write", "delete"):
+            continue
+        for entry, sign in ((change.target, 1), (change.before, -1)):
+            if entry and (entry.kind in FILES or entry.kind == LINK):
+                files, size = files + sign, size + sign * entry.size
+    return {"fileCount": files, "totalSize": size}
+
+
+def _copy(source: MergedSource, root: bytes, store: ObjectStore) -> None:
+    """Put into the store what it lacks of a tree."""
+    folders = [root]
+    while folders:
+        oid = folders.pop()
+        if store.has(oid):
+            continue  # with all that it names
+        tree = source.tree(oid)
+        for entry in tree.entries.values():
+            if entry.kind == DIR:
+                folders.append(entry.ref)
+            elif entry.kind in FILES and not store.has(entry.ref):
+                _copy_file(source, entry, store)
+        if store.put(tree.encode()) != oid:
+            raise StoreDamaged(what="a directory listing is not what it was")
+
+
+def _copy_file(source: MergedSource, entry: Entry, store: ObjectStore) -> None:
+    content = source.get(entry.ref)
+    for _, oid in decode_pieces(content) if entry.kind == CHUNKED else ():
+        if not store.has(oid):
+            store.put(source.get(oid))
+    store.put(content)

@@ -1,0 +1,187 @@
+"""What merging some spans into the project gives, read like a checkpoint."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.rewind.files.file_plan import Kept
+from rewind.checkpoint.rewind.log import operations as ops
+from rewind.errors import ChangedSincePlan, PathNotChanged
+from rewind.snapshot.merge.hunk_merge import HunkMerge
+from rewind.snapshot.merge.three_way import MOST_BYTES, Clash, Side, TreeMerge
+from rewind.snapshot.scan.live import read_live
+from rewind.snapshot.trees.change import Paths
+from rewind.snapshot.trees.content import whole
+from rewind.snapshot.trees.tree import CHUNKED, FILE, Tree, decode_pieces
+from rewind.store.blobs import oid_of
+from rewind.words import explain, printable, quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any
+
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.rewind.merge.merged import MergeWanted
+    from rewind.checkpoint.turns.spans import Span
+    from rewind.snapshot.rules.rules import Rules
+    from rewind.snapshot.scan.build import Snapshot
+    from rewind.snapshot.trees.tree import Entry
+    from rewind.store.blobs import Blobs
+
+_NOW = "now"
+
+
+class InConflict(Kept):
+    """A path that both sides changed."""
+
+    __slots__ = ("lines",)
+
+    def __init__(self, clash: Clash) -> None:
+        super().__init__(clash.path, clash.reason, conflict=True)
+        self.lines = clash.lines
+
+    def remark(self) -> str:
+        where = ", ".join(_lines(first, count) for first, count in self.lines)
+        return f"conflict: {explain(self.reason)}" + (f", {where}" if where else "")
+
+
+def _lines(first: int, count: int) -> str:
+    if not count:
+        return f"before line {first}"
+    return f"line {first}" if count == 1 else f"lines {first}-{first + count - 1}"
+
+
+class MergedSource(Source):
+    """Reads like a checkpoint: trees and blobs of the project as it was at the last look, of the spans, and
+    what merging them made."""
+
+    def __init__(self, state: State, wanted: MergeWanted) -> None:
+        super().__init__(state, wanted.record)
+        self.state = state
+        self.wanted = wanted
+        self.made: dict[bytes, bytes] = {}
+        self.snapshot: Snapshot | None = None
+        self.clashes: list[Clash] = []
+        self.settled: list[Clash] = []
+        self.unknown: dict[bytes, str] = {}
+        self.removed: set[bytes] = set()
+        self._stack = ExitStack()
+        self._sources: dict[str, Source] = {}
+        self.blobs: Blobs = self
+
+    def __enter__(self) -> MergedSource:
+        try:
+            for span in self.wanted.spans:
+                for record in filter(None, (span.before, span.after)):
+                    if record.name not in self._sources:
+                        self._sources[record.name] = self._stack.enter_context(Source(self.state, record))
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._stack.close()
+
+    # what a source gives
+
+    def get(self, oid: bytes) -> bytes:
+        if oid in self.made:
+            return self.made[oid]
+        return self._store_of(oid).get(oid)
+
+    def has(self, oid: bytes) -> bool:
+        return oid in self.made or self._store_of(oid).has(oid)
+
+    def _store_of(self, oid: bytes) -> Blobs:
+        stores = [source.blobs for source in self._sources.values() if source.blobs is not self.state.objects]
+        return next((store for store in stores if store.has(oid)), self.state.objects)
+
+    def tree(self, oid: bytes) -> Tree:
+        if oid in self.made:
+            return Tree.decode(self.made[oid])
+        for source in self._sources.values():
+            if source.blobs is not self.state.objects and source.blobs.has(oid):
+                return source.tree(oid)
+        return self.snapshot.tree(oid) if self.snapshot else super().tree(oid)
+
+    def rules(self) -> Rules:
+        return self.state.rules()
+
+    def meet(self, snapshot: Snapshot, looked_for: frozenset[bytes]) -> None:
+        """Merge into the project as it is in this look."""
+        self.snapshot = snapshot
+        self.made, self.clashes, self.settled, self.unknown = {}, [], [], {}
+        paths, touched = Paths(self.wanted.only), set()
+        root = snapshot.root
+        for span in self.wanted.spans:
+            work = self._merge(span, root, paths, looked_for)
+            root = work.root()
+            self.clashes += work.clashes
+            self.settled += work.settled
+            self.unknown.update(work.unknown)
+            touched.update(work.touched)
+        self.record.code["tree"] = root.hex()
+        self.removed = touched
+        for path in paths.paths or ():
+            if not any(Paths([path]).covers(one) for one in (*touched, *self.unknown)):
+                raise PathNotChanged(path=path.decode("utf-8", "surrogateescape"), what=self.wanted.what())
+
+    def _merge(self, span: Span, root: bytes, paths: Paths, looked_for: frozenset[bytes]) -> TreeMerge:
+        ours = Side(root, self.tree, self._read_ours)
+        before = self._side(span.before)
+        after = self._side(span.after) if span.after else ours
+        revert = self.wanted.command == ops.REVERT
+        base, theirs = (after, before) if revert else (before, after)
+        label = f"{'before' if revert else 'after'} {span.label}" + (
+            f": {quoted(printable(span.prompt))}" if span.prompt else "")
+        more: dict[str, Any] = {
+            "how": self.wanted.how, "our_label": _NOW, "their_label": label, "paths": paths,
+            "looked_for": looked_for, "frozen": frozenset(clash.path for clash in self.clashes)}
+        if self.wanted.parts:
+            return HunkMerge(base, ours, theirs, self._put, self.wanted.parts, **more)
+        return TreeMerge(base, ours, theirs, self._put, **more)
+
+    def _side(self, record: Record) -> Side:
+        source = self._sources[record.name]
+
+        def read(path: bytes, entry: Entry) -> bytes | None:
+            return whole(entry, source.blobs) if entry.size <= MOST_BYTES else None
+
+        return Side(record.tree, source.tree, read)
+
+    def _put(self, data: bytes) -> bytes:
+        oid = oid_of(data)
+        self.made[oid] = data
+        return oid
+
+    def _read_ours(self, path: bytes, entry: Entry) -> bytes | None:
+        """What was merged a moment ago, else the file itself if it is still what the look has seen."""
+        if entry.size > MOST_BYTES:
+            return None
+        if self._has_all(entry):
+            return whole(entry, self)
+        data = read_live(self.state.root, path, MOST_BYTES + 1)
+        if data is None or len(data) != entry.size or (entry.kind == FILE and oid_of(data) != entry.ref):
+            raise ChangedSincePlan(paths=path.decode("utf-8", "surrogateescape"))
+        return data
+
+    def _has_all(self, entry: Entry) -> bool:
+        if not self.has(entry.ref):
+            return False
+        return entry.kind != CHUNKED or all(self.has(oid) for _, oid in decode_pieces(self.get(entry.ref)))
+
+    def removes(self, path: bytes) -> bool:
+        """Whether it is the merge that takes a path away, so that it goes although it is ignored."""
+        return path in self.removed
+
+    def settled_conflicts(self) -> list[Kept]:
+        return [InConflict(clash) for clash in self.settled]
+
+    def kept(self) -> list[Kept]:
+        return [*(InConflict(clash) for clash in self.clashes),
+                *(Kept(path, reason) for path, reason in sorted(self.unknown.items()))]

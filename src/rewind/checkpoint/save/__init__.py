@@ -1,0 +1,1 @@
+"""Making a checkpoint: the code, the conversation, files outside the project."""

@@ -1,0 +1,105 @@
+"""How a conversation lies in the object store: line 1, and a chain of what was appended each time.
+
+`docs/format.md` has the fields. Written by `conversation.py`.
+"""
+
+from __future__ import annotations
+
+from rewind.errors import StoreDamaged
+from rewind.fast import quickjson
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from rewind.checkpoint.records.record import Record
+    from rewind.store.blobs import Blobs
+
+FILE = "transcript.jsonl.gz"  # in the checkpoint's directory, where the checkpoint is an archive
+
+
+class Link:
+    """One link: the body's bytes from `start` to `end`, after those of `parent`."""
+
+    __slots__ = ("data", "oid")
+
+    def __init__(self, oid: bytes, data: dict[str, Any]) -> None:
+        self.oid = oid
+        self.data = data
+
+    @property
+    def parent(self) -> bytes | None:
+        return bytes.fromhex(self.data["parent"]) if self.data["parent"] else None
+
+    @property
+    def start(self) -> int:
+        return int(self.data["start"])
+
+    @property
+    def end(self) -> int:
+        return int(self.data["end"])
+
+    @property
+    def pieces(self) -> list[bytes]:
+        return [bytes.fromhex(oid) for oid in self.data["pieces"]]
+
+
+def read_link(store: Blobs, oid: bytes) -> Link:
+    try:
+        data = quickjson.loads(store.get(oid))
+        link = Link(oid, data)
+        sound = (0 <= link.start <= link.end and isinstance(data["lines"], int)
+                 and isinstance(data["tail"], str) and isinstance(data["head"], str)
+                 and all(len(p) == 32 for p in [*link.pieces, link.parent or bytes(32)]))
+    except (ValueError, KeyError, TypeError, RecursionError, AttributeError):
+        sound = False
+    if not sound:
+        raise StoreDamaged(what=f"object {oid.hex()} is no part of a conversation")
+    return link
+
+
+def links_of(store: Blobs, oid: bytes) -> Iterator[Link]:
+    """The chain, latest first. Each must begin where its parent ends, so a forged ring comes to an end."""
+    last: Link | None = None
+    at: bytes | None = oid
+    while at is not None:
+        link = read_link(store, at)
+        fits = last is None or link.end == last.start
+        goes_on = link.start < link.end if link.parent else link.start == 0
+        if not fits or not goes_on:
+            raise StoreDamaged(what=f"object {at.hex()} does not fit the conversation it is part of")
+        yield link
+        last, at = link, link.parent
+
+
+def snapshot_of(record: Record) -> dict[str, Any] | None:
+    found = record.data.get("transcript")
+    snapshot = found.get("snapshot") if isinstance(found, dict) else None
+    return snapshot if isinstance(snapshot, dict) else None
+
+
+def newest_versions(records: list[Record]) -> dict[str, Record]:
+    """By session, the checkpoint that holds the newest version of its conversation."""
+    found: dict[str, Record] = {}
+    for record in records:
+        data = record.data.get("transcript")
+        if snapshot_of(record) and isinstance(data, dict) and isinstance(data.get("sessionId"), str):
+            found[data["sessionId"]] = record
+    return found
+
+
+def body_of(record: Record) -> bytes | None:
+    return _oid((snapshot_of(record) or {}).get("body"))
+
+
+def header_of(record: Record) -> bytes | None:
+    return _oid((snapshot_of(record) or {}).get("header"))
+
+
+def _oid(value: Any) -> bytes | None:
+    try:
+        found = bytes.fromhex(value) if isinstance(value, str) else b""
+    except ValueError:
+        return None
+    return found if len(found) == 32 else None

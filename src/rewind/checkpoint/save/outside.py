@@ -1,0 +1,159 @@
+"""Files outside the project that an agent edits by name: what they held before is kept with a checkpoint.
+
+`outside` in its record lists them, `madeBy` says on which machine and by whom. Nothing else is captured
+there, and nothing of it is ever exported.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from rewind.fast.sha256 import sha256
+from rewind.files import read_bounded
+from rewind.snapshot.scan.read import GONE, read_file
+from rewind.snapshot.trees.tree import CHUNKED, FILE, Entry, decode_pieces
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+    from rewind.paths import Project
+    from rewind.store.blobs import BlobSink
+    from rewind.store.objects import ObjectStore
+
+FIELD, MADE_BY = "outside", "madeBy"
+PRIVATE = (FIELD, MADE_BY)  # what never leaves this machine
+_MOST = 500  # files of one checkpoint
+_ID_FILE = "machine-id"
+_NEVER = ("/proc", "/dev", "/sys")
+
+
+class Kept:
+    """One file: its path, and its entry, which is None where there was no file."""
+
+    __slots__ = ("entry", "path", "skipped")
+
+    def __init__(self, path: bytes, entry: Entry | None, skipped: str = "") -> None:
+        self.path = path
+        self.entry = entry
+        self.skipped = skipped  # why its content is not there, in a word
+
+    def to_json(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"path": os.fsdecode(self.path)}
+        if self.skipped:
+            return {**found, "skipped": self.skipped}
+        if self.entry is None:
+            return {**found, "absent": True}
+        pieces = {"pieces": True} if self.entry.kind == CHUNKED else {}
+        entry = self.entry
+        return {**found, "mode": entry.mode, "size": entry.size, "ref": entry.ref.hex(), **pieces}
+
+
+def from_json(data: object) -> Kept | None:
+    """None where that is nothing we could have written."""
+    if not isinstance(data, dict) or not isinstance(data.get("path"), str):
+        return None
+    try:
+        path = os.fsencode(data["path"])
+        if not path.startswith(b"/") or b"\0" in path or os.path.normpath(path) != path:
+            return None
+        if data.get("skipped") or data.get("absent") is True:
+            return Kept(path, None, str(data.get("skipped") or ""))
+        ref, mode, size = bytes.fromhex(data["ref"]), data["mode"], data["size"]
+    except (KeyError, TypeError, ValueError):
+        return None
+    if len(ref) != 32 or not isinstance(mode, int) or not isinstance(size, int) or size < 0:
+        return None
+    return Kept(path, Entry(CHUNKED if data.get("pieces") else FILE, mode & 0o7777, size, ref))
+
+
+def kept_outside(record: Record) -> list[Kept]:
+    found = record.data.get(FIELD)
+    each = map(from_json, found[:_MOST]) if isinstance(found, list) else ()
+    return [one for one in each if one is not None]
+
+
+def object_ids(store: ObjectStore, record: Record) -> list[bytes]:
+    """Every object that these files need."""
+    ids = []
+    for one in kept_outside(record) if record.data.get(FIELD) else ():
+        if one.entry:
+            ids.append(one.entry.ref)
+        if one.entry and one.entry.kind == CHUNKED and one.entry.ref not in store.lost:
+            ids += [oid for _, oid in decode_pieces(store.get(one.entry.ref))]
+    return ids
+
+
+# keeping
+
+def keep(state: State, paths: list[str]) -> dict[str, Any]:
+    """Store what these files hold now: fields for the record of a checkpoint. The caller holds the lock."""
+    limit = int(state.settings.get("maxFileSizeMb") * (1 << 20))
+    kept = [look(os.fsencode(path), state.objects, limit) for path in paths[:_MOST]
+            if may_be_kept(state.project, path)]
+    try:
+        return fields(state.project.home, kept)
+    except OSError:
+        return {}  # nobody could say whose they are; the project's checkpoint is made all the same
+
+
+def fields(home: str, kept: list[Kept]) -> dict[str, Any]:
+    if not kept:
+        return {}
+    return {FIELD: [one.to_json() for one in kept], MADE_BY: identity(home)}
+
+
+def may_be_kept(project: Project, path: str) -> bool:
+    """Never what is in the project, which every checkpoint has; nor Rewind's own files, nor the system's."""
+    own = (project.root, project.state, project.home, os.path.realpath(project.state),
+           os.path.realpath(project.home), *_NEVER)
+    inside = any(path == place or path.startswith(place.rstrip("/") + "/") for place in own)
+    return os.path.realpath(path) == path and not inside and "/.agent/rewind/" not in path + "/"
+
+
+def look(path: bytes, sink: BlobSink | None = None, limit: int | None = None) -> Kept:
+    """A file as it is now. One that is not this user's own, or no plain file, is left alone."""
+    try:
+        info = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return Kept(path, None)
+    except OSError:
+        return Kept(path, None, "unreadable")
+    if not stat.S_ISREG(info.st_mode):
+        return Kept(path, None, "not-a-file")
+    if info.st_uid != os.geteuid():
+        return Kept(path, None, "not-yours")
+    read = read_file(path, sink, limit=limit)
+    if read.failure is not None:
+        return Kept(path, None, read.failure.decode() if read.failure != GONE else "")
+    return Kept(path, Entry(read.kind, stat.S_IMODE(info.st_mode), read.size, read.ref))
+
+
+def identity(home: str) -> str:
+    """This user on this machine, for whom these files may be written again."""
+    try:
+        machine = read_bounded("/etc/machine-id", 1000)
+    except OSError:
+        machine = b""
+    return sha256(_own_id(home) + b"\n" + machine.strip() + b"\n%d" % os.geteuid()).hex()[:32]
+
+
+def has_kept(home: str) -> bool:
+    """Whether this user has kept such a file in any project; a cheap question for those who never do."""
+    return os.path.exists(os.path.join(home, _ID_FILE))
+
+
+def _own_id(home: str) -> bytes:
+    """A random number in Rewind's home, made when it is needed first."""
+    path = os.path.join(home, _ID_FILE)
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return read_bounded(path, 1000)
+    with os.fdopen(fd, "wb") as file:
+        made = os.urandom(16).hex().encode()
+        file.write(made)
+    return made

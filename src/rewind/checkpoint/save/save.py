@@ -1,0 +1,99 @@
+"""A checkpoint of the project as it is now: code and conversation, and what has to be done now and then."""
+
+from __future__ import annotations
+
+import os
+
+from rewind.checkpoint.rewind.log.lineage import here
+from rewind.checkpoint.save.create import capture, write_record
+from rewind.checkpoint.upkeep.due import is_due
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.save.conversation import Captured
+    from rewind.checkpoint.save.create import Draft
+    from rewind.snapshot.scan.build import Progress
+    from rewind.snapshot.scan.moment import Moment
+    from rewind.transcript.find import SessionFile
+
+
+class Saved:
+    """The checkpoint, and whether it is new (an unchanged tree may return the last one)."""
+
+    def __init__(self, record: Record, created: bool, note: str = "") -> None:
+        self.record = record
+        self.created = created
+        self.note = note  # why the conversation is not part of it, if it should have been
+
+    @property
+    def notes(self) -> list[str]:
+        """What a person should know about a checkpoint that was just made."""
+        from rewind.checkpoint.rewind.files.torn import saved_notes
+
+        about = saved_notes(self.record) if self.created else []
+        return [self.note, *about] if self.note else about
+
+
+def save(state: State, description: str = "", *, kind: str = "manual", if_changed: bool = False,
+         trigger: dict[str, Any] | None = None, session: SessionFile | None = None,
+         find_session: bool = True, wait: float = 10.0, progress: Progress | None = None,
+         first: Callable[[], None] | None = None, moment: Moment | None = None,
+         outside: list[str] | None = None, then: Callable[[Draft], None] | None = None) -> Saved:
+    """The conversation is that of `session`, else the current one if it is to be looked for. `first` is
+    called as soon as the lock is had, and `then` before it is let go, for more records of the same snapshot;
+    what is made after `moment` is late. `outside` are files that the agent is about to edit, and that lie
+    outside the project."""
+    with state.locked("save", wait):
+        if first:
+            first()
+        # Before the project is looked at, which may take longer than the agent's tool waits.
+        kept = _keep_outside(state, outside, moment) if outside else {}
+        # What is kept by now is in no checkpoint yet, and a collection could take it for unused.
+        draft = capture(state, state.rules(), progress, moment, aside=not kept, trusting=True)
+        try:
+            standing = here(state) if if_changed else None
+            if standing and standing.tree == draft.snapshot.root:
+                state.objects.commit()
+                draft.snapshot.remember(state.cache)
+                return Saved(standing, False)
+            chat, note = _conversation(state, session) if session or find_session else (None, "")
+            if moment and moment.is_over():
+                trigger = {**(trigger or {}), "late": True}
+            saved = Saved(write_record(state, draft, kind, description, trigger, chat, kept), True, note)
+            if then:
+                then(draft)
+        finally:
+            draft.close()
+        chore = "gc" if is_due(state) else "pack" if state.objects.has_loose() else ""
+    if chore:
+        _later(state, chore)
+    return saved
+
+
+def _conversation(state: State, session: SessionFile | None) -> tuple[Captured | None, str]:
+    from rewind.checkpoint.conversations.which_session import capture_current
+
+    return capture_current(state, session)
+
+
+def _keep_outside(state: State, paths: list[str], moment: Moment | None) -> dict[str, Any]:
+    from rewind.checkpoint.save.outside import keep
+
+    return {} if moment and moment.is_over() else keep(state, paths)
+
+
+def _later(state: State, chore: str) -> None:
+    """Start a chore that nobody waits for, unless somebody is at it."""
+    from rewind.checkpoint.upkeep.pieces import is_being_packed
+    from rewind.files import spawn_detached
+
+    if chore == "pack" and is_being_packed(state):
+        return
+    room = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    spawn_detached(["-I", "-S", os.path.join(room, "upkeep", "chores.py"), chore,
+                    state.project.root, state.project.home])

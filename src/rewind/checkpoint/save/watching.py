@@ -1,0 +1,116 @@
+"""Watchman in this project: whether it is asked, and what happens when it missed a change."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from rewind.errors import RewindError
+from rewind.fast import quickjson
+from rewind.files import read_bounded, write_atomic
+from rewind.snapshot.scan.scan import scan
+from rewind.snapshot.watchman.where import find_socket, start_server
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.project.state import State
+    from rewind.snapshot.watchman.monitor import Monitor
+
+_OFF = "watchman-off.json"
+_TRIED = "watchman-tried"  # a fact: when a Watchman was last started, or could not be
+_AGAIN = 600.0
+_PATIENCE = 0.2
+_SHOWN = 5
+_MAX_BYTES = 1 << 20
+
+
+def off_path(state: State) -> str:
+    """A file that says that Watchman missed something here. As long as it is there, nobody asks it."""
+    return state.project.own(_OFF)
+
+
+def monitor_for(state: State, *, check: bool) -> Monitor | None:
+    if os.path.lexists(off_path(state)):
+        return None
+    socket = find_socket(os.environ)
+    if state.settings.get("scan.monitor") == "watchman" and not (socket and _is_alive(socket)):
+        socket = _start(state)
+    if not socket:
+        return None
+    from rewind.snapshot.watchman.monitor import Monitor
+
+    return Monitor(state.root, socket, state.cache.files(), check=check)
+
+
+def _is_alive(socket: str) -> bool:
+    """A Watchman that was killed leaves its socket behind."""
+    from rewind.snapshot.watchman.server import NoAnswer, Server
+
+    try:
+        Server(socket, _PATIENCE).close()
+    except NoAnswer:
+        return False
+    return True
+
+
+def _start(state: State) -> str:
+    """Where it is wanted and not running. Not with every hook: what failed fails again."""
+    now = time.time()
+    rows = state.scanned.query("SELECT value FROM facts WHERE key=?", (_TRIED,))
+    if rows and 0 <= now - rows[0][0] < _AGAIN:
+        return ""
+    state.scanned.write([("INSERT OR REPLACE INTO facts VALUES(?, ?)", [(_TRIED, now)])])
+    return start_server()
+
+
+def check_now(state: State) -> list[bytes]:
+    """What Watchman missed since the last scan, found by a walk of everything. Nothing is stored."""
+    monitor = monitor_for(state, check=True) if state.cache.monitored() else None
+    if monitor is None or state.settings.get("scan.monitor") == "off":
+        return []
+    try:
+        scan(state.root, state.rules(), state.cache, state.objects, keep=False, monitor=monitor)
+    finally:
+        monitor.close()
+    if monitor.missed:
+        turn_off(state, monitor.missed)
+    return monitor.missed
+
+
+def turn_off(state: State, missed: list[bytes]) -> None:
+    paths = [_shown(path) for path in missed[:_SHOWN]]
+    more = f" and {len(missed) - _SHOWN:,} more" if len(missed) > _SHOWN else ""
+    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    try:
+        write_atomic(off_path(state), quickjson.dump_file({"at": at, "missed": paths, "count": len(missed)}))
+        fd = os.open(state.project.path("rewind.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            os.write(fd, f"{at} {os.getpid()} Watchman missed changes and is not asked any more:"
+                         f" {quickjson.dumps(paths)}{more}\n".encode())
+        finally:
+            os.close(fd)
+    except OSError:
+        pass  # a full disk: the next check finds it again
+
+
+def _shown(path: bytes) -> str:
+    return path.decode("utf-8", "backslashreplace")
+
+
+def missed_text(missed: list[bytes]) -> str:
+    """For a person: what was missed, and what that means."""
+    names = ", ".join(quickjson.dumps(_shown(path)) for path in missed[:_SHOWN])
+    more = f" and {len(missed) - _SHOWN:,} more" if len(missed) > _SHOWN else ""
+    return (f"Watchman missed changes, so Rewind does not ask it any more in this project: {names}{more}."
+            " The latest checkpoints may hold an older version of them")
+
+
+def missed_here(state: State) -> tuple[str, list[str]] | None:
+    """When Watchman was turned off, and for which paths; None where it was not."""
+    try:
+        found = quickjson.loads(read_bounded(off_path(state), _MAX_BYTES))
+        return str(found["at"]), [str(path) for path in found["missed"]]
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, RewindError):
+        return "", []

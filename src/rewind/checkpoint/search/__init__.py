@@ -1,0 +1,1 @@
+"""Searching checkpoints: by text, by prompt, by path."""

@@ -1,0 +1,77 @@
+"""The prompt that was given last before a checkpoint: whose work it holds, as far as that can be told."""
+
+from __future__ import annotations
+
+from rewind.agents.registry import profile_named
+from rewind.errors import RewindError
+from rewind.transcript.names import session_id_of
+from rewind.transcript.place.cursor import place_in
+from rewind.transcript.read.lines import open_conversation
+from rewind.transcript.turns.turn_index import open_turns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+    from rewind.transcript.turns.turn_index import TurnIndex
+    from rewind.transcript.turns.turn_tree import Row
+
+_SAME = 100  # so many characters tell two prompts apart
+
+
+class LastPrompt:
+    """`turn` is its number in the session as it is now."""
+
+    __slots__ = ("session_id", "text", "turn")
+
+    def __init__(self, session_id: str, turn: int, text: str) -> None:
+        self.session_id = session_id
+        self.turn = turn
+        self.text = text
+
+
+class LastPrompts:
+    """Asked for many checkpoints: each transcript is indexed once."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._known: dict[str, tuple[TurnIndex, list[Row]] | None] = {}
+
+    def before(self, record: Record) -> LastPrompt | None:
+        """None where there is no conversation, or where its transcript is gone or was rewritten since."""
+        told = record.data.get("transcript")
+        if not isinstance(told, dict) or not isinstance(told.get("cursor"), dict):
+            return None
+        path = told.get("original_path")
+        if not isinstance(path, str):
+            return None
+        try:
+            known = self._turns(path, str(told.get("agent")))
+            if known is None:
+                return None
+            with open_conversation(path, known[0].profile) as file:
+                place = place_in(file, told["cursor"])
+        except (RewindError, OSError):
+            return None
+        row = _last(known[1], place, record) if place is not None else None
+        return LastPrompt(session_id_of(path, known[0].profile), row.turn or 0, row.prompt) if row else None
+
+    def _turns(self, path: str, agent: str) -> tuple[TurnIndex, list[Row]] | None:
+        if path not in self._known:
+            self._known[path] = None
+            index = open_turns(path, profile_named(agent, self._state.project.home), self._state.derived)
+            self._known[path] = (index, index.turns(1, index.total))
+        return self._known[path]
+
+
+def _last(rows: list[Row], place: int, record: Record) -> Row | None:
+    before = [row for row in rows if row.offset < place]
+    # A client may have written a prompt before its hook ran. Nothing was done for that one yet.
+    told = record.trigger.get("promptText") if record.trigger.get("event") == "UserPromptSubmit" else None
+    if before and isinstance(told, str) and _short(told) == _short(before[-1].prompt):
+        before.pop()
+    return before[-1] if before else None
+
+
+def _short(text: str) -> str:
+    return " ".join(text.split())[:_SAME]

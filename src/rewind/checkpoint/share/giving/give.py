@@ -1,0 +1,77 @@
+"""`rewind share`: looked at first, then written into one file."""
+
+from __future__ import annotations
+
+from rewind.checkpoint.share.giving.left_out import LeftOut, Policy
+from rewind.checkpoint.share.giving.outgoing import Outgoing
+from rewind.checkpoint.share.giving.package import Package
+from rewind.checkpoint.share.giving.what import what
+from rewind.checkpoint.upkeep.transfer import check_target, write_new_file
+from rewind.snapshot.rules.reasons import Reasons
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.share.giving.conversations import OutConversation, Said
+    from rewind.snapshot.scan.build import Progress
+
+
+class Sharing:
+    """`with Sharing(state, words) as sharing:` knows all that `write` would write, and what it would not.
+
+    `secret_files` and `said` are told either way: with `with_secrets` they are shared, else left out or
+    masked.
+    """
+
+    def __init__(self, state: State, words: list[str], *, with_secrets: bool = False,
+                 with_ignored: bool = False, code_only: bool = False) -> None:
+        self.what = what(state, words)
+        self.policy = Policy(with_secrets=with_secrets, with_ignored=with_ignored)
+        chats = [] if code_only else self.what.conversations(state, self.policy)
+        self._outgoing = Outgoing(state, self.what.records, self.policy, chats)
+        try:
+            self.package = Package(self._outgoing, self.what.label)
+        except BaseException:
+            self._outgoing.__exit__(None, None, None)
+            raise
+        self.secret_files, self.said = _secrets(self._outgoing)
+        if with_secrets:
+            # What would have been left out is told all the same.
+            with Sharing(state, words, with_ignored=with_ignored, code_only=code_only) as careful:
+                self.secret_files, self.said = careful.secret_files, careful.said
+
+    def __enter__(self) -> Sharing:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._outgoing.__exit__(kind, error, trace)
+
+    @property
+    def conversations(self) -> list[OutConversation]:
+        return self._outgoing.conversations
+
+    @property
+    def left_out(self) -> list[LeftOut]:
+        """By path: secrets, ignored files, and links that lead out."""
+        return sorted(self._outgoing.left_out.values(), key=lambda one: one.path)
+
+    @property
+    def has_secrets(self) -> bool:
+        return bool(self.secret_files or self.said)
+
+    def write(self, path: str, *, force: bool = False, progress: Progress | None = None) -> int:
+        """Complete or not there, and for nobody else to read. Returns its size."""
+        return write_new_file(path, force, lambda file: self.package.write(file, progress))
+
+    def check_target(self, path: str, force: bool) -> None:
+        check_target(path, force)
+
+
+def _secrets(outgoing: Outgoing) -> tuple[list[LeftOut], list[tuple[str, Said]]]:
+    """Files by path, and what was said, with its session."""
+    files = [one for one in outgoing.left_out.values() if one.reason == Reasons.SECRET]
+    said = [(chat.session, one) for chat in outgoing.conversations for one in chat.secrets]
+    return sorted(files, key=lambda one: one.path), said

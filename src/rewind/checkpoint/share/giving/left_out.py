@@ -1,0 +1,167 @@
+"""Which files of a checkpoint leave the machine, and why others do not: secrets, ignored files, links that
+lead out of the project. What is left out stays in the trees as `uncovered`, and so never looks deleted."""
+
+from __future__ import annotations
+
+import os
+
+from rewind.checkpoint.share.giving import secrets
+from rewind.checkpoint.share.taking.grow import case_clashes
+from rewind.marker import IN_AGENT
+from rewind.paths import is_state_path
+from rewind.snapshot.rules.reasons import Reasons
+from rewind.snapshot.rules.rules import IGNORE_NAMES, NORMAL, Rules, RuleTree
+from rewind.snapshot.trees.content import whole
+from rewind.snapshot.trees.tree import DIR, FILE, FILES, LINK, UNCOVERED, Entry, Tree, is_git_dir
+from rewind.store.archive import leads_out
+from rewind.store.blobs import CHUNK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rewind.store.blobs import Blobs
+
+_SHOWN = 20  # secrets of one file that are told
+
+
+class LeftOut:
+    """A path that is not shared. For a secret, `kinds` are (kind, line), line 0 where the name tells it."""
+
+    __slots__ = ("kinds", "path", "reason")
+
+    def __init__(self, path: bytes, reason: bytes, kinds: tuple[tuple[str, int], ...] = ()) -> None:
+        self.path = path
+        self.reason = reason
+        self.kinds = kinds
+
+
+class Policy:
+    """What a person agreed to: by default neither secrets nor ignored files leave."""
+
+    __slots__ = ("with_ignored", "with_secrets")
+
+    def __init__(self, *, with_secrets: bool = False, with_ignored: bool = False) -> None:
+        self.with_secrets = with_secrets
+        self.with_ignored = with_ignored
+
+
+class Scanned:
+    """Secrets by content: each content is read once, however many checkpoints have it."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[bytes, bytes], tuple[tuple[str, int], ...]] = {}
+
+    def kinds(self, path: bytes, entry: Entry, blobs: Blobs) -> tuple[tuple[str, int], ...]:
+        by_name = secrets.secret_by_name(path)
+        if by_name:
+            return ((by_name, 0),)
+        # Of the path only the name matters, and of most names not even that.
+        key = (entry.ref, secrets.name_that_matters(path))
+        if key not in self._known:
+            self._known[key] = self._scan(path, entry, blobs)
+        return self._known[key]
+
+    def _scan(self, path: bytes, entry: Entry, blobs: Blobs) -> tuple[tuple[str, int], ...]:
+        if entry.size > secrets.LARGEST:
+            return ()
+        data = whole(entry, blobs)
+        by_both = secrets.secret_by_name_and_content(path, data)
+        if by_both:
+            return ((by_both, 0),)
+        return tuple((one.kind, secrets.line_of(data, one.start))
+                     for one in secrets.find_secrets(data, secrets.is_lock_file(path))[:_SHOWN])
+
+
+class SharedTree:
+    """The tree of one checkpoint as others get to see it."""
+
+    def __init__(self, root: bytes, trees: Callable[[bytes], Tree], blobs: Blobs, rules: Rules,
+                 policy: Policy, scanned: Scanned) -> None:
+        self.root = root
+        self.raw = trees
+        self.blobs = blobs
+        self._rules = rules
+        self._policy = policy
+        self._scanned = scanned
+        self._rule_tree = RuleTree(rules, self._ignore_file, lambda folder: None)
+        self._folders: dict[bytes, Tree] = {b"": trees(root)}
+        self._envs: dict[bytes, bytes] = {b"": self._env_of(rules.digest, trees(root))}
+        self._judged: dict[bytes, dict[bytes, Entry]] = {}
+
+    def env(self, folder: bytes) -> bytes:
+        """Where two checkpoints have the same tree and the same of this, what is shared of it is the same."""
+        found = self._envs.get(folder)
+        if found is None:
+            above = folder.rpartition(b"/")[0]
+            found = self._envs[folder] = self._env_of(self.env(above), self._raw_at(folder))
+        return found
+
+    def _env_of(self, above: bytes, tree: Tree) -> bytes:
+        own = [tree.entries[name].ref for name in IGNORE_NAMES if name in tree.entries]
+        return above if not own or self._policy.with_ignored else above + b"".join(own)
+
+    def _raw_at(self, folder: bytes) -> Tree:
+        found = self._folders.get(folder)
+        if found is None:
+            above, _, name = folder.rpartition(b"/")
+            entry = self._raw_at(above).entries.get(name)
+            found = self.raw(entry.ref) if entry and entry.kind == DIR else Tree({})
+            self._folders[folder] = found
+        return found
+
+    def raw_entry(self, folder: bytes, name: bytes) -> Entry | None:
+        return self._raw_at(folder).entries.get(name)
+
+    def _ignore_file(self, folder: bytes, name: bytes) -> bytes:
+        entry = self._raw_at(folder).entries.get(name)
+        return self.blobs.get(entry.ref) if entry and entry.kind == FILE and entry.size <= CHUNK else b""
+
+    def listing(self, folder: bytes, oid: bytes, without: frozenset[bytes] = frozenset()) -> Tree:
+        """The entries of one directory, but for some names; what is left out of it is `uncovered`.
+        Directories keep the ids that they have in the store: what is below them has not been judged yet."""
+        raw = self._folders[folder] = self.raw(oid)
+        judged = self._judged.setdefault(folder, {})
+        for name, entry in raw.entries.items():
+            if name not in judged and name not in without and not is_git_dir(name) \
+                    and not is_own(folder + b"/" + name if folder else name):
+                judged[name] = self._judge(folder, name, entry)
+        entries = {name: entry for name, entry in judged.items() if name not in without}
+        for _, name in case_clashes(entries):
+            entries[name] = Entry(UNCOVERED, 0, 0, Reasons.NOT_SHARED)
+        return Tree(entries, raw.partial)
+
+    def _judge(self, folder: bytes, name: bytes, entry: Entry) -> Entry:
+        reason = self.why(folder, name, entry)[0]
+        return Entry(UNCOVERED, 0, 0, reason) if reason else entry
+
+    def why(self, folder: bytes, name: bytes, entry: Entry) -> tuple[bytes, tuple[tuple[str, int], ...]]:
+        """The reason why it is left out, or nothing."""
+        path = folder + b"/" + name if folder else name
+        if entry.kind == UNCOVERED:
+            return b"", ()
+        if entry.kind in FILES and not self._policy.with_secrets:
+            by_name = secrets.secret_by_name(path)
+            if by_name:
+                return Reasons.SECRET, ((by_name, 0),)
+        if not self._policy.with_ignored and self._is_ignored(folder, name, entry):
+            return Reasons.IGNORED, ()
+        if entry.kind == LINK and (leads_out(path, entry.ref) or _into_git(entry.ref)):
+            return Reasons.LINK_OUT, ()
+        if entry.kind in FILES and not self._policy.with_secrets:
+            kinds = self._scanned.kinds(path, entry, self.blobs)
+            return (Reasons.SECRET, kinds) if kinds else (b"", ())
+        return b"", ()
+
+
+    def _is_ignored(self, folder: bytes, name: bytes, entry: Entry) -> bool:
+        return self._rule_tree.classify(folder, name, entry.kind == DIR) != NORMAL
+
+
+def is_own(path: bytes) -> bool:
+    """Whether a path is Rewind's, which nobody brings along: a store, or the mark of one."""
+    return is_state_path(path) or path == os.fsencode(IN_AGENT)
+
+
+def _into_git(target: bytes) -> bool:
+    return any(is_git_dir(part) for part in target.split(b"/"))

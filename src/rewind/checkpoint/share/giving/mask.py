@@ -1,0 +1,178 @@
+"""A conversation fit for others: secrets masked, and the project's directory replaced by a neutral word.
+
+What an agent needs to go on is never touched: ids, hashes, and thinking that is signed. A signed thought with
+a secret in it becomes a remark, for with other words the signature would not fit and the model would refuse
+it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from rewind.checkpoint.share.giving.secrets import find_secrets, is_random, may_hold_secret, names_a_secret
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.paths import Project
+
+PROJECT = "/rewind-shared-project"  # stands for the project's directory until `open` knows the one there
+_STRUCTURE = frozenset((
+    "id", "uuid", "parentUuid", "parent_id", "parentId", "logicalParentUuid", "leafUuid", "sessionId",
+    "session_id", "parentSessionId", "promptId", "messageId", "message_id", "requestId", "request_id",
+    "tool_use_id", "toolUseID", "toolUseId", "call_id", "callId", "agentId",
+    "sourceToolAssistantUUID", "signature", "thoughtSignature",
+    "encrypted_content", "timestamp", "type", "role", "model", "version", "hash", "sha256"))
+_WITHHELD = "[A thought was left out: it quoted a secret]"
+_SHORTEST = 8
+
+
+class Masked:
+    """One line, and the kinds of secrets that were in it."""
+
+    __slots__ = ("kinds", "line")
+
+    def __init__(self, line: bytes, kinds: list[str]) -> None:
+        self.line = line
+        self.kinds = kinds
+
+
+class Masker:
+    """For the lines of one conversation."""
+
+    def __init__(self, old_root: str, new_root: str, with_secrets: bool = False, also: str = "") -> None:
+        """`with_secrets`: only directories are replaced, `old_root` and `also`."""
+        self._with_secrets = with_secrets
+        self._root = Replaced([old_root, also] if also else [old_root], new_root)
+        self._kinds: list[str] = []
+        self._changed = False
+
+    def line(self, raw: bytes) -> Masked:
+        has_root = self._root.is_in(raw)
+        if not has_root and (self._with_secrets or not may_hold_secret(raw)):
+            return Masked(raw, [])
+        try:
+            data = json.loads(raw)
+        except (ValueError, RecursionError):
+            return self._torn(raw)
+        self._kinds, self._changed = [], False
+        try:
+            data = self._value(data, "")
+        except RecursionError:
+            return self._torn(raw)
+        return Masked(_dump(data) if self._changed else raw, self._kinds)
+
+    def text(self, text: str) -> str:
+        self._kinds, self._changed = [], False
+        return self._text(text)
+
+    def _torn(self, raw: bytes) -> Masked:
+        """Not one object: half a line, or two of them."""
+        found = [] if self._with_secrets else find_secrets(raw)
+        return Masked(self._root.in_bytes(_without(raw, found)), [one.kind for one in found])
+
+    def _value(self, value: Any, key: str) -> Any:
+        if isinstance(value, str):
+            return value if key in _STRUCTURE or len(value) < _SHORTEST else self._field(value, key)
+        if isinstance(value, list):
+            return [self._value(one, key) for one in value]
+        if isinstance(value, dict):
+            return self._object(value)
+        return value
+
+    def _object(self, data: dict[str, Any]) -> dict[str, Any]:
+        if data.get("type") == "thinking" and data.get("signature"):
+            return self._signed(data)
+        if data.get("type") in ("base64", "redacted_thinking"):
+            return data
+        return {key: self._value(value, key) for key, value in data.items()}
+
+    def _signed(self, data: dict[str, Any]) -> dict[str, Any]:
+        text = str(data.get("thinking") or "")
+        found = [] if self._with_secrets else find_secrets(_encode(text))
+        if not found:
+            return data
+        self._kinds += [one.kind for one in found]
+        self._changed = True
+        return {"type": "text", "text": _WITHHELD}
+
+    def _field(self, text: str, key: str) -> str:
+        if not self._with_secrets and names_a_secret(key) and is_random(_encode(text), quoted=True):
+            self._kinds.append("assigned-secret")
+            self._changed = True
+            return _marker("assigned-secret")
+        return self._text(text)
+
+    def _text(self, text: str) -> str:
+        if not self._with_secrets:
+            raw = _encode(text)
+            found = find_secrets(raw)
+            if found:
+                self._kinds += [one.kind for one in found]
+                text = _without(raw, found).decode("utf-8", "surrogatepass")
+                self._changed = True
+        replaced = self._root.in_text(text)
+        self._changed = self._changed or replaced != text
+        return replaced
+
+
+def mask_text(text: str, project: Project, with_secrets: bool) -> str:
+    return masker_for(project, with_secrets).text(text)
+
+
+def masker_for(project: Project, with_secrets: bool) -> Masker:
+    """The directory of a fork is replaced, and that of the project that it belongs to."""
+    return Masker(project.root, PROJECT, with_secrets, also=project.main)
+
+
+class Replaced:
+    """Paths of directories that become another one, where they stand as a whole: not `/a/project2`."""
+
+    def __init__(self, old: list[str], new: str) -> None:
+        self._new = new
+        self._old = sorted(set(old), key=len, reverse=True)
+        self._in_text = re.compile(_BEFORE + "(?:" + "|".join(map(re.escape, self._old)) + ")" + _AFTER)
+        self._forms = sorted({_encode(json.dumps(path, ensure_ascii=plain)[1:-1]) for path in self._old
+                              for plain in (True, False)}, key=len, reverse=True)
+        either = b"|".join(re.escape(form) for form in self._forms)
+        self._in_bytes = re.compile(b"(?:" + either + b")" + _AFTER.encode())
+
+    def is_in(self, raw: bytes) -> bool:
+        return any(form in raw for form in self._forms)
+
+    def in_text(self, text: str) -> str:
+        is_in = any(path in text for path in self._old)
+        return self._in_text.sub(lambda match: self._new, text) if is_in else text
+
+    def in_bytes(self, raw: bytes) -> bytes:
+        new = json.dumps(self._new)[1:-1].encode()
+        return self._in_bytes.sub(lambda match: new, raw) if self.is_in(raw) else raw
+
+
+_BEFORE = r"(?<![A-Za-z0-9_.~-])"
+_AFTER = r"(?![A-Za-z0-9_~-]|\.[A-Za-z0-9])"
+
+
+def _without(raw: bytes, found: list[Any]) -> bytes:
+    parts, at = [], 0
+    for one in found:
+        parts += [raw[at:one.start], _marker(one.kind).encode()]
+        at = one.end
+    return b"".join([*parts, raw[at:]])
+
+
+def _marker(kind: str) -> str:
+    return f"[secret left out: {kind}]"
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _dump(data: Any) -> bytes:
+    try:
+        return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(data, separators=(",", ":")).encode() + b"\n"

@@ -1,0 +1,244 @@
+"""What leaves this machine: conversations and checkpoints, without what must stay here.
+
+`share` writes it into a file, `remote push` into a git repository. Nothing in it names a directory of this
+machine, apart from what was said in the conversation; the project's own directory is a neutral word there.
+"""
+
+from __future__ import annotations
+
+from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.rewind.code_at import session_of
+from rewind.checkpoint.rewind.log.lineage import lineage
+from rewind.checkpoint.share.giving.left_out import LeftOut, Policy, Scanned, SharedTree
+from rewind.checkpoint.share.giving.mask import mask_text
+from rewind.checkpoint.share.taking.grow import case_clashes
+from rewind.fast.sha256 import sha256
+from rewind.snapshot.trees.content import pieces_of
+from rewind.snapshot.trees.tree import DIR, FILES, LINK, UNCOVERED, Entry, check_depth
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+    from typing import Any
+
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.share.giving.conversations import OutConversation
+
+_TRIGGER = ("event", "tool", "promptId", "toolUseId", "late")  # of a record's; texts are masked
+_LONGEST = 200
+LANE_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.@+ ")
+LONGEST_LANE = 100
+DELETED = "deleted"
+
+
+class _From:
+    """The checkpoint that a content is read from, when somebody asks for it."""
+
+    __slots__ = ("_outgoing", "_record")
+
+    def __init__(self, outgoing: Outgoing, record: Record) -> None:
+        self._outgoing = outgoing
+        self._record = record
+
+    def pieces(self, entry: Entry) -> Iterator[bytes]:
+        return pieces_of(entry, self._outgoing.tree_of(self._record).blobs)
+
+
+class OutEntry:
+    """A path of a checkpoint as others get to see it. `kind` is `file`, `link`, `dir`, `left-out` or
+    `deleted`.
+
+    `digest` names the content: the sha256 of a file's bytes; of one over 4 MB, that of the list of its chunks
+    (`docs/format.md`). `left_out` is a reason, `target` where a link leads to, `partial` why a directory has
+    more in it than is known.
+    """
+
+    __slots__ = ("_from", "digest", "kind", "left_out", "mode", "partial", "path", "size", "target")
+
+    def __init__(self, path: bytes, entry: Entry | None, source: _From, partial: bytes = b"") -> None:
+        self.path = path
+        self.kind = _kind(entry)
+        self.mode = entry.mode if entry else 0
+        self.size = entry.size if entry and entry.kind in FILES else 0
+        self.digest = entry.ref.hex() if entry and entry.kind in FILES else ""
+        self.target = entry.ref if entry and entry.kind == LINK else b""
+        self.left_out = entry.ref.decode("ascii", "replace") if entry and entry.kind == UNCOVERED else ""
+        self.partial = partial.decode("ascii", "replace")
+        self._from = (entry, source)
+
+    def read(self) -> Iterator[bytes]:
+        """The content of a file, in pieces of at most 4 MB, as long as `Outgoing` is open."""
+        entry, source = self._from
+        return source.pieces(entry) if entry else iter(())
+
+
+def _kind(entry: Entry | None) -> str:
+    if entry is None:
+        return DELETED
+    return {DIR: "dir", LINK: "link", UNCOVERED: "left-out"}.get(entry.kind, "file")
+
+
+def checkpoint_id(store_id: str, record: Record) -> str:
+    """The same wherever the checkpoint goes to, so that nobody takes it twice."""
+    shared = record.data.get("shared")
+    told = shared.get("id") if isinstance(shared, dict) else None
+    return told if isinstance(told, str) else sha256(f"{store_id}\0{record.name}".encode()).hex()[:32]
+
+
+class OutCheckpoint:
+    """One checkpoint. `parent` is the nearest one before it that is shared as well, or None."""
+
+    def __init__(self, outgoing: Outgoing, record: Record, parent: OutCheckpoint | None,
+                 lines: int | None) -> None:
+        self.record = record
+        self.parent = parent
+        self.id = checkpoint_id(outgoing.store_id, record)
+        self.lines = lines  # of the conversation, that had been said by then
+        self._outgoing = outgoing
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """All that is told of it but its files; JSON, and the same each time."""
+        record, masked = self.record, self._outgoing.masked
+        trigger: dict[str, Any] = {key: record.trigger[key] for key in _TRIGGER if record.trigger.get(key)}
+        prompt = record.trigger.get("promptText")
+        if isinstance(prompt, str) and prompt:
+            trigger["promptText"] = masked(_whole_words(prompt))[:_LONGEST]
+        session = session_of(record)
+        return {"id": self.id, "parent": self.parent.id if self.parent else None, "lane": _lane(record.place),
+                "name": record.name, "createdAt": record.created_at, "kind": record.kind,
+                "description": masked(record.description), "trigger": trigger,
+                "session": session if isinstance(session, str) else None, "lines": self.lines}
+
+    def entries(self) -> Iterator[OutEntry]:
+        """Everything in it, directories before what they hold."""
+        return self._outgoing.changes(None, self.record)
+
+    def changed_since(self, parent: OutCheckpoint | None) -> Iterator[OutEntry]:
+        """What differs from another checkpoint; cheap where little does."""
+        return self._outgoing.changes(parent.record if parent else None, self.record)
+
+
+def _lane(place: str) -> str:
+    """A name that everybody takes: a git work tree may be called anything."""
+    return "".join(c if c in LANE_LETTERS else "-" for c in place)[:LONGEST_LANE] or "-"
+
+
+def _whole_words(beginning: str) -> str:
+    """Half a secret at the end would not be recognised as one."""
+    return beginning if len(beginning) < _LONGEST else beginning.rpartition(" ")[0]
+
+
+class Outgoing:
+    """`with Outgoing(state, records, policy) as out:`; `records` are in the order in which they were made."""
+
+    def __init__(self, state: State, records: list[Record], policy: Policy | None = None,
+                 conversations: list[OutConversation] | None = None) -> None:
+        self.store_id: str = state.store_info["id"]
+        self.policy = policy or Policy()
+        self.conversations = conversations or []
+        self.records = records
+        self.left_out: dict[bytes, LeftOut] = {}  # by path, as far as trees were walked
+        self._state = state
+        self._scanned = Scanned()
+        self._sources: dict[str, Source] = {}
+        self._trees: dict[str, SharedTree] = {}
+
+    def __enter__(self) -> Outgoing:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        for name in list(self._sources):
+            self._close(name)
+        for conversation in self.conversations:
+            conversation.close()
+
+    def masked(self, text: str) -> str:
+        return mask_text(text, self._state.project, self.policy.with_secrets)
+
+    def checkpoints(self) -> list[OutCheckpoint]:
+        """Oldest first: a parent comes before its children."""
+        line = lineage(self._state)
+        made: dict[str, OutCheckpoint] = {}
+        for record in sorted(self.records, key=lambda r: r.sequence):
+            above = next((made[r.name] for r in line.line(record.name) if r.name in made), None)
+            made[record.name] = OutCheckpoint(self, record, above, self._lines(record))
+        return list(made.values())
+
+    def _lines(self, record: Record) -> int | None:
+        found = next((c for c in self.conversations if c.session == session_of(record)), None)
+        return found.lines_at(record) if found else None
+
+    # trees
+
+    def changes(self, old: Record | None, new: Record) -> Iterator[OutEntry]:
+        before, after = self.tree_of(old) if old else None, self.tree_of(new)
+        source = _From(self, new)
+        yield from (OutEntry(path, entry, source, partial) for path, entry, partial
+                    in self._changes(before, before.root if before else None, after, after.root, b""))
+        # Trees of records that are behind us are of no use any more; archives take space on disk.
+        for name in list(self._sources):
+            if name != new.name and name != (old.name if old else ""):
+                self._close(name)
+
+    def tree_of(self, record: Record) -> SharedTree:
+        if record.name not in self._trees:
+            source = self._sources[record.name] = Source(self._state, record).__enter__()
+            self._trees[record.name] = SharedTree(record.tree, source.tree, source.blobs, source.rules(),
+                                                  self.policy, self._scanned)
+        return self._trees[record.name]
+
+    def _close(self, name: str) -> None:
+        self._sources.pop(name).__exit__(None, None, None)
+        del self._trees[name]
+
+    def _changes(self, before: SharedTree | None, old: bytes | None, after: SharedTree, new: bytes,
+                 folder: bytes) -> Iterator[tuple[bytes, Entry | None, bytes]]:
+        check_depth(folder)
+        unchanged = _unchanged(before, old, after, new, folder)
+        was = before.listing(folder, old, unchanged) if before and old else None
+        now = after.listing(folder, new, unchanged)
+        if not folder and now.partial and not (was and was.partial == now.partial):
+            yield b"", Entry(DIR, 0o755, 0, new), now.partial
+        names = sorted({*(was.entries if was else ()), *now.entries})
+        for name in names:
+            path = folder + b"/" + name if folder else name
+            a, b = was.entries.get(name) if was else None, now.entries.get(name)
+            if b is None or b.kind != DIR:
+                if a != b:
+                    self._note(after, folder, name, path, b)
+                    yield path, b, b""
+                continue
+            yield from self._below(before, a if a and a.kind == DIR else None, after, b, path)
+
+    def _below(self, before: SharedTree | None, a: Entry | None, after: SharedTree, b: Entry,
+               path: bytes) -> Iterator[tuple[bytes, Entry | None, bytes]]:
+        same = before is not None and a is not None and a.ref == b.ref and before.env(path) == after.env(path)
+        partial = after.raw(b.ref).partial
+        if a is None or a.mode != b.mode or (not same and before and before.raw(a.ref).partial != partial):
+            yield path, b, partial
+        if not same:
+            yield from self._changes(before if a else None, a.ref if a else None, after, b.ref, path)
+
+    def _note(self, after: SharedTree, folder: bytes, name: bytes, path: bytes, entry: Entry | None) -> None:
+        """What a person is told before it leaves: secrets first of all."""
+        if entry is None or entry.kind != UNCOVERED or path in self.left_out:
+            return
+        raw = after.raw_entry(folder, name)
+        if raw and raw.kind != UNCOVERED:
+            self.left_out[path] = LeftOut(path, entry.ref, after.why(folder, name, raw)[1])
+
+
+def _unchanged(before: SharedTree | None, old: bytes | None, after: SharedTree, new: bytes,
+               folder: bytes) -> frozenset[bytes]:
+    """The names in a directory that are judged as they were: what they stand for is the same, and the rules
+    are. They need not even be read. Where names clash, one decides about another, and all are judged."""
+    if before is None or old is None or before.env(folder) != after.env(folder):
+        return frozenset()
+    was, now = before.raw(old).entries, after.raw(new).entries
+    if case_clashes(was) or case_clashes(now):
+        return frozenset()
+    return frozenset(name for name, entry in now.items() if was.get(name) == entry)

@@ -1,0 +1,119 @@
+"""One file with all of it, for others: a tar.gz that any `tar` reads. `docs/format.md` has its layout.
+
+    share.json            what it is, and what was left out
+    conversations/        the agent's own lines, masked
+    checkpoints/          what each changed since its parent
+    files/                the files of the newest checkpoint, as they are
+    objects/              the content of other files, by its digest
+"""
+
+from __future__ import annotations
+
+import json
+
+from rewind.checkpoint.share.entries import encode_entry
+from rewind.checkpoint.share.taking.grow import text_of
+from rewind.checkpoint.share.taking.incoming import FORMAT
+from rewind.store.archive import ArchiveWriter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO
+
+    from rewind.checkpoint.share.giving.outgoing import OutCheckpoint, OutEntry, Outgoing
+    from rewind.snapshot.scan.build import Progress
+
+MANIFEST = b"share.json"
+CONVERSATIONS, CHECKPOINTS, FILES, OBJECTS = b"conversations", b"checkpoints", b"files", b"objects"
+_SHOWN = 10_000  # paths that are left out and named
+
+
+class Package:
+    """Everything that is to be written, found out but for the content of the files."""
+
+    def __init__(self, outgoing: Outgoing, label: str) -> None:
+        self.outgoing = outgoing
+        self.label = label
+        self.checkpoints = outgoing.checkpoints()
+        self._listed: list[tuple[OutCheckpoint, list[list[Any]]]] = []
+        self._contents: dict[str, OutEntry] = {}
+        for checkpoint in self.checkpoints:
+            entries = list(checkpoint.changed_since(checkpoint.parent))
+            self._listed.append((checkpoint, [encode_entry(entry) for entry in entries]))
+            for entry in entries:
+                if entry.digest:
+                    self._contents.setdefault(entry.digest, entry)
+
+    @property
+    def newest(self) -> OutCheckpoint:
+        return self.checkpoints[-1]
+
+    @property
+    def files(self) -> int:
+        """How many contents there are, each counted once."""
+        return len(self._contents)
+
+    @property
+    def size(self) -> int:
+        """Of all that is in it, unpacked."""
+        return sum(entry.size for entry in self._contents.values()) + sum(
+            c.size for c in self.outgoing.conversations)
+
+    def write(self, file: BinaryIO, progress: Progress | None = None) -> None:
+        """The same input gives the same bytes."""
+        out = ArchiveWriter(file)
+        _add_json(out, MANIFEST, self._manifest())
+        out.add_dir(CONVERSATIONS, 0o755)
+        for conversation in self.outgoing.conversations:
+            name = CONVERSATIONS + b"/" + conversation.session.encode() + b".jsonl"
+            out.add_file(name, 0o644, conversation.size, conversation.read())
+        out.add_dir(CHECKPOINTS, 0o755)
+        for number, (checkpoint, entries) in enumerate(self._listed, 1):
+            _add_json(out, CHECKPOINTS + b"/%06d.json" % number, {**checkpoint.meta, "entries": entries})
+        self._write_contents(out, progress)
+        out.close()
+
+    def _write_contents(self, out: ArchiveWriter, progress: Progress | None) -> None:
+        written: set[str] = set()
+        out.add_dir(FILES, 0o755)
+        for entry in self.newest.entries():
+            if entry.path and entry.kind in ("dir", "link", "file"):
+                self._add(out, entry)
+                written.add(entry.digest)
+                _tick(progress, len(written), self.files)
+        out.add_dir(OBJECTS, 0o755)
+        for digest in sorted(self._contents.keys() - written):
+            entry = self._contents[digest]
+            out.add_file(OBJECTS + b"/" + digest.encode(), 0o644, entry.size, entry.read())
+            written.add(digest)
+            _tick(progress, len(written), self.files)
+
+    def _add(self, out: ArchiveWriter, entry: OutEntry) -> None:
+        name = FILES + b"/" + entry.path
+        if entry.kind == "dir":
+            out.add_dir(name, entry.mode)
+        elif entry.kind == "link":
+            out.add_link(name, entry.target)
+        else:
+            out.add_file(name, entry.mode, entry.size, entry.read())
+
+    def _manifest(self) -> dict[str, Any]:
+        outgoing = self.outgoing
+        left_out = sorted(outgoing.left_out.values(), key=lambda one: one.path)[:_SHOWN]
+        return {"format": FORMAT, "what": self.label, "checkpoints": len(self._listed),
+                "newest": self.newest.id,
+                "conversations": [{"session": c.session, "agent": c.agent, "title": c.title,
+                                   "lines": c.lines, "turns": c.turns, "masked": len(c.secrets)}
+                                  for c in outgoing.conversations],
+                "withSecrets": outgoing.policy.with_secrets, "withIgnored": outgoing.policy.with_ignored,
+                "leftOut": [[text_of(one.path), one.reason.decode()] for one in left_out]}
+
+
+def _tick(progress: Progress | None, done: int, total: int) -> None:
+    if progress:
+        progress("Writing the file", done, total)
+
+
+def _add_json(out: ArchiveWriter, name: bytes, value: dict[str, Any]) -> None:
+    raw = json.dumps(value, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+    out.add_file(name, 0o644, len(raw), [raw])

@@ -1,0 +1,205 @@
+"""Finds secrets in files and texts: well-known keys by their form, other values by what stands beside them.
+
+Nothing is complete here: `docs/share.md` says what is missed. A text is first searched for plain words, which
+is fast; only where one of them occurs is a pattern tried.
+"""
+
+from __future__ import annotations
+
+import re
+from math import log2
+
+from rewind.checkpoint.share.giving.secret_kinds import KINDS, NPM, URL_PASSWORD
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rewind.checkpoint.share.giving.secret_kinds import SecretKind
+
+LARGEST = 16 << 20  # of a file; a larger one is no configuration, and only its name counts
+_ASSIGNED = "assigned-secret"
+_WORDS = (b"password", b"passwd", b"pwd", b"secret", b"token", b"api_key", b"apikey", b"api-key",
+          b"access_key", b"accesskey", b"private_key", b"credential", b"auth_key", b"encryption_key",
+          b"signing_key")
+# A value beside such a word. The name may go on (`DB_PASSWORD_PROD`) and be quoted, as in JSON and YAML.
+_ASSIGNMENT = re.compile(
+    rb"(?:password|passwd|pwd|secret|token|api[_-]?key|access_?key|private_key|credential|auth_key"
+    rb"|encryption_key|signing_key)[A-Za-z0-9_-]{0,30}[\"']?\s{0,8}(?:=>|:=|=|:)\s{0,8}"
+    rb"(?:\"([^\"\s\\]{8,300})\"|'([^'\s\\]{8,300})'|([A-Za-z0-9+/=_.!@#%^&*~-]{8,128})(?=\s|$|\\))",
+    re.IGNORECASE)
+_NAMES_A_SECRET = re.compile(
+    r"(?:^|[_-]|[a-z])(?:password|passwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)$",
+    re.IGNORECASE)
+_PLACEHOLDER = re.compile(
+    rb"example|changeme|change_me|change-me|placeholder|dummy|redacted|your[_-]|<|>|\$\{|\{\{|xxxx|\*\*\*|\.\.\.|^user$"
+    rb"|^pass(?:word|wd)?$|^secret$|^token$|insert|fixme|todo|[0-9a-f]{0,4}deadbeef|^test|^none$|^null$|^true$|^false$",
+    re.IGNORECASE)
+_IN_ANY_CASE = frozenset((b"aws_secret", b"_authtoken", b"_auth", b"_password", b"authorization"))
+_ANY_CASE = [(literal, kind) for kind in KINDS for literal in kind.literals if literal in _IN_ANY_CASE]
+_PLAIN = [(literal, kind) for kind in KINDS for literal in kind.literals if literal not in _IN_ANY_CASE]
+_NAME_PART = re.compile(rb"[A-Za-z]*[0-9]{0,3}|[0-9]+")
+_LOCAL = re.compile(rb"localhost|127\.[0-9.]+|0\.0\.0\.0|\[.*|(?:my|some|your)?host(?:name)?|.*example.*"
+                    rb"|server")
+_TRY_OUT = re.compile(rb"(?:pass(?:word|wd|phrase)?|tiger|secret|foo|bar|baz|test|root|admin|postgres|guest)"
+                      rb"[^A-Za-z]{0,6}", re.IGNORECASE)
+_CODE = frozenset(b"()[]{}<>`$|,;")
+_LEAST_BITS = 3.0  # per character, of a value that nobody typed
+_LONG = 20
+
+
+class Found:
+    """One secret: its kind and where it is."""
+
+    __slots__ = ("end", "kind", "start")
+
+    def __init__(self, kind: str, start: int, end: int) -> None:
+        self.kind = kind
+        self.start = start
+        self.end = end
+
+
+def find_secrets(data: bytes, well_known_only: bool = False) -> list[Found]:
+    """In the order in which they stand, none within another."""
+    if len(data) < 8:
+        return []
+    folded = data.lower()
+    found = [one for kind in _candidates(data, folded) for one in _matches(kind, data)]
+    if not well_known_only and any(word in folded for word in _WORDS):
+        found += _assigned(data)
+    return _apart(found) if found else []
+
+
+def may_hold_secret(data: bytes) -> bool:
+    """Whether it is worth a closer look: fast, and right nearly always where it says no."""
+    folded = data.lower()
+    return any(word in folded for word in _WORDS) or bool(_candidates(data, folded))
+
+
+def _candidates(data: bytes, folded: bytes) -> list[SecretKind]:
+    """One search for each literal, which is much faster than one pattern for all of them."""
+    found = [kind for literal, kind in _PLAIN if literal in data]
+    found += [kind for literal, kind in _ANY_CASE if literal in folded]
+    return list(dict.fromkeys(found)) if len(found) > 1 else found
+
+
+def _matches(kind: SecretKind, data: bytes) -> Iterator[Found]:
+    for match in kind.pattern.finditer(data):
+        if not is_placeholder(match[kind.group]) and not _is_harmless(kind, match):
+            yield Found(kind.name, match.start(kind.group), match.end(kind.group))
+
+
+def _is_harmless(kind: SecretKind, match: re.Match[bytes]) -> bool:
+    """What has the form of a secret and is none: a login for this machine, a variable in code."""
+    if kind.name == URL_PASSWORD:
+        secret, host = match["secret"], match["host"].lower()
+        return bool(_LOCAL.fullmatch(host) or _TRY_OUT.fullmatch(secret)) or secret == match["user"]
+    return kind.name == NPM and kind.group == 1 and not is_random(match[1], quoted=True)
+
+
+def _assigned(data: bytes) -> Iterator[Found]:
+    for match in _ASSIGNMENT.finditer(data):
+        group = match.lastindex or 0
+        if is_random(match[group], quoted=group < 3):
+            yield Found(_ASSIGNED, match.start(group), match.end(group))
+
+
+def _apart(found: list[Found]) -> list[Found]:
+    kept: list[Found] = []
+    for one in sorted(found, key=lambda f: (f.start, -f.end)):
+        if not kept or one.start >= kept[-1].end:
+            kept.append(one)
+    return kept
+
+
+def is_placeholder(value: bytes) -> bool:
+    """What documentation and tests have in place of a secret."""
+    head = value[:400]
+    return bool(_PLACEHOLDER.search(head)) or len(set(head)) < 5
+
+
+def is_random(value: bytes, quoted: bool) -> bool:
+    """Whether a value beside such a word looks made by chance, and not like a name or a piece of code."""
+    if is_placeholder(value) or not _CODE.isdisjoint(value):
+        return False
+    has_digit = any(48 <= c <= 57 for c in value)
+    has_letter = any(c | 32 in range(97, 123) for c in value)
+    if not (has_digit and has_letter) or _is_a_name(value):
+        return False
+    if len(value) < _LONG and not quoted and value.islower():
+        return False
+    return entropy(value) >= _LEAST_BITS - (0.5 if len(value) < 12 else 0.0)
+
+
+def _is_a_name(value: bytes) -> bool:
+    """`user_token_2`, `auth.v1.client`, `password1`: words with a number among them or behind them."""
+    parts = re.split(rb"[._/:-]", value)
+    return all(_NAME_PART.fullmatch(part) or (len(parts) > 1 and len(part) < 7) for part in parts)
+
+
+def entropy(value: bytes) -> float:
+    """Bits per character."""
+    total = len(value)
+    counts: dict[int, int] = {}
+    for char in value:
+        counts[char] = counts.get(char, 0) + 1
+    return -sum(n / total * log2(n / total) for n in counts.values())
+
+
+def names_a_secret(key: str) -> bool:
+    """Whether a field of this name holds a secret, in data that has fields."""
+    return bool(_NAMES_A_SECRET.search(key))
+
+
+# files
+
+_NAMES = {
+    b".env": "env-file", b".envrc": "env-file", b".netrc": "netrc", b"_netrc": "netrc", b".pgpass": "pgpass",
+    b".git-credentials": "git-credentials", b".htpasswd": "htpasswd", b".my.cnf": "database-login",
+    b"id_rsa": "ssh-key", b"id_dsa": "ssh-key", b"id_ecdsa": "ssh-key", b"id_ed25519": "ssh-key",
+    b"terraform.tfstate": "terraform-state", b"wallet.dat": "wallet",
+}
+_ENDINGS = {b".p12": "key-store", b".pfx": "key-store", b".jks": "key-store", b".keystore": "key-store",
+            b".kdbx": "password-store", b".tfstate": "terraform-state", b".ppk": "ssh-key"}
+_HARMLESS_ENV = (b"example", b"sample", b"template", b"dist", b"defaults", b"schema", b"md",
+                 b"py", b"js", b"ts")
+# A name that makes a secret likely, and what the file must hold in addition.
+_WITH_CONTENT = {
+    b".pypirc": (b"password",), b".npmrc": (b"_authToken", b"_password", b"_auth="),
+    b"credentials.json": (b"private_key", b"client_secret", b"refresh_token", b"access_token"),
+    b"credentials": (b"aws_secret_access_key", b"password", b"token"),
+    b"kubeconfig": (b"client-key-data", b"token:"), b"config.json": (b'"auths"',),
+    b"secrets.yml": (b":",), b"secrets.yaml": (b":",), b"secrets.json": (b":",), b"secrets.toml": (b"=",),
+}
+
+
+def secret_by_name(path: bytes) -> str:
+    """The kind of secret that a file's name alone tells; empty for most."""
+    name = path.rsplit(b"/", 1)[-1].lower()
+    if name in _NAMES:
+        return _NAMES[name]
+    if name.startswith(b".env.") and name.rsplit(b".", 1)[-1] not in _HARMLESS_ENV:
+        return "env-file"
+    return next((kind for ending, kind in _ENDINGS.items() if name.endswith(ending)), "")
+
+
+def secret_by_name_and_content(path: bytes, data: bytes) -> str:
+    name = path.rsplit(b"/", 1)[-1].lower()
+    wanted = _WITH_CONTENT.get(name, ())
+    return "credentials-file" if any(word in data for word in wanted) else ""
+
+
+def name_that_matters(path: bytes) -> bytes:
+    """The part of a path that a verdict on the content depends on; empty for most."""
+    name = path.rsplit(b"/", 1)[-1].lower()
+    return name if name in _WITH_CONTENT or is_lock_file(path) else b""
+
+
+def is_lock_file(path: bytes) -> bool:
+    """Full of hashes, beside all kinds of names."""
+    name = path.rsplit(b"/", 1)[-1].lower()
+    return name.endswith((b".lock", b".sum", b"-lock.json", b"-lock.yaml", b"lockfile"))
+
+
+def line_of(data: bytes, offset: int) -> int:
+    return data.count(b"\n", 0, offset) + 1

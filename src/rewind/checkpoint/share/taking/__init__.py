@@ -1,0 +1,1 @@
+"""What comes from another machine; nothing in it is trusted."""

@@ -1,0 +1,154 @@
+"""Taking over what was checked: content first, then conversations, then the records, parents before children.
+
+Nothing that is here is overwritten. A process that is killed leaves a beginning that makes sense; doing it
+again adds the rest, for what is here already is known by its id.
+"""
+
+from __future__ import annotations
+
+import time
+
+from rewind.checkpoint.rewind.log.operations import ADOPT, APPLY, REVERT
+from rewind.checkpoint.save.conversation import capture_until
+from rewind.checkpoint.save.create import new_record
+from rewind.checkpoint.share.giving.mask import PROJECT, Masker
+from rewind.checkpoint.share.giving.outgoing import checkpoint_id
+from rewind.checkpoint.share.taking.conversations import Arrived, bring_conversation
+from rewind.checkpoint.share.taking.incoming import check, objects_of
+from rewind.index import MAIN
+from rewind.snapshot.trees.tree import Tree
+from rewind.store.blobs import pack
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.share.taking.incoming import Checked, InCheckpoint, Incoming
+
+LANE = "@"  # begins the place of what came from elsewhere, which no directory is
+
+
+class Added:
+    """`records` are the new ones, `known` those that were here before; both oldest first."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self.known: list[Record] = []
+        self.conversations: list[Arrived] = []
+        self.notes: list[str] = []
+
+        self.tip: Record | None = None  # the newest of theirs, new here or not
+        self.base: Record | None = None  # the oldest
+
+
+def look(state: State, incoming: Incoming) -> Checked:
+    """Check all of it, with what is here already in mind; nothing is written."""
+    known = _known(state)
+
+    def root_of(id: str) -> bytes | None:
+        return known[id][-1].tree if id in known else None
+
+    def stored(oid: bytes) -> Tree:
+        return Tree.decode(state.objects.get(oid))
+
+    return check(incoming, root_of, stored, state.objects.has)
+
+
+def add(state: State, incoming: Incoming, *, lane: str = "", first: str = MAIN,
+        checked: Checked | None = None) -> Added:
+    """Add lanes: their lane `first` becomes the place `@LANE` here, or this project's own line where `lane`
+    is empty; the others get names beside it. The caller holds the lock."""
+    checked = checked or look(state, incoming)
+    _store(state, incoming, checked)
+    added = Added()
+    for conversation in checked.conversations:
+        added.conversations.append(bring_conversation(state, conversation, added.notes))
+    state.objects.commit()
+    state.objects.settle(state.on_shared_disk)
+    _write_records(state, checked, added, lambda theirs: place_for(lane, theirs, first))
+    return added
+
+
+def _known(state: State) -> dict[str, list[Record]]:
+    """What is here, by the id that it has everywhere."""
+    store_id = state.store_info["id"]
+    found: dict[str, list[Record]] = {}
+    for record in state.timeline.all():
+        found.setdefault(checkpoint_id(store_id, record), []).append(record)
+    return found
+
+
+def _store(state: State, incoming: Incoming, checked: Checked) -> None:
+    store = state.objects
+    try:
+        for digest, pieces in incoming.contents(checked.wanted):
+            wanted = bytes.fromhex(digest)
+            for oid, data in objects_of(wanted, checked.grown.files[wanted], pieces):
+                if not store.has(oid):
+                    store.put_packed(oid, pack(data))
+        for oid, blob in checked.grown.blobs.items():
+            if not store.has(oid):
+                store.put_packed(oid, pack(blob))
+    except BaseException:
+        store.rollback()
+        raise
+
+
+def _write_records(state: State, checked: Checked, added: Added, place: Callable[[str], str]) -> None:
+    known = _known(state)
+    rules = state.objects.put(state.rules().to_json()).hex()
+    names: dict[str, str] = {id: records[-1].name for id, records in known.items()}
+    chats = {arrived.origin: arrived for arrived in added.conversations}
+    for one in checked.checkpoints:
+        record = next((r for r in known.get(one.id, ()) if not r.shared or r.tree == one.root), None)
+        if record:
+            added.known.append(record)
+        else:
+            record = _record(state, checked, one, names, rules, place(one.meta["lane"]),
+                             chats.get(one.meta["session"] or ""))
+            added.records.append(record)
+        names[one.id] = record.name
+        added.base, added.tip = added.base or record, record
+
+
+def _record(state: State, checked: Checked, one: InCheckpoint, names: dict[str, str], rules: str,
+            place: str, chat: Arrived | None) -> Record:
+    meta, count = one.meta, checked.grown.count(one.root)
+    captured = (capture_until(state, chat.path, chat.profile, chat.end_of(meta["lines"]))
+                if chat and chat.path and meta["lines"] else None)
+    state.objects.commit()
+    code = {"format": "objects", "tree": one.root.hex(), "rules": rules, "fileCount": count.files,
+            "totalSize": count.bytes, "newBytes": 0, "uncovered": count.uncovered}
+    trigger: dict[str, Any] = {key: value for key, value in meta["trigger"].items()
+                               if value not in (REVERT, APPLY, ADOPT)}  # steps in the log of another project
+    if meta["session"]:
+        trigger["session"] = chat.session if chat else meta["session"]
+    home = Masker(PROJECT, state.project.root, with_secrets=True)
+    if "promptText" in trigger:
+        trigger["promptText"] = home.text(trigger["promptText"])
+    record = new_record(state, _kind(meta["kind"]), home.text(meta["description"]), code, {
+        "createdAt": meta["createdAt"], "trigger": trigger, "place": place,
+        "parent": names.get(one.parent or ""), "hasTranscript": captured is not None,
+        "transcript": captured.data if captured else None,
+        "shared": {"id": one.id, "name": meta["name"], "lane": meta["lane"],
+                   "addedAt": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}})
+    state.files.write(record)
+    if captured:
+        captured.remember(state)
+    state.timeline.add(record)
+    return record
+
+
+def _kind(kind: str) -> str:
+    """A step's backup and a first checkpoint mean something only where they were made."""
+    return kind if kind in ("auto", "manual") else "auto"
+
+
+def place_for(lane: str, theirs: str, first: str = MAIN) -> str:
+    """The place here of one of their lanes."""
+    if not lane:
+        return MAIN if theirs == first else LANE + theirs
+    return LANE + lane + ("" if theirs == first else f"-{theirs}")

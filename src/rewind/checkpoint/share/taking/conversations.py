@@ -1,0 +1,137 @@
+"""A conversation that came from elsewhere, put where its agent finds it: as a session with an id of its own,
+for this project's directory."""
+
+from __future__ import annotations
+
+import os
+import time
+from hashlib import sha256
+
+from rewind.agents.registry import profile_named, session_root
+from rewind.checkpoint.conversations.bring_back import ChatPlan, Home, make_fork, resume_command
+from rewind.checkpoint.conversations.known_forks import Branches
+from rewind.checkpoint.share.giving.mask import PROJECT, Masker
+from rewind.errors import RewindError
+from rewind.files import PRIVATE_FILE, write_all
+from rewind.transcript.find import DATES, folder_for
+from rewind.transcript.kinds import kind_of
+from rewind.transcript.names import SUFFIX, path_beside
+from rewind.transcript.place.cut import Cut
+from rewind.transcript.read.lines import end_of_lines, lines_forward, open_conversation, stored
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rewind.agents.profile import Profile
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.share.taking.incoming import InConversation
+
+
+
+class Arrived:
+    """`origin` is its session's id where it came from, `session` the one here. `path` is empty where the
+    agent cannot be given it."""
+
+    def __init__(self, origin: str, agent: str) -> None:
+        self.origin = origin
+        self.agent = agent
+        self.session = origin
+        self.path = ""
+        self.resume = ""
+        self.is_new = False
+        self.profile: Profile
+        self._ends: list[int] = []
+
+    def end_of(self, lines: int) -> int:
+        """The offset in its file after so many lines."""
+        if not self._ends:
+            with open_conversation(self.path, self.profile) as opened:
+                file = stored(opened)
+                self._ends = [offset + len(raw) for offset, raw in lines_forward(file, 0, end_of_lines(file))]
+        return self._ends[min(lines, len(self._ends)) - 1] if self._ends else 0
+
+
+def bring_conversation(state: State, conversation: InConversation, notes: list[str]) -> Arrived:
+    """Known by what it says: the same one is not brought twice, a longer one becomes a session of its own."""
+    arrived = Arrived(conversation.session, conversation.agent)
+    digest = _digest(conversation)
+    branch = next((b for b in Branches(state).all if b.get("shared") == {"session": conversation.session,
+                                                                         "sha256": digest}), None)
+    try:
+        arrived.profile = profile_named(conversation.agent, state.project.home)
+        if branch and os.path.exists(str(branch.get("path"))):
+            arrived.session, arrived.path = branch["sessionId"], branch["path"]
+        else:
+            _bring(state, conversation, arrived, digest)
+    except (RewindError, OSError) as error:
+        notes.append(f"The conversation {conversation.session} could not be handed to {conversation.agent}:"
+                     f" {error}")
+        return arrived
+    if arrived.path:
+        arrived.resume = resume_command(state, arrived.profile, arrived.session, arrived.path)
+    else:
+        notes.append(f"{arrived.profile.title} finds no session in a directory before it has begun one there"
+                     " itself. Start it once, then open the file again to get the conversation.")
+    return arrived
+
+
+def _digest(conversation: InConversation) -> str:
+    found = sha256()
+    for piece in conversation.read():
+        found.update(piece)
+    return found.hexdigest()
+
+
+def _bring(state: State, conversation: InConversation, arrived: Arrived, digest: str) -> None:
+    profile, root = arrived.profile, state.project.root
+    original = _original(profile, conversation.session, root)
+    if not original:
+        return
+    source = state.project.path(f"temporary-{os.getpid()}-{digest[:16]}{SUFFIX}")
+    _write(conversation, source, root)
+    plan = ChatPlan(profile, original, source, Cut(0))
+    with plan:
+        with open_conversation(source, profile) as file:
+            plan.cut = Cut(end_of_lines(file)).marked(file)
+        plan.home = Home(root, state.place)
+        done = make_fork(state, plan, kind_of(profile).new_session_id(), conversation.title)
+    assert done.fork is not None
+    arrived.session, arrived.path, arrived.is_new = done.fork["session_id"], done.fork["path"], True
+    Branches(state).change(arrived.session, {"shared": {"session": conversation.session, "sha256": digest}})
+
+
+def _original(profile: Profile, session: str, root: str) -> str:
+    """Where its file would be, had it begun here. Empty where only the agent makes the directory for that."""
+    top = session_root(profile)
+    if top is None or profile.sessions is None:
+        return ""
+    if profile.sessions["folders"] == DATES:
+        folder = os.path.join(top, *time.strftime("%Y %m %d", time.gmtime()).split())
+    else:
+        folder = folder_for(profile, root, "")
+    return path_beside(os.path.join(folder, "any" + SUFFIX), session, profile) if folder else ""
+
+
+def _write(conversation: InConversation, path: str, root: str) -> None:
+    """With this project's directory in place of theirs."""
+    masker = Masker(PROJECT, root, with_secrets=True)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), PRIVATE_FILE)
+    try:
+        for line in _lines(conversation.read()):
+            write_all(fd, masker.line(line).line)
+    finally:
+        os.close(fd)
+
+
+def _lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    rest: list[bytes] = []
+    for piece in pieces:
+        head, newline, tail = piece.rpartition(b"\n")
+        if not newline:
+            rest.append(piece)
+            continue
+        yield from ((line + b"\n") for line in b"".join([*rest, head]).split(b"\n"))
+        rest = [tail] if tail else []
+    if any(rest):
+        yield b"".join(rest) + b"\n"

@@ -1,0 +1,248 @@
+"""What comes from another machine: the shape of `outgoing`, read from somewhere that is not trusted.
+
+`check` reads all of it and writes nothing; `add` (in `arrive.py`) takes what `check` found.
+"""
+
+from __future__ import annotations
+
+from rewind.checkpoint.records.record import KINDS, is_name, is_timestamp
+from rewind.checkpoint.share.entries import decode_entry, digest_of
+from rewind.checkpoint.share.giving.outgoing import LANE_LETTERS, LONGEST_LANE
+from rewind.checkpoint.share.taking.grow import Grown
+from rewind.errors import ArchiveRefused, FormatTooNew
+from rewind.fast.sha256 import sha256
+from rewind.snapshot.trees.tree import encode_pieces
+from rewind.store.blobs import CHUNK, oid_of
+from rewind.transcript.names import is_session_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any, NoReturn
+
+    from rewind.snapshot.trees.tree import Tree
+
+FORMAT = 1
+MAX_CHECKPOINTS = 100_000
+MAX_ENTRIES = 5_000_000
+MAX_CONVERSATIONS = 1000
+_LONGEST_DESCRIPTION = 1000
+_LONGEST_TEXT = 300
+_TRIGGER = ("event", "tool", "promptId", "toolUseId", "promptText")
+_HEX = frozenset("0123456789abcdef")
+
+
+class InConversation:
+    """A conversation of theirs. `read` gives its bytes, as often as it is asked."""
+
+    def __init__(self, session: str, agent: str, title: str, lines: int,
+                 read: Callable[[], Iterator[bytes]]) -> None:
+        self.session = session
+        self.agent = agent
+        self.title = title
+        self.lines = lines
+        self.read = read
+
+
+class Incoming:
+    """Whoever reads a format of its own makes one of these; nothing in it needs to be checked already.
+
+    `label` names it in messages. `format` is that of the whole. `conversations` are dicts with `session`,
+    `agent`, `title`, `lines` and `read`. `checkpoints` yields (meta, entries), oldest first: `meta` as
+    `OutCheckpoint.meta` has it, `entries` as `encode_entry` writes them, against the checkpoint that `meta`
+    calls its parent. `contents(wanted)` yields (digest, pieces) for the files among `wanted` that are there;
+    it is asked twice.
+    """
+
+    label = ""
+    format: Any = FORMAT
+
+    def conversations(self) -> Iterable[dict[str, Any]]:
+        return ()
+
+    def checkpoints(self) -> Iterable[tuple[Any, Iterable[Any]]]:
+        raise NotImplementedError
+
+    def contents(self, wanted: set[str]) -> Iterator[tuple[str, Iterable[bytes]]]:
+        raise NotImplementedError
+
+
+class InCheckpoint:
+    """One that was checked: what is told of it, its parent's id, and its tree."""
+
+    __slots__ = ("meta", "root")
+
+    def __init__(self, meta: dict[str, Any], root: bytes) -> None:
+        self.meta = meta
+        self.root = root
+
+    @property
+    def id(self) -> str:
+        return str(self.meta["id"])
+
+    @property
+    def parent(self) -> str | None:
+        found = self.meta["parent"]
+        return found if isinstance(found, str) else None
+
+
+class Checked:
+    """All that was read, with nothing in it that may not be there."""
+
+    def __init__(self, label: str, grown: Grown) -> None:
+        self.label = label
+        self.grown = grown
+        self.checkpoints: list[InCheckpoint] = []
+        self.conversations: list[InConversation] = []
+        self.wanted: set[str] = set()  # contents that are not here yet
+
+
+def check(incoming: Incoming, known_root: Callable[[str], bytes | None] = lambda id: None,
+          stored: Callable[[bytes], Tree] | None = None,
+          has: Callable[[bytes], bool] = lambda oid: False) -> Checked:
+    """Read everything, and refuse all of it for one offence. `known_root` gives the tree of a checkpoint that
+    is here already, which a parent may be; `stored` its directories; `has` says which content is here."""
+    refuse = _Refuse(incoming.label)
+    if type(incoming.format) is not int or incoming.format < 1:
+        refuse("it does not say its format.")
+    if incoming.format > FORMAT:
+        raise FormatTooNew(what=incoming.label, found=incoming.format, known=FORMAT)
+    checked = Checked(incoming.label, Grown(stored))
+    try:
+        _read_conversations(incoming, checked)
+        _read_checkpoints(incoming, checked, known_root)
+    except ValueError as error:
+        refuse(f"{error}.")
+    for conversation in checked.conversations:
+        if sum(piece.count(b"\n") for piece in conversation.read()) != conversation.lines:
+            refuse(f"the conversation {conversation.session} in it is not complete.")
+    checked.wanted = {oid.hex() for oid in checked.grown.files if not has(oid)}
+    missing = set(checked.wanted)
+    for digest, pieces in incoming.contents(checked.wanted):
+        _verify(digest, pieces, checked.grown.files, refuse)
+        missing.discard(digest)
+    if missing:
+        refuse(f"it lacks the content {min(missing)}, which a file of it has.")
+    return checked
+
+
+class _Refuse:
+    def __init__(self, label: str) -> None:
+        self._label = label
+
+    def __call__(self, reason: str) -> NoReturn:
+        raise ArchiveRefused(file=self._label, reason=reason)
+
+
+def _read_conversations(incoming: Incoming, checked: Checked) -> None:
+    for value in incoming.conversations():
+        session, agent, lines = value.get("session"), value.get("agent"), value.get("lines")
+        if not isinstance(session, str) or not is_session_id(session):
+            raise ValueError("the id of a session in it is malformed")
+        if not isinstance(agent, str) or not 0 < len(agent) <= 40 or not LANE_LETTERS.issuperset(agent):
+            raise ValueError("the name of an agent in it is malformed")
+        if type(lines) is not int or lines < 0 or any(c.session == session for c in checked.conversations):
+            raise ValueError(f"the conversation {session} in it is malformed")
+        title = value.get("title")
+        checked.conversations.append(InConversation(
+            session, agent, title[:_LONGEST_TEXT] if isinstance(title, str) else "", lines, value["read"]))
+        if len(checked.conversations) > MAX_CONVERSATIONS:
+            raise ValueError(f"it holds more than {MAX_CONVERSATIONS} conversations")
+
+
+def _read_checkpoints(incoming: Incoming, checked: Checked,
+                      known_root: Callable[[str], bytes | None]) -> None:
+    roots: dict[str, bytes] = {}
+    entries = 0
+    for meta, values in incoming.checkpoints():
+        sound = _meta(meta)
+        if sound["id"] in roots:
+            raise ValueError(f"it holds the checkpoint {sound['id']} twice")
+        parent = sound["parent"]
+        # A parent comes first, so there can be no ring of them.
+        root = None if parent is None else roots.get(parent) or known_root(parent)
+        if parent is not None and root is None:
+            raise ValueError(f"the parent of its checkpoint {sound['id']} is not there")
+        changes = [decode_entry(value) for value in values]
+        entries += len(changes)
+        if entries > MAX_ENTRIES or len(roots) >= MAX_CHECKPOINTS:
+            raise ValueError(f"it holds more than {MAX_ENTRIES} entries or {MAX_CHECKPOINTS} checkpoints")
+        roots[sound["id"]] = checked.grown.apply(root, changes)
+        checked.checkpoints.append(InCheckpoint(sound, roots[sound["id"]]))
+
+
+def _meta(value: Any) -> dict[str, Any]:
+    """What a stranger says of a checkpoint, as far as it makes sense."""
+    if not isinstance(value, dict):
+        raise ValueError("a checkpoint in it is malformed")
+    parent, lane, created = value.get("parent"), value.get("lane"), value.get("createdAt")
+    if not (_is_id(value.get("id")) and (parent is None or _is_id(parent))):
+        raise ValueError("the id of a checkpoint in it is malformed")
+    if not isinstance(created, str) or len(created) > 40 or not is_timestamp(created):
+        raise ValueError("the time of a checkpoint in it is malformed")
+    if value.get("kind") not in KINDS:
+        raise ValueError("the kind of a checkpoint in it is unknown")
+    if not isinstance(lane, str) or not 0 < len(lane) <= LONGEST_LANE or not LANE_LETTERS.issuperset(lane):
+        raise ValueError("the lane of a checkpoint in it is malformed")
+    name, text, session = value.get("name"), value.get("description"), value.get("session")
+    lines = value.get("lines")
+    return {"id": value["id"], "parent": parent, "lane": lane, "createdAt": created, "kind": value["kind"],
+            "name": name if isinstance(name, str) and len(name) < 40 and is_name(name) else "",
+            "description": text[:_LONGEST_DESCRIPTION] if isinstance(text, str) else "",
+            "trigger": _trigger(value.get("trigger")),
+            "session": session if isinstance(session, str) and is_session_id(session) else None,
+            "lines": lines if type(lines) is int and lines >= 0 else None}
+
+
+def _trigger(value: Any) -> dict[str, Any]:
+    found = value if isinstance(value, dict) else {}
+    kept: dict[str, Any] = {key: found[key][:_LONGEST_TEXT] for key in _TRIGGER
+                            if isinstance(found.get(key), str)}
+    return {**kept, "late": True} if found.get("late") is True else kept
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str) and len(value) == 32 and _HEX.issuperset(value)
+
+
+# content
+
+def _verify(digest: str, pieces: Iterable[bytes], files: dict[bytes, int], refuse: _Refuse) -> None:
+    try:
+        wanted = digest_of(digest)
+        for _ in objects_of(wanted, files[wanted], pieces):
+            pass
+    except ValueError as error:
+        refuse(f"{error}.")
+
+
+def objects_of(wanted: bytes, size: int, pieces: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """The objects (id, content) that a file becomes in the store; ValueError where it is another file."""
+    chunks: list[tuple[int, bytes]] = []
+    total = 0
+    for data in _in_chunks(pieces):
+        total += len(data)
+        if total > size:
+            break
+        chunks.append((len(data), oid_of(data)))
+        yield chunks[-1][1], data
+    if not chunks:
+        chunks = [(0, oid_of(b""))]
+        yield chunks[0][1], b""
+    listed = encode_pieces(chunks)
+    found = chunks[0][1] if size <= CHUNK else sha256(listed)
+    if total != size or found != wanted:
+        raise ValueError(f"the content {wanted.hex()} is not what its id says")
+    if size > CHUNK:
+        yield found, listed
+
+
+def _in_chunks(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    rest = b""
+    for piece in pieces:
+        rest += piece
+        while len(rest) >= CHUNK:
+            yield rest[:CHUNK]
+            rest = rest[CHUNK:]
+    if rest:
+        yield rest

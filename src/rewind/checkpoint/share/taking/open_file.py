@@ -1,0 +1,119 @@
+"""`rewind open`: what somebody shared, in an empty directory or beside the history of a project."""
+
+from __future__ import annotations
+
+import os
+
+from rewind.checkpoint.project.init import check_root, init_project
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.rewind.files.elsewhere import write_elsewhere
+from rewind.checkpoint.share.taking.arrive import add, look
+from rewind.checkpoint.share.taking.incoming import check
+from rewind.checkpoint.share.taking.unpack import SharedFile
+from rewind.errors import RewindError
+from rewind.index import MAIN
+from rewind.paths import find_project
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.share.taking.arrive import Added
+    from rewind.checkpoint.share.taking.incoming import Checked
+    from rewind.paths import Project
+    from rewind.snapshot.scan.build import Progress
+
+_OURS = (".agent",)  # what a project has in it before its files come
+
+
+class Opened:
+    """`is_new`: the directory was empty, and is a project now. `written` counts its files."""
+
+    def __init__(self, root: str, is_new: bool, what: str, checkpoints: int) -> None:
+        self.root = root
+        self.is_new = is_new
+        self.what = what
+        self.checkpoints = checkpoints
+        self.conversations: list[tuple[str, str]] = []  # agent and session, as they were shared
+        self.written = 0
+        self.lane = ""
+        self.added: Added | None = None  # None: it was only looked at
+
+
+def open_file(path: str, folder: str, home: str, mode: str, *, max_bytes: int | None = None,
+              dry_run: bool = False, progress: Progress | None = None) -> Opened:
+    """All of the file is checked before anything is made or changed."""
+    root = os.path.realpath(folder)
+    with SharedFile(path, max_bytes) as shared:
+        project = find_project(root, home) if os.path.isdir(root) else None
+        if project is None or _is_unfilled(project):
+            return _into_empty(shared, root, home, mode, dry_run, progress)
+        return _into_project(shared, project, dry_run)
+
+
+def _opened(shared: SharedFile, checked: Checked, root: str, is_new: bool) -> Opened:
+    shared.check_files(checked)
+    opened = Opened(root, is_new, shared.what, len(checked.checkpoints))
+    opened.conversations = [(one.agent, one.session) for one in checked.conversations]
+    return opened
+
+
+def _into_project(shared: SharedFile, project: Project, dry_run: bool) -> Opened:
+    state = State(project)
+    try:
+        if dry_run:
+            return _opened(shared, look(state, shared), project.root, False)
+        with state.locked("open"):
+            checked = look(state, shared)
+            opened = _opened(shared, checked, project.root, False)
+            opened.lane = lane_name(checked)
+            opened.added = add(state, shared, lane=opened.lane, checked=checked)
+        return opened
+    finally:
+        state.close()
+
+
+def lane_name(checked: Checked) -> str:
+    """The same for every file about one conversation."""
+    told = checked.conversations[0].session if checked.conversations else checked.checkpoints[-1].id
+    return f"shared-{told[:8]}"
+
+
+def _into_empty(shared: SharedFile, root: str, home: str, mode: str, dry_run: bool,
+                progress: Progress | None) -> Opened:
+    _check_empty(root, home)
+    checked = check(shared)
+    opened = _opened(shared, checked, root, True)
+    if dry_run:
+        return opened
+    os.makedirs(root, exist_ok=True)
+    state, _ = init_project(root, home, mode, False)
+    try:
+        with state.locked("open"):
+            newest = checked.checkpoints[-1].meta["lane"]  # its files are written: the project stands there
+            opened.added = add(state, shared, first=newest, checked=checked)
+            assert opened.added.tip is not None
+            opened.written = len(write_elsewhere(state, opened.added.tip, root, None, progress, beside=_OURS))
+    finally:
+        state.close()
+    return opened
+
+
+def _check_empty(root: str, home: str) -> None:
+    if os.path.isdir(root):
+        check_root(root, home)
+        if set(os.listdir(root)).difference(_OURS):
+            raise RewindError(f"{root} is neither empty nor a project of Rewind.",
+                              hint="Name an empty directory: rewind open FILE DIR. To add it to this project:"
+                                   " run `rewind init` first.")
+    elif os.path.lexists(root):
+        raise RewindError(f"{root} is not a directory.", hint="Name an empty directory, or a project.")
+
+
+def _is_unfilled(project: Project) -> bool:
+    """A killed `open` made the project and did not come to write its files."""
+    if set(os.listdir(project.root)).difference(_OURS):
+        return False
+    state = State(project)
+    try:
+        return all(record.shared and record.place == MAIN for record in state.timeline.all())
+    finally:
+        state.close()

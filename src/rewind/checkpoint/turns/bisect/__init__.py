@@ -1,0 +1,1 @@
+"""Which turn broke a command."""

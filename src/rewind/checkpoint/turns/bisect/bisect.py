@@ -1,0 +1,171 @@
+"""Which turn broke a command: the states on the line of checkpoints, tried by binary search."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from rewind.checkpoint.map.turn_changes import Unpacked, changes_between
+from rewind.checkpoint.rewind.log.lineage import here, lineage
+from rewind.checkpoint.select.selectors import select
+from rewind.checkpoint.turns.bisect.in_place import InPlace
+from rewind.checkpoint.turns.bisect.log import BisectLog
+from rewind.checkpoint.turns.bisect.scratch import Scratch, to_link
+from rewind.checkpoint.turns.bisect.search import BAD, GOOD, SKIP, find_first_bad
+from rewind.checkpoint.turns.spans import spans
+from rewind.checkpoint.turns.who import Authors
+from rewind.errors import BisectStopped, NothingToBisect, NotOnLine, TurnWithoutCheckpoint
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, Union
+
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.rewind.log.lineage import Lineage
+    from rewind.checkpoint.turns.bisect.search import Found
+    from rewind.checkpoint.turns.who import Author
+
+    # (the checkpoint that is tried, the run's number, how many runs are left at most)
+    Progress = Callable[[Record, int, int], None]
+    Run = Callable[[Sequence[str], str], int]
+    Place = Union[Scratch, InPlace]
+
+_TURN = re.compile(r"(?P<turn>(?:[^:]+:)?(?:t|turn:)[0-9]+)(?P<after>\+?)")
+_SKIPPED = 125
+_NOT_RUN = (126, 127)
+
+
+class Bisected:
+    """`bad` is the first checkpoint with which the command fails, `good` the last one before it."""
+
+    def __init__(self, state: State, states: list[Record], found: Found, runs: int, parents: Lineage) -> None:
+        assert found.bad is not None and found.good is not None
+        self.bad, self.good = states[found.bad], states[found.good]
+        self.skipped = [states[n] for n in found.skipped]
+        self.runs = runs
+        self.author: Author = Authors(state, parents).of(self.bad)
+        with Unpacked(state) as unpacked:
+            self.changes: dict[str, Any] | None = changes_between(state, self.good, self.bad, unpacked)
+
+    @property
+    def span(self) -> str:
+        """What lies between the two, as a person types it."""
+        return f"{self.good.name}..{self.bad.name}"
+
+
+class Bisect:
+    """`good` and `bad` are what a person typed. `known` are verdicts of an earlier run; with `command` empty
+    nothing else is tried."""
+
+    def __init__(self, state: State, command: Sequence[str], *, good: str | None = None,
+                 bad: str | None = None, known: dict[str, str] | None = None, below: str = "",
+                 run: Run | None = None, progress: Progress | None = None) -> None:
+        """`below` is the directory in the project where the command is run."""
+        self._state = state
+        self._command = list(command)
+        self._known = known or {}
+        self._below = below
+        self._run = run or run_command
+        self._progress = progress
+        self._log = BisectLog(state)
+        self._parents = lineage(state)
+        self.runs = 0
+        self.states, self._good = self._range(good, bad)
+        self._bad_is_known = bad is not None
+
+    def _range(self, good: str | None, bad: str | None) -> tuple[list[Record], int | None]:
+        """Oldest first, of checkpoints with the same code in a row only the first; and which one is good."""
+        newest = state_named(self._state, bad) if bad else here(self._state)
+        if newest is None:
+            raise NothingToBisect(reason="there is no checkpoint yet")
+        line = list(self._parents.line(newest.name))[::-1]
+        if good:
+            oldest = state_named(self._state, good)
+            names = [record.name for record in line]
+            if oldest.name not in names:
+                raise NotOnLine(name=oldest.name, other=newest.name)
+            line = line[names.index(oldest.name):]
+        states = [r for at, r in enumerate(line) if at == 0 or r.tree != line[at - 1].tree]
+        if len(states) < 2:
+            raise NothingToBisect(reason="there are not two checkpoints with different code")
+        return states, 0 if good else None
+
+    def run(self, *, in_place: bool = False, force: bool = False) -> Bisected:
+        if not self._command:
+            return self._search(None)
+        self._log.start(self._command)
+        place: Place = (InPlace(self._state, force) if in_place
+                        else Scratch(self._state, to_link(self._state)))
+        with place as entered:
+            return self._search(entered)
+
+    def _search(self, place: Place | None) -> Bisected:
+        states = self.states
+        found = find_first_bad(len(states), self._good, self._bad_is_known,
+                               lambda at, left: self._attempt(states[at], left, place))
+        if found.bad is None:
+            raise NothingToBisect(reason=f"the command does not fail at {states[-1].name}",
+                                  hint="If it fails now, save first: rewind save")
+        if found.good is None:
+            raise NothingToBisect(reason=f"the command fails as early as {states[found.bad].name}",
+                                  hint="Name a checkpoint where it works: --good CHECKPOINT")
+        return Bisected(self._state, states, found, self.runs, self._parents)
+
+    def _attempt(self, record: Record, left: int, place: Place | None) -> str:
+        verdict = self._known.get(record.name)
+        if verdict is None:
+            if place is None:
+                raise NothingToBisect(reason=f"the log does not tell about {record.name}",
+                                      hint="Give the command, to try what is missing: -- CMD")
+            self.runs += 1
+            if self._progress:
+                self._progress(record, self.runs, left)
+            verdict = self._try(record, os.path.join(place.make(record), self._below).rstrip("/"))
+        if self._command:
+            self._log.add(verdict, record.name, record.description)
+        return verdict
+
+    def _try(self, record: Record, folder: str) -> str:
+        code = self._run(self._command, folder) if os.path.isdir(folder) else _SKIPPED
+        if code == 0:
+            return GOOD
+        if code == _SKIPPED:
+            return SKIP
+        if code in _NOT_RUN or not 0 < code < 128:
+            raise BisectStopped(code=code, checkpoint=record.name, command=self._command[0])
+        return BAD
+
+
+def state_named(state: State, text: str) -> Record:
+    """A checkpoint; `t4` is the code before turn 4, `t4+` the code after it."""
+    match = _TURN.fullmatch(text)
+    if not match:
+        return select(state, text)
+    span = spans(state, [match["turn"]])[0]
+    found = span.after if match["after"] else span.before
+    if found is None:
+        raise TurnWithoutCheckpoint(turn=span.turn, session=span.session)
+    return found
+
+
+def run_command(command: Sequence[str], folder: str) -> int:
+    """Its exit code, as a shell tells it. What it prints goes to stderr, for stdout is the result's."""
+    import subprocess
+
+    env = {key: value for key, value in os.environ.items() if not key.startswith("REWIND_")}
+    try:
+        child = subprocess.Popen(list(command), cwd=folder, env={**env, "PWD": folder},
+                                 stdin=subprocess.DEVNULL, stdout=2)
+    except FileNotFoundError:
+        return 127
+    except OSError:
+        return 126
+    try:
+        code = child.wait()
+    except BaseException:
+        child.terminate()
+        child.wait()
+        raise
+    return code if code >= 0 else 128 - code

@@ -1,0 +1,139 @@
+"""One checkpoint after the other in the project itself, for a command that works nowhere else. The state of
+now is safe first, and comes back at the end. Each step is in the log before it is made: a process that is
+killed leaves an interrupted operation, whose way back is the state before the first step."""
+
+from __future__ import annotations
+
+import signal
+import threading
+
+from rewind.checkpoint.rewind.files.agent_at_work import refuse_while_running
+from rewind.checkpoint.rewind.files.code import Wanted, get_ready, with_sources
+from rewind.checkpoint.rewind.files.left_alone import names_to_note
+from rewind.checkpoint.rewind.log import operations as ops
+from rewind.checkpoint.rewind.log.lineage import here
+from rewind.checkpoint.rewind.words import finish_command
+from rewind.checkpoint.save.create import write_record
+from rewind.errors import NothingToBisect, RewindInterrupted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.records.source import Source
+    from rewind.checkpoint.rewind.files.code import Ready
+    from rewind.checkpoint.rewind.log.operations import Operation
+
+
+class InPlace:
+    """`with InPlace(state) as steps:`, then `steps.make(record)`. The lock of the place is held all the time,
+    so that no hook takes a step for somebody's work; that of the store while a step is made."""
+
+    def __init__(self, state: State, force: bool = False) -> None:
+        self._state = state
+        self._force = force
+        self._before: Record | None = None
+        self._at: Record | None = None
+        self._op: Operation | None = None
+        self._aside: Any = None  # while the command runs
+        self.remaining: list[tuple[bytes, str]] = []  # what could not be brought back at the end
+
+    def __enter__(self) -> InPlace:
+        refuse_while_running(self._state, self._force)
+        self._lock: Any = self._state.locked(ops.BISECT)
+        self._lock.__enter__()
+        try:
+            half_done = self._state.operations().interrupted()
+            if half_done:
+                raise RewindInterrupted(finish=finish_command(half_done))
+            standing = here(self._state)
+            if standing is None:
+                raise NothingToBisect(reason="there is no checkpoint yet")
+            self._standing = standing
+        except BaseException:
+            self._lock.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        try:
+            if self._op and self._before:
+                with _Undisturbed():
+                    self._step(self._before)
+                    self._end()
+        finally:
+            self._lock.__exit__(None, None, None)
+
+    def make(self, record: Record) -> str:
+        self._step(record)
+        self._aside = self._state.aside()
+        self._aside.__enter__()
+        return self._state.project.root
+
+    def _come_back(self) -> None:
+        aside, self._aside = self._aside, None
+        if aside:
+            aside.__exit__(None, None, None)
+
+    def _step(self, record: Record) -> None:
+        """As every restore is made: captured, planned, staged, then one change after the other."""
+        self._come_back()
+        wanted = Wanted(record, leaving=self._at)
+
+        def go(source: Source, leaving: Source | None) -> None:
+            ready = get_ready(self._state, source, leaving, wanted, force=True, expected=None, progress=None)
+            try:
+                self._save(ready)
+                self._begin(record, names_to_note(self._state, source, ready.plan))
+                self.remaining = ready.run(self._state, record)
+            finally:
+                ready.close()
+
+        with_sources(self._state, wanted, go)
+        self._at = record
+        self._state.objects.rollback()  # the command may take long: nothing waits for us meanwhile
+
+    def _save(self, ready: Ready) -> None:
+        """Before the first step: what is there now. Later: what the command or somebody else changed."""
+        expected = self._at or self._standing
+        if ready.draft.snapshot.root != expected.tree:
+            text = "Before bisect" if self._at is None else f"Left by bisect at {self._at.name}"
+            backup = write_record(self._state, ready.draft, "backup", text,
+                                  {"event": ops.BISECT, "checkpoint": expected.name})
+            self._before = self._before or backup
+        self._before = self._before or self._standing
+
+    def _begin(self, record: Record, left_alone: list[str]) -> None:
+        assert self._before is not None
+        if self._op is None:
+            self._operations = self._state.operations()
+            self._op = self._operations.begin(
+                ops.BISECT, what="code", request=[ops.BISECT], before=self._before.name,
+                checkpoint=record.name, leftAlone=left_alone or None, sequence=self._sequence())
+        else:
+            self._operations.step(self._op, checkpoint=record.name, leftAlone=left_alone or None,
+                                  sequence=self._sequence())
+
+    def _end(self) -> None:
+        assert self._op is not None
+        self._operations.end(self._op, result=ops.PARTIAL if self.remaining else ops.DONE,
+                             here=self._standing.name, sequence=self._sequence())
+
+    def _sequence(self) -> int:
+        newest = self._state.timeline.newest()
+        return newest.sequence if newest else 0
+
+
+class _Undisturbed:
+    """The way back is not interrupted by a second Ctrl-C."""
+
+    def __enter__(self) -> None:
+        self._main = threading.current_thread() is threading.main_thread()
+        if self._main:
+            self._old = signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def __exit__(self, *error: object) -> None:
+        if self._main:
+            signal.signal(signal.SIGINT, self._old)

@@ -1,0 +1,178 @@
+"""A checkpoint in a directory of its own, for a command that must not disturb the project. What no checkpoint
+holds, such as installed packages, is linked in from the project."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+
+from rewind.checkpoint.rewind.files.elsewhere import write_elsewhere
+from rewind.errors import LinkedInstall
+from rewind.snapshot.scan.scan import scan
+from rewind.snapshot.trees.listing import uncovered
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+
+# A command makes these again. Linked, it would write what an older version gives into the project's own.
+_CACHES = ("__pycache__", ".next", ".nuxt", ".svelte-kit", ".turbo", ".gradle", ".hypothesis", ".pytype",
+           ".nyc_output", ".kotlin", ".bloop", ".metals")
+_REPOSITORIES = (".git", ".hg", ".jj", ".sl", ".svn")
+_MOST_BYTES = 1 << 20  # of a file that says where an installed package is
+
+
+def to_link(state: State) -> list[bytes]:
+    """What is there in the project and in no checkpoint, and what a command may need."""
+    found = needed(state)
+    for path in found:
+        place = leads_back(state, path)
+        if place:
+            raise LinkedInstall(path=os.fsdecode(path), place=place)
+    return found
+
+
+def needed(state: State) -> list[bytes]:
+    snapshot = scan(state.root, state.rules(), state.cache, state.objects, keep=False)
+    return [path for path, _ in uncovered(snapshot.root, snapshot.tree) if _is_needed(path)]
+
+
+def _is_needed(path: bytes) -> bool:
+    name = os.fsdecode(os.path.basename(path))
+    return name not in _CACHES and name not in _REPOSITORIES and "cache" not in name.lower()
+
+
+class Scratch:
+    """`with Scratch(state) as scratch:`, then `scratch.make(record)` for one checkpoint after the other."""
+
+    def __init__(self, state: State, links: list[bytes]) -> None:
+        self._state = state
+        self._links = links
+        self._top = ""
+
+    def __enter__(self) -> Scratch:
+        self._top = tempfile.mkdtemp(prefix="rewind-bisect-")
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _remove(self._top)
+
+    def make(self, record: Record) -> str:
+        """The directory, anew: whatever a command did to the one before is gone. It is called as the project
+        is, for some builds depend on that."""
+        folder = os.path.join(self._top, os.path.basename(self._state.project.root) or "project")
+        _remove(folder)
+        write_elsewhere(self._state, record, folder, None)
+        for path in self._links:
+            self._link(os.fsencode(folder), path)
+        return folder
+
+    def _link(self, folder: bytes, path: bytes) -> None:
+        place, real = os.path.join(folder, path), os.path.join(self._state.root, path)
+        above = os.path.dirname(place)
+        if os.path.lexists(place) or not os.path.isdir(above) or not os.path.lexists(real):
+            return
+        if os.path.realpath(above) != os.path.realpath(folder) + above[len(folder):]:
+            return  # a directory of the checkpoint is a link that leads somewhere else
+        os.symlink(real, place)
+
+
+def _remove(folder: str) -> None:
+    """Also what is read-only; what a link leads to stays."""
+    for at, dirs, _ in os.walk(folder):
+        for name in dirs:
+            path = os.path.join(at, name)
+            if not os.path.islink(path):
+                os.chmod(path, 0o700)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+# packages that lead back to the project
+
+def leads_back(state: State, path: bytes) -> str:
+    """The part of the project that an installed package leads to: whoever used `path` from elsewhere would
+    run the code of this project as it is now."""
+    root = os.path.realpath(state.root)
+    folder = os.path.join(state.root, path)
+    for place in _places_that_lead_back(folder):
+        real = os.path.realpath(os.path.join(folder, place))
+        inside = real == root or real.startswith(root + b"/")
+        if inside and not _is_below(real, os.path.realpath(folder)):
+            return os.fsdecode(real)
+    return ""
+
+
+def _is_below(path: bytes, folder: bytes) -> bool:
+    return path == folder or path.startswith(folder + b"/")
+
+
+def _places_that_lead_back(folder: bytes) -> Iterator[bytes]:
+    if os.path.isfile(os.path.join(folder, b"pyvenv.cfg")):
+        yield from _of_python(folder)
+    elif os.path.basename(folder) == b"node_modules":
+        yield from _of_node(folder)
+
+
+def _of_python(folder: bytes) -> Iterator[bytes]:
+    for packages in _site_packages(folder):
+        for name in sorted(os.listdir(packages)):
+            full = os.path.join(packages, name)
+            if name.endswith((b".pth", b".egg-link")):
+                # A line is a path, or code that finds one; the code of an editable install is in a module.
+                yield from (line.strip() for line in _small(full).splitlines()
+                            if line.strip() and not line.startswith((b"import ", b"#")))
+            elif name.startswith(b"__editable__") and name.endswith(b".py"):
+                yield from _quoted_paths(_small(full))
+            elif name.endswith(b".dist-info"):
+                yield from _direct(_small(os.path.join(full, b"direct_url.json")))
+
+
+def _site_packages(folder: bytes) -> Iterator[bytes]:
+    for lib in (b"lib", b"lib64"):
+        at = os.path.join(folder, lib)
+        if os.path.islink(at) or not os.path.isdir(at):
+            continue
+        for python in sorted(os.listdir(at)):
+            packages = os.path.join(at, python, b"site-packages")
+            if os.path.isdir(packages):
+                yield packages
+
+
+def _quoted_paths(text: bytes) -> Iterator[bytes]:
+    import re
+
+    for match in re.finditer(rb"""(['"])(/[^'"\n]*)\1""", text):
+        yield match[2]
+
+
+def _direct(text: bytes) -> Iterator[bytes]:
+    import json
+    from urllib.parse import unquote_to_bytes, urlsplit
+
+    try:
+        found = json.loads(text)
+        if found["dir_info"]["editable"] and found["url"].startswith("file://"):
+            yield unquote_to_bytes(urlsplit(found["url"]).path)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return
+
+
+def _of_node(folder: bytes) -> Iterator[bytes]:
+    """Workspaces and `npm link`: links in the top directory, or in that of a scope."""
+    scopes = [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(b"@")]
+    for at in (folder, *scopes):
+        for name in sorted(os.listdir(at)) if os.path.isdir(at) else ():
+            if os.path.islink(os.path.join(at, name)):
+                yield os.path.join(at, name)
+
+
+def _small(path: bytes) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(_MOST_BYTES)
+    except OSError:
+        return b""

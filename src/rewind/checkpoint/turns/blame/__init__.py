@@ -1,0 +1,1 @@
+"""Which turn wrote each line of a file."""

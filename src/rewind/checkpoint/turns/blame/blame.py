@@ -1,0 +1,244 @@
+"""Which turn wrote each line of a file: the lines are followed back along the line of checkpoints, through
+every version of the file, to the checkpoint where they first appear."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left
+
+from rewind.checkpoint.rewind.log.lineage import here, lineage
+from rewind.checkpoint.select.selectors import select
+from rewind.checkpoint.turns.blame.git import commits_of
+from rewind.checkpoint.turns.blame.versions import FileVersions
+from rewind.checkpoint.turns.who import AGENT, GIT, YOU, Author, Authors
+from rewind.errors import PathNeverSeen, PathNotFound, RewindError, UsageError
+from rewind.snapshot.diff.blamediff import Differ
+from rewind.snapshot.diff.textdiff import is_binary, lines_of
+from rewind.snapshot.scan.live import read_live
+from rewind.snapshot.trees.tree import DIR, FILES, UNCOVERED
+from rewind.words import explain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.turns.blame.git import Commit
+    from rewind.checkpoint.turns.blame.versions import Version
+    from rewind.snapshot.diff.textdiff import Block
+    from rewind.snapshot.trees.tree import Entry
+
+    # (first line in the version that is looked at, behind the last one, first line in the file asked for)
+    Piece = tuple[int, int, int]
+
+
+class BlamedLine:
+    """`number` counts from 1. `record` is the checkpoint in which the line first appears, None: it is in none
+    yet. `commit` is set for a line that git knows from before the first checkpoint."""
+
+    __slots__ = ("author", "commit", "number", "path", "record", "text")
+
+    def __init__(self, number: int, text: bytes, author: Author, record: Record | None, path: bytes,
+                 commit: Commit | None = None) -> None:
+        self.number = number
+        self.text = text
+        self.author = author
+        self.record = record
+        self.path = path  # of the file in that checkpoint: it may have been renamed since
+        self.commit = commit
+
+    @property
+    def who(self) -> str:
+        return GIT if self.commit else self.author.kind
+
+    @property
+    def time(self) -> float | None:
+        """Seconds since the epoch; None: just now."""
+        return self.commit.time if self.commit else self.record.created if self.record else None
+
+    def name(self, several: bool) -> str:
+        """Who wrote it, in a word; with the session where a file has lines of `several`. A star: unsaved."""
+        star = "" if self.record else "*"
+        if self.commit:
+            return f"git {self.commit.id[:7]}"
+        if self.who != AGENT:
+            return self.who + star
+        turn = f"t{self.author.turn}" if self.author.turn else AGENT
+        return (f"{(self.author.session or '')[:8]}:{turn}" if several else turn) + star
+
+
+class Blame:
+    def __init__(self, path: bytes, lines: list[BlamedLine], damaged: dict[str, RewindError]) -> None:
+        self.path = path
+        self.lines = lines
+        self.damaged = damaged  # checkpoints that could not be read, and were passed over
+
+
+def blame(state: State, path: bytes, checkpoint: str | None = None, first: int | None = None,
+          last: int | None = None) -> Blame:
+    """The lines `first` to `last` (both counted, from 1) of a file, as it is now or in a checkpoint."""
+    record = select(state, checkpoint) if checkpoint else here(state)
+    if record is None:
+        raise PathNeverSeen(path=os.fsdecode(path))
+    walk = _Walk(state, path, record)
+    with walk.versions:
+        data = walk.text(checkpoint is None)
+        lines = lines_of(data)
+        start, stop = _range(first, last, len(lines))
+        walk.follow(data, start, stop, checkpoint is None)
+        found = list(walk.blamed(lines))
+    return Blame(path, found, walk.versions.damaged)
+
+
+def _range(first: int | None, last: int | None, total: int) -> tuple[int, int]:
+    first, last = first or 1, total if last is None else last
+    if first > last and total:
+        first, last = last, first  # as git has it
+    if (first > total and (total or first > 1)) or first < 1:
+        raise UsageError(f"The file has {total:,} lines, so there is no line {first}.",
+                         hint="Give a range within the file: -L 10,20")
+    return first - 1, min(last, total)
+
+
+class _Walk:
+    """From the newest version to the oldest. `pieces` are the lines that nobody is known for yet."""
+
+    def __init__(self, state: State, path: bytes, record: Record) -> None:
+        self.state = state
+        self.path = path
+        self.record = record
+        self.parents = lineage(state)
+        self.versions = FileVersions(state, self.parents)
+        self.found: list[tuple[int, int, Record | None, bytes]] = []  # from, to, where they first appear
+        self.commits: dict[int, Commit] = {}
+
+    def text(self, now: bool) -> bytes:
+        data = self._live() if now else self._recorded()
+        if is_binary(data):
+            raise RewindError(f"A binary file has no lines: {os.fsdecode(self.path)}",
+                              hint="`rewind log` shows which checkpoints changed it.")
+        return data
+
+    def _live(self) -> bytes:
+        path, full = os.fsdecode(self.path), os.path.join(self.state.root, self.path)
+        if os.path.isdir(full) and not os.path.islink(full):
+            raise _is_a_directory(self.path)
+        entry = self.versions.entry(self.record, self.path)
+        if entry and entry.kind == UNCOVERED:
+            raise _not_captured(self.path, entry)
+        limit = int(self.state.settings.get("maxFileSizeMb") * (1 << 20))
+        data = read_live(self.state.root, self.path, limit + 1)
+        if data is None:
+            if entry is None and not self.versions.was_ever(self.record, self.path):
+                raise PathNeverSeen(path=path)
+            raise RewindError(f"There is no such file now: {path}",
+                              hint=f"Name a checkpoint that holds it: rewind blame {path} last")
+        if len(data) > limit:
+            raise RewindError(f"The file is larger than maxFileSizeMb, so no checkpoint holds it: {path}",
+                              hint="`rewind config --set maxFileSizeMb=N` changes that for later ones.")
+        return data
+
+    def _recorded(self) -> bytes:
+        entry = self.versions.entry(self.record, self.path)
+        if entry is None:
+            raise PathNotFound(checkpoint=self.record.name, path=os.fsdecode(self.path))
+        if entry.kind == DIR:
+            raise _is_a_directory(self.path)
+        if entry.kind == UNCOVERED:
+            raise _not_captured(self.path, entry)
+        if entry.kind not in FILES:
+            raise RewindError(f"A symbolic link has no lines: {os.fsdecode(self.path)}",
+                              hint="Name the file that it leads to.")
+        return self.versions.content(self.record, entry)
+
+    def follow(self, data: bytes, start: int, stop: int, now: bool) -> None:
+        pieces: list[Piece] = [(start, stop, start)] if stop > start else []
+        version, differ = self.versions.newest(self.record, self.path), Differ(data)
+        if now:
+            pieces = self._not_saved(differ, version, pieces)
+        while pieces and version:
+            before = self.versions.before(version)
+            if before is None:
+                self._first_of_all(version, pieces)
+                return
+            pieces = self._pass(pieces, differ.blocks(before.data), version.record, version.path)
+            version = before
+
+    def _not_saved(self, differ: Differ, version: Version | None, pieces: list[Piece]) -> list[Piece]:
+        """What is in no checkpoint yet is found; the rest is returned."""
+        if version is None:
+            self._take(pieces, None, self.path)
+            return []
+        return self._pass(pieces, differ.blocks(version.data), None, self.path)
+
+    def _pass(self, pieces: list[Piece], blocks: Iterable[Block], record: Record | None,
+              path: bytes) -> list[Piece]:
+        """Lines in a part that differs are this version's; the others go to the version before."""
+        own, rest = split(pieces, blocks)
+        self._take(own, record, path)
+        return rest
+
+    def _take(self, pieces: list[Piece], record: Record | None, path: bytes) -> None:
+        self.found += [(final, final + stop - start, record, path) for start, stop, final in pieces]
+
+    def _first_of_all(self, version: Version, pieces: list[Piece]) -> None:
+        self._take(pieces, version.record, version.path)
+        if self.parents.parent(version.record.name) is not None:
+            return  # made since the first checkpoint: git has nothing older
+        known = commits_of(self.state, version.record, version.path, lines_of(version.data))
+        for start, stop, final in pieces if known else ():
+            self.commits.update({final + n: known[start + n] for n in range(stop - start)
+                                 if start + n in known})
+
+    def blamed(self, lines: list[bytes]) -> Iterator[BlamedLine]:
+        authors = Authors(self.state, self.parents)
+        for start, stop, record, path in sorted(self.found, key=lambda one: one[0]):
+            author = authors.of(record) if record else authors.since(self.record)
+            for at in range(start, stop):
+                commit = self.commits.get(at)
+                yield BlamedLine(at + 1, lines[at], Author(YOU) if commit else author, record, path, commit)
+
+
+def split(pieces: list[Piece], blocks: Iterable[Block]) -> tuple[list[Piece], list[Piece]]:
+    """(those within a block, with their places in the new text; the others, with their places in the old)."""
+    pieces = list(pieces)
+    inside: list[Piece] = []
+    outside: list[Piece] = []
+    at, shift = 0, 0
+    for _, old_end, new, new_end in blocks:
+        # Most pieces lie between the blocks, and there may be thousands of them.
+        reach = bisect_left(pieces, (new, new, 0), at)
+        if reach > at and pieces[reach - 1][1] > new:
+            reach -= 1
+        outside += _shifted(pieces[at:reach], shift)
+        at = reach
+        while at < len(pieces) and pieces[at][0] < new_end:
+            start, stop, final = pieces[at]
+            if start < new:
+                outside.append((start + shift, new + shift, final))
+                start, final = new, final + new - start
+            end = min(stop, new_end)
+            if end > start:
+                inside.append((start, end, final))
+            if stop > new_end:  # the rest is for the next block
+                pieces[at] = (max(start, new_end), stop, final + max(start, new_end) - start)
+                break
+            at += 1
+        shift = old_end - new_end
+    return inside, outside + _shifted(pieces[at:], shift)
+
+
+def _shifted(pieces: list[Piece], shift: int) -> list[Piece]:
+    return [(start + shift, stop + shift, final) for start, stop, final in pieces] if shift else pieces
+
+
+def _is_a_directory(path: bytes) -> RewindError:
+    return RewindError(f"This is a directory: {os.fsdecode(path) or '.'}",
+                       hint="Name one of its files.")
+
+
+def _not_captured(path: bytes, entry: Entry) -> RewindError:
+    reason = explain(entry.ref.decode("ascii", "replace"))
+    return RewindError(f"No checkpoint holds this file ({reason}): {os.fsdecode(path)}",
+                       hint="`rewind status --unprotected` says why, and what to do about it.")

@@ -1,0 +1,88 @@
+"""Lines that are older than the first checkpoint: git knows who committed them, where the commit that was
+checked out then has them."""
+
+from __future__ import annotations
+
+from rewind.errors import GitFailed
+from rewind.snapshot.diff.linediff import changed_blocks
+from rewind.snapshot.diff.textdiff import lines_of
+from rewind.snapshot.git.run import Git
+from rewind.snapshot.rules.gitfiles import work_tree_top
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+
+_MOST = 64 << 20
+
+
+class Commit:
+    __slots__ = ("author", "id", "summary", "time")
+
+    def __init__(self, id: str) -> None:
+        self.id = id
+        self.author = ""
+        self.summary = ""
+        self.time = 0.0
+
+
+def commits_of(state: State, record: Record, path: bytes, lines: list[bytes]) -> dict[int, Commit]:
+    """Place in the file, as a checkpoint has it -> the commit that wrote the line. Lines that are not in the
+    commit that was checked out are left out."""
+    told = record.data.get("git")
+    head = told.get("head") if isinstance(told, dict) else None
+    top = work_tree_top(state.root) if isinstance(head, str) else None
+    if top is None or not isinstance(head, str) or not _is_id(head):
+        return {}
+    name = state.root[len(top):].strip(b"/") + b"/" + path if state.root != top else path
+    try:
+        return _from_git(Git(top), head, name, lines)
+    except GitFailed:
+        return {}  # no git, or the commit is gone: then these lines are just old
+
+
+def _from_git(git: Git, head: str, name: bytes, lines: list[bytes]) -> dict[int, Commit]:
+    size = git.ask("cat-file", "-s", b"%s:%s" % (head.encode(), name))
+    if size is None or int(size) > _MOST:
+        return {}
+    committed = lines_of(git.run("cat-file", "blob", b"%s:%s" % (head.encode(), name)))
+    commits = _parsed(git.run("blame", "--porcelain", "--no-textconv", head, b"--", name))
+    found: dict[int, Commit] = {}
+    at = 0
+    # Git may have changed the ends of lines when it wrote the file.
+    for old, _, new, new_end in [*changed_blocks(_plain(committed), _plain(lines)),
+                                       (len(committed), 0, len(lines), 0)]:
+        shift = old - new
+        found.update({n: commits[n + shift] for n in range(at, new) if n + shift in commits})
+        at = new_end
+    return found
+
+
+def _plain(lines: list[bytes]) -> list[bytes]:
+    return [line[:-2] + b"\n" if line.endswith(b"\r\n") else line for line in lines]
+
+
+def _is_id(text: str) -> bool:
+    return len(text) in (40, 64) and all(c in "0123456789abcdef" for c in text)
+
+
+def _parsed(porcelain: bytes) -> dict[int, Commit]:
+    """Line, counted from 0 -> its commit."""
+    commits: dict[str, Commit] = {}
+    found: dict[int, Commit] = {}
+    commit = Commit("")
+    for line in porcelain.split(b"\n"):
+        if line.startswith(b"\t"):
+            continue
+        key, _, value = line.decode("utf-8", "replace").partition(" ")
+        if _is_id(key):
+            commit = commits.setdefault(key, Commit(key))
+            found[int(value.split()[1]) - 1] = commit
+        elif key == "author":
+            commit.author = value
+        elif key == "author-time" and value.isdigit():
+            commit.time = float(value)
+        elif key == "summary":
+            commit.summary = value
+    return found

@@ -1,0 +1,155 @@
+"""The versions of one file along the line of checkpoints, newest first, through renames. Trees are read once,
+and content only where the file's object changed."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+from rewind.checkpoint.records.source import Source
+from rewind.errors import RewindError, StoreDamaged
+from rewind.snapshot.diff.similar import most_similar
+from rewind.snapshot.trees.change import Paths, differences
+from rewind.snapshot.trees.content import whole
+from rewind.snapshot.trees.listing import entry_at
+from rewind.snapshot.trees.tree import FILE, FILES, UNCOVERED, Tree
+from rewind.store.ahead import Ahead
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.rewind.log.lineage import Lineage
+    from rewind.snapshot.trees.tree import Entry
+    from rewind.store.blobs import Blobs
+
+
+_WORTH = 16 << 10  # a smaller file is unpacked sooner than a thread is started
+
+
+class Version:
+    """A file as it is in `record`, the oldest checkpoint in a row that has it so."""
+
+    __slots__ = ("data", "entry", "path", "record")
+
+    def __init__(self, record: Record, path: bytes, entry: Entry, data: bytes) -> None:
+        self.record = record
+        self.path = path
+        self.entry = entry
+        self.data = data
+
+
+class FileVersions:
+    """`with versions:`, for checkpoints in the archive format are unpacked meanwhile."""
+
+    def __init__(self, state: State, parents: Lineage) -> None:
+        self._state = state
+        self._parents = parents
+        self._trees: dict[bytes, Tree] = {}
+        self._stack = ExitStack()
+        self._archive: tuple[str, Blobs] | None = None  # the one that is unpacked
+        self._ahead = Ahead(state.objects)
+        self.damaged: dict[str, RewindError] = {}
+
+    def __enter__(self) -> FileVersions:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._ahead.close()
+        self._stack.close()
+
+    # walking
+
+    def newest(self, record: Record | None, path: bytes) -> Version | None:
+        """The version in a checkpoint, with the oldest checkpoint that has it so; None: it is not there. One
+        that does not hold the file's content, though the file was there, is passed over."""
+        record, entry = self._known(record, path)
+        return self._version(record, path, entry) if record and entry and entry.kind in FILES else None
+
+    def before(self, version: Version) -> Version | None:
+        """The version that this one was made from; None: the file was made anew here."""
+        parent, entry = self._known(self._parents.parent(version.record.name), version.path)
+        if parent is None:
+            return None
+        if entry:
+            return self._version(parent, version.path, entry) if entry.kind in FILES else None
+        path = self._renamed_from(parent, version)
+        return self.newest(parent, path) if path else None
+
+    def _version(self, record: Record, path: bytes, entry: Entry) -> Version | None:
+        data = self.content(record, entry)
+        while True:
+            parent = self._parents.parent(record.name)
+            found = self._entry_or_none(parent, path) if parent else None
+            if parent is None or found is None or not found.same_content(entry):
+                self._get_ahead(parent, found)
+                return Version(record, path, entry, data)
+            record = parent
+
+    def _get_ahead(self, record: Record | None, entry: Entry | None) -> None:
+        """This is what is asked for next, nearly always."""
+        if record and entry and entry.kind == FILE and entry.size > _WORTH and record.format != "archive":
+            try:
+                self._ahead.start(entry.ref)
+            except StoreDamaged:
+                pass  # told when it is asked for
+
+    def _known(self, record: Record | None, path: bytes) -> tuple[Record | None, Entry | None]:
+        """The nearest checkpoint that tells what the path was, and what it was."""
+        while record:
+            entry = self._entry_or_none(record, path)
+            if record.name not in self.damaged and not (entry and entry.kind == UNCOVERED):
+                return record, entry
+            record = self._parents.parent(record.name)
+        return None, None
+
+    def was_ever(self, record: Record, path: bytes) -> bool:
+        return any(self._entry_or_none(one, path) for one in self._parents.line(record.name))
+
+    # reading
+
+    def entry(self, record: Record, path: bytes) -> Entry | None:
+        return entry_at(lambda oid: self._tree(record, oid), record.tree, path)
+
+    def _entry_or_none(self, record: Record, path: bytes) -> Entry | None:
+        try:
+            return self.entry(record, path)
+        except StoreDamaged as error:
+            self.damaged[record.name] = error
+            return None
+
+    def content(self, record: Record, entry: Entry) -> bytes:
+        return whole(entry, self._ahead if record.format != "archive" else self._blobs(record))
+
+    def _tree(self, record: Record, oid: bytes) -> Tree:
+        tree = self._trees.get(oid)
+        if tree is None:
+            tree = self._trees[oid] = Tree.decode(self._blobs(record).get(oid))
+        return tree
+
+    def _blobs(self, record: Record) -> Blobs:
+        if record.format != "archive":
+            return self._state.objects
+        if self._archive is None or self._archive[0] != record.name:
+            self._stack.close()
+            source = self._stack.enter_context(Source(self._state, record))
+            self._archive = record.name, source.blobs
+        return self._archive[1]
+
+    # renames
+
+    def _renamed_from(self, parent: Record, version: Version) -> bytes | None:
+        """The file that is gone in the version's checkpoint and has the same content, or most of it."""
+        record = version.record
+        try:
+            gone = [(path, old) for path, old, new in differences(
+                parent.tree, lambda oid: self._tree(parent, oid),
+                record.tree, lambda oid: self._tree(record, oid), Paths())
+                if old and new is None and old.kind in FILES]
+            return most_similar(version.path, version.entry, version.data, gone,
+                                lambda entry: self.content(parent, entry))
+        except StoreDamaged as error:
+            self.damaged[parent.name] = error
+            return None

@@ -1,0 +1,1 @@
+"""Git commits made from turns."""

@@ -1,0 +1,1 @@
+"""What is kept and for how long, packing, and checkpoints as files."""

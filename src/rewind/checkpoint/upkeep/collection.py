@@ -1,0 +1,242 @@
+"""Deleting checkpoints, and every object that no other one needs. Which ones go is decided in `retention`.
+
+Others save and restore meanwhile: looking at what is needed takes no lock, and deleting takes it for a moment
+at a time. So each time the lock is had again, what has come since is looked at first.
+"""
+
+from __future__ import annotations
+
+import os
+
+from rewind.checkpoint.rewind.log.lineage import lineage
+from rewind.checkpoint.rewind.log.operations import FILE as OPERATIONS
+from rewind.checkpoint.upkeep.due import note_collection
+from rewind.checkpoint.upkeep.pieces import Piece, give_back_space, let_others, take_bundles_apart
+from rewind.checkpoint.upkeep.retention import (
+    UNKNOWN,
+    backups_in_use,
+    bridge,
+    choose,
+    disk_use,
+    mark,
+    needed_because,
+    never_collected,
+    sweep_kept_chats,
+)
+from rewind.errors import StoreDamaged
+from rewind.files import Lock, fsync_dir
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+    from rewind.snapshot.scan.build import Progress
+
+GC_LOCK = "gc.lock"
+_ROWS = 500  # of the scan cache, forgotten at a time
+_AT_ONCE = 100  # objects, deleted before the next look at the clock
+
+
+class Collected:
+    def __init__(self) -> None:
+        self.deleted: list[str] = []
+        self.freed = 0
+
+
+def collect(state: State, keep: int | None, wait: float, progress: Progress | None = None) -> Collected:
+    # Two at once would delete what the other is looking at.
+    with Lock(state.project.path(GC_LOCK), "gc", wait):
+        return _Collection(state, keep, wait, progress).run()
+
+
+def collect_these(state: State, names: list[str], force: bool, wait: float,
+                  progress: Progress | None = None) -> Collected:
+    """Those that a person named, which was checked already."""
+    with Lock(state.project.path(GC_LOCK), "gc", wait):
+        return _Chosen(state, names, force, wait, progress).run()
+
+
+class _Collection:
+    def __init__(self, state: State, keep: int | None, wait: float, progress: Progress | None) -> None:
+        self.state = state
+        self.keep = keep
+        self.wait = wait
+        self.progress = progress
+        self.result = Collected()
+        self.live: set[bytes] = set()  # what the checkpoints that stay need
+        self.looked_at: set[str] = set()  # names of checkpoints that have been thought of
+
+    def run(self) -> Collected:
+        state = self.state
+        before = disk_use(state)
+        with Piece(state, self.wait):
+            note_collection(state)
+        self._look()
+        self._delete_records()
+        self._forget()
+        state.objects.begin_upkeep()
+        try:
+            if UNKNOWN not in self.live:
+                self._delete_objects()
+                take_bundles_apart(state, self.wait)
+            give_back_space(state, self.wait)
+        finally:
+            state.objects.end_upkeep()
+        state.close()
+        self.result.freed = max(0, before - disk_use(state))
+        return self.result
+
+    # what goes, and what the others need
+
+    def _look(self) -> None:
+        self.state.look_again()
+        self.log = self._log()
+        self.chosen = self._choose()
+        records = self._records()
+        gone = {record.name for record in self.chosen}
+        self._mark([record for record in records if record.name not in gone])
+
+    def _choose(self) -> list[Record]:
+        return choose(self.state, self.keep)
+
+    def _kept(self, records: list[Record]) -> set[str]:
+        """What may not go, by what is known under the lock."""
+        in_use = backups_in_use(self.state)
+        return in_use if self.keep is not None else never_collected(records, in_use)
+
+    def _records(self) -> list[Record]:
+        timeline = self.state.timeline
+        records = timeline.all()
+        if timeline.damaged:
+            # What an unreadable record refers to is unknown, so nothing may be called unused.
+            raise StoreDamaged(what=f"the metadata of {', '.join(sorted(timeline.damaged))} is unreadable")
+        self.looked_at |= {record.name for record in records}
+        return records
+
+    def _mark(self, records: list[Record]) -> None:
+        def step(what: str, done: int, total: int) -> None:
+            let_others(self.state, self.wait)
+            if self.progress:
+                self.progress(what, done, total)
+
+        mark(self.state, records, self.live, step)
+
+    def _catch_up(self) -> None:
+        """Under the lock: what was made while we did not have it needs its objects, also those that nobody
+        needed a moment ago; and a restore may need a checkpoint that was to go."""
+        if not os.path.isdir(self.state.files.folder):
+            return
+        fresh = set(os.listdir(self.state.files.folder)) - self.looked_at
+        log = self._log()
+        if not fresh and log == self.log:
+            return
+        self.log = log  # a restore need not make a checkpoint: where the project stands may be one already
+        records = self._records()
+        kept = self._kept(records)
+        needed = [r for r in records if r.name in fresh] + [r for r in self.chosen if r.name in kept]
+        self.chosen = [r for r in self.chosen if r.name not in kept]
+        mark(self.state, needed, self.live)
+
+    def _log(self) -> tuple[int, int]:
+        try:
+            info = os.stat(self.state.project.path(OPERATIONS))
+        except OSError:
+            return 0, 0
+        return info.st_size, info.st_mtime_ns
+
+    # deleting
+
+    def _delete_records(self) -> None:
+        """Records first: one that exists must never point at nothing."""
+        state = self.state
+        with Piece(state, self.wait):
+            self._catch_up()
+            state.objects.note_deleted(max((record.name for record in self.chosen), default=""))
+        self.chosen.sort(key=lambda record: record.sequence)  # and taken from the end
+        while self.chosen:
+            with Piece(state, self.wait) as piece:
+                self._catch_up()
+                parents, going = lineage(state), {record.name for record in self.chosen}
+                while self.chosen:
+                    record = self.chosen.pop()
+                    going.remove(record.name)
+                    bridge(state, parents, record.name, going)
+                    self._hand_down(record, going)
+                    self._delete_record(record)
+                    if piece.is_over():
+                        break  # after one at least, or a slow disk would never come to an end
+        with Piece(state, self.wait):
+            deleted = state.objects.last_deleted()  # also by one that was killed in the middle of it
+            state.files.sweep({name for name in state.timeline.known_names() if name > deleted})
+            sweep_kept_chats(state)
+        if os.path.isdir(state.files.folder):
+            fsync_dir(state.files.folder)
+
+    def _hand_down(self, record: Record, going: set[str]) -> None:
+        if record.data.get("outside"):
+            from rewind.checkpoint.rewind.files.outside import hand_down
+
+            heir = hand_down(self.state, record, going)
+            mark(self.state, [heir] if heir else [], self.live)
+
+    def _delete_record(self, record: Record) -> None:
+        self.state.files.delete(record.name)
+        self.result.deleted.append(record.name)
+
+    def _forget(self) -> None:
+        """Then what would have the next checkpoint count on an object that is about to go. Nothing is
+        deleted before all of it is forgotten."""
+        state = self.state
+        for cache in state.scan_caches():
+            paths = cache.dirs_not_in(self.live)
+            for at in range(0, max(1, len(paths)), _ROWS):
+                with Piece(state, self.wait):
+                    cache.forget(paths[at:at + _ROWS])
+        with Piece(state, self.wait):
+            self._catch_up()
+            rows = state.derived.query("SELECT key, value FROM facts WHERE key LIKE 'chat %'")
+            state.derived.write([("DELETE FROM facts WHERE key=?",
+                                  [(key,) for key, oid in rows if oid not in self.live])])
+
+    def _delete_objects(self) -> None:
+        state = self.state
+        dead = iter([oid for oid in state.objects.ids() if oid not in self.live])
+        more = True
+        while more:
+            let_others(state, self.wait)
+            with Piece(state, self.wait) as piece:
+                self._catch_up()
+                more = self._delete_some(dead, piece)
+            state.objects.write_back()
+
+    def _delete_some(self, dead: Iterator[bytes], piece: Piece) -> bool:
+        """As many as there is time for; False when all are gone."""
+        some = []
+        for oid in dead:
+            if oid not in self.live:
+                some.append(oid)
+            if len(some) == _AT_ONCE:
+                self.state.objects.delete(some)
+                some = []
+                if piece.is_over():
+                    return True
+        self.state.objects.delete(some)
+        return False
+
+
+class _Chosen(_Collection):
+    """The checkpoints that a person named, and no others."""
+
+    def __init__(self, state: State, names: list[str], force: bool, wait: float,
+                 progress: Progress | None) -> None:
+        super().__init__(state, None, wait, progress)
+        self._names = set(names)
+        self._force = force
+
+    def _choose(self) -> list[Record]:
+        return [record for record in self.state.timeline.all() if record.name in self._names]
+
+    def _kept(self, records: list[Record]) -> set[str]:
+        return {name for name, (_, always) in needed_because(self.state).items() if always or not self._force}

@@ -1,0 +1,36 @@
+"""When the next collection is due. Every save asks, so this is apart from how one is done."""
+
+from __future__ import annotations
+
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.project.state import State
+
+_DAY = 86400.0
+
+
+def is_due(state: State) -> bool:
+    """Whether a collection is worth starting now; asked after every checkpoint, so it must be cheap."""
+    cap = int(state.settings.get("storage.maxSizeMb") * (1 << 20))
+    rows = state.derived.query("SELECT value FROM facts WHERE key='collected'")
+    last = rows[0][0] if rows else 0.0
+    since = time.time() - last
+    archives = state.settings.get("storage.format") == "archive"
+    over = (_with_archives(state) if archives else state.objects.size_on_disk()) > cap
+    if not rows:
+        note_collection(state)
+        return over
+    # A negative age means that the clock was ahead then: better once too often than never again.
+    return since < 0 or since > _DAY or (over and since > 60)
+
+
+def _with_archives(state: State) -> int:
+    from rewind.checkpoint.upkeep.retention import disk_use
+
+    return disk_use(state)
+
+
+def note_collection(state: State) -> None:
+    state.derived.write([("INSERT OR REPLACE INTO facts VALUES('collected', ?)", [(time.time(),)])])

@@ -1,0 +1,192 @@
+"""A checkpoint as one file, with all that it holds, to keep elsewhere; and back from such a file. What others
+may see is in `share/`."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from rewind.checkpoint.records.record import KINDS, Record, is_name, is_timestamp
+from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.save.create import new_record
+from rewind.errors import RewindError
+from rewind.files import PRIVATE_FILE, fsync_dir, sweep_drafts
+from rewind.snapshot.archive.portable import links_out, read_snapshot, write_snapshot
+from rewind.snapshot.trees.listing import uncovered
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, BinaryIO
+
+    from rewind.checkpoint.project.state import State
+    from rewind.snapshot.archive.portable import Imported
+    from rewind.snapshot.scan.build import Progress
+
+_LONGEST_DESCRIPTION = 1000
+_LONGEST_FIELD = 40
+
+
+class Exported:
+    """The checkpoint, the links in it that lead out of the tree, and the size of the file."""
+
+    def __init__(self, record: Record, links: list[bytes], size: int | None = None) -> None:
+        self.record = record
+        self.links = links
+        self.size = size
+
+
+# to a file
+
+def look_at_export(state: State, record: Record) -> Exported:
+    with Source(state, record) as source:
+        return Exported(record, links_out(record.tree, source.tree))
+
+
+def export_to_stream(state: State, record: Record, file: BinaryIO,
+                     progress: Progress | None = None) -> Exported:
+    with Source(state, record) as source:
+        rules = source.blobs.get(record.rules)
+        write_snapshot(file, record.data, record.tree, source.tree, source.blobs, rules, progress)
+        return Exported(record, links_out(record.tree, source.tree))
+
+
+def export_to_file(state: State, record: Record, path: str, *, force: bool = False,
+                   progress: Progress | None = None) -> Exported:
+    found: list[Exported] = []
+    size = write_new_file(path, force, lambda file: found.append(
+        export_to_stream(state, record, file, progress)))
+    found[0].size = size
+    return found[0]
+
+
+def write_new_file(path: str, force: bool, write: Callable[[BinaryIO], None]) -> int:
+    """Write beside and put in place at the end: the file is complete or not there. Returns its size."""
+    path = os.path.abspath(path)
+    check_target(path, force)
+    folder, name = os.path.split(path)
+    name = name[:200]
+    sweep_drafts(os.path.join(folder, name), ".part")
+    temp = os.path.join(folder, f".{name}.{os.getpid()}.part")
+    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, PRIVATE_FILE)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+            size = os.fstat(file.fileno()).st_size
+        _put_in_place(temp, path, force)
+    finally:
+        if os.path.lexists(temp):
+            os.unlink(temp)
+    fsync_dir(folder)
+    return size
+
+
+def check_target(path: str, force: bool) -> None:
+    try:
+        info = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        _check_folder(os.path.dirname(os.path.abspath(path)))
+        return
+    if not stat.S_ISREG(info.st_mode):
+        raise RewindError(f"{path} is there and is not a regular file.",
+                          hint="Name another file, or `-` to write to the standard output.")
+    if not force:
+        raise _exists(path)
+
+
+def _check_folder(folder: str) -> None:
+    if not os.path.isdir(folder):
+        raise RewindError(f"There is no directory {folder}", hint="Make it first, or name another file.")
+
+
+def _put_in_place(temp: str, path: str, force: bool) -> None:
+    if force:
+        os.replace(temp, path)
+        return
+    try:
+        os.link(temp, path)  # unlike rename, it fails when somebody made the file meanwhile
+    except FileExistsError:
+        raise _exists(path)
+    except OSError:
+        if os.path.lexists(path):
+            raise _exists(path)
+        os.rename(temp, path)  # a file system without hard links
+
+
+def _exists(path: str) -> RewindError:
+    return RewindError(f"{path} exists already.", hint="Name another file, or repeat with `--force`.")
+
+
+# from a file
+
+class _Nowhere:
+    """Takes everything and keeps nothing: the archive is checked, and that is all."""
+
+    def has(self, oid: bytes) -> bool:
+        return True
+
+    def put_packed(self, oid: bytes, packed: bytes) -> None:
+        return
+
+
+def look_at_import(path: str, *, allow_links_out: bool = False, max_bytes: int | None = None,
+                   progress: Progress | None = None) -> Imported:
+    """Everything that an import would check; nothing is stored."""
+    nowhere: Any = _Nowhere()
+    return read_snapshot(path, nowhere, allow_links_out=allow_links_out, max_bytes=max_bytes,
+                         progress=progress)
+
+
+def import_file(state: State, path: str, *, allow_links_out: bool = False,
+                max_bytes: int | None = None, progress: Progress | None = None) -> Record:
+    """A new checkpoint with what the file holds; the project is not touched. The caller locks."""
+    store = state.objects
+    before = store.added
+    try:
+        found = read_snapshot(path, store, allow_links_out=allow_links_out, max_bytes=max_bytes,
+                              progress=progress)
+        store.put(found.rules)
+    except BaseException:
+        store.rollback()
+        raise
+    return _write_record(state, found, store.added - before)
+
+
+def _write_record(state: State, found: Imported, new_bytes: int) -> Record:
+    # Not `create.write_record`: the code here is what it was, so undo and redo lead where they did.
+    state.objects.commit()
+    state.objects.settle(state.on_shared_disk)
+    code = {"format": "objects", "tree": found.root.hex(),
+            "rules": found.metadata["code"]["rules"], "fileCount": found.files,
+            "totalSize": found.bytes, "newBytes": new_bytes,
+            "uncovered": _count_uncovered(state, found)}
+    record = new_record(state, "manual", _description(found.metadata), code,
+                        {"imported": _origin(found.metadata)})
+    state.files.write(record)
+    state.timeline.add(record)
+    return record
+
+
+def _count_uncovered(state: State, found: Imported) -> int:
+    from rewind.snapshot.trees.tree import Tree
+
+    return sum(1 for _ in uncovered(found.root, lambda oid: Tree.decode(state.objects.get(oid))))
+
+
+def _description(metadata: dict[str, Any]) -> str:
+    text = metadata.get("description")
+    return text[:_LONGEST_DESCRIPTION] if isinstance(text, str) else ""
+
+
+def _origin(metadata: dict[str, Any]) -> dict[str, Any]:
+    """What the record was called at home. A stranger wrote it, so each field is looked at."""
+    checks: dict[str, Callable[[str], bool]] = {
+        "name": is_name, "createdAt": is_timestamp, "kind": KINDS.__contains__}
+    origin: dict[str, Any] = {}
+    for key, is_sound in checks.items():
+        value = metadata.get(key)
+        sound = isinstance(value, str) and len(value) < _LONGEST_FIELD and is_sound(value)
+        origin[key] = value if sound else None
+    return origin

@@ -1,0 +1,1 @@
+"""Commands for forks of the conversation, and for commits made from turns."""

@@ -1,0 +1,175 @@
+"""Branches of the conversation: the forks that Rewind and the agents made.
+
+`rename` changes the name here and the title in the agent's own list. `promote` marks a fork as the one to
+continue with and archives its parent. `delete` moves forks that Rewind made to the trash, and `undelete`
+brings them back. What was said is never changed.
+
+Forks with a directory of their own (`rewind fork`) have names: `compare` shows what each of them changed, and
+with --run what a command says in each; `adopt` brings the code and the conversation of one home; `remove` (or
+`delete`) removes its directory once a checkpoint holds what is in it.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from rewind.cli.branch.futures import bring_back, print_lanes, remove_lanes, split_lanes
+from rewind.cli.look.sessions import print_tree, session_json
+from rewind.cli.output.style import safe, style_for
+from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.controller import lane_shape
+from rewind.errors import UsageError
+from rewind.words import plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from rewind.checkpoint.conversations.session_tree import SessionInfo
+    from rewind.controller import Controller
+
+summary = "list, compare, adopt, rename and delete branches of a chat"
+examples = ("rewind forks list", "rewind forks show 3f2a9c11",
+            'rewind forks rename 3f2a9c11 "try with SQLite"',
+            "rewind forks promote 3f2a9c11", "rewind forks delete 3f2a9c11 77b0d2e4",
+            "rewind forks undelete 3f2a9c11",
+            "rewind forks compare fork-1 fork-2 --run pytest",
+            "rewind forks adopt fork-2", "rewind forks remove fork-1")
+takes_text = True
+may_be_empty = ("names",)  # a session and a name say for themselves what they cannot be
+_ACTIONS = ("list", "show", "rename", "promote", "delete", "remove", "undelete", "compare", "adopt")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", nargs="?", default="list", choices=_ACTIONS, metavar="ACTION",
+                        help=f"what to do: {', '.join(_ACTIONS)} (list)")
+    parser.add_argument("names", nargs="*", metavar="ID",
+                        help="a session's id or the beginning of one, or the name of a fork with a directory")
+    parser.add_argument("--run", metavar="CMD", help="compare: run this in each of them")
+    parser.add_argument("--markers", action="store_true", help="adopt: write conflict markers into files")
+    parser.add_argument("--ours", action="store_true", help="adopt: in conflicts, keep what is here")
+    parser.add_argument("--theirs", action="store_true", help="adopt: in conflicts, take what is there")
+    parser.add_argument("--code-only", action="store_true", help="adopt: leave the conversation there")
+    parser.add_argument("--force", action="store_true",
+                        help="remove: even if work would be lost; adopt: even if an agent is working")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
+
+
+def run(args: argparse.Namespace) -> int:
+    controller = open_controller(args)
+    args.action = "delete" if args.action == "remove" else args.action
+    wanted = {"list": (0, 0), "show": (1, 1), "rename": (2, 2), "promote": (1, 1), "delete": (1, 1000),
+              "undelete": (1, 1), "compare": (1, 8), "adopt": (1, 1)}[args.action]
+    if not wanted[0] <= len(args.names) <= wanted[1]:
+        raise UsageError(f"`rewind forks {args.action}` takes {_takes(args.action)}.",
+                         hint="Run `rewind forks --help` for examples.")
+    if args.action in ("compare", "adopt"):
+        from rewind.cli.branch import futures
+
+        return (futures.compare if args.action == "compare" else futures.adopt)(args, controller)
+    return {"list": _list, "show": _show, "rename": _rename, "promote": _promote, "delete": _delete,
+            "undelete": _undelete}[args.action](args, controller)
+
+
+def _takes(action: str) -> str:
+    return {"list": "no name", "rename": "the id of a session and its new name",
+            "delete": "one or more ids", "compare": "the names of two or more forks",
+            "adopt": "the name of one fork"}.get(action, "the id of one session")
+
+
+def _list(args: argparse.Namespace, controller: Controller) -> int:
+    infos = controller.sessions()
+    forks = [info for info in infos if info.parent]
+    trashed = controller.deleted_forks()
+    lanes = controller.lanes()
+    if args.json:
+        print_json({"forks": [session_json(info) for info in forks],
+                    "lanes": [lane_shape.lane_json(lane) for lane in lanes],
+                    "trash": [branch["sessionId"] for branch in trashed]})
+        return 0
+    print_lanes(lanes)
+    if not forks and lanes:
+        pass
+    elif not forks:
+        print("There are no forks in this project.")
+    else:
+        parents = {info.parent for info in forks}
+        print_tree([info for info in infos if info.parent or info.session_id in parents])
+    if trashed:
+        note(f"{plural(len(trashed), 'fork')} in the trash; to bring one back: rewind forks undelete ID")
+        for branch in trashed:
+            note(f"  {branch['sessionId']}  {safe(branch['title'])}".rstrip())
+    return 0
+
+
+def _show(args: argparse.Namespace, controller: Controller) -> int:
+    info = controller.session(args.names[0])
+    resume = controller.resume_command(info)
+    if args.json:
+        print_json({**session_json(info), "resume": resume})
+        return 0
+    paint = style_for(sys.stdout)
+    print(paint(info.session_id, "cyan"))
+    for title, text in _facts(info, resume):
+        print(f"  {paint(f'{title:<10}', 'dim')}{safe(text)}")
+    return 0
+
+
+def _facts(info: SessionInfo, resume: str) -> list[tuple[str, str]]:
+    facts = [("name", info.name), ("agent", info.file.profile.title), ("turns", str(len(info.turns)))]
+    if info.parent:
+        turn = "" if info.rewind_from_turn is None else f", after turn {info.rewind_from_turn}"
+        facts.append(("fork of", info.parent + turn))
+        facts.append(("made by", "Rewind" if info.made_by_rewind else info.file.profile.title))
+    facts += [("continue", resume)] if resume else []
+    own = f"{info.own_title}  (in {info.file.profile.title}'s own list)"
+    return [*facts, ("title", own), ("file", info.file.path)]
+
+
+def _rename(args: argparse.Namespace, controller: Controller) -> int:
+    text, name = args.names
+    info = controller.rename_fork(text, name, dry_run=args.dry_run)
+    done = "Would rename" if args.dry_run else "Renamed"
+    code = _said(args, [info], f'{done} to "{safe(" ".join(name.split()))}": {info.session_id}')
+    for text in info.notes:
+        note(text)
+    return code
+
+
+def _promote(args: argparse.Namespace, controller: Controller) -> int:
+    text = args.names[0]
+    info = controller.session(text) if args.dry_run else controller.promote_fork(text)
+    return _said(args, [info], f"{'Would promote' if args.dry_run else 'Promoted'} {info.session_id}")
+
+
+def _delete(args: argparse.Namespace, controller: Controller) -> int:
+    lanes, args.names = split_lanes(controller, args.names)
+    if lanes:
+        remove_lanes(args, controller, lanes)
+        if not args.names:
+            return 0
+    infos = controller.delete_forks(args.names, dry_run=args.dry_run)
+    what = f"{'Would move' if args.dry_run else 'Moved'} {plural(len(infos), 'fork')} to the trash:"
+    code = _said(args, infos, what + "\n" + "\n".join(f"  {info.session_id}" for info in infos))
+    if not args.json and not args.dry_run:
+        note("To bring one back: rewind forks undelete ID")
+    return code
+
+
+def _undelete(args: argparse.Namespace, controller: Controller) -> int:
+    if args.dry_run:
+        raise UsageError("`rewind forks undelete` has no --dry-run.",
+                         hint="`rewind forks list` shows the trash.")
+    if bring_back(args, controller):
+        return 0
+    session = controller.undelete_fork(args.names[0])
+    return _said(args, [controller.session(session)], f"Brought back {session}")
+
+
+def _said(args: argparse.Namespace, infos: list[SessionInfo], text: str) -> int:
+    if args.json:
+        print_json({"action": args.action, "dryRun": args.dry_run,
+                    "sessions": [info.session_id for info in infos]})
+    else:
+        print(text)
+    return 0

@@ -1,0 +1,105 @@
+"""Forks with a directory of their own: how `rewind forks` lists, compares, adopts and removes them."""
+
+from __future__ import annotations
+
+import sys
+
+from rewind.cli.go_back.merging import run_adopt
+from rewind.cli.output.columns import in_columns
+from rewind.cli.output.style import safe
+from rewind.cli.parse.session import note, print_json
+from rewind.controller import Adopted, lane_shape
+from rewind.errors import DONE, FutureNotFound, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from rewind.checkpoint.futures.known import Lane
+    from rewind.controller import Controller
+
+
+def print_lanes(lanes: list[Lane]) -> None:
+    _print([(lane.name, lane.state, lane_shape.turns(lane), lane_shape.size(lane),
+             lane_shape.last_run(lane), lane.dir)
+            for lane in lanes])
+    for lane in lanes:
+        if lane_shape.problem(lane):
+            note(f"warning: {safe(lane_shape.problem(lane))}")
+
+
+def _print(rows: list[tuple[str, ...]]) -> None:
+    shown = [tuple(safe(text) for text in row) for row in rows]
+    for line in in_columns(shown, tabs=not sys.stdout.isatty()):
+        print(line)
+
+
+# compare
+
+def compare(args: argparse.Namespace, controller: Controller) -> int:
+    lanes = [controller.lane(name) for name in args.names]
+    if len({lane.session_id for lane in lanes}) < len(lanes):
+        raise UsageError("The same fork is named twice.", hint="`rewind forks` shows their names.")
+    rows = controller.compare_lanes(lanes)
+    ran = [controller.run_in_lane(lane, ["sh", "-c", args.run]) for lane in lanes] if args.run else []
+    if args.json:
+        print_json(lane_shape.compared_json(lanes, rows, ran))
+        return DONE
+    cells = [("", *(lane.name for lane in lanes))]
+    cells += [(path, *map(lane_shape.change_words, found)) for path, found in rows.items()]
+    cells += [("all files", *map(lane_shape.size, lanes)), ("turns", *map(lane_shape.turns, lanes))]
+    cells += [(args.run, *map(lane_shape.run_words, ran))] if ran else []
+    _print(cells)
+    for lane, one in zip(lanes, ran):
+        if one.code and one.last_line:
+            note(f"{lane.name}: {safe(one.last_line)}")
+    note("To bring one home: rewind forks adopt NAME")
+    return DONE
+
+
+# adopt, remove
+
+def adopt(args: argparse.Namespace, controller: Controller) -> int:
+    lane = controller.lane(args.names[0])
+    if lane.exists:
+        controller.save_lane(lane)
+    return run_adopt(args, controller, lambda how: Adopted(lane.name, how))
+
+
+def split_lanes(controller: Controller, names: list[str]) -> tuple[list[Lane], list[str]]:
+    """Those that are forks with a directory, and the rest."""
+    lanes, others = [], []
+    for name in names:
+        try:
+            lanes.append(controller.lane(name))
+        except FutureNotFound:
+            others.append(name)
+    return lanes, others
+
+
+def remove_lanes(args: argparse.Namespace, controller: Controller, lanes: list[Lane]) -> None:
+    for lane in lanes:
+        controller.remove_lane(lane, force=args.force, dry_run=args.dry_run)
+    if args.json:
+        print_json({"action": args.action, "dryRun": args.dry_run, "lanes": [lane.name for lane in lanes],
+                    "sessions": [lane.session_id for lane in lanes]})
+        return
+    for lane in lanes:
+        print(f"{'Would remove' if args.dry_run else 'Removed'} {lane.name}  {safe(lane.dir)}")
+    if not args.dry_run:
+        note("Their checkpoints stay. `rewind forks undelete NAME` brings one back.")
+
+
+def bring_back(args: argparse.Namespace, controller: Controller) -> bool:
+    """Whether the name is that of a fork with a directory that was removed."""
+    lane = next((one for one in controller.removed_lanes()
+                 if args.names[0] in (one.name, one.session_id)), None)
+    if lane is None:
+        return False
+    controller.bring_back_lane(lane)
+    if args.json:
+        print_json({"action": args.action, "dryRun": False, "lanes": [lane.name],
+                    "sessions": [lane.session_id]})
+    else:
+        print(f"Brought back {lane.name}  {safe(lane.dir)}")
+    return True

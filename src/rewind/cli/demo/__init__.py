@@ -1,0 +1,1 @@
+"""`rewind demo`: a tour that checks itself."""

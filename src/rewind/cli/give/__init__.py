@@ -1,0 +1,1 @@
+"""Commands under "Give to others" in `rewind help`."""

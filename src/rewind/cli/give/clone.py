@@ -1,0 +1,66 @@
+"""Make a new project from a remote: everything that was pushed to it, with the newest checkpoint's files.
+
+The directory must be empty or not there yet. It is protected from then on, has the remote under the name
+origin, and the agents can resume the conversations there.
+"""
+
+from __future__ import annotations
+
+import os
+
+from rewind.cli.give.pull import check_size, sessions_json, tell_sessions
+from rewind.cli.output.ask import has_terminal
+from rewind.cli.output.progress import ProgressLine
+from rewind.cli.output.style import safe, size
+from rewind.cli.parse.session import note, print_json
+from rewind.controller import Controller, folder_for, look_at_clone
+from rewind.errors import DONE
+from rewind.words import plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+summary = "make a new project from what was pushed to a git repository"
+examples = ("rewind clone git@example.com:team/project.git", "rewind clone /mnt/backup/project.git elsewhere")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("url", metavar="URL", help="a path, HOST:PATH, or a URL")
+    parser.add_argument("dir", nargs="?", metavar="DIR", help="the directory (from the address)")
+    parser.add_argument("--max-size-mb", type=int, metavar="N", help="the most to accept (8192)")
+    parser.add_argument("--dry-run", action="store_true", help="ask the remote, make nothing")
+
+
+def run(args: argparse.Namespace) -> int:
+    check_size(args)
+    folder = args.dir or folder_for(args.url)
+    if args.dry_run:
+        return _dry_run(args, folder)
+    with ProgressLine() as progress:
+        controller, cloned = Controller.clone(args.url, folder, ask=has_terminal(), max_mb=args.max_size_mb,
+                                              progress=progress)
+    try:
+        pulled, root = cloned.pulled, controller.project.root
+    finally:
+        controller.close()
+    if args.json:
+        print_json({"root": root, "checkpoints": pulled.checkpoints, "bytes": pulled.bytes,
+                    "checkpoint": cloned.record.name if cloned.record else None,
+                    "sessions": sessions_json(pulled), "notes": pulled.notes, "dryRun": False})
+        return DONE
+    tell_sessions(pulled)
+    if cloned.record:
+        note(f"The files are those of {cloned.record.name}")
+    print(f"Cloned {plural(pulled.checkpoints, 'checkpoint')} ({size(pulled.bytes)}) into {safe(root)}")
+    return DONE
+
+
+def _dry_run(args: argparse.Namespace, folder: str) -> int:
+    writers = look_at_clone(args.url, folder, ask=has_terminal())
+    root = os.path.abspath(folder)
+    if args.json:
+        print_json({"root": root, "checkpoints": None, "sessions": [], "writers": writers, "dryRun": True})
+    else:
+        print(f"Would clone what {plural(writers, 'writer')} pushed into {safe(root)}")
+    return DONE

@@ -1,0 +1,82 @@
+"""Bring the checkpoints and conversations that others have pushed to a remote.
+
+They come as lanes of their own, beside what is here: no file of the project changes, and nothing is
+overwritten. Look at them with `rewind list --all`, then use them like any other checkpoint. What was pulled
+before and has been collected since comes back with --all.
+
+Everything is checked before the first of it is taken. A remote that holds anything suspicious is refused as
+a whole.
+"""
+
+from __future__ import annotations
+
+from rewind.cli.output.ask import has_terminal
+from rewind.cli.output.progress import ProgressLine
+from rewind.cli.output.style import safe, size
+from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.errors import DONE, UsageError
+from rewind.words import plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from rewind.checkpoint.remote.pull.pull import Pulled
+
+summary = "bring what others have pushed, as lanes of their own"
+examples = ("rewind pull", "rewind pull origin --dry-run",
+            "rewind pull --all   # also what was collected here")
+_NAMED = 10
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("remote", nargs="?", metavar="NAME", help="the remote (the only one, or origin)")
+    parser.add_argument("--all", action="store_true", help="also what was here before and is not any more")
+    parser.add_argument("--max-size-mb", type=int, metavar="N", help="the most to accept at once (8192)")
+    parser.add_argument("--dry-run", action="store_true", help="fetch and check, take nothing")
+
+
+def check_size(args: argparse.Namespace) -> None:
+    if args.max_size_mb is not None and args.max_size_mb < 1:
+        raise UsageError("--max-size-mb must be at least 1.", hint="`--max-size-mb 20000` allows 20 GB.")
+
+
+def run(args: argparse.Namespace) -> int:
+    check_size(args)
+    controller = open_controller(args)
+    with ProgressLine() as progress:
+        pulled = controller.pull(args.remote, everything=args.all, dry_run=args.dry_run, ask=has_terminal(),
+                                 max_mb=args.max_size_mb, progress=progress)
+    if args.json:
+        print_json({"checkpoints": pulled.checkpoints, "bytes": pulled.bytes, "lanes": lanes_of(pulled),
+                    "sessions": sessions_json(pulled), "notes": pulled.notes, "dryRun": args.dry_run})
+        return DONE
+    tell_sessions(pulled)
+    if args.dry_run:
+        print(f"Would pull {plural(pulled.checkpoints, 'checkpoint')}")
+    elif pulled.checkpoints or pulled.conversations:
+        lanes = lanes_of(pulled)
+        where = f" as {', '.join(map(safe, lanes[:_NAMED]))}" if lanes else ""
+        print(f"Pulled {plural(pulled.checkpoints, 'checkpoint')} ({size(pulled.bytes)}){where}")
+        note("The project's files were not changed. To look at them: rewind list --all")
+    else:
+        print("There is nothing new.")
+    return DONE
+
+
+def lanes_of(pulled: Pulled) -> list[str]:
+    return sorted({record.place for record in pulled.records})
+
+
+def sessions_json(pulled: Pulled) -> list[dict[str, object]]:
+    return [{"session_id": one.session, "agent": one.agent, "origin": one.origin,
+             "resume": one.resume or None} for one in pulled.conversations]
+
+
+def tell_sessions(pulled: Pulled) -> None:
+    for text in pulled.notes:
+        note(safe(text))
+    for one in pulled.conversations[:_NAMED]:
+        note(f"To resume a conversation: {safe(one.resume)}")
+    if len(pulled.conversations) > _NAMED:
+        note(f"and {len(pulled.conversations) - _NAMED} more (rewind sessions)")

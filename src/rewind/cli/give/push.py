@@ -1,0 +1,86 @@
+"""Send checkpoints and conversations to a remote: those that it does not have yet.
+
+Secrets stay here: files such as .env and files with keys in them are left out, and keys in conversations
+are masked. So are files that git ignores. Whoever pulls sees them as left out, never as deleted. What was
+pushed once is not pushed again, also if it was pushed with other options.
+
+An interrupted push goes on where it stopped. Nothing at the remote is ever overwritten: each project on
+each machine writes to a place of its own there.
+"""
+
+from __future__ import annotations
+
+from rewind.cli.output.ask import has_terminal
+from rewind.cli.output.progress import ProgressLine
+from rewind.cli.output.style import safe, size
+from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.errors import DONE
+from rewind.words import plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from rewind.checkpoint.remote.push.push import Pushed
+
+summary = "send checkpoints and conversations to a git repository"
+examples = ("rewind push", "rewind push origin --dry-run   # what would be sent, and what stays here",
+            "rewind push backup --with-ignored --with-secrets")
+_NAMED = 10
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("remote", nargs="?", metavar="NAME", help="the remote (the only one, or origin)")
+    parser.add_argument("--with-secrets", action="store_true", help="do not leave out or mask secrets")
+    parser.add_argument("--with-ignored", action="store_true", help="send files that git ignores as well")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be sent, send nothing")
+
+
+def run(args: argparse.Namespace) -> int:
+    controller = open_controller(args)
+    with ProgressLine() as progress:
+        pushed = controller.push(args.remote, with_secrets=args.with_secrets, with_ignored=args.with_ignored,
+                                 dry_run=args.dry_run, ask=has_terminal(), progress=progress)
+    if args.json:
+        left_out = [{"path": _text(one.path), "reason": one.reason.decode()} for one in pushed.left_out]
+        print_json({"checkpoints": pushed.checkpoints, "conversations": pushed.conversations,
+                    "bytes": pushed.bytes, "leftOut": left_out, "secrets": _secrets(pushed),
+                    "dryRun": args.dry_run})
+        return DONE
+    _tell_left_out(pushed)
+    what = f"{plural(pushed.checkpoints, 'checkpoint')}, {plural(pushed.conversations, 'conversation')}"
+    if args.dry_run:
+        print(f"Would push {what}")
+    elif pushed.checkpoints or pushed.conversations:
+        print(f"Pushed {what} ({size(pushed.bytes)})")
+    else:
+        print("Everything is there already.")
+    return DONE
+
+
+def _text(path: bytes) -> str:
+    return path.decode("utf-8", "replace")
+
+
+def _secrets(pushed: Pushed) -> list[dict[str, object]]:
+    files: list[dict[str, object]] = [{"path": _text(one.path), "kind": kind, "line": line}
+                                      for one in pushed.left_out for kind, line in one.kinds]
+    return files + [{"session": session, "kind": kind, "turn": turn}
+                    for session, kind, turn in pushed.secrets]
+
+
+def _tell_left_out(pushed: Pushed) -> None:
+    secret = [one for one in pushed.left_out if one.kinds]
+    if secret:
+        note(f"Left out, for {plural(len(secret), 'file')} with secrets (--with-secrets sends them):")
+    for one in secret[:_NAMED]:
+        kind, line = one.kinds[0]
+        note(f"  {safe(_text(one.path))}{f':{line}' if line else ''}  {kind}")
+    if len(secret) > _NAMED:
+        note(f"  and {len(secret) - _NAMED} more (--json lists them)")
+    if pushed.secrets:
+        note(f"Masked in conversations: {plural(len(pushed.secrets), 'secret')}, the first in turn"
+             f" {pushed.secrets[0][2]} of {pushed.secrets[0][0]}")
+    ignored = len(pushed.left_out) - len(secret)
+    if ignored:
+        note(f"Left out as well: {plural(ignored, 'path')} that git ignores or that lead out of the project.")

@@ -1,0 +1,136 @@
+"""Write a session, turns of it, or a checkpoint into one file, for somebody else.
+
+The file holds the conversation, the checkpoints of its turns, and the files of each. Secrets are left out:
+files that hold some, and values in the conversation, which are masked. So are files that git ignores. What is
+left out is listed, and is "not captured" for whoever opens the file, never "deleted".
+
+To keep everything for yourself, secrets included, use `rewind export` instead.
+"""
+
+from __future__ import annotations
+
+from rewind.cli.output.ask import ask_yes, has_terminal
+from rewind.cli.output.progress import ProgressLine
+from rewind.cli.output.style import path_json, safe, shown, size
+from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.errors import DONE, FAILED
+from rewind.words import plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from rewind.checkpoint.share.giving.give import Sharing
+
+summary = "write a session, turns or a checkpoint into a file for others"
+examples = ("rewind share 1f3a9c22 session.tar.gz      # a whole session",
+            "rewind share t3..t7 turns.tar.gz          # of the current session",
+            "rewind share 1f3a9c22 t4 one-turn.tar.gz",
+            "rewind share last now.tar.gz --code-only  # one checkpoint, no talk",
+            "rewind share t3..t7 out.tar.gz --dry-run  # what would leave")
+_SHOWN = 12
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shared", nargs="+", metavar="WHAT",
+                        help="a session, turns (t3..t7, or SESSION t3..t7), or a checkpoint")
+    parser.add_argument("file", metavar="FILE", help="the file to write, a tar.gz")
+    parser.add_argument("--with-secrets", action="store_true", help="share files and values that look secret")
+    parser.add_argument("--with-ignored", action="store_true", help="share files that git ignores")
+    parser.add_argument("--code-only", action="store_true", help="share no conversation")
+    parser.add_argument("--force", action="store_true", help="replace FILE if it is there already")
+    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be written")
+
+
+def run(args: argparse.Namespace) -> int:
+    controller = open_controller(args)
+    with controller.share(args.shared, with_secrets=args.with_secrets, with_ignored=args.with_ignored,
+                          code_only=args.code_only) as sharing:
+        sharing.check_target(args.file, args.force)
+        if not args.json:
+            _tell(sharing, args)
+        if not _agreed(sharing, args):
+            note("Nothing was written.")
+            return FAILED
+        written = None
+        if not args.dry_run:
+            with ProgressLine() as progress:
+                written = sharing.write(args.file, force=args.force, progress=progress)
+        if args.json:
+            print_json(_json(sharing, args, written))
+        else:
+            print(_result(sharing, args, written))
+    return DONE
+
+
+def _agreed(sharing: Sharing, args: argparse.Namespace) -> bool:
+    if args.dry_run or args.yes or args.json or not sharing.has_secrets or not has_terminal():
+        return True
+    if args.with_secrets:
+        return ask_yes("Write the file with these secrets in it?", default=False)
+    return ask_yes("Write the file without them?", default=True)
+
+
+def _result(sharing: Sharing, args: argparse.Namespace, written: int | None) -> str:
+    package = sharing.package
+    content = f"{plural(len(package.checkpoints), 'checkpoint')}"
+    turns = sum(c.turns for c in sharing.conversations)
+    content += f" and a conversation of {plural(turns, 'turn')}" if sharing.conversations else ""
+    if written is None:
+        return f"Would write {content} into {args.file}"
+    return f"Wrote {content}, {size(written)}, into {args.file}"
+
+
+def _tell(sharing: Sharing, args: argparse.Namespace) -> None:
+    note(f"Sharing {safe(sharing.what.label)}.")
+    for text in sharing.what.notes:
+        note(text)
+    _tell_secrets(sharing, args)
+    for reason, what in (("ignored", "ignored by git; --with-ignored shares them"),
+                         ("link-out", "links that lead out of the project"),
+                         ("not-shared", "names that differ from others only by case")):
+        paths = [one.path for one in sharing.left_out if one.reason.decode() == reason]
+        if paths:
+            note(f"Left out: {_names(paths)} ({what}).")
+
+
+def _tell_secrets(sharing: Sharing, args: argparse.Namespace) -> None:
+    lines = [f"{_place(one.path, number)}: {kind}" for one in sharing.secret_files
+             for kind, number in one.kinds]
+    lines += [f"turn {said.turn or '?'}, line {said.line} of the conversation: {said.kind}"
+              for _, said in sharing.said]
+    if not lines:
+        return
+    note("Secrets, which are NOT left out:" if args.with_secrets
+         else "Secrets, which are left out (files) or masked (conversation):")
+    for line in lines[:_SHOWN]:
+        note(f"  {line}")
+    if len(lines) > _SHOWN:
+        note(f"  and {len(lines) - _SHOWN} more; `--dry-run --json` lists them all")
+
+
+def _place(path: bytes, number: int) -> str:
+    return f"{shown(path)}:{number}" if number else shown(path)
+
+
+def _names(paths: list[bytes]) -> str:
+    more = len(paths) - 3
+    return ", ".join(shown(path) for path in paths[:3]) + (f" and {more} more" if more > 0 else "")
+
+
+def _json(sharing: Sharing, args: argparse.Namespace, written: int | None) -> dict[str, Any]:
+    secrets: list[dict[str, Any]] = [{**path_json(one.path), "line": number or None, "kind": kind}
+                                     for one in sharing.secret_files for kind, number in one.kinds]
+    secrets += [{"session": session, "turn": said.turn or None, "line": said.line, "kind": said.kind}
+                for session, said in sharing.said]
+    return {"what": sharing.what.label, "file": args.file, "bytes": written,
+            "checkpoints": [one.record.name for one in sharing.package.checkpoints],
+            "conversations": [{"session": c.session, "agent": c.agent, "turns": c.turns, "lines": c.lines}
+                              for c in sharing.conversations],
+            "contents": sharing.package.files, "unpackedBytes": sharing.package.size,
+            "secrets": secrets, "withSecrets": args.with_secrets,
+            "leftOut": [{**path_json(one.path), "reason": one.reason.decode()}
+                        for one in sharing.left_out],
+            "notes": sharing.what.notes, "dryRun": args.dry_run}

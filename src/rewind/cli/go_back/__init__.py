@@ -1,0 +1,1 @@
+"""Commands under "Go back" and "Single turns" in `rewind help`."""

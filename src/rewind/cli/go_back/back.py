@@ -1,0 +1,159 @@
+"""Take back the last prompts. The conversation before them continues in a fork, beside the old session.
+
+With --both the code comes back as well, as it was before the first of those prompts. The old session stays
+as it is, and the code is saved first. To undo it: rewind undo-restore
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from rewind.cli.go_back.restored import (
+    add_outside_option,
+    code_json,
+    exit_code,
+    outcome_json,
+    plan_json,
+    print_code,
+    print_outside,
+    tell_chat,
+    tell_code,
+)
+from rewind.cli.go_back.resume import Resume, add_resume_option
+from rewind.cli.output.progress import ProgressLine
+from rewind.cli.output.style import path_json, safe, style_for
+from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.controller import BeforePrompts
+from rewind.errors import DONE, UsageError
+from rewind.words import plural, quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any, Union
+
+    from rewind.checkpoint.rewind.apply import Outcome
+    from rewind.checkpoint.rewind.plan import Plan
+    from rewind.controller import Controller
+
+    Either = Union[Plan, Outcome]
+
+summary = "take back the last prompts: the chat, and with --both the code"
+examples = ("rewind back                   # before the last prompt, chat only",
+            "rewind back 2 --both          # before the last two prompts, code and chat",
+            "rewind back --both --dry-run", "rewind back --copy            # the prompt to the clipboard")
+_LONGEST = 300
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("n", nargs="?", type=int, default=1, metavar="N",
+                        help="how many prompts (default: 1)")
+    parser.add_argument("--both", action="store_true", help="bring back the code as well")
+    parser.add_argument("--in-place", action="store_true",
+                        help="cut the session's own transcript instead of making a fork")
+    add_outside_option(parser)
+    parser.add_argument("--copy", action="store_true", help="put the prompts on the clipboard")
+    parser.add_argument("--session", metavar="ID", help="a session, or the path of a transcript")
+    parser.add_argument("--force", action="store_true",
+                        help="proceed even if files changed, or the session is open")
+    parser.add_argument("--dry-run", action="store_true", help="show what would happen, change nothing")
+    add_resume_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.outside and not args.both:
+        raise UsageError("--outside brings files back together with the code.", hint="Add --both.")
+    controller = open_controller(args)
+    target, what = BeforePrompts(args.n, args.session), "both" if args.both else "conversation"
+    if args.dry_run:
+        return _show_plan(controller.plan(target, what, in_place=args.in_place, outside=args.outside), args)
+    with ProgressLine() as progress:
+        outcome = controller.go(target, what, in_place=args.in_place, force=args.force,
+                                outside=args.outside, progress=progress)
+    resume = Resume(controller, args)
+    if args.json:
+        print_json({**outcome_json(outcome), **_own_keys(outcome)})
+    else:
+        _tell(controller, outcome, resume)
+    if args.copy:
+        _copy(outcome)
+    resume.offer()
+    return exit_code(outcome)
+
+
+def _own_keys(found: Either) -> dict[str, Any]:
+    """What `back` says besides the shape of all commands that go back."""
+    code = None
+    if found.record:
+        backup = getattr(found, "backup", None)
+        code = {"checkpoint": found.record.name, "exact": found.exact, **code_json(found.code),
+                "backup": backup.name if backup else None,
+                "changedSince": [path_json(p) for p in found.code.foreign] if found.code else [],
+                "remaining": [path_json(p, reason=why) for p, why in getattr(found, "remaining", ())]}
+    prompts = [{"text": p.text, "offset": p.offset, "uuid": p.uuid} for p in found.prompts]
+    return {"boundary": found.boundary, "prompts": prompts, "code": code}
+
+
+def _show_plan(plan: Plan, args: argparse.Namespace) -> int:
+    if args.json:
+        print_json({**plan_json(plan), **_own_keys(plan), "notes": plan.all_notes()})
+        return DONE
+    _tell_prompts(plan, "to take back")
+    if plan.code:
+        print_code(plan)
+        print_outside(plan)
+    if plan.session:
+        print(f"{'Would cut' if args.in_place else 'Would fork'} session {plan.session}")
+    for text in plan.all_notes():
+        note(text)
+    return DONE
+
+
+def _tell(controller: Controller, outcome: Outcome, resume: Resume) -> None:
+    note(_headline(controller, outcome))
+    _tell_prompts(outcome)
+    if outcome.record:
+        tell_code(outcome)
+        if not outcome.complete:
+            note(f"Some of the code could not be brought back from {outcome.record.name}")
+        elif outcome.exact:
+            note(f"The code is as it was in {outcome.record.name}")
+    for text in outcome.notes:
+        note(text)
+    tell_chat(outcome.chat)
+    if outcome.chat is None:
+        print("The code was restored; the conversation begins anew.")
+    resume.tell(outcome)
+    note("To undo: rewind undo-restore")
+
+
+def _headline(controller: Controller, found: Either) -> str:
+    """`Back to before "Please clean up" (turn 4, 06:05)`"""
+    if not found.prompts:
+        return "Back to where the conversation was."
+    first = found.prompts[0]
+    turn, at = controller.asked(found.session, first.offset, first.uuid) if found.session else (None, None)
+    clock = time.strftime("%H:%M", time.localtime(at)) if at else ""
+    facts = ", ".join(part for part in (f"turn {turn}" if turn else "", clock) if part)
+    return f"Back to before {safe(quoted(first.text))}" + (f" ({facts})" if facts else "")
+
+
+def _tell_prompts(found: Either, said: str = "taken back") -> None:
+    paint = style_for(sys.stderr)
+    note(f"{plural(len(found.prompts), 'prompt')} {said}:")
+    for prompt in found.prompts:
+        text = safe(" ".join(prompt.text.split()))
+        note(f"  {paint('>', 'cyan')} {text if len(text) <= _LONGEST else text[:_LONGEST - 1] + '…'}")
+
+
+def _copy(outcome: Outcome) -> None:
+    from rewind.cli.output.clipboard import copy
+
+    text = "\n\n".join(prompt.text for prompt in outcome.prompts)
+    how = copy(text)
+    if how:
+        note(f"{plural(len(outcome.prompts), 'prompt')} copied to the clipboard ({how}).")
+    else:
+        note("No clipboard was found. This is the text:")
+        note(safe(text) if "\n" not in text else "\n".join(safe(line) for line in text.split("\n")))

@@ -1,0 +1,187 @@
+"""What `revert` and `apply` share: how a merge is asked for, and how its plan and its outcome are shown."""
+
+from __future__ import annotations
+
+import sys
+
+from rewind.cli.go_back.restored import common_arguments, conflict_json, outcome_json, plan_json, tell_chat
+from rewind.cli.output.progress import ProgressLine
+from rewind.cli.output.style import safe, shown, style_for
+from rewind.cli.parse.arguments import project_paths
+from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.errors import DONE, PARTIAL, UsageError
+from rewind.words import plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+    from typing import Any, Optional
+
+    from rewind.checkpoint.rewind.apply import Outcome
+    from rewind.checkpoint.rewind.files.file_plan import Kept, RestorePlan
+    from rewind.checkpoint.rewind.plan import Plan
+    from rewind.checkpoint.rewind.target import Target
+    from rewind.controller import Controller
+
+    MakeTarget = Callable[[Optional[list[bytes]], str], Target]
+
+_MARKERS = "markers"
+_HOW = (_MARKERS, "ours", "theirs")
+_COLOURS = {"+": "green", "~": "yellow", "-": "red", "=": "dim", "!": "red"}
+_SETTLED = {_MARKERS: "marked in the file", "ours": "kept as it is now", "theirs": "taken from there"}
+_VERBS = {"revert": ("revert", "Reverted"), "apply": ("apply", "Applied"), "forks": ("adopt", "Adopted")}
+_RESOLVE = "To resolve them: --markers, --ours or --theirs."
+_LEAVE_OUT = " To leave them out: name other paths after `--`."
+
+
+def merge_arguments(parser: argparse.ArgumentParser, theirs: str) -> None:
+    parser.add_argument("--markers", action="store_true", help="write conflict markers into text files")
+    parser.add_argument("--ours", action="store_true", help="in conflicts, keep what is there now")
+    parser.add_argument("--theirs", action="store_true", help=f"in conflicts, take what is {theirs}")
+    parser.add_argument("--copy", action="store_true", help="put the note for the agent on the clipboard")
+    common_arguments(parser)
+
+
+def run_merge(args: argparse.Namespace, target: MakeTarget) -> int:
+    controller = open_controller(args)
+    wanted = target(project_paths(args.paths, controller.project), _how(args))
+    if args.dry_run:
+        return _show_plan(controller.plan(wanted, "code"), args)
+    with ProgressLine() as progress:
+        outcome = controller.go(wanted, "code", force=args.force, progress=progress)
+    return _show_outcome(outcome, args)
+
+
+def run_adopt(args: argparse.Namespace, controller: Controller, target: Callable[[str], Target]) -> int:
+    wanted, what = target(_how(args)), "code" if args.code_only else "both"
+    args.copy = False
+    if args.dry_run:
+        return _show_plan(controller.plan(wanted, what), args)
+    with ProgressLine() as progress:
+        outcome = controller.go(wanted, what, force=args.force, progress=progress)
+    code = _show_outcome(outcome, args)
+    if not args.json:
+        tell_chat(outcome.chat)
+        if outcome.resume:
+            note(f"To go on with it here: {outcome.resume}")
+    return code
+
+
+def _how(args: argparse.Namespace) -> str:
+    chosen = [how for how in _HOW if getattr(args, how)]
+    if len(chosen) > 1:
+        raise UsageError(f"--{chosen[0]} and --{chosen[1]} exclude each other.", hint="Give one of them.")
+    return chosen[0] if chosen else ""
+
+
+def _exit_code(code: RestorePlan | None, args: argparse.Namespace) -> int:
+    """3 where there are conflicts: nothing was written, or markers wait for somebody."""
+    unsettled = bool(code and (code.conflicts or (code.settled and _how(args) == _MARKERS)))
+    return PARTIAL if unsettled else DONE
+
+
+def _settled_json(code: RestorePlan | None, args: argparse.Namespace) -> dict[str, Any]:
+    settled = [conflict_json(kept) for kept in code.settled] if code else []
+    return {"settled": settled, "how": _how(args) or None}
+
+
+# a plan
+
+def _show_plan(plan: Plan, args: argparse.Namespace) -> int:
+    if args.json:
+        print_json({**plan_json(plan), "checkpoint": None, "about": plan.about, "note": None,
+                    **_settled_json(plan.code, args)})
+    elif plan.code:
+        _print_paths(plan.code)
+        for text in plan.all_notes():
+            print(text)
+        _print_settled(plan.code.settled, args)
+        print(_sum_up(plan.code, args, safe(plan.about)))
+    return _exit_code(plan.code, args)
+
+
+def _print_paths(code: RestorePlan) -> None:
+    paint = style_for(sys.stdout)
+    conflicts = {kept.path for kept in code.conflicts}
+    for sign, path, remark in code.lines():
+        sign = "!" if sign == "=" and path in conflicts else sign
+        print(f"{paint(sign, _COLOURS[sign])} {shown(path)}" + (f"  ({remark})" if remark else ""))
+
+
+def _sum_up(code: RestorePlan, args: argparse.Namespace, about: str) -> str:
+    if code.conflicts:
+        return f"{plural(len(code.conflicts), 'conflict')}, so nothing would be written. {_ways(args)}"
+    if not code.changes:
+        return _nothing(args, about)
+    return f"Plan: {_VERBS[args.command][0]} {about}: {code.counts()}"
+
+
+def _ways(args: argparse.Namespace) -> str:
+    return _RESOLVE + (_LEAVE_OUT if hasattr(args, "paths") else "")
+
+
+def _nothing(args: argparse.Namespace, about: str) -> str:
+    return f"Nothing to revert: the code is as it would be without {about}" if (
+        args.command == "revert") else f"Nothing to {_VERBS[args.command][0]}: the code has all of {about}"
+
+
+# an outcome
+
+def _show_outcome(outcome: Outcome, args: argparse.Namespace) -> int:
+    code = outcome.plan
+    failed = [one for one in outcome.remaining if one[0] not in {kept.path for kept in code.conflicts}]
+    if args.json:
+        done = bool(outcome.operation)
+        print_json({**outcome_json(outcome), **({} if done else {"checkpoint": None}), "about": outcome.about,
+                    "note": outcome.for_agent or None, **_settled_json(code, args)})
+    elif not outcome.operation:
+        _tell_nothing_done(outcome, args)
+    else:
+        _tell_done(outcome, args, failed)
+    return PARTIAL if failed else _exit_code(code, args)
+
+
+def _tell_nothing_done(outcome: Outcome, args: argparse.Namespace) -> None:
+    code = outcome.plan
+    if not code.conflicts:
+        print(_nothing(args, safe(outcome.about)))
+        return
+    paint = style_for(sys.stderr)
+    for kept in code.conflicts:
+        note(f"{paint('!', 'red')} {shown(kept.path)}  ({kept.remark()})")
+    note(_ways(args))
+    print(f"{plural(len(code.conflicts), 'conflict')}: nothing was written.")
+
+
+def _tell_done(outcome: Outcome, args: argparse.Namespace, failed: list[tuple[bytes, str]]) -> None:
+    note(outcome.plan.counts() + ".")
+    for kept in outcome.plan.kept:
+        note(f"  {shown(kept.path)} ({kept.remark()})")
+    for path, reason in failed:
+        note(f"not done: {shown(path)} ({reason})")
+    _print_settled(outcome.plan.settled, args, note)
+    print(f"{_VERBS[args.command][1]} {safe(outcome.about)}")
+    for text in outcome.notes:
+        note(text)
+    _offer_note(outcome.for_agent, args.copy)
+    note("To undo: rewind undo-restore")
+
+
+def _print_settled(settled: list[Kept], args: argparse.Namespace,
+                   tell: Callable[[str], None] = print) -> None:
+    for kept in settled:
+        tell(f"{shown(kept.path)} ({kept.remark()}): {_SETTLED[_how(args)]}")
+
+
+def _offer_note(text: str, wants_copy: bool) -> None:
+    if not text:
+        return
+    if wants_copy:
+        from rewind.cli.output.clipboard import copy
+
+        if copy(text):
+            note("The note for the agent is on the clipboard.")
+            return
+    note("The agent does not know about this. To tell it, paste:")
+    note(f"  {safe(text)}")

@@ -1,0 +1,127 @@
+"""List what Rewind did to files and conversations, newest first, as one log: each operation can be undone.
+
+`rewind ops show OP` shows one of them in full. To undo one and all later ones: rewind undo-restore OP
+"""
+
+from __future__ import annotations
+
+import sys
+
+from rewind.cli.output.style import age, path_json, safe, style_for
+from rewind.cli.parse.session import open_controller, print_json
+from rewind.errors import UsageError
+from rewind.words import plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from rewind.checkpoint.rewind.log.operations import Operation
+    from rewind.controller import Controller
+
+summary = "list what Rewind did, and what can be undone"
+examples = ("rewind ops", "rewind ops show 3f9a1c2e", "rewind ops --json")
+_SHOWN = 30
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", nargs="?", choices=("list", "show"), default="list",
+                        help="`list` (the default) or `show`")
+    parser.add_argument("op", nargs="?", metavar="OP", help="with `show`: an operation's id")
+    parser.add_argument("--all", action="store_true", help="list all, not only the newest")
+
+
+def run(args: argparse.Namespace) -> int:
+    controller = open_controller(args)
+    if args.action == "show" and not args.op:
+        raise UsageError("`ops show` needs an operation.", hint="Run `rewind ops` to see them.")
+    if args.action == "list" and args.op:
+        raise UsageError(f"`ops list` takes no operation: {args.op}", hint=f"rewind ops show {args.op}")
+    if args.op:
+        _show(controller, controller.operation(args.op), args.json)
+    else:
+        _list(controller, args)
+    return 0
+
+
+def _list(controller: Controller, args: argparse.Namespace) -> None:
+    operations = list(reversed(controller.operations()))
+    interrupted = controller.interrupted()
+    if args.json:
+        print_json({"operations": [_json(controller, op, interrupted) for op in operations]})
+        return
+    if not operations:
+        print("No operations yet.")
+        return
+    paint = style_for(sys.stdout)
+    shown = operations if args.all else operations[:_SHOWN]
+    for op in shown:
+        mark = paint("○", "dim") if op.undone or op.superseded else paint("●", "cyan")
+        print(f"{mark} {paint(op.id, 'yellow')}  {age(op.time):>11}  {safe(controller.describe(op))}")
+        facts = _facts(op, interrupted)
+        if facts:
+            print(paint(f"{'':25}{facts}", "dim"))
+    if len(shown) < len(operations):
+        print(paint(f"{plural(len(operations) - len(shown), 'older operation')}: rewind ops --all", "dim"))
+
+
+def _facts(op: Operation, interrupted: Operation | None) -> str:
+    """What it changed, and what can be done about it."""
+    parts = [_amount(op)] if op.ended else []
+    if interrupted and op.id == interrupted.id:
+        parts.append("interrupted")
+    elif op.superseded:
+        parts.append("interrupted, finished later")
+    elif op.undone:
+        parts.append("undone")
+    elif op.ended and op.ended.get("result") != "done":
+        parts.append("done in part")
+    return "; ".join(part for part in parts if part)
+
+
+def _amount(op: Operation) -> str:
+    ended = op.ended or {}
+    written, deleted = ended.get("written") or 0, ended.get("deleted") or 0
+    parts = [f"{plural(written, 'path')} written" if written else "",
+             f"{deleted:,} deleted" if deleted else ""]
+    parts += [f"fork {effect.get('sessionId')}" for effect in op.effects if effect.get("kind") == "fork"]
+    parts += ["conversation cut in place" for effect in op.effects if effect.get("kind") == "rewrite"]
+    return ", ".join(part for part in parts if part)
+
+
+def _json(controller: Controller, op: Operation, interrupted: Operation | None) -> dict[str, Any]:
+    ended = op.ended or {}
+    return {"id": op.id, "at": op.at, "command": op.command, "text": controller.describe(op),
+            "undone": op.undone or op.superseded, "canUndo": op.can_undo,
+            "interrupted": bool(interrupted and op.id == interrupted.id), "place": op.place,
+            "checkpoint": op.checkpoint or None, "before": op.before or None, "here": op.here or None,
+            "paths": [path_json(path) for path in op.paths] if op.paths else None,
+            "written": ended.get("written"), "deleted": ended.get("deleted"), "kept": ended.get("kept"),
+            "undoes": op.undoes, "redoes": op.redoes or None, "effects": op.effects,
+            "leftAlone": [path_json(path) for path in op.left_alone]}
+
+
+def _show(controller: Controller, op: Operation, as_json: bool) -> None:
+    interrupted = controller.interrupted()
+    if as_json:
+        print_json(_json(controller, op, interrupted))
+        return
+    paint = style_for(sys.stdout)
+    for title, text in _lines(controller, op, interrupted):
+        print(f"{paint(f'{title:<13}', 'dim')}{safe(text)}")
+
+
+def _lines(controller: Controller, op: Operation, interrupted: Operation | None) -> list[tuple[str, str]]:
+    from rewind.cli.output.style import shown
+
+    lines = [("operation", op.id), ("what", controller.describe(op)), ("when", f"{op.at}, {age(op.time)}"),
+             ("state", _facts(op, interrupted) or "done")]
+    lines += [("before", op.before)] if op.before else []
+    lines += [("restored", op.checkpoint)] if op.checkpoint else []
+    lines += [("path", shown(path)) for path in op.paths or ()]
+    lines += [("left alone", shown(path)) for path in op.left_alone[:_SHOWN]]
+    lines += [("session", str(effect.get("sessionId") or effect.get("path"))) for effect in op.effects]
+    if op.can_undo:
+        lines.append(("to undo", f"rewind undo-restore {op.id}"))
+    return lines

@@ -1,0 +1,121 @@
+"""Bring the project back to a checkpoint: its code, and its conversation as a fork.
+
+The current state is saved first, so this can be undone. Files that came later are deleted, except those
+that git ignores; what was never captured is left alone. The agent's session stays as it is: the
+conversation comes back as a new one beside it.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from rewind.cli.go_back.restored import add_outside_option, common_arguments, show_outcome, show_plan
+from rewind.cli.go_back.resume import Resume, add_resume_option
+from rewind.cli.output.progress import ProgressLine
+from rewind.cli.output.style import path_json, safe, shown, style_for
+from rewind.cli.parse.arguments import SELECTOR, project_paths
+from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.controller import AtCheckpoint
+from rewind.errors import DONE, PARTIAL, UsageError
+from rewind.words import explain, plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from rewind.checkpoint.rewind.apply import Outcome
+    from rewind.controller import Controller
+
+summary = "bring the project back to a checkpoint"
+summaries = {"jump": "the same as restore"}
+examples = ("rewind restore 12             # the number that `rewind list` shows",
+            "rewind restore t4 --dry-run   # before turn 4; look before you leap",
+            "rewind restore 10m --code-only", "rewind restore prev -- src/app.py",
+            "rewind restore 20261115_1015 --to ../old-version")
+takes_paths = True
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("checkpoint", help=SELECTOR)
+    parser.add_argument("--code-only", action="store_true", help="restore the code, not the chat")
+    parser.add_argument("--context-only", action="store_true", help="restore the chat, not the code")
+    parser.add_argument("--in-place", action="store_true",
+                        help="cut the session's own transcript instead of making a fork")
+    parser.add_argument("--to", metavar="DIR", help="write the files into DIR instead; touch nothing here")
+    parser.add_argument("--skip-missing", action="store_true",
+                        help="restore only the intact files of a damaged checkpoint")
+    add_outside_option(parser)
+    common_arguments(parser)
+    add_resume_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    controller = open_controller(args)
+    paths = project_paths(args.paths, controller.project)
+    mode = _mode(args)
+    if args.to:
+        return _write_to(args, controller, paths)
+    chosen = controller.select(args.checkpoint)
+    if chosen.note:
+        note(chosen.note)
+    target = AtCheckpoint(chosen.record.name, paths)
+    if args.dry_run:
+        return show_plan(controller.plan(target, mode, in_place=args.in_place,
+                                         skip_missing=args.skip_missing, outside=args.outside), args.json)
+    with ProgressLine() as progress:
+        outcome = controller.go(target, mode, in_place=args.in_place, force=args.force,
+                                skip_missing=args.skip_missing, outside=args.outside, progress=progress)
+    return show_outcome(outcome, args.json, headline=_headline(args, paths, outcome),
+                        resume=Resume(controller, args))
+
+
+def _headline(args: argparse.Namespace, paths: list[bytes] | None, outcome: Outcome) -> str:
+    if not paths or not outcome.record:
+        return ""
+    count = len(outcome.plan.written) + len(outcome.plan.deleted)
+    return f"Restored {plural(count, 'path')} from {outcome.record.name}"
+
+
+def _mode(args: argparse.Namespace) -> str:
+    if args.code_only and args.context_only:
+        raise UsageError("--code-only and --context-only exclude each other.",
+                         hint="Without either, code and chat are restored.")
+    if args.context_only and (args.paths or args.to):
+        raise UsageError("--context-only restores no files.", hint="Leave out the paths and --to.")
+    if args.outside and args.to:
+        raise UsageError("--to writes nothing outside its directory.", hint="Leave out --outside.")
+    if args.in_place and (args.code_only or args.paths or args.to):
+        raise UsageError("--in-place is about the chat, and the chat is not restored here.",
+                         hint="Leave out --in-place.")
+    return "code" if args.code_only else "conversation" if args.context_only else "both"
+
+
+def _write_to(args: argparse.Namespace, controller: Controller, paths: list[bytes] | None) -> int:
+    record = controller.find(args.checkpoint)
+    left_out: list[bytes] | None = [] if args.skip_missing else None
+    if args.dry_run:
+        written = controller.plan_write_to(record.name, args.to, paths=paths, left_out=left_out)
+    else:
+        with ProgressLine() as progress:
+            written = controller.write_to(record.name, args.to, paths=paths, left_out=left_out,
+                                          progress=progress)
+    if args.json:
+        print_json({"checkpoint": record.name, "backup": None, "to": args.to, "fork": None,
+                    "written": [path_json(p) for p in written], "deleted": [], "kept": [],
+                    "changedSince": [],
+                    "remaining": [path_json(p, reason="missing") for p in left_out or ()],
+                    "dryRun": args.dry_run})
+    else:
+        _tell_written(args, record.name, written, left_out or [])
+    return PARTIAL if left_out else DONE
+
+
+def _tell_written(args: argparse.Namespace, name: str, written: list[bytes], left_out: list[bytes]) -> None:
+    for path in left_out:
+        note(f"not restored: {shown(path)} ({explain('missing')})")
+    if args.dry_run:
+        paint = style_for(sys.stdout)
+        for path in written:
+            print(f"{paint('+', 'green')} {shown(path)}")
+    would = "Would write" if args.dry_run else "Wrote"
+    print(f"{would} {plural(len(written), 'path')} of {name} into {safe(args.to)}")

@@ -1,0 +1,172 @@
+"""How a plan and its outcome are shown; shared by every command that goes back or forward."""
+
+from __future__ import annotations
+
+import sys
+
+from rewind.cli.output.change_lines import folded_text, painted
+from rewind.cli.output.style import path_json, shown, style_for
+from rewind.cli.parse.session import note, print_json
+from rewind.errors import DONE, PARTIAL
+from rewind.words import explain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from rewind.checkpoint.conversations.bring_back import Done
+    from rewind.checkpoint.rewind.apply import Outcome
+    from rewind.checkpoint.rewind.files.file_plan import Kept, RestorePlan
+    from rewind.checkpoint.rewind.plan import Plan
+    from rewind.cli.go_back.resume import Resume
+
+
+def add_outside_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--outside", action="store_true",
+                        help="bring back files outside the project that the agent edited")
+
+
+def common_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--force", action="store_true", help="proceed even if files changed")
+    parser.add_argument("--dry-run", action="store_true", help="show what would happen, change nothing")
+
+
+# a plan
+
+def show_plan(plan: Plan, as_json: bool) -> int:
+    if as_json:
+        print_json(plan_json(plan))
+        return DONE
+    print_code(plan)
+    print_outside(plan)
+    for text in [*_fork_text(plan), *plan.all_notes()]:
+        print(text)
+    return DONE
+
+
+def _fork_text(plan: Plan) -> list[str]:
+    return [f"Would {'cut' if plan.in_place else 'fork'} session {plan.session}"] if plan.session else []
+
+
+def plan_json(plan: Plan) -> dict[str, Any]:
+    """The one shape of every command that goes back, for a plan."""
+    return {"operation": None, "checkpoint": plan.record.name if plan.record else None, "backup": None,
+            **code_json(plan.code), **outside_json(plan),
+            "changedSince": [path_json(p) for p in plan.code.foreign] if plan.code else [],
+            "remaining": [], "session": plan.source, "fork": None, "in_place": None,
+            "notes": [*_fork_text(plan), *plan.all_notes()], "digest": plan.digest, "dryRun": True}
+
+
+def code_json(code: RestorePlan | None) -> dict[str, Any]:
+    return {"written": [path_json(p) for p in code.written] if code else [],
+            "deleted": [path_json(p) for p in code.deleted] if code else [],
+            "kept": [path_json(k.path, reason=k.reason) for k in code.kept] if code else [],
+            "conflicts": [conflict_json(k) for k in code.conflicts] if code else []}
+
+
+def conflict_json(kept: Kept) -> dict[str, Any]:
+    """Of a merge, with the lines: the first, counted from 1, and how many."""
+    lines = getattr(kept, "lines", None)
+    more = {} if lines is None else {"lines": [{"first": first, "count": count} for first, count in lines]}
+    return path_json(kept.path, reason=kept.reason, **more)
+
+
+def print_code(plan: Plan) -> None:
+    if plan.code is None:
+        print("The code stays as it is.")
+        return
+    from rewind.controller import fold
+
+    paint = style_for(sys.stdout)
+    for sign, path, remark, count in fold(plan.code.lines()):
+        print(painted(sign, folded_text(path, remark, count), paint))
+    print(plan.code.summary() if plan.code.empty
+          else f"Plan: {plan.code.counts()}, to match {plan.code.checkpoint}")
+
+
+def outside_json(found: Plan | Outcome) -> dict[str, Any]:
+    words = {"+": "write", "~": "write", "-": "delete"}
+    return {"outside": [path_json(path, action=words[sign]) for sign, path in found.outside]}
+
+
+def print_outside(plan: Plan) -> None:
+    """Files outside the project, as a group of their own."""
+    if plan.outside:
+        paint = style_for(sys.stdout)
+        print("Outside the project:")
+        for sign, path in plan.outside:
+            print(painted(sign, shown(path), paint))
+
+
+# an outcome
+
+def show_outcome(outcome: Outcome, as_json: bool, way_back: str = "undo-restore", alone: str = "",
+                 headline: str = "", resume: Resume | None = None) -> int:
+    """Exit code 3 when something is not as the checkpoint has it. `headline` says what was done; `alone` is
+    what to say when only the conversation moved; `resume` tells how to go on."""
+    if as_json:
+        print_json(outcome_json(outcome))
+        return exit_code(outcome)
+    tell_code(outcome)
+    record = outcome.record
+    if record is None:
+        print(alone)
+    elif not outcome.operation and outcome.complete:
+        print(f"Already as it was in {record.name}")
+    else:
+        print(headline or f"Restored to {record.name}. Reload your agent session.")
+    tell_chat(outcome.chat)
+    for text in outcome.notes:
+        note(text)
+    if resume:
+        resume.tell(outcome)
+    if way_back and outcome.operation:
+        note(f"To undo: rewind {way_back}")
+    if resume:
+        resume.offer()
+    return exit_code(outcome)
+
+
+def exit_code(outcome: Outcome) -> int:
+    return DONE if outcome.complete else PARTIAL
+
+
+def outcome_json(outcome: Outcome) -> dict[str, Any]:
+    """The one shape of every command that goes back, for what was done."""
+    return {"operation": outcome.operation or None,
+            "checkpoint": outcome.record.name if outcome.record else None,
+            "backup": outcome.backup.name if outcome.backup else None, **code_json(outcome.code),
+            **outside_json(outcome),
+            "changedSince": [path_json(p) for p in outcome.plan.foreign],
+            "remaining": [path_json(p, reason=reason) for p, reason in outcome.remaining],
+            "session": outcome.session, **chat_json(outcome.chat), "notes": outcome.notes, "dryRun": False}
+
+
+def chat_json(chat: Done | None) -> dict[str, Any]:
+    return {"fork": chat.fork if chat else None,
+            "in_place": {"backup": chat.backup} if chat and not chat.fork else None}
+
+
+def tell_code(outcome: Outcome) -> None:
+    """What happened to the files."""
+    paint = style_for(sys.stderr)
+    if outcome.plan.changes:
+        note(outcome.plan.counts() + ".")
+    for kept in outcome.plan.kept:
+        if not kept.conflict:
+            note(f"  kept {shown(kept.path)} ({explain(kept.reason)})")
+    for path, reason in outcome.remaining:
+        note(f"{paint('not restored:', 'yellow')} {shown(path)} ({explain(reason)})")
+
+
+def tell_chat(chat: Done | None) -> None:
+    """What happened to the conversation; `resume` says how to go on with it."""
+    if chat is None:
+        return
+    if chat.fork:
+        print(f"Fork created: {chat.fork['session_id']}")
+    else:
+        print("Chat rewritten in-place")
+        if chat.backup:
+            note(f"The whole conversation is kept in {chat.backup}")

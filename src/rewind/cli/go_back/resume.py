@@ -1,0 +1,67 @@
+"""Going on after going back: the command for it, and on a terminal the question whether to run it now."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from rewind.cli.parse.session import note, voice
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from rewind.checkpoint.rewind.apply import Outcome
+    from rewind.controller import Controller
+
+
+def add_resume_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--no-resume", action="store_true", help="do not ask whether to resume the session")
+
+
+class Resume:
+    """Told after what was done, asked at the very end."""
+
+    def __init__(self, controller: Controller, args: argparse.Namespace) -> None:
+        self._controller = controller
+        self._asks = not (args.no_resume or args.json or voice.quiet)
+        self._command = ""
+
+    def tell(self, outcome: Outcome) -> None:
+        fork = outcome.chat.fork if outcome.chat else None
+        command = str(fork["resume"]) if fork and fork["resume"] else ""
+        if not command:
+            return
+        agent = self._controller.open_in(outcome.session) if outcome.session else ""
+        note(f"{agent} still has the old conversation open. Run /exit in it, then:" if agent
+             else "Continue with:")
+        note(f"  {command}")
+        self._command = "" if agent else command
+
+    def offer(self) -> None:
+        """`Resume now? [Y/n]`; the client takes the place of this process."""
+        if not self._command or not self._asks or not _can_run(self._command):
+            return
+        from rewind.cli.output.ask import ask_yes
+
+        if ask_yes("Resume now?", default=True):
+            run_client(self._command)
+
+
+def run_client(command: str) -> None:
+    """It takes the place of this process."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv("/bin/sh", ["sh", "-c", command])
+
+
+def _can_run(command: str) -> bool:
+    """A person at a terminal, not under an agent, and the client is installed."""
+    from rewind.cli.output.ask import has_terminal
+
+    if not (has_terminal() and sys.stdout.isatty()) or os.environ.get("CLAUDECODE"):
+        return False
+    import shutil
+
+    client = command.rpartition("&& ")[2].split(" ")[0]
+    return shutil.which(client) is not None

@@ -1,0 +1,1 @@
+"""Commands under "Look" in `rewind help`."""

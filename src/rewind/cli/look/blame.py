@@ -1,0 +1,117 @@
+"""Show for each line of a file which turn wrote it: the turn, its age, and the first words of the prompt.
+
+`you` is a line that was edited between two turns, `git` one that is older than the first checkpoint and was
+committed. What a turn changed through shell commands counts as well. Renames are followed. Without a
+checkpoint the file is taken as it is now; lines that no checkpoint has yet are marked with `*`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+
+from rewind.cli.output.columns import cells, cut
+from rewind.cli.output.pager import add_pager_option, paged
+from rewind.cli.output.style import age, path_json, safe, shown, style_for
+from rewind.cli.parse.arguments import project_paths
+from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from rewind.checkpoint.turns.blame.blame import Blame, BlamedLine
+    from rewind.cli.output.style import Paint
+
+summary = "show which turn wrote each line of a file"
+examples = ("rewind blame src/app.py", "rewind blame src/app.py -L 40,60",
+            "rewind blame src/app.py last       # as the newest checkpoint has it",
+            "rewind blame src/app.py --json")
+_WORDS = 32  # characters of a prompt
+_COLOURS = {"agent": "cyan", "you": "yellow", "git": "dim"}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a file of the project")
+    parser.add_argument("checkpoint", nargs="?", help="the file as this checkpoint has it")
+    parser.add_argument("-L", "--lines", metavar="A,B",
+                        help="only the lines A to B; `A,+N` for N lines, `A,` to the end")
+    add_pager_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    first, last = _range(args.lines)
+    controller = open_controller(args)
+    path = (project_paths([args.file], controller.project) or [b""])[0]
+    found = controller.blame(path, args.checkpoint, first=first, last=last)
+    if args.json:
+        print_json({**path_json(path), "lines": [_json(line, path) for line in found.lines]})
+    else:
+        with paged(args):
+            _print(found)
+    for name, error in found.damaged.items():
+        note(f"warning: {name} is left out: {error.message}")
+    return 0
+
+
+def _range(text: str | None) -> tuple[int | None, int | None]:
+    if text is None:
+        return None, None
+    match = re.fullmatch(r"([0-9]{0,9})(?:(,)(\+?)([0-9]{0,9}))?", text)
+    if not match or not re.search("[0-9]", text) or (match[3] and not match[4]):
+        raise UsageError(f"Not a range of lines: {text}",
+                         hint="`-L 10,20` are the lines 10 to 20, `-L 10,+5` five lines from there.")
+    first = int(match[1]) if match[1] else 1
+    if not match[4]:
+        return first, None
+    last = first + int(match[4]) - 1 if match[3] else int(match[4])
+    if first < 1 or last < 1 or (match[3] and last < first):
+        raise UsageError(f"Lines count from 1: {text}", hint="For example: -L 10,20")
+    return first, last
+
+
+def _print(found: Blame) -> None:
+    paint, now = style_for(sys.stdout), time.time()
+    sessions = {line.author.session for line in found.lines if line.author.session}
+    rows = [(line.name(len(sessions) > 1), _age(line, now), _words(line)) for line in found.lines]
+    widths = [max((cells(row[n]) for row in rows), default=0) for n in range(3)]
+    digits = len(str(found.lines[-1].number)) if found.lines else 1
+    for line, row in zip(found.lines, rows):
+        who, when, words = (text + " " * (width - cells(text)) for text, width in zip(row, widths))
+        print(_row(line, paint, who, when, words, digits))
+
+
+def _row(line: BlamedLine, paint: Paint, who: str, when: str, words: str, digits: int) -> str:
+    text = "\t".join(shown(part) for part in line.text.rstrip(b"\r\n").split(b"\t"))
+    return (f"{paint(who, _COLOURS[line.who])}  {paint(when, 'dim')}  {words}"
+            f"  {paint(f'{line.number:>{digits}}', 'dim')}  {text}".rstrip())
+
+
+def _age(line: BlamedLine, now: float) -> str:
+    return age(line.time, now) if line.time is not None else "now"
+
+
+def _words(line: BlamedLine) -> str:
+    """Of the prompt, else of what tells the most."""
+    if line.commit:
+        text = line.commit.summary
+    elif line.author.kind == "agent":
+        text = line.author.prompt
+    elif line.record is None:
+        text = "not in a checkpoint yet"
+    else:  # what a hook wrote there is about the turn that came next
+        text = line.record.description if line.record.kind != "auto" else ""
+    return cut(safe(" ".join(text.split())), _WORDS)
+
+
+def _json(line: BlamedLine, path: bytes) -> dict[str, Any]:
+    author, record, commit = line.author, line.record, line.commit
+    renamed = {} if line.path == path else {"was": path_json(line.path)["path"]}
+    return {"line": line.number, "who": line.who, "session": author.session, "turn": author.turn,
+            "checkpoint": record.name if record and not commit else None, "prompt": author.prompt or None,
+            "commit": commit.id if commit else None, "time": line.time,
+            "saved": record is not None, **renamed,
+            "text": line.text.rstrip(b"\r\n").decode("utf-8", "replace")}

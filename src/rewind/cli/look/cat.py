@@ -1,0 +1,112 @@
+"""Print a file from a checkpoint, byte for byte.
+
+The path is relative to the current directory. On a terminal, control characters are shown as
+escapes and a binary file is refused, unless --force says otherwise.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from rewind.cli.output.style import kind_of, path_json, shown
+from rewind.cli.parse.arguments import project_paths
+from rewind.cli.parse.session import open_controller, print_json
+from rewind.controller import DIR, LINK, UNCOVERED, split_selector
+from rewind.errors import PathNotFound, RewindError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+    from typing import Any
+
+    from rewind.checkpoint.records.source import Source
+    from rewind.snapshot.trees.tree import Entry
+
+summary = "print a file from a checkpoint"
+examples = ("rewind cat last:src/app.py", "rewind cat t4:logo.png > old-logo.png",
+            "rewind cat 20261115_1015:.env --force")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", metavar="CHECKPOINT:PATH", help="a checkpoint, a colon, and a file in it")
+    parser.add_argument("--force", action="store_true", help="print every byte unchanged, even to a terminal")
+
+
+def run(args: argparse.Namespace) -> int:
+    name, typed = split_selector(args.what)
+    if not (name and typed):
+        raise UsageError(f"{args.what} does not name a file of a checkpoint.",
+                         hint="Put a colon between them: `rewind cat last:README.md`")
+    controller = open_controller(args)
+    path = (project_paths([typed], controller.project) or [b""])[0]
+    record = controller.find(name)
+    with controller.source(record) as source:
+        entry = _entry(source, path)
+        if args.json:
+            print_json(_json(record.name, path, entry, b"".join(_pieces(source, entry))))
+        elif sys.stdout.isatty() and not args.force:
+            _to_terminal(path, b"".join(_pieces(source, entry)))
+        else:
+            _write(_pieces(source, entry))
+    return 0
+
+
+def _entry(source: Source, path: bytes) -> Entry:
+    from rewind.controller import entry_at
+
+    name = source.record.name
+    entry = entry_at(source.tree, source.record.tree, path) if path else None
+    if not path or (entry and entry.kind == DIR):
+        raise RewindError(f"{shown(path) or 'The project'} is a directory.",
+                          hint=f"`rewind show {name} --files` shows what is in it.")
+    if entry is None:
+        raise PathNotFound(checkpoint=name, path=os.fsdecode(path))
+    if entry.kind == UNCOVERED:
+        raise RewindError(f"{name} does not hold the content of {shown(path)} ({shown(entry.ref)})",
+                          hint="`rewind status --unprotected` says why, and what to do about it.")
+    return entry
+
+
+def _pieces(source: Source, entry: Entry) -> Iterator[bytes]:
+    from rewind.controller import pieces_of
+
+    return pieces_of(entry, source.blobs)
+
+
+def _to_terminal(path: bytes, data: bytes) -> None:
+    from rewind.controller import is_binary
+
+    if is_binary(data):
+        raise RewindError(f"{shown(path)} is a binary file; not printed to the terminal.",
+                          hint="Redirect it to a file, or repeat with `--force`.")
+    lines = data.split(b"\n")
+    end = lines.pop()
+    for line in lines:
+        print(_visible(line))
+    if end:
+        print(_visible(end))
+
+
+def _visible(line: bytes) -> str:
+    return "\t".join(shown(part) for part in line.rstrip(b"\r").split(b"\t"))
+
+
+def _write(pieces: Iterator[bytes]) -> None:
+    sys.stdout.flush()
+    for piece in pieces:
+        sys.stdout.buffer.write(piece)
+    sys.stdout.buffer.flush()
+
+
+def _json(name: str, path: bytes, entry: Entry, data: bytes) -> dict[str, Any]:
+    import base64
+
+    try:
+        text, exact = data.decode(), None
+    except UnicodeDecodeError:
+        text, exact = None, base64.b64encode(data).decode()
+    mode = None if entry.kind == LINK else f"{entry.mode:04o}"
+    return {"checkpoint": name, **path_json(path), "kind": kind_of(entry), "mode": mode, "size": len(data),
+            "text": text, "base64": exact}

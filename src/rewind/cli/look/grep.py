@@ -1,0 +1,143 @@
+"""Search your prompts in all conversations of this project.
+
+Each match names the session and the turn, and the command that goes back to before that prompt. With --code,
+the files of the checkpoints are searched instead, also for what was deleted since: each version of a file
+once, in the newest checkpoint that has it.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from rewind.cli.output.style import age, path_json, safe, shown, style_for
+from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.errors import UsageError
+from rewind.words import plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from rewind.checkpoint.search.code import CodeFound
+    from rewind.checkpoint.search.prompts import Found
+    from rewind.cli.output.style import Paint
+    from rewind.controller import Controller
+    from rewind.errors import RewindError
+
+summary = "search your prompts, or the code in checkpoints"
+examples = ("rewind grep parser", 'rewind grep -i "clean up"', "rewind grep parser --session 3f2a9c11 --json",
+            "rewind grep --code parse_header   # in the files of all checkpoints")
+takes_text = True
+may_be_empty = ("text",)  # told below
+_AROUND = 40
+_MOST = 500  # matches in code
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", metavar="TEXT", help="the text to search for (not a pattern)")
+    parser.add_argument("-i", "--ignore-case", action="store_true", help="ignore case")
+    parser.add_argument("--session", metavar="ID", help="only in one session: its id, or the beginning of it")
+    parser.add_argument("--code", action="store_true", help="search the files of the checkpoints")
+
+
+def run(args: argparse.Namespace) -> int:
+    if not args.text.strip():
+        raise UsageError("No text to search for.", hint="Run `rewind grep TEXT`.")
+    if args.code and args.session:
+        raise UsageError("--session and --code cannot be combined.", hint="Leave out one of them.")
+    controller = open_controller(args)
+    if args.code:
+        return _search_code(controller, args)
+    found = list(controller.search_prompts(args.text, session=args.session, any_case=args.ignore_case))
+    if args.json:
+        print_json({"matches": [_json(one, len(args.text)) for one in found]})
+    elif found:
+        _print(found, len(args.text))
+    else:
+        _tell_nothing("prompt", args)
+    return 0
+
+
+def _tell_nothing(what: str, args: argparse.Namespace) -> None:
+    more = "" if args.ignore_case else " Use -i to ignore case."
+    note(f'No {what} contains "{safe(args.text)}".{more}')
+
+
+def _search_code(controller: Controller, args: argparse.Namespace) -> int:
+    from itertools import islice
+
+    damaged: dict[str, RewindError] = {}
+    found = list(islice(controller.search_code(args.text, any_case=args.ignore_case, damaged=damaged),
+                        _MOST + 1))
+    if args.json:
+        print_json({"matches": [_code_json(one) for one in found[:_MOST]], "more": len(found) > _MOST})
+    for one in [] if args.json else found[:_MOST]:
+        _print_code(one)
+    if not found and not args.json:
+        _tell_nothing("file of a checkpoint", args)
+    if len(found) > _MOST:
+        note(f"These are the first {_MOST:,}. Search for a longer text.")
+    for name, error in damaged.items():
+        note(f"warning: {name} is left out: {error.message}")
+    return 0
+
+
+def _print_code(found: CodeFound) -> None:
+    paint = style_for(sys.stdout)
+    where = f"{shown(found.path)}:{found.line}"
+    print(f"{paint(f'{found.record.sequence:>4}', 'cyan')}  {age(found.record.created):>12}"
+          f"  {where}: {safe(found.text)}")
+
+
+def _code_json(found: CodeFound) -> dict[str, Any]:
+    return {"number": found.record.sequence, "checkpoint": found.record.name, **path_json(found.path),
+            "line": found.line, "text": found.text}
+
+
+def command_to(found: Found) -> str:
+    """To before that prompt; empty where nothing leads there."""
+    if found.turn is None:
+        return ""
+    return f"rewind back {found.total - found.turn + 1} --both --session {found.session.session_id[:8]}"
+
+
+def _print(found: list[Found], length: int) -> None:
+    paint = style_for(sys.stdout)
+    now = time.time()
+    others: dict[str, list[Found]] = {}  # a fork has its parent's prompts
+    for one in found:
+        others.setdefault(one.uuid, []).append(one)
+    for first, *more in others.values():
+        where = f"turn {first.turn} of {first.total}" if first.turn else "abandoned"
+        print(f"{paint(first.session.session_id[:8], 'cyan')}  {where:<13}  {_when(first, now):>13}"
+              f"  {_snippet(first, length, paint)}")
+        command = command_to(first)
+        if command:
+            print(f"{'':<10}{command}")
+        if more:
+            names = ", ".join(one.session.session_id[:8] for one in more[:3])
+            rest = f" and {len(more) - 3} more" if len(more) > 3 else ""
+            print(paint(f"{'':<10}also in {plural(len(more), 'other session')}: {names}{rest}", "dim"))
+
+
+def _when(found: Found, now: float) -> str:
+    from rewind.controller import is_timestamp, timestamp
+
+    told = found.timestamp
+    return age(timestamp(told), now) if told and is_timestamp(told) else ""
+
+
+def _snippet(found: Found, length: int, paint: Paint) -> str:
+    text, at = found.prompt, found.at
+    start, end = max(0, at - _AROUND), min(len(text), at + length + _AROUND)
+    return (("…" if start else "") + safe(text[start:at]) + paint(safe(text[at:at + length]), "yellow")
+            + safe(text[at + length:end]) + ("…" if end < len(text) else ""))
+
+
+def _json(found: Found, length: int) -> dict[str, Any]:
+    return {"session_id": found.session.session_id, "agent": found.session.profile.name, "turn": found.turn,
+            "turns": found.total, "uuid": found.uuid, "offset": found.offset, "timestamp": found.timestamp,
+            "prompt": found.prompt, "snippet": _snippet(found, length, lambda text, style: text),
+            "command": command_to(found) or None}

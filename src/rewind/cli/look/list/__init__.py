@@ -1,0 +1,1 @@
+"""`rewind list`: by turns, by checkpoints, as JSON."""

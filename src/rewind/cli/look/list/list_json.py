@@ -1,0 +1,68 @@
+"""`rewind list --json`: the checkpoints always, and the turns that they belong to."""
+
+from __future__ import annotations
+
+from rewind.cli.look.list.list_ import rows_of
+from rewind.controller import iso_time
+from rewind.words import is_large_deletion
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from rewind.checkpoint.map.turn_map import MapRow
+    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.repair.damage import Lacks
+    from rewind.controller import Controller
+
+_PATIENCE = 0.25
+
+
+def list_json(controller: Controller, args: argparse.Namespace, paths: list[bytes] | None) -> dict[str, Any]:
+    records = controller.list_checkpoints(backups=args.all, session=args.session)
+    records = controller.checkpoints_touching(records, paths) if paths else records
+    rows = [row for row in rows_of(controller, args, paths) if not row.op]
+    controller.add_map_facts(rows, _PATIENCE)
+    here, parents = controller.here(), controller.lineage().parents
+    incomplete, missed = controller.incomplete(), controller.missed()
+    return {"here": here.name if here else None,
+            "checkpoints": [_checkpoint(r, incomplete.get(r.name), parents.get(r.name)) for r in records],
+            "turns": [_turn(row) for row in rows if row.kind == "turn"],
+            "edits": [_edit(row) for row in rows if row.kind == "edit"],
+            "late": missed.late_json(), "missed": missed.json()}
+
+
+def _checkpoint(record: Record, lacks: Lacks | None, parent: str | None) -> dict[str, object]:
+    return {"number": record.sequence, "name": record.name, "createdAt": record.created_at,
+            "kind": record.kind, "sequence": record.sequence, "parent": parent, "place": record.place,
+            "description": record.description, "trigger": record.trigger,
+            "hasTranscript": bool(record.data.get("hasTranscript")), "sessionId": record.session,
+            "fileCount": record.code.get("fileCount"), "totalSize": record.code.get("totalSize"),
+            "newBytes": record.code.get("newBytes"), "incomplete": lacks.text if lacks else None,
+            "late": record.trigger.get("late") is True, "pinned": bool(record.data.get("pinned"))}
+
+
+def _turn(row: MapRow) -> dict[str, Any]:
+    assert row.before
+    return {"number": row.number, "turn": row.turn, "sessionId": row.session, "prompt": row.text,
+            "createdAt": iso_time(row.time), "before": row.before.name,
+            "after": row.after.name if row.after else None, "ended": row.ended, "abandoned": row.abandoned,
+            "place": row.before.place, "label": row.label or None, "here": row.here,
+            "checkpoints": [b.name for b in row.checkpoints], "changes": _changes(row)}
+
+
+def _edit(row: MapRow) -> dict[str, Any]:
+    assert row.before and row.after
+    return {"before": row.before.name, "after": row.after.name, "createdAt": iso_time(row.time),
+            "place": row.after.place, "here": row.here, "changes": _changes(row)}
+
+
+def _changes(row: MapRow) -> dict[str, Any] | None:
+    """None where it is not known, or was not counted in time."""
+    found = row.changes
+    if found is None:
+        return None
+    files = len(found["files"]) + found["more"]
+    return {"added": found["added"], "removed": found["removed"], "files": files,
+            "counted": found["counted"], "largeDeletion": is_large_deletion(found)}

@@ -1,0 +1,195 @@
+"""The list by turns: the prompt, as long as the terminal allows, what changed, branches, `◀ here`."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from rewind.cli.output.changed import amount
+from rewind.cli.output.columns import cells, cut, cut_quote, terminal_width
+from rewind.cli.output.style import age, safe, style_for
+from rewind.graph import lanes
+from rewind.words import and_more, is_large_deletion
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.map.turn_map import MapRow
+    from rewind.cli.output.style import Paint
+    from rewind.controller import Controller
+
+_GAP = "  "
+_HERE = "◀ here"
+_ROOM = 20  # columns that a text has at least
+_WIDE = 100  # columns that it has before names are shown; so a wider terminal never means a shorter text
+_WHOLE = 10_000  # characters of a prompt within a sentence: here the terminal decides
+_KINDS = {"manual": "Saved by hand", "initial": "First checkpoint", "backup": "Backup", "auto": "Checkpoint"}
+_STYLES = {"graph": "blue", "turn": "dim", "age": "dim", "session": "dim", "name": "dim"}
+_TO_THE_RIGHT = ("number", "age")
+
+
+class Cells:
+    """One row as text, column by column; nothing is cut yet."""
+
+    def __init__(self, row: MapRow, text: str, graph: str, several: bool, now: float) -> None:
+        self.row = row
+        self.text = text
+        self.number = "" if row.number is None else str(row.number)
+        self.graph = graph
+        self.turn = f"t{row.turn}" if row.turn else ""
+        self.age = age(row.time, now).removesuffix(" ago") if row.time else ""
+        self.changes = changed(row)
+        self.session = (row.session or "")[:8] if several else ""
+        self.name = row.record.name if row.record else row.op.id if row.op else ""
+
+
+def all_cells(controller: Controller, rows: list[MapRow], graphs: list[str]) -> list[Cells]:
+    now = time.time()
+    several = len({row.session for row in rows if row.session}) > 1
+    incomplete = controller.incomplete()
+    found = []
+    for row, graph in zip(rows, graphs):
+        text = _text(controller, row)
+        if row.record and row.record.name in incomplete:
+            text = f"incomplete: {incomplete[row.record.name].text}  {text}"
+        found.append(Cells(row, text, graph, several, now))
+    return found
+
+
+def graph_of(rows: list[MapRow]) -> list[str]:
+    shown = {id(row) for row in rows}
+
+    def parent_of(row: MapRow) -> int | None:
+        at = row.parent
+        while at is not None and id(at) not in shown:
+            at = at.parent
+        return id(at) if at is not None else None
+
+    return lanes([None if row.op else (id(row), parent_of(row)) for row in rows])
+
+
+def print_lines(found: list[Cells]) -> None:
+    """For a pipe: tabs between the columns, and nothing cut."""
+    lines = []
+    for one in found:
+        parts = (one.number, one.graph.strip(), one.turn, one.age, one.text, one.changes,
+                 _tail(one).strip(), one.session, one.name)
+        lines.append("\t".join(parts))
+    if lines:
+        print("\n".join(lines))
+
+
+def print_table(found: list[Cells]) -> None:
+    wide = terminal_width() - 1
+    columns = ["number", "graph", "turn", "age", "text", "changes", "session", "name"]
+    columns = [c for c in columns if c == "text" or any(getattr(one, c) for one in found)]
+    widths = {c: max(cells(getattr(one, c)) for one in found) for c in columns}
+    room = _fit(columns, widths, wide)
+    beside = widths["changes"] if "changes" in columns else -len(_GAP)
+    widths["text"] = min(room, max(_needed(one, beside) for one in found))
+    paint = style_for(sys.stdout)
+    for one in found:
+        print(_GAP.join(_line(one, columns, widths, paint)).rstrip())
+
+
+def _line(one: Cells, columns: list[str], widths: dict[str, int], paint: Paint) -> list[str]:
+    if one.changes or "changes" not in columns:
+        return [_cell(one, c, widths[c], paint) for c in columns]
+    longer = {**widths, "text": widths["text"] + len(_GAP) + widths["changes"]}
+    return [_cell(one, c, longer[c], paint) for c in columns if c != "changes"]
+
+
+def _needed(one: Cells, beside: int) -> int:
+    """A text with nothing beside it has that room as well."""
+    return cells(one.text) + cells(_tail(one)) - (0 if one.changes else len(_GAP) + beside)
+
+
+def _tail(one: Cells) -> str:
+    """What stays, however short the text is cut."""
+    return f" {_HERE}" if one.row.here else " (rewound)" if one.row.abandoned else ""
+
+
+def _fit(columns: list[str], widths: dict[str, int], wide: int) -> int:
+    """The room for the text. Names and sessions are left out unless it is wide without them."""
+    def room() -> int:
+        return wide - sum(widths[c] + len(_GAP) for c in columns if c != "text")
+
+    most = room()
+    for column in ("name", "session"):
+        if column in columns and room() < _WIDE:
+            columns.remove(column)
+            most = min(room(), _WIDE)
+    for column in ("turn", "changes"):
+        if column in columns and most < _ROOM:
+            columns.remove(column)
+            most = room()
+    return max(_ROOM, most)
+
+
+def _cell(one: Cells, column: str, width: int, paint: Paint) -> str:
+    if column == "text":
+        return _text_cell(one, width, paint)
+    if column == "changes":
+        return _changes_cell(one, width, paint)
+    text: str = getattr(one, column)
+    gap = " " * (width - cells(text))
+    if not text.strip():
+        return gap + text
+    shown = paint(text, _STYLES[column]) if column in _STYLES else text
+    return gap + shown if column in _TO_THE_RIGHT else shown + gap
+
+
+def _text_cell(one: Cells, width: int, paint: Paint) -> str:
+    tail = _tail(one)
+    text = (cut_quote if one.row.op else cut)(one.text, width - cells(tail))
+    gap = " " * (width - cells(text) - cells(tail))
+    style = {"operation": "yellow", "edit": "magenta"}.get(one.row.kind, "dim" if one.row.abandoned else "")
+    shown = paint(text, style) if style else text
+    return shown + (paint(tail, "green" if one.row.here else "dim") if tail else "") + gap
+
+
+def _changes_cell(one: Cells, width: int, paint: Paint) -> str:
+    words = []
+    for word in one.changes.split(" "):
+        style = "green" if word.startswith("+") else "red" if word.startswith(("−", "!")) else ""
+        words.append(paint(word, style) if style else word)
+    text = " ".join(words)
+    quiet = bool(one.changes) and not any(char.isdigit() for char in one.changes)
+    return (paint(one.changes, "dim") if quiet else text) + " " * (width - cells(one.changes))
+
+
+def changed(row: MapRow) -> str:
+    """`+12 −3 in 2 files`; `!` before it where much was deleted."""
+    if row.changes is None:
+        return "running" if row.kind == "turn" and not row.after else "…" if row.before and row.after else ""
+    files = len(row.changes["files"]) + row.changes["more"]
+    if not files:
+        return "no change"
+    mark = "! " if is_large_deletion(row.changes) else ""
+    return mark + amount(row.changes["added"], row.changes["removed"], files, row.changes["counted"])
+
+
+def _text(controller: Controller, row: MapRow) -> str:
+    if row.op:
+        return f"↶ {safe(controller.describe(row.op, _WHOLE))}{', undone' if row.op.undone else ''}"
+    if row.kind == "edit":
+        return f"✎ {_edited(row)}"
+    text = safe(" ".join(row.text.split()))
+    if row.kind == "turn":
+        pinned = any(b.pinned for b in row.checkpoints)
+        label = "  ★ " + (safe(row.label) or "pinned") if row.label or pinned else ""
+        return (text or "(empty prompt)") + label
+    kind = row.record.kind if row.record else ""
+    if row.record and row.record.imported:
+        return f"◆ imported: {text}"
+    star = "  ★ pinned" if row.record and row.record.pinned else ""
+    return f"{'◇' if kind == 'backup' else '◆'} {text or _KINDS.get(kind, kind)}{star}"
+
+
+def _edited(row: MapRow) -> str:
+    who = "changed meanwhile" if row.by_others else "you changed"
+    if row.changes is None:
+        return f"{who} files"
+    names = [safe(str(file["path"])) for file in row.changes["files"]]
+    if not names:
+        return f"{who} directories"
+    return f"{who} {and_more(names, 2, len(names) + row.changes['more'])}"

@@ -1,0 +1,137 @@
+"""Show which checkpoints changed a file or a directory, newest first, and after which prompt."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+
+from rewind.cli.output.changed import lines
+from rewind.cli.output.columns import cut
+from rewind.cli.output.pager import add_pager_option, paged
+from rewind.cli.output.patch import for_terminal, patch
+from rewind.cli.output.style import age, path_json, safe, style_for
+from rewind.cli.parse.arguments import project_paths
+from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.words import plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+    from typing import Any
+
+    from rewind.checkpoint.search.file_log import LogEntry
+    from rewind.cli.output.patch import Line
+    from rewind.cli.output.style import Paint
+    from rewind.controller import Controller
+    from rewind.errors import RewindError
+
+summary = "show which checkpoints changed a file, and after which prompt"
+examples = ("rewind log src/app.py", "rewind log src/app.py --patch   # with what changed",
+            "rewind log docs --json")
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="PATH", help="a file or directory of the project, even a deleted one")
+    parser.add_argument("--patch", action="store_true", help="also show what changed")
+    add_pager_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    controller = open_controller(args)
+    path = (project_paths([args.path], controller.project) or [b""])[0]
+    damaged: dict[str, RewindError] = {}
+    entries = _checked(controller.log(path, damaged), path)
+    if args.json:
+        print_json({**path_json(path), "changes": [_json(entry, args.patch) for entry in entries]})
+    else:
+        with paged(args):
+            _print(controller, entries, args.patch)
+    for name, error in damaged.items():
+        note(f"warning: {name} is left out: {error.message}")
+    return 0
+
+
+def _checked(entries: Iterator[LogEntry], path: bytes) -> Iterator[LogEntry]:
+    from rewind.cli.output.style import shown
+    from rewind.errors import PathNeverSeen
+
+    seen = False
+    for entry in entries:
+        seen = True
+        yield entry
+    if not seen:
+        raise PathNeverSeen(path=shown(path))
+
+
+def _print(controller: Controller, entries: Iterator[LogEntry], with_patch: bool) -> None:
+    paint = style_for(sys.stdout)
+    now = time.time()
+    for entry in entries:
+        record, op = entry.record, entry.operation
+        name = op.id if op else record.name
+        number = "" if op else record.sequence
+        facts = f"{age(op.time if op else record.created, now):>11}  {_amount(entry):<12}"
+        text = safe(controller.describe(op)) if op else _description(entry)
+        print(_fitted(f"{number:>4}  {name:<19}  {facts}  {text}".rstrip()).replace(
+            name, paint(name, "yellow" if op else "cyan"), 1))
+        if entry.prompt:
+            print(paint(_fitted(_prompt(entry)), "dim"))
+        if with_patch:
+            for line in _patch(entry):
+                print(for_terminal(line, paint) if sys.stdout.isatty() else _as_text(line, paint))
+            print()
+
+
+def _fitted(text: str) -> str:
+    """One line of a terminal; in a pipe all of it."""
+    return cut(text, shutil.get_terminal_size().columns - 1) if sys.stdout.isatty() else text
+
+
+def _description(entry: LogEntry) -> str:
+    """Unless it is that of the hook at a turn's end: the line with the prompt below says it already."""
+    after_a_turn = entry.record.kind == "auto" and entry.record.trigger.get("event") == "Stop"
+    return "" if entry.prompt and after_a_turn else safe(entry.record.description)
+
+
+def _as_text(line: Line, paint: Paint) -> str:
+    return line[1].decode("utf-8", "surrogateescape")
+
+
+def _prompt(entry: LogEntry) -> str:
+    assert entry.prompt is not None
+    text = safe(entry.prompt.text)
+    text = text if len(text) <= 200 else text[:199] + "…"
+    return f"{'':<6}after turn {entry.prompt.turn} of {entry.prompt.session_id[:8]}: {text}"
+
+
+def _counts(entry: LogEntry) -> tuple[int, int]:
+    known = [one.counts for one in entry.compared() if one.counts]
+    return sum(i for i, _ in known), sum(d for _, d in known)
+
+
+def _amount(entry: LogEntry) -> str:
+    text = lines(*_counts(entry))
+    if len(entry.changes) > 1:
+        return f"{text} in {plural(len(entry.changes), 'file')}".strip().removeprefix("in ")
+    word = "" if entry.status == "modified" and text else entry.status
+    return " ".join(part for part in (word, text) if part)
+
+
+def _patch(entry: LogEntry) -> Iterator[Line]:
+    for path, old, new in entry.changes:
+        yield from patch(path, old, new, entry.read_old, entry.read_new)
+
+
+def _json(entry: LogEntry, with_patch: bool) -> dict[str, Any]:
+    record, prompt = entry.record, entry.prompt
+    inserted, deleted = _counts(entry)
+    found: dict[str, Any] = {
+        "operation": entry.operation.id if entry.operation else None,
+        "checkpoint": record.name, "createdAt": record.created_at, "kind": record.kind,
+        "description": record.description, "trigger": record.trigger, "status": entry.status,
+        "insertions": inserted, "deletions": deleted,
+        "files": [path_json(path) for path, _, _ in entry.changes],
+        "prompt": prompt and {"session_id": prompt.session_id, "turn": prompt.turn, "text": prompt.text}}
+    if with_patch:
+        found["patch"] = "".join(text.decode("utf-8", "replace") + "\n" for _, text in _patch(entry))
+    return found

@@ -1,0 +1,169 @@
+"""Show the agents' conversations in this project, as a tree; or the turns of one of them.
+
+Agents delete old conversations. `restore` puts one back that only checkpoints still hold.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from rewind.cli.output.columns import cells, cut, terminal_width
+from rewind.cli.output.style import age, safe, style_for
+from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.errors import UsageError
+from rewind.words import plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from rewind.checkpoint.conversations.only_here import Kept
+    from rewind.checkpoint.conversations.session_tree import SessionInfo
+    from rewind.transcript.read.index import SessionIndex, Turn
+
+summary = "list the agents' conversations in this project, and their turns"
+examples = ("rewind sessions list", "rewind sessions show          # the current one",
+            "rewind sessions show 3f2a9c11", "rewind sessions show path/to/transcript.jsonl --json",
+            "rewind sessions restore 3f2a9c11  # one that the agent has deleted")
+
+_NAMED = 10  # conversations that only checkpoints hold
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", nargs="?", default="list", choices=("list", "show", "restore"),
+                        help="`list` them all, `show` the turns of one, or `restore` a deleted one")
+    parser.add_argument("session", nargs="?", help="an id, the beginning of one, or a transcript's path")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.action == "show":
+        return _show(args)
+    if args.action == "restore":
+        return _restore(args)
+    if args.session:
+        raise UsageError("`rewind sessions list` takes no session.", hint="Did you mean `sessions show`?")
+    controller = open_controller(args)
+    infos, kept = controller.sessions(), controller.only_here()
+    if args.json:
+        print_json({"sessions": [session_json(info) for info in infos],
+                    "onlyHere": [kept_json(one) for one in kept]})
+    else:
+        print_tree(infos)
+        tell_kept(kept)
+    return 0
+
+
+def kept_json(kept: Kept) -> dict[str, Any]:
+    return {"session_id": kept.session_id, "agent": kept.agent, "checkpoint": kept.record.name}
+
+
+def tell_kept(kept: list[Kept]) -> None:
+    if not kept:
+        return
+    note(f"{plural(len(kept), 'conversation')} that the agent has deleted; to bring one back:")
+    for one in kept[:_NAMED]:
+        note(f"  rewind sessions restore {one.session_id}  ({one.agent}, {age(one.record.created)})")
+    if len(kept) > _NAMED:
+        note(f"  and {len(kept) - _NAMED} more (`rewind sessions --json` lists them)")
+
+
+def _restore(args: argparse.Namespace) -> int:
+    if not args.session:
+        raise UsageError("`rewind sessions restore` takes the id of a session.",
+                         hint="`rewind sessions` shows what can be brought back.")
+    controller = open_controller(args)
+    kept = controller.restore_session(args.session)
+    resume = controller.resume_command(controller.session(kept.session_id))
+    if args.json:
+        print_json({**kept_json(kept), "path": kept.path, "resume": resume or None})
+    else:
+        print(f"Brought back {kept.session_id} as {kept.record.name} has it.")
+        note(f"To resume it: {safe(resume)}")
+    return 0
+
+
+def session_json(info: SessionInfo) -> dict[str, Any]:
+    branch = info.branch or {}
+    return {"session_id": info.session_id, "agent": info.file.profile.name, "title": info.own_title,
+            "name": branch.get("name"), "parentSessionId": info.parent,
+            "rewindFromTurn": info.rewind_from_turn, "rewindedAt": branch.get("rewindedAt"),
+            "madeByRewind": info.made_by_rewind, "archived": info.archived,
+            "promoted": bool(branch.get("promoted")), "turns": len(info.turns),
+            "modified": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(info.file.modified)),
+            "running": info.running, "path": info.file.path}
+
+
+def print_tree(infos: list[SessionInfo]) -> None:
+    from rewind.controller import as_tree
+
+    if not infos:
+        print("There are no conversations in this project yet.")
+        return
+    paint = style_for(sys.stdout)
+    now = time.time()
+    for depth, info in as_tree(infos):
+        mark = paint("●", "green") if info.running else " "
+        branch, remark = f"{'  ' * (depth - 1)}└ " if depth else "", f"  ({_remark(info)})"
+        room = _room() - 37 - len(branch) - cells(remark)
+        print(f"{mark} {paint(info.session_id[:8], 'cyan')}  {age(info.file.modified, now):>12}"
+              f"  {plural(len(info.turns), 'turn'):>9}  {branch}{_name(info, room)}{paint(remark, 'dim')}")
+
+
+def _name(info: SessionInfo, room: int) -> str:
+    """However short the title is cut, a fork says where it comes from."""
+    end = info.where_from if info.name.endswith(info.where_from) else ""
+    text = safe(info.name[:len(info.name) - len(end)])
+    return cut(text, max(20, room - cells(end))) + end
+
+
+def _room() -> int:
+    """In a pipe, nothing is cut."""
+    return terminal_width() - 1 if sys.stdout.isatty() else 10_000
+
+
+def _remark(info: SessionInfo) -> str:
+    parts = [info.file.profile.name]
+    if info.parent and info.rewind_from_turn is not None and (info.branch or {}).get("name"):
+        parts.append(f"from turn {info.rewind_from_turn}")
+    parts += ["archived"] if info.archived else []
+    parts += ["promoted"] if (info.branch or {}).get("promoted") else []
+    return ", ".join(parts)
+
+
+def _show(args: argparse.Namespace) -> int:
+    index = _index(args)
+    if args.json:
+        print_json({"session_id": index.session_id, "agent": index.profile.name, "title": index.title,
+                    "path": index.path, "turns": [_turn_json(t) for t in index.turns],
+                    "compactions": index.compactions, "parentSessionId": index.parent_session})
+        return 0
+    from rewind.controller import plain_title
+
+    paint = style_for(sys.stdout)
+    title = safe(plain_title(index.title))
+    print(f"{paint(index.session_id, 'cyan')}  {title}  {paint(index.profile.title, 'dim')}")
+    for turn in index.turns:
+        number = f"{turn.turn:>4}" if turn.turn else "   ·"
+        remark = "" if turn.active else "  (abandoned by the agent's own rewind)"
+        text = cut(safe(" ".join(turn.prompt.split())), _room() - 6 - cells(remark))
+        print(f"{number}  {text}{paint(remark, 'dim') if remark else ''}")
+    if not index.turns:
+        print("It has no prompts yet.")
+    return 0
+
+
+def _index(args: argparse.Namespace) -> SessionIndex:
+    """A transcript that a person names may lie anywhere, and needs no project."""
+    if args.session and (os.sep in args.session or args.session.endswith(".jsonl")):
+        from rewind.controller import read_index
+
+        return read_index(os.path.abspath(args.session))
+    return open_controller(args).session_index(args.session)
+
+
+def _turn_json(turn: Turn) -> dict[str, Any]:
+    return {"turn": turn.turn, "offset": turn.offset, "prompt": turn.prompt, "uuid": turn.uuid,
+            "active": turn.active, "timestamp": turn.timestamp}

@@ -1,0 +1,242 @@
+"""Show one checkpoint: when and why it was made, what it holds, and what changed with it."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from rewind.cli.output.change_lines import change_lines, painted, renames_in
+from rewind.cli.output.changed import lines, why_not_all
+from rewind.cli.output.pager import add_pager_option, paged
+from rewind.cli.output.style import age, kind_of, path_json, safe, shown, size, style_for
+from rewind.cli.parse.arguments import SELECTOR
+from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.controller import kept_outside, torn_paths
+from rewind.errors import CheckpointNotFound
+from rewind.words import plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.rewind.files.git_since import GitSince
+    from rewind.checkpoint.select.last_prompt import LastPrompt
+    from rewind.cli.look.show_turn import Turn
+    from rewind.controller import Controller, Difference
+    from rewind.snapshot.trees.tree import Entry
+
+summary = "show a checkpoint or a turn, and what changed with it"
+examples = ("rewind show                   # where the project stands", "rewind show 12 --files",
+            "rewind show t4                # turn 4: its prompt and what it changed",
+            "rewind show 20261115_101502_003 --json")
+_FIRST = 10
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("checkpoint", nargs="?", default="@", help=f"{SELECTOR} (default: `@`)")
+    parser.add_argument("--files", action="store_true", help="list every path with its mode and size")
+    add_pager_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    controller = open_controller(args)
+    turn = _turn(controller, args)
+    chosen = controller.select(args.checkpoint)
+    record = chosen.record
+    if chosen.note:
+        note(chosen.note)
+    if args.json:
+        from rewind.cli.look.show_turn import turn_json
+
+        print_json({**_json(controller, record, args.files), "turn": turn_json(turn) if turn else None})
+    elif args.files:
+        with paged(args):
+            for path, entry in controller.files(record.name):
+                print(_file_line(path, entry))
+    elif turn:
+        from rewind.cli.look.show_turn import print_turn
+
+        print_turn(controller, turn, args.checkpoint)
+    else:
+        _print_summary(controller, record)
+    return 0
+
+
+def _turn(controller: Controller, args: argparse.Namespace) -> Turn | None:
+    """`t4` is a turn; `t4+`, and everything else, a checkpoint."""
+    from rewind.controller import turn_name
+
+    name = turn_name(args.checkpoint)
+    if name is None or name.after or args.files:
+        return None
+    from rewind.cli.look.show_turn import find_turn
+
+    return find_turn(controller, args.checkpoint)
+
+
+class _Changed:
+    """What is different from the parent, if that one is still there."""
+
+    def __init__(self, controller: Controller, record: Record) -> None:
+        parent = controller.lineage().parent(record.name)
+        self.parent = parent.name if parent else None
+        self.difference: Difference | None = None
+        self.lines = ""  # how many came and went, where that is known
+        self.shown: list[tuple[str, str]] = []
+        if self.parent:
+            try:
+                with controller.diff(self.parent, record.name) as self.difference:
+                    self.lines = _lines(controller, record)
+                    self.shown = change_lines(self.difference, renames_in(self.difference))
+            except CheckpointNotFound:
+                pass  # collected since
+
+
+
+def _lines(controller: Controller, record: Record) -> str:
+    changes = controller.changes_with(record)
+    if changes is None:
+        return ""
+    counted = lines(changes["added"], changes["removed"], changes["counted"])
+    return "; ".join(part for part in (f"{counted} lines" if counted else "", why_not_all(changes)) if part)
+
+
+def _print_summary(controller: Controller, record: Record) -> None:
+    paint = style_for(sys.stdout)
+    print(paint(record.name, "cyan"))
+    if record.description:
+        print(f"  {safe(record.description)}")
+    changed = _Changed(controller, record)
+    since = controller.git_since(record)
+    for title, text in _facts(record, changed, controller.last_prompt(record), since):
+        print(f"  {paint(f'{title:<12}', 'dim')}{text}")
+    _print_incomplete(controller, record)
+    for sign, text in changed.shown[:_FIRST]:
+        print(f"  {'':<12}{painted(sign, text, paint)}")
+    if len(changed.shown) > _FIRST:
+        print(f"  {'':<12}… and {len(changed.shown) - _FIRST:,} more;"
+              f" `rewind diff --stat {changed.parent} {record.name}` shows all.")
+    if sys.stdout.isatty():
+        note(f"What changed since:  rewind diff {record.name}\n"
+             f"Go back to it:       rewind restore {record.name}")
+
+
+def _print_incomplete(controller: Controller, record: Record) -> None:
+    lacks = controller.incomplete().get(record.name)
+    if lacks is None:
+        return
+    paint = style_for(sys.stdout)
+    print(f"  {paint('incomplete: ' + lacks.text, 'red')}")
+    for path in lacks.paths[:_FIRST]:
+        print(f"  {'':<12}{paint('!', 'red')} {shown(path) or 'the whole tree'}")
+    if len(lacks.paths) > _FIRST:
+        print(f"  {'':<12}… and {lacks.files - _FIRST:,} more; `rewind validate` names all.")
+
+
+def _facts(record: Record, changed: _Changed, prompt: LastPrompt | None,
+           since: GitSince | None) -> list[tuple[str, str]]:
+    code = record.code
+    local = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.created))
+    facts = [("made", f"{local} ({age(record.created)})"), ("kind", safe(record.kind))]
+    facts += [("trigger", _trigger(record))] if record.trigger else []
+    facts += [("imported", _imported(record))] if record.data.get("imported") else []
+    facts.append(("holds", f"{plural(_number(code, 'fileCount'), 'file')},"
+                           f" {size(_number(code, 'totalSize'))};"
+                           f" {size(_number(code, 'newBytes'))} new"))
+    if _number(code, "uncovered"):
+        facts.append(("unprotected", f"{plural(_number(code, 'uncovered'), 'path')} not captured"))
+    facts += [("torn", f"written while it was copied: {shown(path)}") for path in torn_paths(record)]
+    facts += [("outside", text) for text in _outside(record)]
+    facts += _chat(record) if record.data.get("hasTranscript") else []
+    facts += [("last prompt", f"turn {prompt.turn}: {safe(prompt.text)}")] if prompt else []
+    facts += [("git", _git(record))] if isinstance(record.data.get("git"), dict) else []
+    facts += [("", safe(text)) for text in since.notes()] if since else []
+    facts.append(("parent", _parent(changed)))
+    difference = changed.difference
+    if difference:
+        facts.append(("changed", f"{len(difference.added):,} added, {len(difference.modified):,} modified,"
+                                 f" {len(difference.deleted):,} deleted"
+                                 + (f" ({changed.lines})" if changed.lines else "")))
+    return facts
+
+
+def _outside(record: Record) -> list[str]:
+    """Files outside the project, as they were before the agent edited them."""
+    return [f"{shown(one.path)} ({one.skipped or (size(one.entry.size) if one.entry else 'did not exist')})"
+            for one in kept_outside(record)]
+
+
+def _number(code: dict[str, Any], key: str) -> int:
+    value = code.get(key)
+    return value if isinstance(value, int) else 0
+
+
+def _trigger(record: Record) -> str:
+    parts = [record.trigger.get(key) for key in ("event", "tool", "file", "promptText")]
+    return safe("  ".join(str(part) for part in parts if part))
+
+
+def _git(record: Record) -> str:
+    git = record.data["git"]
+    branch = git.get("branch") or "detached HEAD"
+    under_way = f", {git['underWay']} under way" if git.get("underWay") else ""
+    return safe(f"{str(git.get('head') or 'no commit')[:12]} on {branch}{under_way}")
+
+
+def _imported(record: Record) -> str:
+    origin = record.data["imported"]
+    origin = origin if isinstance(origin, dict) else {}
+    return safe(f"from {origin.get('name') or 'an unnamed checkpoint'},"
+                f" made {origin.get('createdAt') or 'at an unknown time'}")
+
+
+def _chat(record: Record) -> list[tuple[str, str]]:
+    found = record.data.get("transcript")
+    found = found if isinstance(found, dict) else {}
+    cursor = found.get("cursor")
+    cursor = cursor if isinstance(cursor, dict) else {}
+    session = found.get("sessionId") or record.session or "unknown"
+    return [("chat", safe(f"{found.get('agent') or 'unknown'}, {size(_number(cursor, 'byte_offset_end'))},"
+                          f" session {session}")),
+            ("last event", safe(str(cursor.get("last_event_id") or "unknown")))]
+
+
+def _parent(changed: _Changed) -> str:
+    if changed.parent is None:
+        return "none (this is the first checkpoint)"
+    return safe(changed.parent) + ("" if changed.difference else " (deleted since)")
+
+
+def _file_line(path: bytes, entry: Entry) -> str:
+    if entry.kind == b"u":
+        return f"{'-':>5} {'-':>9}  {shown(path)}  (not captured: {shown(entry.ref)})"
+    end = {b"d": "/", b"l": f" -> {shown(entry.ref)}"}.get(entry.kind, "")
+    amount = "" if entry.kind == b"d" else size(entry.size)
+    mode = "link" if entry.kind == b"l" else f"{entry.mode:04o}"
+    return f"{mode:>5} {amount:>9}  {shown(path)}{end}"
+
+
+def _json(controller: Controller, record: Record, files: bool) -> dict[str, Any]:
+    difference = _Changed(controller, record).difference
+    changes = difference and {key: [path_json(path) for path in getattr(difference, key)]
+                              for key in ("added", "modified", "deleted")}
+    prompt, since = controller.last_prompt(record), controller.git_since(record)
+    found = {**record.data, "gitSince": since and {"now": since.now, "commits": since.commits,
+                                                   "moved": since.moved, "notes": since.notes()},
+             "sessionId": record.session, "changes": changes,
+             "prompt": prompt and {"session_id": prompt.session_id, "turn": prompt.turn, "text": prompt.text}}
+    lacks = controller.incomplete().get(record.name)
+    found["incomplete"] = {"files": lacks.files, "paths": [path_json(p) for p in lacks.paths],
+                           "chat": lacks.chat} if lacks else None
+    if files:
+        found["files"] = [_file_json(path, entry) for path, entry in controller.files(record.name)]
+    return found
+
+
+def _file_json(path: bytes, entry: Entry) -> dict[str, Any]:
+    if entry.kind == b"u":
+        return path_json(path, kind=kind_of(entry), reason=entry.ref.decode("ascii", "replace"))
+    more = {"target": path_json(entry.ref)["path"]} if entry.kind == b"l" else {}
+    return path_json(path, kind=kind_of(entry), mode=f"{entry.mode:04o}", size=entry.size, **more)

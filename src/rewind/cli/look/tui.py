@@ -1,0 +1,76 @@
+"""The timeline of this project: look around and go back. `rewind` without a command opens it as well.
+
+Without the packages of the user interfaces, or on a simple terminal, it is a numbered list in plain text
+that can do the same.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from rewind.cli.parse.session import note
+from rewind.errors import DONE, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+summary = "open the full-screen timeline: look around and go back"
+examples = ("rewind tui", "rewind tui --plain            # a numbered list, for any terminal")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--plain", action="store_true", help="a numbered list in plain text")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.json or not on_terminal():
+        raise UsageError("`rewind tui` needs an interactive terminal.",
+                         hint="`rewind list --json` and `rewind restore` do the same in scripts.")
+    if args.plain or os.environ.get("TERM", "dumb") in ("dumb", ""):
+        return _pick(args.project)
+    app = _load_app()
+    if app is None:
+        note("The full-screen timeline needs more packages: `pipx install '.[ui]'` in a checkout, or"
+             " `rewind install --with-ui`.")
+        return _pick(args.project)
+    return _start(app, args.project)
+
+
+def on_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _load_app() -> Any:
+    """By name: the other rooms of this floor are not imported by one another, only started from here."""
+    from importlib import import_module
+
+    try:
+        return import_module("rewind.tui.app")
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("rewind"):
+            raise
+        return None
+
+
+def _start(app: Any, project: str | None) -> int:
+    from rewind.cli.output.clipboard import copy
+    from rewind.cli.output.theme import light_wanted, remember_light
+
+    command, now = app.run(app.Host(project, copy, light_wanted(), remember_light))
+    if command and now:
+        from rewind.cli.go_back.resume import run_client
+
+        run_client(command)
+    if command:
+        note("Continue with:")
+        print(f"  {command}")
+    return DONE
+
+
+def _pick(project: str | None) -> int:
+    from rewind.cli.look.picker import pick
+
+    return pick(project)

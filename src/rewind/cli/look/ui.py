@@ -1,0 +1,77 @@
+"""Show the project on a web page: sessions, turns, branches, checkpoints, and the way back to each of them.
+
+The page is served to this machine alone, for as long as the command runs. The address holds a key: whoever
+has it can rewind your project, so keep it to yourself. Press Ctrl-C to stop.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.errors import DONE, RewindError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+summary = "show sessions, branches and checkpoints on a web page"
+examples = ("rewind ui", "rewind ui --port 8765 --no-open")
+
+
+class UiMissing(RewindError):
+    """The packages of the web page are not installed."""
+
+    hint = "Get them with `rewind install --with-ui`, or in a checkout `pipx install '.[ui]'`."
+
+
+class PortTaken(RewindError):
+    """Port {port} cannot be used: {reason}"""
+
+    hint = "Choose another one with --port, or leave it out to get a free one."
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="listen there (default: a free one)")
+    parser.add_argument("--no-open", action="store_true", help="do not open the browser")
+
+
+def run(args: argparse.Namespace) -> int:
+    controller = open_controller(args)
+    root, home = controller.project.root, controller.project.home
+    controller.close()
+    try:
+        # By name: the page's room stands beside this one, and only this command opens it.
+        server = importlib.import_module("rewind.web.serve")
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("rewind"):
+            raise
+        raise UiMissing()
+    try:
+        server.serve(root, args.port, lambda address: _ready(address, args), home)
+    except OSError as error:
+        raise PortTaken(port=args.port, reason=error.strerror or error)
+    except OverflowError:
+        raise PortTaken(port=args.port, reason="there is no such port")
+    return DONE
+
+
+def _ready(address: str, args: argparse.Namespace) -> None:
+    if args.json:
+        print_json({"address": address})
+    else:
+        print(f"Rewind is at {address}")
+    sys.stdout.flush()
+    note("Press Ctrl-C to stop.")
+    if not args.no_open and _has_screen():
+        import webbrowser
+
+        webbrowser.open(address)
+
+
+def _has_screen() -> bool:
+    """In a terminal without one, `webbrowser` would start a text browser in it."""
+    return sys.platform == "darwin" or any(os.environ.get(key) for key in ("DISPLAY", "WAYLAND_DISPLAY",
+                                                                           "BROWSER", "WSL_DISTRO_NAME"))

@@ -1,0 +1,1 @@
+"""Commands under "Maintain" in `rewind help`."""

@@ -1,0 +1,85 @@
+"""Write a checkpoint into one file, to keep it elsewhere.
+
+The file is a tar.gz with everything that the checkpoint holds: also what git ignores, such as a
+`.env` with its secrets. `rewind import` reads it back. To give work to somebody else, use `rewind share`.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from rewind.cli.output.progress import ProgressLine
+from rewind.cli.output.style import path_json, shown, size
+from rewind.cli.parse.arguments import SELECTOR
+from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.errors import UsageError
+from rewind.words import plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any, BinaryIO
+
+    from rewind.checkpoint.upkeep.transfer import Exported
+
+summary = "write a checkpoint into one file"
+examples = ("rewind export last ../before-the-move.tar.gz",
+            "rewind export 3 - | ssh backup 'cat > project.tar.gz'",
+            "rewind export last out.tar.gz --force")
+_STDOUT = "-"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("checkpoint", help=SELECTOR)
+    parser.add_argument("file", metavar="FILE", help="the file to write; `-` is the standard output")
+    parser.add_argument("--force", action="store_true", help="replace FILE if it is there already")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be written")
+
+
+def run(args: argparse.Namespace) -> int:
+    _refuse_unwise(args)
+    controller = open_controller(args)
+    if args.dry_run:
+        path = "" if args.file == _STDOUT else args.file
+        exported = controller.plan_export(args.checkpoint, path, force=args.force)
+    else:
+        target: str | BinaryIO = sys.stdout.buffer if args.file == _STDOUT else args.file
+        with ProgressLine() as progress:
+            exported = controller.export(args.checkpoint, target, force=args.force, progress=progress)
+    if exported.links:
+        _warn(exported.links)
+    if args.json:
+        print_json(_json(exported, args))
+    elif args.dry_run:
+        print(f"{_content(exported)} would be written into {args.file} from {exported.record.name}")
+    elif args.file != _STDOUT:
+        print(f"Wrote {_content(exported)} into {args.file}, {size(exported.size or 0)},"
+              f" from {exported.record.name}")
+    return 0
+
+
+def _refuse_unwise(args: argparse.Namespace) -> None:
+    if args.file != _STDOUT or args.dry_run:
+        return
+    if args.json:
+        raise UsageError("The archive and the JSON cannot both go to the standard output.",
+                         hint="Name a file, or leave out `--json`.")
+    if sys.stdout.isatty():
+        raise UsageError("Refusing to write a tar.gz to the terminal.",
+                         hint="Name a file, or send it on: `rewind export last - | …`")
+
+
+def _content(exported: Exported) -> str:
+    code = exported.record.code
+    return f"{plural(code['fileCount'], 'file')} ({size(code['totalSize'])})"
+
+
+def _warn(links: list[bytes]) -> None:
+    some = ", ".join(shown(link) for link in links[:3]) + (", …" if len(links) > 3 else "")
+    note(f"warning: {plural(len(links), 'link')} may lead out of the project ({some});"
+         " `rewind import` takes the file only with `--allow-links-out`.")
+
+
+def _json(exported: Exported, args: argparse.Namespace) -> dict[str, Any]:
+    return {"checkpoint": exported.record.name, "file": args.file, "bytes": exported.size,
+            "linksOut": [path_json(link) for link in exported.links], "dryRun": args.dry_run}

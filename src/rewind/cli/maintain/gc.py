@@ -1,0 +1,52 @@
+"""Delete old checkpoints and give their space back.
+
+Without options the retention policy decides: everything of the last day stays, then one an hour for
+a week, then one a day for a month. The 20 newest, manual checkpoints and the backups of the last 20
+restores always stay. With `--keep N` you ask for more: only the N newest stay, manual or not, and
+the backups that `undo-restore` and `redo` need.
+"""
+
+from __future__ import annotations
+
+from rewind.cli.output.progress import ProgressLine
+from rewind.cli.output.style import size
+from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.errors import UsageError
+from rewind.words import plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+summary = "delete old checkpoints and give their space back"
+examples = ("rewind gc --dry-run", "rewind gc", "rewind gc --keep 50")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--keep", type=int, metavar="N", help="keep the N newest and delete the rest")
+    parser.add_argument("--dry-run", action="store_true", help="only show what would be deleted")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.keep is not None and args.keep < 1:
+        raise UsageError("--keep must be at least 1.", hint="`rewind gc --keep 20` keeps 20.")
+    controller = open_controller(args)
+    if args.dry_run:
+        names = [record.name for record in controller.plan_gc(args.keep)]
+        freed = 0
+    else:
+        with ProgressLine() as progress:
+            collected = controller.gc(args.keep, progress=progress)
+        names, freed = collected.deleted, collected.freed
+    if args.json:
+        print_json({"deleted": names, "freedBytes": freed, "dryRun": args.dry_run})
+        return 0
+    for name in names:
+        note(f"  {name}")
+    if args.dry_run:
+        print(f"{plural(len(names), 'checkpoint') if names else 'Nothing'} would be deleted")
+    elif names or freed:
+        print(f"Deleted {plural(len(names), 'checkpoint')}, {size(freed)} freed")
+    else:
+        print("There was nothing to delete.")
+    return 0

@@ -1,0 +1,69 @@
+"""Make a checkpoint from a file that `rewind export` wrote.
+
+The project itself is not touched: look at the new checkpoint with `rewind diff`, then restore it or
+a part of it. A file that contains anything suspicious is refused.
+"""
+
+from __future__ import annotations
+
+from rewind.cli.output.progress import ProgressLine
+from rewind.cli.output.style import safe, size
+from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.errors import UsageError
+from rewind.words import plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from rewind.controller import Controller
+
+summary = "make a checkpoint from an exported file"
+examples = ("rewind import ../before-the-move.tar.gz", "rewind import project.tar.gz --dry-run",
+            "rewind import large.tar.gz --max-size-mb 5000")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a file that `rewind export` wrote")
+    parser.add_argument("--allow-links-out", action="store_true",
+                        help="accept symbolic links that may lead out of the project")
+    parser.add_argument("--max-size-mb", type=int, metavar="N",
+                        help="the largest unpacked size to accept (default: depends on the file's size)")
+    parser.add_argument("--dry-run", action="store_true", help="check the file and import nothing")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.max_size_mb is not None and args.max_size_mb < 1:
+        raise UsageError("--max-size-mb must be at least 1.",
+                         hint="`--max-size-mb 5000` allows 5 GB.")
+    controller = open_controller(args)
+    limit = args.max_size_mb << 20 if args.max_size_mb else None
+    if args.dry_run:
+        return _dry_run(args, controller, limit)
+    with ProgressLine() as progress:
+        record = controller.import_(args.file, allow_links_out=args.allow_links_out, max_bytes=limit,
+                                    progress=progress)
+    if args.json:
+        print_json({"checkpoint": record.name, "imported": record.data["imported"],
+                    "fileCount": record.code["fileCount"], "totalSize": record.code["totalSize"],
+                    "newBytes": record.code["newBytes"], "dryRun": False})
+        return 0
+    note(f"{plural(record.code['fileCount'], 'file')}, {size(record.code['totalSize'])};"
+         f" {size(record.code['newBytes'])} new. The project was not changed.")
+    print(f"Imported as {record.name}")
+    return 0
+
+
+def _dry_run(args: argparse.Namespace, controller: Controller, limit: int | None) -> int:
+    with ProgressLine() as progress:
+        found = controller.plan_import(args.file, allow_links_out=args.allow_links_out,
+                                       max_bytes=limit, progress=progress)
+    name = found.metadata.get("name")
+    name = name if isinstance(name, str) else None
+    if args.json:
+        print_json({"checkpoint": None, "imported": {"name": name}, "fileCount": found.files,
+                    "totalSize": found.bytes, "dryRun": True})
+    else:
+        print(f"{plural(found.files, 'file')}, {size(found.bytes)}, would be imported;"
+              f" the checkpoint was called {safe(name or 'nothing')}")
+    return 0

@@ -1,0 +1,39 @@
+"""Keep a checkpoint for good. A pinned checkpoint is never collected, not even by `gc --keep`.
+
+`rewind unpin` lets it be collected again like the others.
+"""
+
+from __future__ import annotations
+
+from rewind.cli.output.style import safe
+from rewind.cli.parse.arguments import SELECTOR
+from rewind.cli.parse.session import open_controller, print_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+summary = "keep a checkpoint for good"
+summaries = {"unpin": "let a pinned checkpoint be collected again"}
+examples = ("rewind pin 12", "rewind pin t4+", "rewind unpin 12")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("checkpoint", help=SELECTOR)
+    parser.add_argument("--dry-run", action="store_true", help="show what would happen, change nothing")
+
+
+def run(args: argparse.Namespace) -> int:
+    controller = open_controller(args)
+    pinned = args.command == "pin"
+    record = controller.find(args.checkpoint)
+    if not args.dry_run:
+        record = controller.pin(record.name, pinned)
+    if args.json:
+        print_json({"checkpoint": record.name, "pinned": pinned, "dryRun": args.dry_run})
+        return 0
+    done = "Would pin" if args.dry_run else "Pinned"
+    if not pinned:
+        done = "Would unpin" if args.dry_run else "Unpinned"
+    print(f"{done} {record.sequence}: {safe(record.description) or record.kind}  {record.name}")
+    return 0

@@ -1,0 +1,42 @@
+"""Questions to the person at the terminal, and whether there is one."""
+
+from __future__ import annotations
+
+import sys
+
+from rewind.cli.output.style import style_for
+
+
+def has_terminal() -> bool:
+    """A person must be able to see the question and to answer it."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def ask(question: str, default: str) -> str:
+    """A line of text; the default for an empty one, or when nothing more comes."""
+    paint = style_for(sys.stderr)
+    print(f"{question} {paint(f'[{default}]', 'dim')} ", end="", file=sys.stderr, flush=True)
+    line = sys.stdin.readline()
+    if not line:
+        print(file=sys.stderr)
+    return line.strip() or default
+
+
+def ask_yes(question: str, *, default: bool) -> bool:
+    while True:
+        answer = ask(question, "Y/n" if default else "y/N").lower()
+        if answer in ("y/n", ""):
+            return default
+        if answer in ("y", "yes", "n", "no"):
+            return answer[0] == "y"
+        print("Please answer y or n.", file=sys.stderr)
+
+
+def ask_choice(question: str, choices: tuple[str, ...], default: str) -> str:
+    """One of the choices, or the beginning of one."""
+    while True:
+        answer = ask(question, default).lower()
+        near = [choice for choice in choices if choice.startswith(answer)]
+        if len(near) == 1:
+            return near[0]
+        print(f"Please answer {', '.join(choices[:-1])} or {choices[-1]}.", file=sys.stderr)

@@ -1,0 +1,28 @@
+"""`rewind help`: every command on one screen."""
+
+from __future__ import annotations
+
+import sys
+
+from rewind.cli.main import load_command
+from rewind.cli.output.style import style_for
+from rewind.cli.parse.topic import TOPICS
+
+_HEAD = """Rewind is a time machine for AI coding agents: checkpoints of your project,
+and a safe way back."""
+_TAIL = """Name a checkpoint by its number in `rewind list`, or as `last`, `@` (here), `t4`
+(before turn 4), `10m` (ten minutes ago) or "text of a prompt".
+`rewind help COMMAND` shows options and examples. `rewind help TOPIC` explains:
+  {topics}"""
+
+
+def overview(groups: tuple[tuple[str, tuple[str, ...]], ...]) -> str:
+    paint = style_for(sys.stdout)
+    lines = [_HEAD, "", f"{paint('usage:', 'bold')} rewind COMMAND [options]"]
+    for title, names in groups:
+        lines += ["", paint(title, "bold")]
+        for name in names:
+            module = load_command(name)
+            summary = getattr(module, "summaries", {}).get(name, module.summary)
+            lines.append(f"  {paint(name.ljust(13), 'cyan')} {summary}")
+    return "\n".join([*lines, "", _TAIL.format(topics=", ".join(TOPICS))])

@@ -1,0 +1,86 @@
+"""What every command does first: open the project, and say what a person must know about it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from rewind.controller import Controller
+from rewind.errors import RewindError
+from rewind.fast import quickjson
+from rewind.paths import open_project
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+
+class _Voice:
+    """How much is said on stderr; main.py sets it for each command."""
+
+    quiet = False
+    verbose = False
+
+
+voice = _Voice()
+
+# These finish an interrupted restore, or report it themselves.
+_TOLD_OTHERWISE = ("restore", "jump", "undo-restore", "validate", "status")
+
+
+def open_controller(arguments: argparse.Namespace, *, forgiving: bool = False) -> Controller:
+    """`forgiving`: for the commands that find or mend what is wrong with the configuration."""
+    if arguments.project and not os.path.isdir(arguments.project) and open_project(arguments.project) is None:
+        raise RewindError(f"There is no directory {arguments.project}", hint="Check the name.")
+    controller = Controller(arguments.project, forgiving=forgiving)
+    detail(f"project {controller.project.root}")
+    detail(f"state {controller.project.state}")
+    if arguments.command != "undo-restore":  # which brings it back itself
+        _end_bisect(controller)
+    if controller.notice:
+        note(controller.notice)
+    if arguments.command not in _TOLD_OTHERWISE:
+        _tell_interrupted(controller)
+    return controller
+
+
+def _end_bisect(controller: Controller) -> None:
+    """A bisect that was killed in the project itself left files that nobody wanted: they go at once."""
+    try:
+        outcome = controller.end_bisect()
+    except RewindError as error:
+        note(f"`rewind bisect` was interrupted, and its files could not be brought back: {error.message}")
+        return
+    if outcome and outcome.record:
+        note(f"`rewind bisect` was interrupted. The files are back as they were: {outcome.record.name}")
+
+
+def _tell_interrupted(controller: Controller) -> None:
+    try:
+        text = controller.interrupted_text()
+    except RewindError:
+        return  # the commands that need the log report it
+    if text:
+        note(text)
+
+
+def note(text: str) -> None:
+    """Talk, as opposed to the result."""
+    if not voice.quiet:
+        print(text, file=sys.stderr)
+
+
+def detail(text: str) -> None:
+    """What only those want to know who ask with --verbose."""
+    if voice.verbose:
+        note(f"verbose: {text}")
+
+
+def print_json(value: dict[str, Any]) -> None:
+    if sys.stdout.isatty():
+        import json
+
+        print(json.dumps(value, indent=2))
+    else:
+        print(quickjson.dumps(value))

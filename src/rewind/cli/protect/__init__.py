@@ -1,0 +1,1 @@
+"""Commands under "Protect" in `rewind help`."""

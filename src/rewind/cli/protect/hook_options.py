@@ -1,0 +1,105 @@
+"""`rewind config --register-hooks` and `--unregister-hooks`: which agents, which files, and what is said."""
+
+from __future__ import annotations
+
+import os
+
+from rewind.cli.output.style import safe
+from rewind.cli.parse.session import note
+from rewind.controller import load_usable
+from rewind.errors import NotInitialised, RewindError, UsageError
+from rewind.install.doctor.check_hooks import lacks_hooks
+from rewind.install.machine.installer import (
+    Registered,
+    agents_found,
+    agents_with_hooks,
+    register_hooks,
+    unregister_hooks,
+)
+from rewind.install.machine.system import System
+from rewind.paths import current_dir
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from rewind.agents.profile import Profile
+    from rewind.paths import Project
+
+REGISTER, UNREGISTER = "register", "unregister"
+
+
+def hook_options(args: argparse.Namespace) -> str:
+    """What is asked for, or an empty text."""
+    if args.register_hooks and args.unregister_hooks:
+        raise UsageError("--register-hooks and --unregister-hooks contradict each other.",
+                         hint="Give one of them.")
+    if args.in_project and not (args.register_hooks or args.unregister_hooks):
+        raise UsageError("--in-project requires --register-hooks or --unregister-hooks.",
+                         hint="Settings go into the project's file unless you pass --global.")
+    return REGISTER if args.register_hooks else UNREGISTER if args.unregister_hooks else ""
+
+
+def change_hooks(wanted: str, args: argparse.Namespace, home: str, project: Project | None,
+                 new_tier: str | None) -> list[Registered]:
+    root = _root(args, project) if args.in_project else None
+    if wanted == UNREGISTER:
+        agents = agents_with_hooks(home)
+        return _dry(agents) if args.dry_run else unregister_hooks(agents, project=root)
+    system = System(home)
+    agents = agents_found(home)
+    if not os.access(system.shim, os.X_OK):
+        raise RewindError("Rewind is not installed yet, so there is nothing that agents could call.",
+                          hint="Run `rewind install`, which also registers the hooks.")
+    if not agents:
+        raise RewindError("No agent has been used here yet.",
+                          hint="Start yours once, or name it: `rewind install --agents claude`.")
+    if args.dry_run:
+        return _dry(agents)
+    # A person's own hooks serve all projects, so what one of them says about the tier does not count.
+    settings, _ = load_usable(home, project.state if project and root else None)
+    return register_hooks(agents, str(settings.get("tier")), system.shim, project=root)
+
+
+def _root(args: argparse.Namespace, project: Project | None) -> str:
+    if project:
+        return project.root
+    if args.unregister_hooks:
+        return os.path.realpath(args.project or current_dir())
+    raise NotInitialised(path=os.path.abspath(args.project or current_dir()))
+
+
+def _dry(agents: list[Profile]) -> list[Registered]:
+    return [Registered(profile, []) for profile in agents]
+
+
+def report_hooks(hooks: list[Registered], args: argparse.Namespace) -> None:
+    words = "registered with" if args.register_hooks else "removed from"
+    for one in hooks:
+        title = one.profile.title
+        if one.problem:
+            note(f"warning: {safe(one.problem)}")
+        elif args.dry_run:
+            print(f"The hooks would be {words} {title}")
+        elif one.files:
+            print(f"The hooks were {words} {title}: {', '.join(safe(file) for file in one.files)}")
+            if args.register_hooks and one.consent:
+                note(one.consent)
+        elif args.register_hooks:
+            print(f"{title} has these hooks already")
+        else:
+            print(f"{title} has no hooks of Rewind")
+
+
+def hooks_json(hooks: list[Registered]) -> list[dict[str, Any]]:
+    return [{"agent": one.profile.name, "files": one.files, "problem": one.problem or None} for one in hooks]
+
+
+def tell_other_tier(home: str, project: Project | None) -> None:
+    """A tier is its settings, which count at once, and its hooks, which somebody must register."""
+    settings, _ = load_usable(home, project.state if project else None)
+    if lacks_hooks(home, str(settings.get("tier")), project.root if project else None):
+        where = " --in-project" if project and project.path("") in settings.source("tier") else ""
+        note(f"Some hooks of this tier are not registered: `rewind config --register-hooks{where}`"
+             " registers them.")

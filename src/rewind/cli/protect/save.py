@@ -1,0 +1,66 @@
+"""Make a checkpoint of the project as it is now."""
+
+from __future__ import annotations
+
+from rewind.cli.output.progress import ProgressLine
+from rewind.cli.output.style import path_json, safe, shown, size
+from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.words import plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from rewind.controller import Controller
+
+summary = "make a checkpoint of the project as it is now"
+examples = ("rewind save", 'rewind save "before the refactoring"', "rewind save --if-changed --json")
+takes_text = True
+may_be_empty = ("description",)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("description", nargs="?", default="", help="a few words to find it by")
+    parser.add_argument("--if-changed", action="store_true",
+                        help="only if something differs from the last checkpoint")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be saved")
+
+
+def run(args: argparse.Namespace) -> int:
+    controller = open_controller(args)
+    if args.dry_run:
+        return _dry_run(args, controller)
+    with ProgressLine() as progress:
+        saved = controller.save(args.description, if_changed=args.if_changed, progress=progress)
+    code = saved.record.code
+    notes = saved.notes
+    if args.json:
+        counts = {key: code[key] for key in ("fileCount", "totalSize", "newBytes", "uncovered")}
+        print_json({"checkpoint": saved.record.name, "created": saved.created, "code": counts,
+                    "hasTranscript": saved.record.data["hasTranscript"], "dryRun": False,
+                    "notes": notes})
+    elif saved.created:
+        print(f"Saved {saved.record.name}")
+        note(f"{plural(code['fileCount'], 'file')}, {size(code['totalSize'])}; {size(code['newBytes'])} new")
+        for text in notes:
+            note(safe(text))
+    else:
+        print(f"Nothing changed since {saved.record.name}")
+    return 0
+
+
+def _dry_run(args: argparse.Namespace, controller: Controller) -> int:
+    base = controller.here()
+    changed = []
+    if base:
+        with controller.diff(base.name) as difference:
+            changed = [path for path, _, _ in difference.changes]
+    if args.json:
+        print_json({"checkpoint": base.name if base else None, "created": False, "dryRun": True,
+                    "changed": [path_json(path) for path in changed]})
+        return 0
+    what = plural(len(changed), "path") if changed else "Nothing"
+    print(f"{what} changed since {base.name if base else 'the beginning'}")
+    for path in changed:
+        print(f"  {shown(path)}")
+    return 0

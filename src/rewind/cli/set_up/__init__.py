@@ -1,0 +1,1 @@
+"""Commands under "Set up" in `rewind help`."""

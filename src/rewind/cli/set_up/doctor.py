@@ -1,0 +1,52 @@
+"""List every reason why Rewind might not protect this project, each with its fix. Nothing is changed.
+
+The exit code is 0 when there is no problem; warnings do not count.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from rewind.cli.output.style import safe, style_for
+from rewind.cli.parse.session import print_json
+from rewind.errors import DONE, FAILED, RewindError
+from rewind.install.doctor.doctor import examine
+from rewind.install.doctor.finding import OK, PROBLEM, WARNING
+from rewind.paths import current_dir, rewind_home
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from rewind.install.doctor.finding import Finding
+
+summary = "find out why a project might not be protected"
+examples = ("rewind doctor", "rewind doctor -C ~/src/app")
+_COLOURS = {OK: "green", WARNING: "yellow", PROBLEM: "red"}
+_INDENT = " " * 9
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """It has no options of its own."""
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.project and not os.path.isdir(args.project):
+        raise RewindError(f"There is no directory {args.project}", hint="Check the name.")
+    start = args.project or os.environ.get("REWIND_PROJECT_ROOT") or current_dir()
+    found = examine(rewind_home(), start)
+    well = all(one.status != PROBLEM for one in found)
+    if args.json:
+        print_json({"ok": well, "checks": [one._asdict() for one in found]})
+    else:
+        _print(found)
+    return DONE if well else FAILED
+
+
+def _print(found: list[Finding]) -> None:
+    paint = style_for(sys.stdout)
+    for one in found:
+        print(f"{paint(f'{one.status:<8}', _COLOURS[one.status])} {safe(one.message)}")
+        if one.fix:
+            print(f"{_INDENT}{paint(safe(one.fix), 'dim')}")

@@ -1,0 +1,121 @@
+"""Remove Rewind: its hooks from your agents' settings, the command, the library, your settings for it.
+
+The checkpoints of your projects stay; the command prints where they are.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+
+from rewind.cli.output.ask import ask_yes, has_terminal
+from rewind.cli.output.style import safe, style_for
+from rewind.cli.parse.session import note, print_json
+from rewind.errors import DONE, PARTIAL, RewindError, UsageError
+from rewind.install.machine.library import own_package
+from rewind.install.machine.uninstaller import Uninstall
+from rewind.paths import current_dir, find_project, rewind_home
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from rewind.install.machine.uninstaller import Uninstalled
+
+summary = "remove Rewind; the checkpoints of your projects stay"
+examples = ("rewind uninstall --dry-run", "rewind uninstall", "rewind uninstall --yes")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be removed")
+
+
+def run(args: argparse.Namespace) -> int:
+    plan = Uninstall(rewind_home(), _here(args.project))
+    if args.dry_run:
+        _show(plan, args.json)
+        return DONE
+    if plan.is_nothing:
+        return _nothing(plan, args.json)
+    if not args.yes:
+        _confirm(plan, args.json)
+    done = plan.apply()  # from here on nothing can be imported: it may be the library that this runs from
+    if args.json:
+        print_json(_json(plan, done))
+    else:
+        _report(plan, done)
+    return PARTIAL if done.problems else DONE
+
+
+def _here(named: str | None) -> list[str]:
+    """The project that the person stands in, which need not be a protected one."""
+    start = os.path.realpath(named or os.environ.get("REWIND_PROJECT_ROOT") or current_dir())
+    own = os.path.realpath(os.path.expanduser("~"))
+    project = find_project(start)
+    return [root for root in dict.fromkeys((project.root if project else start, start)) if root != own]
+
+
+def _confirm(plan: Uninstall, as_json: bool) -> None:
+    if as_json or not has_terminal():
+        raise UsageError("Not a terminal. Pass --yes to confirm.",
+                         hint="Repeat with --yes; --dry-run shows what would be removed.")
+    _show(plan, False)
+    if not ask_yes("Remove Rewind?", default=False):
+        raise RewindError("Nothing was removed.")
+
+
+def _nothing(plan: Uninstall, as_json: bool) -> int:
+    if as_json:
+        print_json(_json(plan, None, dry_run=False))
+    else:
+        print("Rewind is not installed here.")
+        _tell_remaining(plan)
+    return DONE
+
+
+def _show(plan: Uninstall, as_json: bool) -> None:
+    if as_json:
+        print_json(_json(plan, None))
+        return
+    print("Would remove:")
+    for path in (*([plan.link] if plan.link else []), *plan.plugins, *plan.paths):
+        print(f"  {safe(path)}")
+    if plan.hook_files:
+        print("Would remove the hooks from:")
+        for path in plan.hook_files:
+            print(f"  {safe(path)}")
+    _tell_remaining(plan)
+
+
+def _report(plan: Uninstall, done: Uninstalled) -> None:
+    print("Removed Rewind." if not done.problems else "Removed Rewind, but not all of it.")
+    paint = style_for(sys.stderr)
+    for problem in done.problems:
+        note(f"{paint('warning:', 'yellow')} {safe(problem)}")
+    for file in done.files:
+        print(f"  hooks removed from {safe(file)}")
+    _tell_remaining(plan)
+    if not own_package().startswith(plan.system.folder + os.sep):
+        note("The program that you ran stays: a checkout, or a package that `pipx uninstall agentrewind`"
+             " or `uv tool uninstall agentrewind` removes.")
+
+
+def _tell_remaining(plan: Uninstall) -> None:
+    if not plan.remaining:
+        return
+    print("The checkpoints of these projects stay:")
+    for one in plan.remaining:
+        print(f"  {safe(one.root)}  in {safe(one.state)}")
+    first = plan.remaining[0].state
+    print(f"To remove them: rm -rf {safe(shlex.quote(first))}")
+
+
+def _json(plan: Uninstall, done: Uninstalled | None, dry_run: bool = True) -> dict[str, Any]:
+    gone = [plan.link] if plan.link else []
+    return {"removed": done.removed if done else [*gone, *plan.plugins, *plan.paths],
+            "hooks": done.files if done else plan.hook_files,
+            "remaining": [{"root": one.root, "state": one.state} for one in plan.remaining],
+            "problems": done.problems if done else [], "dryRun": done is None and dry_run}

@@ -1,0 +1,1 @@
+"""Making the checkpoint of an event, in time."""

@@ -1,0 +1,1 @@
+"""What hooks remember from one event to the next."""

@@ -1,0 +1,130 @@
+"""`hook-state.json`: when the last checkpoint was, which events were seen, what went wrong."""
+
+from __future__ import annotations
+
+from rewind.errors import RewindError
+from rewind.fast import quickjson
+from rewind.files import read_bounded, write_atomic
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FORMAT = 1
+_MAX_BYTES = 1 << 20
+_MOST_SEEN = 64
+_MOST_FILES = 500
+_MOST_ERRORS = 10
+_MOST_PROMPTS = 20
+_MOST_MISSED = 200
+
+
+class HookState:
+    """Small, and never worth an error: what cannot be read begins anew, what cannot be written is lost.
+
+    Who changes it reads it anew and writes it within `InTurn`: other sessions have hooks, too.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.last_checkpoint = 0.0
+        self.seen: list[str] = []
+        self.protected: list[str] = []  # files whose bytes a checkpoint is known to hold
+        self.failures = 0  # in a row
+        self.errors: list[dict[str, Any]] = []
+        self.warned: list[str] = []  # sessions that were told that nothing is protected
+        self.prompts: dict[str, str] = {}  # by session: of its latest turn
+        self.begun: list[dict[str, Any]] = []  # checkpoints that a process is making now
+        self.notices: list[str] = []  # what the next start of a session tells the person
+        self.missed: list[dict[str, Any]] = []  # events that have no checkpoint, and why
+        self._load()
+
+    def _load(self) -> None:
+        try:
+            data = quickjson.loads(read_bounded(self.path, _MAX_BYTES))
+        except (OSError, ValueError, RecursionError, RewindError):
+            return
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            return
+        last, failures, prompts = (data.get(key) for key in ("lastCheckpoint", "failures", "prompts"))
+        self.last_checkpoint = float(last) if isinstance(last, (int, float)) else 0.0
+        self.failures = failures if isinstance(failures, int) else 0
+        # `prompt`, which there was before, does not say whose it is.
+        self.prompts = {session: text for session, text in prompts.items() if isinstance(text, str)} \
+            if isinstance(prompts, dict) else {}
+        self.seen, self.protected = _texts(data.get("seen")), _texts(data.get("protected"))
+        self.warned, self.notices = _texts(data.get("warned")), _texts(data.get("notices"))
+        self.errors, self.begun = _dicts(data.get("errors")), _dicts(data.get("begun"))
+        self.missed = _dicts(data.get("missed"))
+
+    def save(self) -> bool:
+        data = {"format": FORMAT, "lastCheckpoint": self.last_checkpoint, "failures": self.failures,
+                "prompts": dict([*self.prompts.items()][-_MOST_PROMPTS:]), "seen": self.seen[-_MOST_SEEN:],
+                "protected": self.protected[-_MOST_FILES:], "warned": self.warned[-_MOST_SEEN:],
+                "errors": self.errors[-_MOST_ERRORS:], "begun": self.begun[-_MOST_SEEN:],
+                "missed": self.missed[-_MOST_MISSED:],
+                **({"notices": self.notices[-_MOST_ERRORS:]} if self.notices else {})}
+        try:
+            write_atomic(self.path, quickjson.dump_file(data), sync=False)
+            return True
+        except OSError:
+            return False  # a full disk is reported by what matters, the checkpoint itself
+
+    def note_prompt(self, session: str, text: str) -> None:
+        self.prompts.pop(session, None)  # the latest stand last
+        self.prompts[session] = text
+
+    def forget(self, key: str) -> None:
+        self.seen = [seen for seen in self.seen if seen != key]
+
+    def note_error(self, at: str, action: str, message: str) -> None:
+        self.failures += 1
+        self.errors.append({"at": at, "action": action, "message": message[:500]})
+
+    # what became of each checkpoint
+
+    def note_begun(self, entry: dict[str, Any], *, late: bool = False) -> None:
+        """A process begins to make a checkpoint; `late`: its hook waits for it no longer."""
+        late = late or self.is_late(entry["pid"])
+        self.note_ended(entry["pid"])
+        self.bury()
+        self.begun.append({**entry, "late": late})
+
+    def bury(self) -> None:
+        """What a process has begun that is dead by now was never made."""
+        if not self.begun:
+            return
+        from rewind.checkpoint.project.missed import KILLED, is_alive
+
+        begun, self.begun = self.begun, []
+        for one in begun:
+            if is_alive(one):
+                self.begun.append(one)
+            else:
+                self.note_missed(one, KILLED)
+
+    def note_ended(self, pid: int) -> None:
+        """Made or not, it is over."""
+        self.begun = [one for one in self.begun if one.get("pid") != pid]
+
+    def is_late(self, pid: int) -> bool:
+        return any(one.get("pid") == pid and one.get("late") is True for one in self.begun)
+
+    def note_missed(self, event: dict[str, Any], reason: str) -> None:
+        self.missed.append({"at": event.get("at"), "event": event.get("event"),
+                            "session": event.get("session"), "reason": reason[:200]})
+
+    def not_told(self, leave: int = 0) -> list[dict[str, Any]]:
+        """What is missing and was not said yet, without so many of the last; from here on it was."""
+        found = [one for one in self.missed[:len(self.missed) - leave] if one.get("told") is not True]
+        for one in found:
+            one["told"] = True
+        return found
+
+
+def _texts(value: Any) -> list[str]:
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

@@ -1,0 +1,120 @@
+"""`session.json`: the agent's latest session in this project, and the ones before it."""
+
+from __future__ import annotations
+
+import os
+
+from rewind.errors import RewindError
+from rewind.fast import quickjson
+from rewind.files import process_start, read_bounded, write_atomic
+from rewind.hooks.memory.in_turn import InTurn
+from rewind.hooks.memory.log import now
+from rewind.hooks.transcript_path import transcript_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from rewind.hooks.event import HookEvent
+
+FORMAT = 1
+_MAX_BYTES = 4 << 20
+_MOST_RECENT = 20
+_SHELLS = ("sh", "bash", "dash", "zsh", "ash", "busybox", "fish", "env", "timeout", "sudo", "nice")
+
+
+class SessionFile:
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.data: dict[str, Any] = {}
+        self._turn = InTurn(os.path.dirname(path))  # other sessions write it, too
+
+    def _load(self) -> None:
+        try:
+            data = quickjson.loads(read_bounded(self.path, _MAX_BYTES))
+        except (OSError, ValueError, RecursionError, RewindError):
+            data = None
+        self.data = data if isinstance(data, dict) else {}
+
+    def _save(self) -> None:
+        write_atomic(self.path, quickjson.dump_file(self.data), sync=False)
+
+    def begin(self, event: HookEvent, env_file: str, environ: Mapping[str, str]) -> None:
+        """A session starts or goes on: it is the latest now; a turn is not running yet."""
+        client = _client(event, environ)
+        with self._turn:
+            self._load()
+            self._become_latest(event, {"env_file": env_file, "client": client, "running": False,
+                                        "started": now(), "ended": None})
+
+    def turn(self, event: HookEvent, running: bool) -> None:
+        """A turn begins or ends. The session may be new to us: Droid's start can go by unseen."""
+        with self._turn:
+            self._load()
+            if self.data.get("session_id") != event.session or self.data.get("running") != running:
+                self._become_latest(event, {"running": running, "ended": None})
+
+    def end(self, event: HookEvent) -> None:
+        """The client is gone: nobody has this session open any more."""
+        with self._turn:
+            self._load()
+            for entry in (self.data, *self._recent()):
+                if entry.get("session_id") == event.session:
+                    entry.update({"client": None, "running": False, "ended": now()})
+            if self.data:
+                self._save()
+
+    def _recent(self) -> list[dict[str, Any]]:
+        recent = self.data.get("recent")
+        return [s for s in recent if isinstance(s, dict)] if isinstance(recent, list) else []
+
+    def _become_latest(self, event: HookEvent, fields: dict[str, Any]) -> None:
+        before = {key: value for key, value in self.data.items() if key not in ("recent", "format")}
+        others = [before, *self._recent()] if before else self._recent()
+        same = next((s for s in others if s.get("session_id") == event.session), {})
+        known = {"agent": event.profile.name, "transcript_path": transcript_path(event),
+                 "session_id": event.session}
+        self.data = {"format": FORMAT, **same, **known, **fields,
+                     "recent": [s for s in others if s.get("session_id") != event.session][:_MOST_RECENT]}
+        self._save()
+
+
+def _client(event: HookEvent, environ: Mapping[str, str]) -> dict[str, Any] | None:
+    """The process that runs the session: as it says itself, else our first ancestor that is no shell."""
+    told = environ.get(event.profile.environment["pid"] or "") or ""
+    pid = int(told) if told.isascii() and told.isdigit() and len(told) < 10 else _first_no_shell(os.getppid())
+    start = process_start(pid) if pid else None
+    return {"pid": pid, "start": start} if start else None
+
+
+def _first_no_shell(pid: int) -> int:
+    for _ in range(20):
+        name, parent = _process(pid)
+        if parent <= 0:
+            return 0
+        if name not in _SHELLS:
+            return pid
+        pid = parent
+    return 0
+
+
+def _process(pid: int) -> tuple[str, int]:
+    """(name, parent) of a process; (\"\", 0) when it cannot be told."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            head, _, rest = file.read().rpartition(b")")
+        return head.partition(b"(")[2].decode("utf-8", "replace"), int(rest.split()[1])
+    except (OSError, ValueError, IndexError):
+        return _process_by_ps(pid) if not os.path.exists("/proc/self/stat") else ("", 0)
+
+
+def _process_by_ps(pid: int) -> tuple[str, int]:
+    import subprocess
+
+    try:
+        done = subprocess.run(["ps", "-o", "ppid=,comm=", "-p", str(pid)], capture_output=True, check=False)
+        parent, _, name = done.stdout.decode("utf-8", "replace").strip().partition(" ")
+        return os.path.basename(name.strip()), int(parent)
+    except (OSError, ValueError):
+        return "", 0

@@ -1,0 +1,1 @@
+"""Every reason why Rewind might not protect a project."""

@@ -1,0 +1,1 @@
+"""Rewind on this machine: put there, found, taken away."""

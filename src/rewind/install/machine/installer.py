@@ -1,0 +1,288 @@
+"""Putting Rewind onto a machine: what is to be done, as a plan, and doing it. Can be repeated any time."""
+
+from __future__ import annotations
+
+import os
+
+from rewind import __version__
+from rewind.agents.registry import hooks_home, profiles
+from rewind.config.edit import set_value
+from rewind.config.load import CONFIG_FILE, load_tier, load_usable
+from rewind.errors import RewindError, StateUnwritable, UsageError
+from rewind.files import Lock, draft_of, make_private_dir, sweep_drafts, write_atomic
+from rewind.install.machine.interpreter import base_interpreter
+from rewind.install.machine.library import own_package, put_library
+from rewind.install.machine.program import program_text
+from rewind.install.machine.shim import shim_text
+from rewind.install.machine.system import System, read_baked
+from rewind.install.machine.ui_packages import add_packages, fits
+from rewind.install.plugin import plugin_folder, put_plugin
+from rewind.install.settings.register import SettingsNoFile, register, registered, unregister
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from rewind.agents.profile import Profile
+
+    Say = Callable[[str], None]
+
+_SCRIPT = 0o755
+
+
+class Plan:
+    """What an installation will do. Whoever made it may still change tier, agents and ui."""
+
+    def __init__(self, home: str) -> None:
+        self.home = home
+        self.system = System(home)
+        self.version = __version__
+        self.is_upgrade = self.system.is_installed()
+        settings, problems = load_usable(home, None)
+        self.config_problems = problems
+        self.tier = str(settings.get("tier"))
+        self.tier_is_set = settings.source("tier") == os.path.join(home, CONFIG_FILE)
+        self.auto_init = str(settings.get("init.auto"))
+        self.write_tier = not self.tier_is_set
+        self.agents: list[Profile] = []
+        self.named = False  # whether the agents were named: then their directories are made
+        self.ui = False
+        self.plugin = True  # for those of the agents whose client takes one
+
+
+def agents_with_hooks(home: str) -> list[Profile]:
+    return [profile for profile in profiles(home) if profile.registration and profile.sessions]
+
+
+def agents_found(home: str) -> list[Profile]:
+    """Those that have been used here: their directory exists."""
+    return [profile for profile in agents_with_hooks(home) if os.path.isdir(hooks_home(profile) or "")]
+
+
+def agents_named(text: str, home: str) -> list[Profile]:
+    known = {profile.name: profile for profile in agents_with_hooks(home)}
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    wrong = [name for name in names if name not in known]
+    if wrong or not names:
+        raise UsageError(f'There is no agent called "{wrong[0]}".' if wrong else "--agents names no agent.",
+                         hint=f"Known agents: {', '.join(known)}. `--no-hooks` registers with none.")
+    return [known[name] for name in dict.fromkeys(names)]
+
+
+def registered_agents(home: str) -> list[Profile]:
+    """Those that have hooks of ours now; one whose settings cannot be read has none that we know of."""
+    return [profile for profile in agents_found(home) if _is_registered(profile)]
+
+
+def _is_registered(profile: Profile) -> bool:
+    try:
+        return bool(registered(profile))
+    except RewindError:
+        return False
+
+
+class Installed:
+    """What was done, and what a person should know about it."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.python = ""
+        self.previous: str | None = None  # the version before, if it was another one
+        self.link: str | None = None
+        self.hooks: list[Registered] = []
+        self.plugins: list[str] = []  # directories of the clients' plugins
+        self.ui = False
+        self.warnings: list[str] = []
+
+    @property
+    def is_complete(self) -> bool:
+        return not any(one.problem for one in self.hooks)
+
+
+class Registered:
+    """One agent: the files that were changed, or why nothing was."""
+
+    def __init__(self, profile: Profile, files: list[str], problem: str = "") -> None:
+        self.profile = profile
+        self.files = files
+        self.problem = problem
+
+    @property
+    def consent(self) -> str:
+        """What the person must do before the agent runs hooks that are new to it."""
+        return self._told("consent")
+
+    @property
+    def note(self) -> str:
+        """What else the person should know when the agent's files were changed."""
+        return self._told("note")
+
+    def _told(self, field: str) -> str:
+        told = (self.profile.registration or {}).get(field) if self.files and not self.problem else None
+        return str(told or "")
+
+
+def install(plan: Plan, program: str = "", say: Say = lambda text: None) -> Installed:
+    """`program` is what the person started; `say` is told about what takes its time."""
+    done = Installed(plan)
+    system = plan.system
+    notes = system.notes()
+    try:
+        make_private_dir(system.folder)
+        with Lock(system.lock, "install"):
+            system.sweep()
+            done.previous = _put(plan, done)
+            made = _put_link(done, program)
+            notes = {"format": 1, "version": plan.version, "python": done.python,
+                     "madeDirectories": sorted({*_texts(notes.get("madeDirectories")), *made})}
+            system.write_notes(notes)
+    except OSError as error:
+        raise StateUnwritable(reason=error.strerror or str(error), path=system.folder) from None
+    _write_tier(plan, done)
+    done.hooks = register_hooks(plan.agents, plan.tier, system.shim, create=plan.named)
+    if plan.plugin:
+        _put_plugins(plan, done, notes)
+    done.warnings += [text for one in done.hooks for text in (one.consent, one.note) if text]
+    if plan.ui:
+        _add_ui(plan, done, say)
+    elif not fits(system):
+        done.warnings.append("The packages of the user interfaces are for another Python."
+                             " To reinstall them: rewind install --with-ui")
+    return done
+
+
+def _put(plan: Plan, done: Installed) -> str | None:
+    """Library and scripts; the version that was in use before, where it was another one."""
+    system = plan.system
+    baked = read_baked(system.shim) or read_baked(system.program)
+    before = baked.library if baked else None
+    done.python = base_interpreter()
+
+    def point(library: str) -> None:
+        hook = os.path.join(library, "rewind", "hooks", "entry.py")
+        start = os.path.join(library, "rewind", "start.py")
+        _write_script(system.shim, shim_text(done.python, hook, system.log))
+        _write_script(system.program, program_text(done.python, start))
+
+    was = system.notes().get("version")
+    put_library(system, own_package(), plan.version, before, point)
+    return str(was) if plan.is_upgrade and was and was != plan.version else None
+
+
+def _write_script(path: str, text: str) -> None:
+    """The agents may start it any moment: it is whole, or it is the one before."""
+    write_atomic(path, os.fsencode(text), mode=_SCRIPT)
+    os.chmod(path, _SCRIPT)  # whatever the umask has made of it
+
+
+# the link
+
+def _put_link(done: Installed, program: str) -> list[str]:
+    """Link the command into `~/.local/bin`; the directories that were made for it."""
+    system = done.plan.system
+    folder = os.path.dirname(system.link)
+    made: list[str] = []
+    try:
+        if os.path.lexists(system.link) and not system.has_our_link():
+            _tell_foreign(done, program)
+            return made
+        made = _make_folders(folder)
+        sweep_drafts(system.link)
+        draft = draft_of(system.link)
+        if os.path.lexists(draft):
+            os.unlink(draft)
+        os.symlink(system.program, draft)
+        os.replace(draft, system.link)
+        done.link = system.link
+    except OSError as error:
+        done.warnings.append(f"{system.link} could not be made ({error.strerror}). The command is"
+                             f" {system.program}; link it into a directory on your PATH.")
+    return made
+
+
+def _tell_foreign(done: Installed, program: str) -> None:
+    system = done.plan.system
+    if program and os.path.realpath(program) == os.path.realpath(system.link):
+        done.link = system.link  # pipx or uv put it there, and it is this program
+        return
+    done.warnings.append(f"{system.link} is not Rewind's, so it was left alone. Move it away and install"
+                         f" again, or link the command under another name: {system.program}")
+
+
+def _make_folders(folder: str) -> list[str]:
+    missing = []
+    while not os.path.isdir(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    for path in reversed(missing):
+        os.mkdir(path)
+    return missing
+
+
+# settings and hooks
+
+def _write_tier(plan: Plan, done: Installed) -> None:
+    if not plan.write_tier:
+        return
+    try:
+        set_value(os.path.join(plan.home, CONFIG_FILE), "tier", plan.tier, project=False)
+    except RewindError as error:
+        done.warnings.append(f"The tier was not saved: {error.message}")
+
+
+def register_hooks(agents: list[Profile], tier: str, shim: str, *, project: str | None = None,
+                   create: bool = False) -> list[Registered]:
+    """With each agent, whatever is wrong with the others."""
+    found = []
+    for profile in agents:
+        try:
+            files = register(profile, load_tier(tier), shim, project=project, create=create)
+            found.append(Registered(profile, files))
+        except RewindError as error:
+            found.append(Registered(profile, [], f"{error.message} {error.hint}".strip()))
+    return found
+
+
+def unregister_hooks(agents: list[Profile], *, project: str | None = None) -> list[Registered]:
+    found = []
+    for profile in agents:
+        try:
+            found.append(Registered(profile, unregister(profile, project=project)))
+        except SettingsNoFile:
+            found.append(Registered(profile, []))  # there are no hooks in what is no file
+        except RewindError as error:
+            found.append(Registered(profile, [], f"{error.message} {error.hint}".strip()))
+    return found
+
+
+def _put_plugins(plan: Plan, done: Installed, notes: dict[str, Any]) -> None:
+    """Into the clients whose hooks are ours; an upgrade renews those that are there."""
+    system = plan.system
+    for profile in registered_agents(plan.home):
+        folder = plugin_folder(profile)
+        if folder is None:
+            continue
+        try:
+            made = put_plugin(folder, system.program, plan.version)
+        except OSError as error:
+            done.warnings.append(f"The plugin for {profile.title} was not installed:"
+                                 f" {error.strerror or error}. Everything else works without it.")
+            continue
+        done.plugins.append(folder)
+        if made:
+            notes["madeDirectories"] = sorted({*_texts(notes.get("madeDirectories")), *made})
+            system.write_notes(notes)
+
+
+def _add_ui(plan: Plan, done: Installed, say: Say) -> None:
+    say("Installing the packages for the user interfaces …")
+    problem = add_packages(plan.system, done.python)
+    done.ui = not problem
+    if problem:
+        done.warnings.append(f"The packages of the user interfaces could not be installed ({problem})."
+                             " Everything else works without them.")
+
+
+def _texts(value: Any) -> list[str]:
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

@@ -1,0 +1,115 @@
+"""Where an installation lies, and what the scripts in it say: `~/.rewind/system/` and the link to it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import NamedTuple
+
+from rewind.errors import RewindError
+from rewind.fast import quickjson
+from rewind.files import read_bounded, sweep_drafts, write_atomic
+from rewind.install.machine.shim import NAME
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+PROGRAM = "bin-rewind"
+LIBRARY = "lib-"
+_MAX_BYTES = 1 << 20
+
+
+class Baked(NamedTuple):
+    """What a script has fixed in it: the interpreter, and the file that it starts."""
+
+    python: str
+    entry: str
+
+    @property
+    def library(self) -> str:
+        """The directory that the package is in: the entry lies two rooms below it."""
+        return os.path.dirname(os.path.dirname(os.path.dirname(self.entry)))
+
+
+class System:
+    """The paths of one installation."""
+
+    def __init__(self, home: str) -> None:
+        self.home = home
+        self.folder = os.path.join(home, "system")
+        self.shim = os.path.join(self.folder, NAME)
+        self.program = os.path.join(self.folder, PROGRAM)
+        self.venv = os.path.join(self.folder, "venv")
+        self.lock = os.path.join(self.folder, "lock")
+        self.log = os.path.join(home, "rewind.log")
+        self.link = os.path.join(os.path.expanduser("~"), ".local", "bin", "rewind")
+        self._notes = os.path.join(self.folder, "install.json")
+
+    def library(self, version: str) -> str:
+        return os.path.join(self.folder, LIBRARY + version)
+
+    def libraries(self) -> list[str]:
+        try:
+            names = sorted(os.listdir(self.folder))
+        except OSError:
+            return []
+        return [os.path.join(self.folder, name) for name in names if name.startswith(LIBRARY)]
+
+    def is_installed(self) -> bool:
+        return os.path.lexists(self.shim) or os.path.lexists(self.program)
+
+    def has_our_link(self) -> bool:
+        """Whether the link leads here; one to an installation that was elsewhere before is ours, too."""
+        try:
+            target = os.path.join(os.path.dirname(self.link), os.readlink(self.link))
+        except OSError:
+            return False
+        folder, name = os.path.split(target)
+        return name == PROGRAM and os.path.basename(folder) == "system"
+
+    def notes(self) -> dict[str, Any]:
+        """What an installation remembers about itself, for the one that removes it."""
+        return read_object(self._notes, _MAX_BYTES)
+
+    def sweep(self) -> None:
+        """What an installation that was killed left of its files. The caller holds the lock."""
+        for path in (self.shim, self.program, self._notes):
+            sweep_drafts(path)
+
+    def write_notes(self, notes: dict[str, Any]) -> None:
+        write_atomic(self._notes, quickjson.dump_file(notes))
+
+
+def read_object(path: str, limit: int) -> dict[str, Any]:
+    """A JSON object that some part of Rewind keeps; an empty one where it cannot be read."""
+    try:
+        found = quickjson.loads(read_bounded(path, limit))
+    except (OSError, ValueError, RecursionError, RewindError):
+        found = None
+    return found if isinstance(found, dict) else {}
+
+
+def read_baked(script: str) -> Baked | None:
+    """None when there is no such script, or when it is not one of ours."""
+    try:
+        text = read_bounded(os.path.realpath(script), _MAX_BYTES).decode("utf-8", "surrogateescape")
+        words = shlex.split(text, comments=True)
+    except (OSError, ValueError, RewindError):
+        return None
+    found: dict[str, str] = {}
+    for name, equals, value in (word.partition("=") for word in words):
+        if equals:
+            found.setdefault(name, value)  # the first `python=`: the second is what the script falls back to
+    return Baked(found["python"], found["entry"]) if {"python", "entry"} <= found.keys() else None
+
+
+def script_in(command: str) -> str:
+    """The file that a registered command starts."""
+    try:
+        words = shlex.split(command)
+        while words and (words[0] == "env" or words[0].startswith("REWIND_AGENT=")):
+            words.pop(0)
+        return next(iter(words), "")
+    except ValueError:
+        return ""

@@ -1,0 +1,153 @@
+"""Taking Rewind off a machine: hooks first, checkpoints never."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from rewind.agents.check import ProfileInvalid
+from rewind.agents.registry import profiles
+from rewind.errors import RewindError
+from rewind.install.machine.remaining import known_roots, remaining_checkpoints
+from rewind.install.machine.system import System, script_in
+from rewind.install.plugin import is_ours, plugin_folder
+from rewind.install.settings.register import SettingsNoFile, registered, unregister
+from rewind.install.settings.settings_text import SettingsUnreadable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.agents.profile import Profile
+
+# All that Rewind ever makes in its home, and the user's own profiles for it. A name that is not here is
+# somebody else's: REWIND_HOME may be any directory.
+_OURS = ("system", "config.json", "agents", "hook-state.json", "rewind.log", "rewind.log.1", "crash.log",
+         "known-stores.lock", "known-stores.lock.claim", "init.lock", "init.lock.claim", "hooks.lock",
+         "hooks.lock.claim")
+_STORES = "known-stores.json"
+_MACHINE = "machine-id"  # says whose the files outside a project are that a checkpoint holds
+_STORAGE = "storage"
+_TRANSCRIPTS = "transcripts"  # copies of conversations whose agents keep them in a database
+
+
+class Uninstall:
+    """What goes, what stays, and from which agents' files hooks are taken out."""
+
+    def __init__(self, home: str, projects: list[str]) -> None:
+        self.home = home
+        self.system = System(home)
+        self.agents = _agents(home)
+        self.remaining = remaining_checkpoints(home)
+        self._others = [root for root in known_roots(home) if root not in projects]
+        self._projects = projects
+        self.hook_files = sorted({found for where in self._places() for found in self._files(*where)})
+        self.link = self.system.link if self.system.has_our_link() and self._leads_here() else None
+        self.plugins = [folder for profile in self.agents for folder in [plugin_folder(profile)]
+                        if folder and is_ours(folder)]
+        self.paths = [path for name in self._names() for path in [os.path.join(home, name)]
+                      if os.path.lexists(path)]
+        self._made = self.system.notes().get("madeDirectories")
+
+    def _leads_here(self) -> bool:
+        return os.path.realpath(self.system.link) == os.path.realpath(self.system.program)
+
+    def _names(self) -> list[str]:
+        try:
+            there = os.listdir(self.home)
+        except OSError:
+            return []
+        drafts = [name for name in there if name.startswith(".") and name.endswith(".tmp")
+                  and name[1:].startswith((*_OURS, _STORES))]
+        stores = [] if self.remaining else [_STORES, _MACHINE, _TRANSCRIPTS]
+        return [*_OURS, *stores, *sorted(drafts)]
+
+    def _places(self) -> list[tuple[Profile, str | None]]:
+        """The agents' own files, those of this project, and those of the others where our shim is named."""
+        scopes: list[str | None] = [None, *self._projects]
+        own = [(profile, scope) for scope in scopes for profile in self.agents]
+        return own + [(profile, root) for root in self._others for profile in self.agents
+                      if self._calls_us(profile, root)]
+
+    def _calls_us(self, profile: Profile, root: str) -> bool:
+        # A team may share a project's settings, and the hooks of another member are not ours to remove.
+        try:
+            return any(script_in(found.command) == self.system.shim
+                       for found in registered(profile, project=root))
+        except RewindError:
+            return False
+
+    def _files(self, profile: Profile, project: str | None) -> list[str]:
+        try:
+            return [found.file for found in registered(profile, project=project)]
+        except RewindError:
+            return []  # told when it is tried
+
+    @property
+    def is_nothing(self) -> bool:
+        return not (self.paths or self.link or self.hook_files or self.plugins)
+
+    def apply(self) -> Uninstalled:
+        done = Uninstalled()
+        for folder in self.plugins:  # before the hooks, whose file may be the last thing in its directory
+            done.remove(folder)
+            if os.path.dirname(folder) in _texts(self._made):
+                _remove_if_empty(os.path.dirname(folder))
+        for profile, project in self._places():
+            try:
+                done.files += unregister(profile, project=project)
+            except SettingsNoFile:
+                pass  # there are no hooks in what is no file
+            except SettingsUnreadable as error:
+                done.problems.append(f"{error.message} Any hooks of Rewind in it are still there.")
+            except RewindError as error:
+                done.problems.append(f"{error.message} Rewind's hooks are still in it.")
+        if self.link:
+            done.remove(self.link)
+        for path in self.paths:
+            done.remove(path)
+        for folder in sorted(_texts(self._made), key=len, reverse=True):
+            _remove_if_empty(folder)
+        if not self.remaining:
+            _remove_if_empty(os.path.join(self.home, _STORAGE))
+            _remove_if_empty(self.home)
+        return done
+
+
+class Uninstalled:
+    def __init__(self) -> None:
+        self.files: list[str] = []  # of agents, that are as they were before
+        self.removed: list[str] = []
+        self.problems: list[str] = []
+
+    def remove(self, path: str) -> None:
+        try:
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path)
+            else:
+                os.unlink(path)
+            self.removed.append(path)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            self.problems.append(f"{path} could not be removed ({error.strerror}).")
+
+
+def _agents(home: str) -> list[Profile]:
+    try:
+        found = profiles(home)
+    except ProfileInvalid:
+        # A broken profile of the user's must not keep us here. In a place without any, Rewind's own count.
+        found = profiles(os.path.join(home, "system"))
+    return [profile for profile in found if profile.registration]
+
+
+def _remove_if_empty(folder: str) -> None:
+    try:
+        os.rmdir(folder)
+    except OSError:
+        pass  # there is something else in it
+
+
+def _texts(value: Any) -> list[str]:
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

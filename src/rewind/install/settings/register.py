@@ -1,0 +1,377 @@
+"""Which files an agent reads its hooks from, and ours in them: put in, taken out, looked up."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import NamedTuple
+
+from rewind.agents.registry import hooks_home
+from rewind.errors import RewindError
+from rewind.files import PRIVATE_FILE, make_private_dir, read_bounded, sweep_drafts, write_atomic
+from rewind.install.settings.comments import put_back, take_out
+from rewind.install.settings.merger import EVENTS, MARK, entries_for, in_new_folder, merge, our_hooks, unmerge
+from rewind.install.settings.script import folders_made, hooks_in, is_our_script, script_text
+from rewind.install.settings.settings_text import BOM, SettingsUnreadable, read_root, without_comments
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Optional
+
+    from rewind.agents.profile import Profile
+    from rewind.install.settings.merger import Hooks
+
+    Change = Callable[[Optional[str]], Optional[str]]  # None: no such file
+
+SIZE_LIMIT = 16 << 20
+_TRIES = 3
+
+
+class SettingsClosed(SettingsUnreadable):
+    """{file} is left as it is: it cannot be read ({reason})."""
+
+    hint = "Nothing was written. Check its owner and its permissions, then try again."
+
+
+class SettingsNoFile(SettingsUnreadable):
+    """{file} is left as it is: it is {what}."""
+
+    hint = "Nothing was written. Move it away, then try again."
+
+
+class SettingsTooLong(SettingsUnreadable):
+    """{file} is left as it is: it is longer than settings can be."""
+
+    hint = "Nothing was written. Make it shorter, then try again."
+
+
+class SettingsUnwritable(RewindError):
+    """{file} cannot be written: {reason}."""
+
+    hint = "Make it writable. If another tool manages it, let that one add the hooks."
+
+
+class SettingsBusy(RewindError):
+    """{file} is being changed by another program again and again."""
+
+    hint = "Nothing of it was overwritten. Try again when the agent is idle."
+
+
+class AgentMissing(RewindError):
+    """{title} has never been used here: there is no {folder}"""
+
+    hint = "Start it once, or name it explicitly to have the directory made."
+
+
+class NoHooks(RewindError):
+    """{title} has no hooks that Rewind could be registered with."""
+
+    hint = "Its profile has no section `registration`; see docs/agents.md."
+
+
+class ScriptForeign(RewindError):
+    """{file} is not Rewind's, so it was left alone."""
+
+    hint = "Move it away, then run `rewind config --register-hooks`."
+
+
+class Found(NamedTuple):
+    """One hook of ours in a file."""
+
+    file: str
+    event: str
+    command: str
+    matcher: str
+
+
+class _Places(NamedTuple):
+    """The files of one scope: a person's own, or a project's."""
+
+    folder: str
+    settings: str
+    flat: str | None
+    script: str | None  # the one that is put there, instead of hooks among a person's settings
+
+    def all(self) -> list[tuple[str, bool]]:
+        """The files, each with whether the hooks in it are wrapped."""
+        flat = [(self.flat, False)] if self.flat else []
+        return [*flat, (self.settings, True)]
+
+
+def register(profile: Profile, tier: dict[str, Any], shim: str, *, project: str | None = None,
+             create: bool = False) -> list[str]:
+    """Put the tier's hooks in place of any others of ours; the files that were changed."""
+    places = _places(profile, project)
+    if places is None:
+        raise NoHooks(title=profile.title)
+    hooks = entries_for(tier, profile, shim)
+    made = _make_folder(profile, places, project, create)
+    if places.script:
+        return _put_script(places, hooks, made)
+    # Droid 0.225 reads an event from hooks.json alone when it is there, and drops no duplicates: so each
+    # event goes into one file.
+    above = _shadowing(places.flat) & set(hooks)
+    changes = [(file, _merging({event: groups for event, groups in hooks.items()
+                                if (event in above) != wrapped}, wrapped, file, made, _comments(profile)))
+               for file, wrapped in places.all()]
+    for file, change in changes:
+        change(_read(file))  # what is wrong with the second file must show before the first is written
+    return [file for file, change in changes if _change(file, change)]
+
+
+def unregister(profile: Profile, *, project: str | None = None) -> list[str]:
+    """Take our hooks out of every file of the agent; the files that were changed."""
+    places = _places(profile, project)
+    if places and places.script:
+        return _remove_script(places.settings)
+    changed, errors = [], []
+    for file, wrapped in places.all() if places else ():
+        try:
+            if _change(file, _merging({}, wrapped, file, comments=_comments(profile))):
+                changed.append(file)
+        except RewindError as error:
+            errors.append(error)
+    if errors:  # only now: a file that cannot be read must not keep ours in the other one
+        raise min(errors, key=lambda error: isinstance(error, SettingsNoFile))  # that one has none of ours
+    return changed
+
+
+def registered(profile: Profile, *, project: str | None = None) -> list[Found]:
+    """Our hooks as they stand in the agent's files."""
+    places = _places(profile, project)
+    if places and places.script:
+        return [Found(places.settings, hook.event, hook.command, hook.matcher)
+                for hook in hooks_in(_read(places.settings) or "")]
+    return [Found(file, hook.event, hook.command, hook.matcher)
+            for file, wrapped in (places.all() if places else ())
+            for text in [_plain(profile, file)] if text is not None and MARK in text
+            for hook in our_hooks(text, wrapped=wrapped, file=file)]
+
+
+def shadowed(profile: Profile, *, project: str | None = None) -> list[Found]:
+    """Those of our hooks that never run, because another file of the agent speaks for their event."""
+    places = _places(profile, project)
+    if places is None or places.flat is None:
+        return []
+    above = _events_in(_read(places.flat))
+    return [found for found in registered(profile, project=project)
+            if found.file == places.settings and found.event in above]
+
+
+def is_disabled(profile: Profile, *, project: str | None = None) -> str | None:
+    """The file in which all hooks are turned off, or None."""
+    places = _places(profile, project)
+    where = profile.registration
+    if places is None or where is None or where["disabled"] is None:
+        return None
+    files = [places.settings]
+    if project is not None and where.get("local"):
+        files.append(os.path.join(places.folder, where["local"]))
+    return next((file for file in files if _is_set(file, where["disabled"])), None)
+
+
+def _is_set(file: str, key: str) -> bool:
+    text = _read(file)
+    found = read_root(text, file).find(key) if text is not None else None
+    return found is not None and found.value is True
+
+
+# which files
+
+def _places(profile: Profile, project: str | None) -> _Places | None:
+    where = profile.registration
+    home = hooks_home(profile)
+    if where is None or home is None:
+        return None
+    folder = home if project is None else os.path.join(project, where["project"])
+    flat = os.path.join(folder, where["flat"]) if where["flat"] else None
+    return _Places(folder, os.path.join(folder, where["settings"]), flat, where.get("script"))
+
+
+def _make_folder(profile: Profile, places: _Places, project: str | None, create: bool) -> bool:
+    """Whether it was not there."""
+    if os.path.isdir(places.folder):
+        return False
+    home = hooks_home(profile) or ""
+    if not create and not (project is not None and os.path.isdir(home)):
+        raise AgentMissing(title=profile.title, folder=home)
+    try:
+        if project is None:
+            make_private_dir(places.folder)
+        else:
+            os.mkdir(places.folder)
+    except OSError as error:
+        raise SettingsUnwritable(file=places.folder, reason=error.strerror) from None
+    return True
+
+
+def _shadowing(flat: str | None) -> set[str]:
+    """The events that the flat file speaks for, ours in it left aside."""
+    text = _read(flat) if flat else None
+    if flat and text is not None and MARK in text:
+        text = unmerge(text, wrapped=False, file=flat)
+    return _events_in(text)
+
+
+def _events_in(text: str | None) -> set[str]:
+    """Seen with Droid 0.225.2: comments are read over and an empty list counts; a file with a byte order
+    mark, with any other error or with an event that is no list is ignored as a whole."""
+    if text is None or text.startswith(BOM):
+        return set()
+    try:
+        members = read_root(without_comments(text), "").elements
+    except SettingsUnreadable:
+        return set()
+    events = [member for member in members if member.key in EVENTS]
+    valid = all(isinstance(event.value, list) for event in events)
+    return {str(event.key) for event in events} if valid else set()
+
+
+# reading and writing
+
+def _merging(hooks: Hooks, wrapped: bool, file: str, new_folder: bool = False,
+             comments: bool = False) -> Change:
+    def change(text: str | None) -> str | None:
+        if hooks:
+            return merge(text, hooks, wrapped=wrapped, file=file, new_folder=new_folder)
+        # A file that has nothing of ours may be as broken as it likes.
+        return unmerge(text, wrapped=wrapped, file=file) if text is not None and MARK in text else text
+    return _around_comments(change, wrapped, file) if comments else change
+
+
+def _around_comments(change: Change, wrapped: bool, file: str) -> Change:
+    """The same for a file with comments, if they come through it, and the way back is exact."""
+    def changed(text: str | None) -> str | None:
+        plain, comments = take_out(text, file) if text is not None else (None, [])
+        new = change(plain)
+        if comments and new is not None and plain is not None and (
+                unmerge(new, wrapped=wrapped, file=file) != unmerge(plain, wrapped=wrapped, file=file)):
+            raise SettingsUnreadable(file=file, problem="its comments stand where Rewind's hooks go")
+        return put_back(new, comments, file)
+    return changed
+
+
+def _comments(profile: Profile) -> bool:
+    """Whether the agent reads settings that have comments."""
+    return bool((profile.registration or {}).get("comments"))
+
+
+def _plain(profile: Profile, file: str) -> str | None:
+    text = _read(file)
+    return take_out(text, file)[0] if text is not None and _comments(profile) else text
+
+
+def _change(file: str, change: Change) -> bool:
+    """Read, change and write a file, again when another program was faster; whether it is another now."""
+    target = os.path.realpath(file)
+    for _ in range(_TRIES):
+        before = _status(target)
+        text = _read(file)
+        new = change(text)
+        if new == text:
+            return False
+        if _signature(_status(target)) == _signature(before):
+            _write(file, target, new, before)
+            if new is None and text is not None and not is_our_script(text) and in_new_folder(
+                    text, wrapped=True):
+                _remove_folder(file)
+            return True
+    raise SettingsBusy(file=file)
+
+
+def _status(target: str) -> os.stat_result | None:
+    try:
+        return os.stat(target)
+    except OSError:
+        return None
+
+
+def _signature(status: os.stat_result | None) -> tuple[int, int, int] | None:
+    return (status.st_mtime_ns, status.st_size, status.st_ino) if status else None
+
+
+def _read(file: str) -> str | None:
+    target = os.path.realpath(file)
+    try:
+        return read_bounded(target, SIZE_LIMIT).decode("utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except UnicodeDecodeError as error:
+        raise SettingsUnreadable(file=file, problem=f"it is not UTF-8 text (byte {error.start})") from None
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise SettingsNoFile(file=file, what="a link that leads back to itself") from None
+        raise SettingsClosed(file=file, reason=error.strerror) from None
+    except RewindError:
+        mode = getattr(_status(target), "st_mode", 0)
+    if stat.S_ISREG(mode):
+        raise SettingsTooLong(file=file)
+    raise SettingsNoFile(file=file, what="a directory" if stat.S_ISDIR(mode) else "not a regular file")
+
+
+def _write(file: str, target: str, text: str | None, before: os.stat_result | None) -> None:
+    # Replacing needs only a writable directory; who has made the file read-only means the content.
+    if before and (not before.st_mode & 0o222 or not os.access(target, os.W_OK)):
+        raise SettingsUnwritable(file=file, reason="it is read-only")
+    try:
+        sweep_drafts(target)
+        if text is None:
+            os.unlink(target)
+        else:
+            mode = stat.S_IMODE(before.st_mode) if before else PRIVATE_FILE
+            write_atomic(target, text.encode("utf-8"), mode=mode)
+            if before:
+                _keep_owner_and_mode(target, before)
+    except OSError as error:
+        raise SettingsUnwritable(file=file, reason=error.strerror) from None
+
+
+def _keep_owner_and_mode(target: str, before: os.stat_result) -> None:
+    now = os.stat(target)
+    if (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
+        try:
+            os.chown(target, before.st_uid, before.st_gid)
+        except OSError:
+            pass  # only root can give a file away; a group of one's own is as good as another
+    os.chmod(target, stat.S_IMODE(before.st_mode))
+
+
+def _remove_folder(file: str) -> None:
+    if not os.path.islink(file):
+        try:
+            os.rmdir(os.path.dirname(file))
+        except OSError:
+            pass  # there is more in it than the file that registering had made
+
+
+# a script of ours
+
+def _put_script(places: _Places, hooks: Hooks, made: bool) -> list[str]:
+    """A file of that name that somebody else has written stays."""
+    file, folder = places.settings, os.path.dirname(places.settings)
+    there = _read(file)
+    if there is not None and not is_our_script(there):
+        raise ScriptForeign(file=file)
+    try:
+        new = int(made) + int(not os.path.isdir(folder)) if there is None else folders_made(there)
+        if not os.path.isdir(folder):
+            os.mkdir(folder)
+    except OSError as error:
+        raise SettingsUnwritable(file=file, reason=error.strerror) from None
+    text = script_text(str(places.script), hooks, new)
+    return [file] if _change(file, lambda _: text) else []
+
+
+def _remove_script(file: str) -> list[str]:
+    text = _read(file)
+    if text is None or not is_our_script(text) or not _change(file, lambda _: None):
+        return []
+    folder = file
+    for _ in range(folders_made(text)):
+        folder = os.path.dirname(folder)
+        try:
+            os.rmdir(folder)
+        except OSError:
+            break  # there is something else in it
+    return [file]

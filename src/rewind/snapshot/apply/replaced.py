@@ -1,0 +1,107 @@
+"""What a restore has replaced or deleted, looked at once more: is that what the backup holds?
+
+Somebody may write to a file until the moment in which another one takes its place; by way of a descriptor or
+of memory also after it. Such content is stored, and handed to whoever gives it a name.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+
+from rewind.snapshot.scan.read import FileTrouble, read_open
+from rewind.snapshot.trees.tree import Entry
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.snapshot.trees.change import Change
+    from rewind.store.blobs import BlobSink
+
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_MOST_HELD = 64  # descriptors
+_PATIENCE = 0.05  # seconds for writers that have a file open to be done with it
+_NAP = 0.002
+
+
+class Replaced:
+    """`found`: path -> content that was replaced, and that no backup holds."""
+
+    def __init__(self, sink: BlobSink) -> None:
+        self._sink = sink
+        self._held: list[tuple[Change, int]] = []
+        self.found: dict[bytes, Entry] = {}
+
+    def hold(self, change: Change, name: bytes, dir_fd: int | None) -> int | None:
+        """A descriptor of what stands there, or stood there and has another name now, for `look_at`."""
+        if change.before is None:
+            return None
+        try:
+            return os.open(name, _FLAGS, dir_fd=dir_fd)
+        except OSError:
+            return None  # a link, or unreadable: then the backup could not read it either
+
+    def look_at(self, change: Change, fd: int | None) -> None:
+        """`fd` is of what stood there. It is closed here, or kept if somebody may go on writing to it."""
+        if fd is None:
+            return
+        may_be_written = is_open_for_writing(fd)
+        self._compare(change, fd)
+        if may_be_written and len(self._held) < _MOST_HELD:
+            self._held.append((change, fd))
+        else:
+            os.close(fd)
+
+    def look_before(self, change: Change, name: bytes, dir_fd: int) -> None:
+        """What is about to be written over in place: who has it open goes on with the same file."""
+        fd = self.hold(change, name, dir_fd)
+        if fd is not None:
+            self._compare(change, fd)
+            os.close(fd)
+
+    def finish(self) -> None:
+        """When all is done: once more what was open for writing then. Most writers are through by now."""
+        deadline = time.monotonic() + _PATIENCE
+        while self._held:
+            change, fd = self._held.pop()
+            while is_open_for_writing(fd) and time.monotonic() < deadline:
+                time.sleep(_NAP)
+            self._compare(change, fd)
+            os.close(fd)
+
+    def close(self) -> None:
+        for _, fd in self._held:
+            os.close(fd)
+        self._held.clear()
+
+    def _compare(self, change: Change, fd: int) -> None:
+        info = os.fstat(fd)
+        if not stat.S_ISREG(info.st_mode):
+            return
+        known = self.found.get(change.path, change.before)
+        try:
+            kind, size, ref = read_open(fd, info.st_size, None)
+            if known is None or (kind, ref) != (known.kind, known.ref):
+                kind, size, ref = read_open(fd, os.fstat(fd).st_size, self._sink)
+                self.found[change.path] = Entry(kind, stat.S_IMODE(info.st_mode), size, ref)
+        except FileTrouble:
+            pass  # the backup could not read it either
+
+
+def is_open_for_writing(fd: int) -> bool:
+    """Whether anybody has this file open for writing, or mapped so; also where that cannot be told.
+
+    Linux grants a lease on a file only if nobody does. It is given back at once. Whoever opens the file in
+    between has to wait, so only one that has no name any more is asked about."""
+    import fcntl
+    import signal
+
+    if not hasattr(fcntl, "F_SETLEASE") or os.fstat(fd).st_nlink:
+        return True
+    try:
+        fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)  # one that does nothing; SIGIO would end the process
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    except OSError:
+        return True
+    return False

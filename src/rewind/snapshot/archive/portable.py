@@ -1,0 +1,273 @@
+"""A snapshot as one self-contained tar.gz: written from a store, and read back into one.
+
+The first member is `manifest.json`, then come `files/` and everything below it, each directory
+followed by what it holds, in the order of the names.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from rewind.errors import ArchiveRefused, FileNotThere, StoreDamaged
+from rewind.snapshot.archive import manifest as manifests
+from rewind.snapshot.trees.content import pieces_of
+from rewind.snapshot.trees.listing import every_path
+from rewind.snapshot.trees.tree import (
+    CHUNKED,
+    DIR,
+    FILE,
+    LINK,
+    UNCOVERED,
+    Entry,
+    Tree,
+    encode_pieces,
+    is_git_dir,
+)
+from rewind.store import archive
+from rewind.store.archive import ArchiveReader, ArchiveWriter, leads_out, shown
+from rewind.store.blobs import CHUNK, oid_of, pack
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any, BinaryIO
+
+    from rewind.snapshot.archive.manifest import Manifest
+    from rewind.store.archive import Member
+    from rewind.store.blobs import Blobs, BlobSink
+    from rewind.store.objects import ObjectStore
+
+    Progress = Callable[[str, int, int], None]
+    Trees = Callable[[bytes], Tree]
+
+MANIFEST = b"manifest.json"
+TOP = b"files"
+_STAYS_HERE = ("outside", "madeBy")  # files outside the project are nobody else's business
+
+
+# from a store to a file
+
+def write_snapshot(file: BinaryIO, metadata: dict[str, Any], root: bytes, trees: Trees,
+                   blobs: Blobs, rules: bytes, progress: Progress | None = None) -> None:
+    """The same snapshot gives the same bytes. `rules` is the blob that the record names."""
+    shared = {name: value for name, value in metadata.items() if name not in _STAYS_HERE}
+    raw, total = _manifest(shared, root, trees, rules)
+    out = ArchiveWriter(file)
+    out.add_file(MANIFEST, 0o644, len(raw), [raw])
+    out.add_dir(TOP, 0o755)
+    done = 0
+    for path, entry in every_path(root, trees):
+        name = TOP + b"/" + path
+        if entry.kind == DIR:
+            out.add_dir(name, entry.mode)
+        elif entry.kind != UNCOVERED:
+            _add(out, name, entry, blobs)
+            done += 1
+            if progress:
+                progress("Writing the archive", done, total)
+    out.close()
+
+
+def _add(out: ArchiveWriter, name: bytes, entry: Entry, blobs: Blobs) -> None:
+    if entry.kind == LINK:
+        out.add_link(name, entry.ref)
+    else:
+        out.add_file(name, entry.mode, entry.size, _even(pieces_of(entry, blobs)))
+
+
+def _even(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """An archive does not say how a file was cut, so any other cut would not come back."""
+    size = CHUNK
+    for piece in pieces:
+        if size != CHUNK:
+            raise StoreDamaged(what="a large file is not stored in chunks of the usual size")
+        size = len(piece)
+        yield piece
+
+
+def _manifest(metadata: dict[str, Any], root: bytes, trees: Trees,
+              rules: bytes) -> tuple[bytes, int]:
+    uncovered: list[tuple[bytes, bytes]] = []
+    partial = [(b"", trees(root).partial)]
+    files = 0
+    for path, entry in every_path(root, trees):
+        if entry.kind == UNCOVERED:
+            uncovered.append((path, entry.ref))
+        elif entry.kind == DIR:
+            partial.append((path, trees(entry.ref).partial))
+        else:
+            files += 1
+    partial = [(path, reason) for path, reason in partial if reason]
+    return manifests.encode(metadata, rules, uncovered, partial), files
+
+
+def links_out(root: bytes, trees: Trees) -> list[bytes]:
+    """The links for which an import refuses the snapshot, unless it is told to allow them."""
+    return [path for path, entry in every_path(root, trees)
+            if entry.kind == LINK and leads_out(path, entry.ref)]
+
+
+# from a file to a store
+
+class Imported:
+    """What an archive held. The caller stores `rules` and the record, then commits."""
+
+    __slots__ = ("bytes", "files", "metadata", "root", "rules")
+
+    def __init__(self, manifest: Manifest, files: int, size: int) -> None:
+        self.metadata = manifest.metadata
+        self.root = manifest.tree
+        self.rules = manifest.rules
+        self.files = files
+        self.bytes = size
+
+
+def read_snapshot(path: str, store: ObjectStore, *, allow_links_out: bool = False,
+                  max_bytes: int | None = None, progress: Progress | None = None) -> Imported:
+    """Check the whole archive, then put its content into the store; the caller commits.
+
+    The second pass checks all that the first one did, so an archive that is changed in between
+    cannot bring in anything that would have been refused.
+    """
+    with open_archive(path) as file:
+        def one_pass(what: str, sink: BlobSink | None) -> tuple[Manifest, Builder]:
+            file.seek(0)
+            reader = ArchiveReader(file, path, forbidden=is_git_dir, top=TOP,
+                                   allow_links_out=allow_links_out, max_bytes=max_bytes)
+            size = os.fstat(file.fileno()).st_size
+            return _read(reader, path, sink, lambda: progress and progress(what, file.tell(), size))
+
+        checked, _ = one_pass("Checking the archive", None)
+        manifest, built = one_pass("Importing", store)
+    if manifest.digest != checked.digest:
+        raise ArchiveRefused(file=path, reason="it changed while it was read.")
+    return Imported(manifest, built.files, built.bytes)
+
+
+def open_archive(path: str) -> BinaryIO:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise FileNotThere(file=path)
+    except OSError as error:
+        raise ArchiveRefused(file=path, reason=f"it cannot be read ({error.strerror}).")
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise ArchiveRefused(file=path, reason="it is not a regular file.")
+    return os.fdopen(fd, "rb")
+
+
+def _read(reader: ArchiveReader, path: str, sink: BlobSink | None,
+          tick: Callable[[], object]) -> tuple[Manifest, Builder]:
+    members = iter(reader)
+    manifest = read_manifest(reader, path, next(members, None))
+    builder = Builder(reader, manifest, sink)
+    for member in members:
+        builder.add(member)
+        tick()
+    if builder.finish() != manifest.tree:
+        reader.refuse("its content does not match its manifest.")
+    return manifest, builder
+
+
+def read_manifest(reader: ArchiveReader, path: str, member: Member | None) -> Manifest:
+    if member is None or member.name != MANIFEST or member.kind != archive.FILE:
+        reader.refuse("it is not a snapshot: it does not begin with a manifest.")
+    if member.size > manifests.MAX_BYTES:
+        reader.refuse(f"its manifest is {member.size} bytes long.")
+    try:
+        return manifests.decode(path, member.read(member.size))
+    except ValueError as error:
+        reader.refuse(f"its manifest is not usable: {error}.")
+
+
+class _Folder:
+    """A directory that is being filled."""
+
+    __slots__ = ("entries", "mode", "path")
+
+    def __init__(self, path: bytes, mode: int) -> None:
+        self.path = path
+        self.mode = mode
+        self.entries: dict[bytes, Entry] = {}
+
+
+class Builder:
+    """Makes trees of members that come directory by directory; only the open ones are in memory."""
+
+    def __init__(self, reader: ArchiveReader, manifest: Manifest, sink: BlobSink | None) -> None:
+        self._refuse = reader.refuse
+        self._uncovered = manifest.uncovered
+        self._partial = manifest.partial
+        self._sink = sink
+        self._open: list[_Folder] = []
+        self._root = b""
+        self.files = 0
+        self.bytes = 0
+
+    def add(self, member: Member) -> None:
+        if member.name == TOP and member.kind == archive.DIR:
+            self._open.append(_Folder(TOP, 0))
+            return
+        if not member.name.startswith(TOP + b"/"):
+            self._refuse(f"{shown(member.name)} is no part of a snapshot.")
+        folder, _, name = member.name.rpartition(b"/")
+        while self._open and self._open[-1].path != folder:
+            self._close()
+        if not self._open:
+            self._refuse(f"{shown(member.name)} does not follow its directory.")
+        if member.kind == archive.DIR:
+            self._open.append(_Folder(member.name, member.mode))
+        else:
+            entry = self._open[-1].entries[name] = self._entry(member)
+            self.files += 1
+            self.bytes += entry.size
+
+    def finish(self) -> bytes:
+        while self._open:
+            self._close()
+        for path in (*self._uncovered, *self._partial):
+            self._refuse(f"its manifest speaks of {shown(path)}, which is not a directory in it.")
+        return self._root
+
+    def finish_early(self, reason: bytes) -> bytes:
+        """After damage: the directories that are still open are partial, for this reason."""
+        if not self._open:
+            self._refuse("nothing in it can be read.")
+        for folder in self._open:
+            self._partial[folder.path[len(TOP) + 1:]] = reason
+        while self._open:
+            self._close()
+        return self._root
+
+    def _entry(self, member: Member) -> Entry:
+        if member.kind == archive.LINK:
+            return Entry(LINK, 0, len(member.target), member.target)
+        if member.size <= CHUNK:
+            return Entry(FILE, member.mode, member.size, self._put(member.read(CHUNK)))
+        pieces = []
+        while member.left:
+            data = member.read(CHUNK)
+            pieces.append((len(data), self._put(data)))
+        return Entry(CHUNKED, member.mode, member.size, self._put(encode_pieces(pieces)))
+
+    def _close(self) -> None:
+        folder = self._open.pop()
+        path = folder.path[len(TOP) + 1:]
+        for name, reason in self._uncovered.pop(path, {}).items():
+            if name in folder.entries:
+                self._refuse(f"its manifest denies {shown(folder.path + b'/' + name)}, which is in it.")
+            folder.entries[name] = Entry(UNCOVERED, 0, 0, reason)
+        tree = self._put(Tree(folder.entries, self._partial.pop(path, b"")).encode())
+        if self._open:
+            name = folder.path.rpartition(b"/")[2]
+            self._open[-1].entries[name] = Entry(DIR, folder.mode, 0, tree)
+        else:
+            self._root = tree
+
+    def _put(self, data: bytes) -> bytes:
+        oid = oid_of(data)
+        if self._sink and not self._sink.has(oid):
+            self._sink.put_packed(oid, pack(data))
+        return oid

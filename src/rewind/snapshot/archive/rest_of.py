@@ -1,0 +1,41 @@
+"""What can still be read of a damaged snapshot archive: everything before the damage."""
+
+from __future__ import annotations
+
+from rewind.errors import ArchiveRefused
+from rewind.snapshot.archive.portable import TOP, Builder, open_archive, read_manifest
+from rewind.snapshot.trees.tree import MISSING, is_git_dir
+from rewind.store.archive import ArchiveReader
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.snapshot.archive.manifest import Manifest
+    from rewind.store.blobs import BlobSink
+
+
+class Rest:
+    """A tree of what was read. Directories that the damage cut off are partial."""
+
+    __slots__ = ("bytes", "files", "root", "rules")
+
+    def __init__(self, manifest: Manifest, builder: Builder) -> None:
+        self.rules = manifest.rules
+        self.root = builder.finish_early(MISSING)
+        self.files = builder.files
+        self.bytes = builder.bytes
+
+
+def rest_of(path: str, sink: BlobSink) -> Rest:
+    """Raises ArchiveRefused when not even the manifest can be read."""
+    with open_archive(path) as file:
+        reader = ArchiveReader(file, path, forbidden=is_git_dir, top=TOP, allow_links_out=True,
+                               max_bytes=1 << 50)
+        members = iter(reader)
+        manifest = read_manifest(reader, path, next(members, None))
+        builder = Builder(reader, manifest, sink)
+        try:
+            for member in members:
+                builder.add(member)
+        except ArchiveRefused:
+            pass  # here is the damage
+        return Rest(manifest, builder)

@@ -1,0 +1,1 @@
+"""Two changes of the same files brought together."""

@@ -1,0 +1,65 @@
+"""A merge of some hunks of a file: the rest of what changed there stays as it is."""
+
+from __future__ import annotations
+
+from rewind.errors import HunkChanged
+from rewind.snapshot.diff.compare import TEXT, compare
+from rewind.snapshot.diff.textdiff import hunks
+from rewind.snapshot.merge.three_way import Side, TreeMerge, file_entry
+from rewind.snapshot.trees.tree import FILES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from rewind.snapshot.diff.compare import Comparison
+    from rewind.snapshot.trees.tree import Entry
+
+
+class HunkMerge(TreeMerge):
+    """Theirs counts as base with the chosen hunks as theirs has them. `chosen` are ids of hunks by path; a
+    path without any merges as a whole. The difference that they are hunks of leads from theirs to base."""
+
+    def __init__(self, base: Side, ours: Side, theirs: Side, put: Callable[[bytes], bytes],
+                 chosen: dict[bytes, list[str]], **more: Any) -> None:
+        super().__init__(base, ours, Side(theirs.root, theirs.trees, self._read_theirs), put, **more)
+        self.chosen = {path: ids for path, ids in chosen.items() if ids}
+        self._whole = theirs
+        self._mixed: dict[bytes, bytes] = {}  # made of both sides, by path
+
+    def _leaf(self, path: bytes, base: Entry | None, ours: Entry | None,
+              theirs: Entry | None) -> Entry | None:
+        if path in self.chosen and self.paths.covers(path):
+            theirs = self._part(path, base, theirs)
+        return super()._leaf(path, base, ours, theirs)
+
+    def _part(self, path: bytes, base: Entry | None, theirs: Entry | None) -> Entry | None:
+        if any(entry and entry.kind not in FILES for entry in (base, theirs)):
+            raise HunkChanged(path=path.decode("utf-8", "surrogateescape"))
+        one = compare(path, theirs, base, _reader(self._whole), _reader(self.base))
+        found = {hunk.id: hunk for hunk in hunks(one.old_lines, one.new_lines, one.blocks)}
+        wanted = set(self.chosen[path])
+        if one.verdict != TEXT or not wanted <= found.keys():
+            raise HunkChanged(path=path.decode("utf-8", "surrogateescape"))
+        if wanted == found.keys() and (base is None or theirs is None):
+            return theirs  # the file itself comes or goes
+        data = self._mixed[path] = _mixed(one, [found[id].old_range for id in wanted])
+        return file_entry(data, (base or theirs).mode, self.put)  # type: ignore[union-attr]
+
+    def _read_theirs(self, path: bytes, entry: Entry) -> bytes | None:
+        return self._mixed[path] if path in self._mixed else self._whole.read(path, entry)
+
+
+def _reader(side: Side) -> Callable[[bytes, Entry, int], bytes | None]:
+    return lambda path, entry, limit: side.read(path, entry) if entry.size <= limit else None
+
+
+def _mixed(one: Comparison, taken: Iterable[tuple[int, int]]) -> bytes:
+    """The new text, with the old lines in these ranges of the old one."""
+    ranges, lines, at = list(taken), [], 0
+    for a, b, c, d in one.blocks:
+        is_taken = any(start <= a and b <= end for start, end in ranges)
+        lines += [*one.new_lines[at:c], *(one.old_lines[a:b] if is_taken else one.new_lines[c:d])]
+        at = d
+    return b"".join([*lines, *one.new_lines[at:]])

@@ -1,0 +1,1 @@
+"""What is protected and what is not."""

@@ -1,0 +1,1 @@
+"""From the directory tree to a snapshot."""

@@ -1,0 +1,582 @@
+"""From what the walk found to trees: what changed is read, and each directory is made after those in it."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from rewind.errors import StoreDamaged
+from rewind.snapshot.rules.reasons import Reasons
+from rewind.snapshot.scan import walk as w
+from rewind.snapshot.scan.cache import decode_stats, encode_stats
+from rewind.snapshot.scan.folders import Folders
+from rewind.snapshot.scan.read import (
+    DATABASE,
+    GONE,
+    TOO_LARGE,
+    UNREADABLE,
+    failed,
+    read_file,
+    signature,
+    store_pieces,
+)
+from rewind.snapshot.scan.sqlite_files import companions, is_database_at, is_journal_at
+from rewind.snapshot.trees.tree import DIR, FILES, LINK, UNCOVERED, Entry, Tree, with_trees
+from rewind.store.blobs import oid_of, pack_hashes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from rewind.snapshot.rules.rules import Rules
+    from rewind.snapshot.scan.cache import KnownDirs, ScanCache
+    from rewind.snapshot.scan.moment import Moment
+    from rewind.snapshot.scan.read import Read
+    from rewind.store.objects import ObjectStore
+
+    Progress = Callable[[str, int, int], None]
+
+RACY_NS = 2_000_000_000  # the coarsest clock of a file system in use (FAT)
+_TRIES = 3
+_BULK_BYTES = 8 << 20  # from here on compression is left for later
+_AT_ONCE = 256  # directories that are asked for together, and whose trees are stored together
+_MOST_HELD = 200_000  # entries of trees that stay in memory for whoever compares them next
+
+# Why something is not captured.
+SKIP_LIST, IGNORED, IGNORED_LARGE = Reasons.SKIP_LIST, Reasons.IGNORED, Reasons.IGNORED_LARGE
+SPECIAL, PINS_ONLY, CHANGED = Reasons.SPECIAL, Reasons.PINS_ONLY, Reasons.CHANGED
+_CLOSED_REASON = {w.CLOSED: SKIP_LIST, w.UNWANTED: IGNORED, w.TOO_BIG: IGNORED_LARGE}
+
+
+class Snapshot:
+    """The state of the tree at one moment, as a tree id; trees not stored yet are at hand too."""
+
+    def __init__(self, store: ObjectStore | None) -> None:
+        self._store = store
+        self.trees: dict[bytes, Tree] = {}
+        self.blobs: dict[bytes, bytes] = {}  # more of them, not decoded yet: most are never looked into
+        self.root = b""
+        self.files = 0
+        self.bytes = 0
+        self.uncovered = 0
+        self.temps: list[bytes] = []
+        self.torn: list[bytes] = []  # databases that were written faster than they could be copied
+        self.known: dict[bytes, w.Known] = {}  # rows for the cache, once everything is committed
+        self.stats: dict[bytes, bytes] = {}
+        self.removed: list[bytes] = []
+        self.monitored: str | None = None  # for the cache as well: what the next scan is to ask a monitor
+
+    def tree(self, oid: bytes) -> Tree:
+        tree = self.trees.get(oid)
+        if tree is None:
+            blob = self.blobs.get(oid) or self._stored(oid)
+            tree = self.trees[oid] = Tree.decode(blob)
+        return tree
+
+    def _stored(self, oid: bytes) -> bytes:
+        if self._store is None:
+            raise StoreDamaged(what=f"object {oid.hex()} is missing")
+        return self._store.get(oid)
+
+    def reads_from(self, blobs: object) -> bool:
+        """Whether `tree` gives the trees of that store, too; most of them are at hand already."""
+        return self._store is blobs
+
+    def remember(self, cache: ScanCache) -> None:
+        """Only after the objects are committed: the cache promises that they are there."""
+        if self._store is not None:
+            cache.update(self.known, self.stats, self.removed, self._store.top(),
+                         self.monitored)
+
+
+class _Look:
+    """A directory that changed, while it is read."""
+
+    __slots__ = ("databases", "entries", "fd", "limit", "listing", "outgrown", "racy", "rows", "settled")
+
+    def __init__(self, listing: w.Listing, fd: int, limit: int) -> None:
+        self.listing = listing
+        self.fd = fd
+        self.limit = None if w.FORCED in listing.verdicts else limit
+        self.entries: dict[bytes, Entry] = {}
+        self.rows: dict[bytes, tuple[Any, ...]] = {row[0]: row for row in listing.rows}
+        self.racy: set[bytes] = set()
+        self.outgrown: set[bytes] = set()  # too large since they were listed
+        self.databases: set[bytes] = set()  # of SQLite, written a moment ago, not read yet
+        self.settled = True  # else the next scan must look again
+
+
+class Builder:
+    """Every directory is dealt with once, after all that lie in it, and then let go: a first look at a
+    million files must not have all of them in memory twice."""
+
+    def __init__(self, root: bytes, rules: Rules, cache: ScanCache, store: ObjectStore | None,
+                 keep: bool, known: KnownDirs, found: w.Walked, racy_from: int,
+                 progress: Progress | None, moment: Moment | None = None) -> None:
+        self.root = root
+        self.rules = rules
+        self.cache = cache
+        self.store = store
+        self.sink = store if keep else None
+        self.known = known
+        self.found = found
+        self.racy_from = racy_from
+        self.since = time.monotonic_ns()
+        self.out = Snapshot(store)
+        self.out.temps = found.temps
+        if found.failed:
+            self.out.monitored = ""  # nobody tells what happens where nobody may look
+        self.progress = progress
+        self.moment = moment
+        self.done, self.total = 0, sum(len(one.rows) for one in found.changed.values())
+        self.stats: dict[bytes, bytes] = {}  # of the directories at hand: what the last scan saw in them
+        self.at_hand: set[bytes] = set()  # trees of the last scan, directly in them, that are in the store
+        self.waiting: dict[bytes, bytes] = {}  # new trees that are not stored yet
+        self.inside: dict[bytes, list[bytes]] = {}  # directory as it was -> those in it that are not
+        self.held = 0
+        self.read_bytes = 0
+
+    def build(self) -> Snapshot:
+        sink = self.sink
+        if sink and self._new_bytes() > _BULK_BYTES:
+            sink.begin_bulk()
+        folders = self._bottom_up()
+        with Folders(self.root) as self.folders:
+            for at in range(0, len(folders), _AT_ONCE):
+                part = folders[at:at + _AT_ONCE]
+                self._fetch(part)
+                for folder in part:
+                    self._make(folder)
+                self._store_trees()
+                if sink and self.held > _MOST_HELD:
+                    self.out.trees.clear()
+                    self.out.blobs.clear()
+                    self.held = 0
+        if sink and sink.in_bulk:
+            sink.end_bulk()
+        out, top = self.out, self._top()
+        out.root, out.files, out.bytes, out.uncovered = top.tree, top.files, top.size, top.uncovered
+        return out
+
+    def _top(self) -> w.Known:
+        made = self.out.known.get(b"")
+        known = made or self.known.get(b"")
+        if known is None or not (made or self.store is None or self.store.has(known.tree)):
+            raise StoreDamaged(what="what the last scan saw is not in it any more")
+        return known
+
+    def _new_bytes(self) -> int:
+        """At least so much will be read: directories that the last scan did not see."""
+        return sum(row[1] for folder, listing in self.found.changed.items() if folder not in self.known.sigs
+                   for row in listing.rows if not w.is_dir_row(row))
+
+    def _bottom_up(self) -> list[bytes]:
+        """What changed and all above it. In this order a directory follows all that lie in it, and they
+        follow each other."""
+        folders = set(self.found.changed)
+        for folder in (*self.found.changed, *self.found.failed):
+            while folder:
+                folder = os.path.dirname(folder)
+                if folder in folders and folder not in self.found.changed:
+                    break
+                folders.add(folder)
+        for folder in folders | self.found.failed.keys():
+            above = os.path.dirname(folder)
+            if folder and above not in self.found.changed:
+                self.inside.setdefault(above, []).append(folder)
+        return sorted(folders, key=lambda folder: folder and folder + b"/", reverse=True)
+
+    # what is known of them
+
+    def _fetch(self, folders: list[bytes]) -> None:
+        """What the last scan left behind, in a few questions: one for each directory would take longer
+        than reading what has changed."""
+        if not self.known.sigs:
+            return
+        self.known.fetch(folders)
+        changed = [folder for folder in folders if folder in self.found.changed]
+        self.stats = self.cache.stats(changed)
+        if self.store:
+            rows = (self.known.get(folder) for folder in folders)
+            for oid, blob in self.store.get_many({row.tree for row in rows if row} - self.out.blobs.keys()):
+                self._hold(oid, blob)
+        self.at_hand = set()
+        self._fetch_below(changed)
+
+    def _fetch_below(self, folders: list[bytes]) -> None:
+        below = [w.join(folder, name) for folder in folders for name in self._children(folder)]
+        self.known.fetch(below)
+        if self.store:
+            rows = (self.known.get(folder) for folder in below)
+            self.at_hand |= self.store.those_there(row.tree for row in rows if row)
+
+    def _hold(self, oid: bytes, blob: bytes) -> None:
+        self.out.blobs[oid] = blob
+        self.held += len(blob) // 64
+
+    def _children(self, folder: bytes) -> list[bytes]:
+        listing = self.found.changed.get(folder)
+        if listing is not None:
+            return [row[0] for row in listing.rows if w.is_dir_row(row)]
+        return [name for name, entry in self._old_entries(folder).items() if entry.kind == DIR]
+
+    def _old_entries(self, folder: bytes) -> dict[bytes, Entry]:
+        known = self.known.get(folder)
+        return self.out.tree(known.tree).entries if known and known.tree in self.out.blobs else {}
+
+    # one directory
+
+    def _make(self, folder: bytes) -> None:
+        listing = self.found.changed.pop(folder, None)
+        old = self.known.get(folder)
+        if listing is None:
+            if old is None:
+                raise StoreDamaged(what="a directory that the last scan saw is not in it any more")
+            if not self._take_over(folder, old):
+                tree = self.out.tree(old.tree)
+                entries = dict(tree.entries)
+                self._fetch_below([folder])
+                below, settled = self._give_trees(folder, entries)
+                sig = old.sig if settled else b""
+                self._note(folder, old, sig, old.marks, Tree(entries, tree.partial), below)
+            return
+        look = self._look_into(listing)
+        if look is None:
+            return
+        entries = look.entries
+        if self.moment and self.moment.is_over():
+            self._leave_open(look)
+        below, settled = self._give_trees(folder, entries)
+        sig = listing.sig if settled and look.settled and not look.racy else b""
+        partial = PINS_ONLY if listing.mode == w.PINS_ONLY else b""
+        self._note(folder, listing, sig, listing.marks(), Tree(entries, partial), below)
+        self.out.stats[folder] = encode_stats([look.rows[row[0]] for row in listing.rows], look.racy)
+        for name, entry in self._old_entries(folder).items():
+            if entry.kind == DIR and (name not in entries or entries[name].kind != DIR):
+                self.out.removed.append(w.join(folder, name))
+
+    def _leave_open(self, look: _Look) -> None:
+        """After the moment, beside what is found to have changed: what the last scan saw here and is gone, if
+        the directory itself was changed; and all files of a database of which one was."""
+        uncertain = set()
+        if self.moment and self.moment.ended_before(os.fstat(look.fd).st_ctime_ns):
+            uncertain = self._old_entries(look.listing.folder).keys() - look.rows.keys()
+        changed = {name for name, entry in look.entries.items() if entry.ref == CHANGED} | uncertain
+        groups = companions(look.entries.keys() | uncertain)
+        for main in {groups.get(name, name) for name in changed}:
+            uncertain |= {main, *(name for name, of in groups.items() if of == main)}
+        look.entries.update((name, Entry(UNCOVERED, 0, 0, CHANGED)) for name in uncertain)
+        look.settled = look.settled and not uncertain
+
+    def _take_over(self, folder: bytes, old: w.Known) -> bool:
+        """A directory in which nothing changed but what lies in those below it: its list gets their new
+        trees. False where that is not all, or where it is not sure that the other trees are there."""
+        blob = self.out.blobs.get(old.tree)
+        if blob is None or not self.store or self.store.lost:
+            return False
+        trees: dict[bytes, bytes] = {}
+        files, size, uncovered = old.files, old.size, old.uncovered
+        for child in self.inside[folder]:
+            made, before = self.out.known.get(child), self.known.get(child)
+            if made is None or before is None:
+                return False
+            trees[os.path.basename(child)] = made.tree
+            files += made.files - before.files
+            size += made.size - before.size
+            uncovered += made.uncovered - before.uncovered
+        blob = with_trees(blob, trees)
+        oid = self._put_blob(blob)
+        self._hold(oid, blob)
+        self.out.known[folder] = w.Known(folder, old.env, old.sig, old.out_env, oid, files, size, uncovered,
+                                         old.marks)
+        return True
+
+    def _give_trees(self, folder: bytes, entries: dict[bytes, Entry]) -> tuple[list[w.Known], bool]:
+        """Each directory's entry gets its tree. Their rows, for the totals, and whether none is missing."""
+        below = []
+        settled = True
+        for name, entry in list(entries.items()):
+            if entry.kind != DIR:
+                continue
+            child = w.join(folder, name)
+            reason = self.found.failed.get(child)
+            if reason is None:
+                known = self._below(child)
+                entries[name] = Entry(DIR, entry.mode, 0, known.tree)
+                below.append(known)
+                continue
+            settled = False
+            del entries[name]
+            if reason:
+                entries[name] = Entry(UNCOVERED, 0, 0, reason)
+        return below, settled
+
+    def _below(self, folder: bytes) -> w.Known:
+        """The row of a directory, just made or from the cache; the latter only with its tree at hand. What
+        lies in a tree is as sure as the tree is: objects are deleted when nothing points at them."""
+        fresh = self.out.known.get(folder)
+        if fresh is not None:
+            return fresh
+        known = self.known.get(folder)
+        if known is None or not (self.store is None or known.tree in self.at_hand):
+            raise StoreDamaged(what="a directory that the last scan saw is not in it any more")
+        return known
+
+    def _put(self, tree: Tree) -> bytes:
+        oid = self._put_blob(tree.encode())
+        self.out.trees[oid] = tree
+        self.held += len(tree.entries)
+        return oid
+
+    def _put_blob(self, blob: bytes) -> bytes:
+        oid = oid_of(blob)
+        if self.sink:
+            self.waiting[oid] = blob
+        return oid
+
+    def _store_trees(self) -> None:
+        if self.sink and self.waiting:
+            there = set() if self.sink.in_bulk else self.sink.those_there(self.waiting)
+            for oid, blob in self.waiting.items():
+                if oid not in there:
+                    self.sink.put_packed(oid, pack_hashes(blob, self.sink.in_bulk))
+            self.waiting.clear()
+
+    def _note(self, folder: bytes, under: w.Known | w.Listing, sig: bytes, marks: bytes, tree: Tree,
+              below: list[w.Known]) -> None:
+        """The row of a directory that is made; `under` tells by which rules."""
+        values = tree.entries.values()
+        files = [e for e in values if e.kind in FILES or e.kind == LINK]
+        self.out.known[folder] = w.Known(
+            folder, under.env, sig, under.out_env, self._put(tree), len(files) + sum(k.files for k in below),
+            sum(e.size for e in files) + sum(k.size for k in below),
+            sum(e.kind == UNCOVERED for e in values) + sum(k.uncovered for k in below), marks)
+
+    # reading one directory
+
+    def _look_into(self, listing: w.Listing) -> _Look | None:
+        """None when a link is in its place, or on the way to it, since it was listed."""
+        folder = listing.folder
+        try:
+            look = _Look(listing, self.folders.fd(folder), self.rules.max_bytes)
+        except OSError:
+            if not folder:
+                raise
+            self.found.failed[folder] = UNREADABLE
+            return None
+        stats = decode_stats(self.stats[folder]) if folder in self.stats else {}
+        old = self._old_entries(folder) if stats else {}
+        reasons = self._reasons(listing, look.fd)
+        to_read = []
+        for row, verdict in zip(listing.rows, listing.verdicts):
+            name = row[0]
+            if verdict == w.HIDDEN:
+                continue
+            if w.is_dir_row(row):
+                reason = _CLOSED_REASON.get(verdict)
+                look.entries[name] = (Entry(UNCOVERED, 0, 0, reason) if reason
+                                      else Entry(DIR, row[1] & 0o7777, 0, b""))
+            elif reasons.get(name):
+                look.entries[name] = Entry(UNCOVERED, 0, 0, reasons[name])
+            elif not self._reused(look, row, None if verdict == w.FORCED else stats.get(name), old.get(name)):
+                to_read.append(row)
+        self._read(look, to_read)
+        self.done += len(listing.rows) - len(to_read)
+        return look
+
+    def _reused(self, look: _Look, row: tuple[Any, ...], stat: tuple[tuple[int, ...], bool] | None,
+                entry: Entry | None) -> bool:
+        """Whether it need not be read, for it is as the last scan saw it; or it is a link."""
+        name = row[0]
+        if max(row[2], row[3]) >= self.racy_from:
+            look.racy.add(name)
+        if self.moment and self.moment.ended_before(row[3]):
+            look.settled = False
+            look.entries[name] = Entry(UNCOVERED, 0, 0, CHANGED)
+            return True
+        if stat and entry and not stat[1] and stat[0] == row[1:] and entry.kind in (*FILES, LINK):
+            look.entries[name] = entry
+        elif row[5] & 0o170000 == 0o120000:
+            self._read_link(look, name)
+        else:
+            return False
+        return True
+
+    def _read(self, look: _Look, rows: list[tuple[Any, ...]]) -> None:
+        self.read_bytes += sum(row[1] for row in rows)
+        if self.sink and self.read_bytes > _BULK_BYTES and not self.sink.in_bulk:
+            self.sink.begin_bulk()
+        for number, row in enumerate(rows):
+            if self.progress and not number % 64:
+                self.progress("Reading files", self.done, self.total)
+            self._take(look, row[0], read_file(row[0], self.sink, row[1:], look.fd, look.limit,
+                                                row[0] in look.racy))
+            self.done += 1
+        if rows:
+            self._settle_databases(look)
+
+    def _read_link(self, look: _Look, name: bytes) -> None:
+        try:
+            target = os.readlink(name, dir_fd=look.fd)
+            row = signature(os.lstat(name, dir_fd=look.fd)) if self.moment else ()
+        except OSError:
+            look.settled = False  # gone, or no longer a link: the next scan sees what it is
+            if self.moment and self.moment.is_over():
+                look.entries[name] = Entry(UNCOVERED, 0, 0, CHANGED)
+            return
+        if self.moment and self.moment.has_changed(look.rows[name][1:], row):
+            look.settled = False
+            look.entries[name] = Entry(UNCOVERED, 0, 0, CHANGED)
+            return
+        look.entries[name] = Entry(LINK, 0, len(target), target)
+
+    def _reasons(self, listing: w.Listing, fd: int) -> dict[bytes, bytes]:
+        """Name -> why a file is not captured. A SQLite database and its journals share one fate."""
+        verdicts = {row[0]: verdict for row, verdict in zip(listing.rows, listing.verdicts)
+                    if not w.is_dir_row(row)}
+        sizes = {row[0]: row[1] for row in listing.rows if row[0] in verdicts}
+        reasons = {name: self._reason(verdict, (sizes[name],)) for name, verdict in verdicts.items()
+                   if verdict != w.TAKE or sizes[name] > self.rules.max_bytes}
+        groups = companions(verdicts)
+        for main in set(groups.values()):
+            self._reasons_of_group([main, *(n for n, m in groups.items() if m == main)],
+                                   verdicts, sizes, reasons, fd)
+        return reasons
+
+    def _reasons_of_group(self, members: list[bytes], verdicts: dict[bytes, int], sizes: dict[bytes, int],
+                          reasons: dict[bytes, bytes], fd: int) -> None:
+        """What only has the name of a journal is judged by itself, and does not weigh on its neighbour."""
+        def shared(name: bytes, group: list[bytes]) -> bytes:
+            own = verdicts[name]
+            return self._reason(own if own in (w.FORCED, w.SPECIAL) else verdicts[members[0]],
+                                [sizes[n] for n in group])
+
+        found = {name: shared(name, members) for name in members}
+        if any(found.values()):  # nearly never: only then they are looked into
+            real = _real_group(members, fd)
+            found = {name: shared(name, real) if name in real else
+                     found[name] and self._reason(verdicts[name], (sizes[name],)) for name in members}
+        reasons.update(found)
+
+    def _reason(self, verdict: int, sizes: Sequence[int]) -> bytes:
+        if verdict == w.FORCED:
+            return b""
+        if verdict == w.SPECIAL:
+            return SPECIAL
+        if verdict == w.SKIP:
+            return SKIP_LIST
+        if verdict == w.SMALL_ONLY:
+            if self.rules.policy == "none":
+                return IGNORED
+            if self.rules.policy == "small" and sum(sizes) > self.rules.file_bytes:
+                return IGNORED_LARGE
+        return TOO_LARGE if max(sizes) > self.rules.max_bytes else b""
+
+    def _take(self, look: _Look, name: bytes, read: Read) -> None:
+        if read.failure == DATABASE:
+            look.databases.add(name)
+            return
+        if self.moment and read.failure != UNREADABLE \
+                and self.moment.has_changed(look.rows[name][1:], read.row if read.settled else ()):
+            look.settled = False
+            look.entries[name] = Entry(UNCOVERED, 0, 0, CHANGED)
+            return
+        if read.failure is not None:
+            look.settled = False
+            if read.failure == TOO_LARGE:
+                look.outgrown.add(name)
+            if read.failure != GONE:
+                look.entries[name] = Entry(UNCOVERED, 0, 0, read.failure)
+            return
+        if not read.settled or look.rows[name][1:] != read.row:
+            look.settled = False
+            look.racy.add(name)
+            look.rows[name] = (name, *read.row)
+        look.entries[name] = Entry(read.kind, read.row[4] & 0o7777, read.size, read.ref)
+
+    def _settle_databases(self, look: _Look) -> None:
+        """A database and its journal were read one after the other: make sure they fit together."""
+        groups = companions(look.entries.keys() | look.databases)
+        for main in look.databases.union(groups.values()):
+            members = [main, *(n for n, m in groups.items() if m == main)]
+            if main in look.databases or (not look.racy.isdisjoint(members)
+                                          and is_database_at(main, look.fd)):
+                self._copy_database(look, main)
+            else:
+                self._settle_group(look, members)
+
+    def _copy_database(self, look: _Look, main: bytes) -> None:
+        """One that somebody may be writing to. The index of its WAL (`-shm`) is left as it was read: whoever
+        opens the database makes it anew."""
+        from rewind.snapshot.scan.sqlite_copy import TooLarge, copy_database
+
+        names = [main, main + b"-journal", main + b"-wal"]
+        look.settled = False
+        look.racy.update(names)  # to be read again next time, whatever they look like then
+        try:
+            copied = copy_database(main, look.fd, look.limit, self._now_ns)
+        except TooLarge:
+            look.entries.update((name, Entry(UNCOVERED, 0, 0, TOO_LARGE)) for name in names
+                                if name == main or name in look.entries)
+            return
+        except FileNotFoundError:
+            look.entries.pop(main, None)
+            return
+        except OSError:
+            self._take(look, main, failed(UNREADABLE))
+            return
+        for name in names:
+            if name in look.entries and look.entries[name].kind in FILES:
+                del look.entries[name]
+        if any(self._is_late(look, name, file.signature) for name, file in copied.files.items()):
+            copied.close()
+            members = {main, *(name for name, of in companions(look.rows).items() if of == main)}
+            look.entries.update((name, Entry(UNCOVERED, 0, 0, CHANGED)) for name in members)
+            return
+        for name, file in copied.files.items():
+            kind, size, ref = store_pieces(file.pieces(), self.sink)
+            look.entries[name] = Entry(kind, file.signature[4] & 0o7777, size, ref)
+        copied.close()
+        if copied.torn:
+            self.out.torn.append(w.join(look.listing.folder, main))
+
+    def _is_late(self, look: _Look, name: bytes, found: tuple[int, ...]) -> bool:
+        """Whether a file changed after the moment that the snapshot is of."""
+        listed = look.rows[name][1:] if name in look.rows else ()
+        return bool(self.moment and self.moment.has_changed(listed, found))
+
+    def _now_ns(self) -> int:
+        """The clock of the file system, or a little before it."""
+        return self.racy_from + RACY_NS + time.monotonic_ns() - self.since
+
+    def _settle_group(self, look: _Look, members: list[bytes]) -> None:
+        for _ in range(_TRIES):
+            if not any(_moved(look, name) for name in members):
+                break
+            for name in members:
+                look.entries.pop(name, None)
+                self._take(look, name, read_file(name, self.sink, None, look.fd, look.limit))
+        if any(name in look.entries and look.entries[name].ref == CHANGED for name in members):
+            # One of them without the others would not be a database.
+            look.entries.update((name, Entry(UNCOVERED, 0, 0, CHANGED)) for name in members)
+        if look.outgrown.intersection(members):
+            real = _real_group(members, look.fd)
+            if look.outgrown.intersection(real):
+                look.entries.update((name, Entry(UNCOVERED, 0, 0, TOO_LARGE)) for name in real
+                                    if name in look.entries)
+
+
+def _real_group(members: list[bytes], fd: int) -> list[bytes]:
+    """The database, which comes first, and those that are its journals by more than their names."""
+    return [members[0], *(name for name in members[1:] if is_journal_at(name, fd))]
+
+
+def _moved(look: _Look, name: bytes) -> bool:
+    if name not in look.entries or look.entries[name].kind not in FILES:
+        return False
+    try:
+        st = os.stat(name, dir_fd=look.fd, follow_symlinks=False)
+    except OSError:
+        return True
+    return look.rows[name][1:3] != (st.st_size, st.st_mtime_ns)

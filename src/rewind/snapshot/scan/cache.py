@@ -1,0 +1,191 @@
+"""The scan cache: what the last scan saw of each directory, so that the next one need not look."""
+
+from __future__ import annotations
+
+import struct
+
+from rewind.fast.sqlite import in_parts
+from rewind.snapshot.scan.walk import Known
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, Protocol
+
+    from rewind.store.derived import DerivedDb
+
+    class Sigs(Protocol):
+        def get(self, path: bytes) -> bytes | None: ...
+        def __contains__(self, path: object) -> bool: ...
+
+    class Special(Protocol):
+        def get(self, path: bytes) -> tuple[bytes, bytes] | None: ...
+        def __contains__(self, path: object) -> bool: ...
+
+_STAT = struct.Struct("<QqqQHB")  # size, mtime, ctime, inode, mode, racy
+_COUNT = struct.Struct("<I")
+_MONITOR = "monitor"  # a fact: since when changes are to be asked for
+_COLUMNS = ("path", "env", "sig", "out_env", "tree", "files", "bytes", "uncovered", "marks")
+
+
+class KnownDirs:
+    """What the last scan learned. The walk needs a signature for each directory and little else, so
+    that is all that is loaded at once; whole rows come one by one, for what has changed."""
+
+    def __init__(self, db: DerivedDb | None) -> None:
+        self._db = db
+        self._rows: dict[bytes, Known | None] = {}
+        self._all: dict[bytes, bytes] = {}
+        self.sigs: Sigs = self._all
+        self.special: Special = {}  # those with ignore files or marks
+        if db:
+            self.sigs = self._all = dict(db.query("SELECT path, sig FROM dirs"))
+            self.special = {path: (out_env, marks) for path, out_env, marks in db.query(
+                "SELECT path, out_env, marks FROM dirs WHERE special")}
+
+    def get(self, path: bytes) -> Known | None:
+        if path not in self.sigs:
+            return None
+        if path not in self._rows:
+            self.fetch([path])
+        return self._rows[path]
+
+    def paths(self) -> Iterable[bytes]:
+        """Of all directories."""
+        return self._all
+
+    def fetch(self, paths: Iterable[bytes]) -> None:
+        """Many at once: a question for each would take longer than reading what has changed."""
+        self._load([path for path in paths if path in self.sigs and path not in self._rows])
+
+    def _load(self, wanted: list[bytes]) -> None:
+        self._rows.update(dict.fromkeys(wanted))
+        if self._db:
+            asked = f"SELECT {', '.join(_COLUMNS)} FROM dirs WHERE path IN "
+            for marks, part in in_parts(wanted):
+                rows = self._db.query(f"{asked}({marks})", part)
+                self._rows.update((row[0], Known._make(row)) for row in rows)
+
+
+class ScanCache:
+    """Rows of `scan-cache.db`. Only who has the lock of the place writes them; whoever deletes objects, which
+    takes the store's lock, makes rows forgotten first."""
+
+    def __init__(self, db: DerivedDb | None) -> None:
+        self._db = db
+
+    def load(self, top: int) -> KnownDirs:
+        """`top` counts the objects ever stored: a cache that has seen more knows another store."""
+        self._check_top(top)
+        return KnownDirs(self._db)
+
+    def load_on_demand(self, top: int) -> KnownDirs:
+        """The same for who looks at few of them."""
+        from rewind.snapshot.watchman.known import KnownOnDemand
+
+        self._check_top(top)
+        return KnownOnDemand(self._db) if self._db else KnownDirs(None)
+
+    def _check_top(self, top: int) -> None:
+        if self._db:
+            seen = self._db.query("SELECT value FROM facts WHERE key='top'")
+            if seen and seen[0][0] > top:
+                self.forget_all()
+
+    def files(self) -> int:
+        """How many files the last scan saw; 0 when there was none."""
+        rows = self._db.query("SELECT files FROM dirs WHERE path=x''") if self._db else []
+        return rows[0][0] if rows else 0
+
+    def monitored(self) -> str:
+        """What the last scan left for the next one to ask a monitor; "" for nothing."""
+        rows = self._db.query("SELECT value FROM facts WHERE key=?", (_MONITOR,)) if self._db else []
+        return rows[0][0] if rows and isinstance(rows[0][0], str) else ""
+
+    def unsettled(self) -> list[bytes]:
+        """The directories that must be looked at again, whatever anybody says; the top one is always there,
+        and nothing at all where the question could not be answered."""
+        if not self._db:
+            return []
+        self._db.query("CREATE INDEX IF NOT EXISTS unsettled ON dirs (path) WHERE sig=x''")
+        return [row[0] for row in self._db.query(
+            "SELECT path FROM dirs WHERE sig=x'' UNION SELECT path FROM dirs WHERE path=x''")]
+
+    def stats(self, folders: list[bytes]) -> dict[bytes, bytes]:
+        """For `decode_stats`, of each directory that the last scan saw."""
+        found: dict[bytes, bytes] = {}
+        for marks, part in in_parts(folders) if self._db else ():
+            assert self._db
+            found.update(self._db.query(f"SELECT path, rows FROM stats WHERE path IN ({marks})", part))
+        return found
+
+    def update(self, known: dict[bytes, Known], stats: dict[bytes, bytes],
+               removed: list[bytes], top: int, monitored: str | None = None) -> None:
+        """`monitored`: what the next scan is to ask a monitor; None leaves it as it is, which is older and
+        no less true."""
+        if not self._db or not (known or removed or monitored is not None):
+            return
+        subtrees: list[tuple[object, ...]] = [(p, p + b"/", p + b"0") for p in removed]
+        gone = "path=? OR (path>=? AND path<?)"  # "0" follows "/" in byte order
+        self._db.write([
+            (f"DELETE FROM dirs WHERE {gone}", subtrees),
+            (f"DELETE FROM stats WHERE {gone}", subtrees),
+            ("INSERT OR REPLACE INTO dirs VALUES(?,?,?,?,?,?,?,?,?,?)",
+             [(*k, bool(k.marks) or k.out_env != k.env) for k in known.values()]),
+            ("INSERT OR REPLACE INTO stats VALUES(?,?)", list(stats.items())),
+            _set_top(top),
+            ("INSERT OR REPLACE INTO facts VALUES(?, ?)",
+             [(_MONITOR, monitored)] if monitored is not None else []),
+        ])
+
+    def version(self) -> list[Any]:
+        """Another one after every change: the top directory's row is replaced, and gets a new number."""
+        asked = "SELECT (SELECT rowid FROM dirs WHERE path=x''), (SELECT value FROM facts WHERE key='top')"
+        return self._db.query(asked) if self._db else []
+
+    def dirs_not_in(self, live: set[bytes]) -> list[bytes]:
+        """Rows that promise a tree which is about to be deleted."""
+        rows = self._db.query("SELECT path, tree FROM dirs") if self._db else []
+        return [path for path, tree in rows if tree not in live]
+
+    def forget(self, paths: list[bytes]) -> None:
+        """Before objects are deleted: no row may promise a tree that will be gone."""
+        if not self._db:
+            return
+        rows: list[tuple[object, ...]] = [(path,) for path in paths]
+        done = self._db.write([("DELETE FROM dirs WHERE path=?", rows), *([_no_monitor()] if rows else []),
+                               ("DELETE FROM stats WHERE path=?", rows), _set_top(0)])
+        if not done:
+            self._db.forget_everything()
+
+    def forget_trees_not_in(self, live: set[bytes]) -> None:
+        self.forget(self.dirs_not_in(live))
+
+    def forget_all(self) -> None:
+        if self._db:
+            self._db.write([("DELETE FROM dirs WHERE ?", [(1,)]), ("DELETE FROM stats WHERE ?", [(1,)]),
+                            _no_monitor(), _set_top(0)])
+
+
+def _set_top(top: int) -> tuple[str, list[tuple[object, ...]]]:
+    return "INSERT OR REPLACE INTO facts VALUES('top', ?)", [(top,)]
+
+
+def _no_monitor() -> tuple[str, list[tuple[object, ...]]]:
+    """A row that is forgotten has to be made anew, and only a whole walk comes by."""
+    return "DELETE FROM facts WHERE key=?", [(_MONITOR,)]
+
+
+def encode_stats(rows: list[tuple[Any, ...]], racy: set[bytes]) -> bytes:
+    """`rows` as the walk makes them; those of directories are left out."""
+    files = [row for row in rows if len(row) == 6]
+    packed = [_STAT.pack(*row[1:5], row[5] & 0xFFFF, row[0] in racy) for row in files]
+    return _COUNT.pack(len(files)) + b"".join(packed) + b"\0".join(row[0] for row in files)
+
+
+def decode_stats(blob: bytes) -> dict[bytes, tuple[tuple[int, ...], bool]]:
+    """Name -> (size, mtime, ctime, inode, mode), and whether it must be read again."""
+    (count,) = _COUNT.unpack_from(blob)
+    end = _COUNT.size + count * _STAT.size
+    stats = _STAT.iter_unpack(blob[_COUNT.size:end])
+    return {name: (stat[:5], bool(stat[5])) for name, stat in zip(blob[end:].split(b"\0"), stats)}

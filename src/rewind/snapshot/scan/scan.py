@@ -1,0 +1,69 @@
+"""From the directory tree to a snapshot: what changed is read, the rest is known by its signature.
+
+With a store the snapshot is captured; without one it is only looked at (plans, diffs, status).
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import time
+
+from rewind.errors import StoreDamaged
+from rewind.snapshot.scan.build import RACY_NS, Builder
+from rewind.snapshot.scan.cache import ScanCache
+from rewind.snapshot.scan.walk import Walker
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.snapshot.rules.rules import Rules
+    from rewind.snapshot.scan.build import Progress, Snapshot
+    from rewind.snapshot.scan.moment import Moment
+    from rewind.snapshot.watchman.monitor import Monitor
+    from rewind.store.objects import ObjectStore
+
+
+def scan(root: bytes, rules: Rules, cache: ScanCache, store: ObjectStore | None, *,
+         keep: bool, now_ns: int | None = None, processes: int = 0,
+         progress: Progress | None = None, moment: Moment | None = None,
+         monitor: Monitor | None = None) -> Snapshot:
+    """Look at the whole tree. `keep` stores what is new; `now_ns` is the file system's clock. `monitor` may
+    know that most of it need not be looked at."""
+    start = min(now_ns or time.time_ns(), time.time_ns())
+    if moment:
+        moment.begin(now_ns or time.time_ns())
+        if moment.is_over():
+            monitor = None  # what changed since then is told by the files alone
+    processes = processes or available_cpus()
+    collecting = gc.isenabled()
+    gc.disable()  # nothing here makes cycles, and a collection over 100,000 rows costs more than the walk
+    try:
+        def look(cache: ScanCache, monitor: Monitor | None = None) -> Snapshot:
+            top = store.top() if store else 0
+            if monitor:
+                known, found = monitor.walk(rules, cache, top, processes)
+            else:
+                known = cache.load(top)
+                found = Walker(root, rules, known, moment).run(processes)
+            snapshot = Builder(root, rules, cache, store, keep, known, found, start - RACY_NS, progress,
+                               moment).build()
+            if monitor:
+                monitor.finish(snapshot, known, found)
+            return snapshot
+
+        try:
+            return look(cache, monitor)
+        except StoreDamaged:
+            # A tree that the cache relies on cannot be read. The project itself can: saving what is
+            # there now must go on, whatever became of an older checkpoint.
+            return look(ScanCache(None))
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def available_cpus() -> int:
+    try:
+        return min(len(os.sched_getaffinity(0)), 4)
+    except AttributeError:
+        return min(os.cpu_count() or 1, 4)

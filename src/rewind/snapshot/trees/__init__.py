@@ -1,0 +1,1 @@
+"""A snapshot as trees: reading, listing and comparing them."""

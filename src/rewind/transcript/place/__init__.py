@@ -1,0 +1,1 @@
+"""Places in a transcript, and where it is cut."""

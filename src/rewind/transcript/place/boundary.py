@@ -1,0 +1,86 @@
+"""Where the Nth-latest prompt begins: `back N` keeps what is strictly before it."""
+
+from __future__ import annotations
+
+from rewind.agents.registry import profile_for
+from rewind.errors import NOT_FOUND, RewindError, UsageError
+from rewind.transcript.kinds import kind_of
+from rewind.transcript.place.cut import Cut
+from rewind.transcript.read.chain import Tail
+from rewind.transcript.read.entries import OTHER
+from rewind.transcript.read.lines import open_conversation, parse, read_at
+from rewind.transcript.read.prompts import prompt_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+    from rewind.agents.profile import Profile
+    from rewind.transcript.read.entries import Entry
+
+
+class NotEnoughPrompts(RewindError):
+    """Cannot take back {wanted} prompts: this conversation has {found}."""
+
+    exit_code = NOT_FOUND
+    hint = "Run `rewind sessions show` to see its turns."
+
+
+class Prompt:
+    __slots__ = ("offset", "text", "uuid")
+
+    def __init__(self, text: str, offset: int, uuid: str) -> None:
+        self.text = text
+        self.offset = offset
+        self.uuid = uuid
+
+
+class BoundaryResult:
+    """`prompts` are those that a cut at `boundary` takes back, newest last."""
+
+    def __init__(self, cut: Cut, prompts: list[Prompt], resumable: bool) -> None:
+        self.cut = cut
+        self.boundary = cut.offset
+        self.prompts = prompts
+        self.resumable = resumable  # something was said before: the agent can go on from there
+
+    @property
+    def leaf(self) -> str | None:
+        """The entry that the first prompt taken back answers to."""
+        return self.cut.leaf or None
+
+
+def find_boundary_by_user_prompts(transcript: str, n: int, profile: Profile | None = None) -> BoundaryResult:
+    """Reads from the end, so the cost is that of the tail, whatever the length of the file."""
+    if n <= 0:
+        raise UsageError(f"Cannot go back {n} prompts.", hint="Use a number of at least 1.")
+    profile = profile or profile_for(transcript)
+    with open_conversation(transcript, profile) as file:
+        return _find(file, n, profile)
+
+
+def _find(file: BinaryIO, n: int, profile: Profile) -> BoundaryResult:
+    chain = Tail(file, profile).chain()
+    taken: list[Entry] = []
+    for entry in chain:
+        if entry.is_prompt:
+            taken.append(entry)
+            if len(taken) == n:
+                break
+    if len(taken) < n:
+        raise NotEnoughPrompts(found=len(taken), wanted=n)
+    leaf = next(chain, None)
+    start = kind_of(profile).start_of_prompt(file, profile, taken[-1].offset)
+    cut = Cut(start, leaf.id if leaf else "").marked(file)
+    return BoundaryResult(cut, [read_prompt(file, e, profile) for e in reversed(taken)],
+                          _was_anything_said(leaf, chain))
+
+
+def _was_anything_said(leaf: Entry | None, chain: Iterator[Entry]) -> bool:
+    return leaf is not None and (leaf.role != OTHER or any(e.role != OTHER for e in chain))
+
+
+def read_prompt(file: BinaryIO, entry: Entry, profile: Profile) -> Prompt:
+    events = parse(entry.offset, read_at(file, entry.offset, entry.end - entry.offset))
+    return Prompt(prompt_text(events[0].data, profile) if events else "", entry.offset, entry.id)

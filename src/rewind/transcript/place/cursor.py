@@ -1,0 +1,93 @@
+"""The place in a transcript: an offset, and enough of a fingerprint to know that it is still the same file.
+
+Line 1 may be rewritten in place by the agent (Droid's title), which moves everything behind it. So the
+body, that is all but line 1, has a fingerprint and offsets of its own.
+"""
+
+from __future__ import annotations
+
+from rewind.agents.profile import pick
+from rewind.fast.sha256 import sha256
+from rewind.transcript.read.lines import events_backward, lines_forward, read_at, size_of, stored
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO
+
+    from rewind.agents.profile import Profile
+
+SAMPLE = 64 << 10
+_LOOKED_AT = 1 << 20  # so far back the last id is looked for
+_LONGEST_HEADER = 1 << 20  # a longer first line counts as part of the body
+
+
+def header_length(file: BinaryIO) -> int:
+    """The bytes of line 1 with its newline; 0 when there is no complete one of a sensible length."""
+    file = stored(file)
+    for _, raw in lines_forward(file, 0, min(size_of(file), _LONGEST_HEADER)):
+        return len(raw) if raw.endswith(b"\n") else 0
+    return 0
+
+
+def fingerprint(file: BinaryIO, start: int, end: int) -> str:
+    return sha256(read_at(file, start, max(0, end - start))).hex()
+
+
+def tail_of(file: BinaryIO, header: int, end: int) -> str:
+    """Of the last 64 KB before an offset, line 1 apart."""
+    return fingerprint(file, max(header, end - SAMPLE), end)
+
+
+def head_of(file: BinaryIO, header: int, end: int) -> str:
+    """Of the first 64 KB after line 1, as far as they lie before an offset."""
+    return fingerprint(file, header, min(header + SAMPLE, end))
+
+
+def make_cursor(file: BinaryIO, profile: Profile, end: int, line_count: int, header: int) -> dict[str, Any]:
+    """`end` is where the last complete line ends."""
+    return {**mark_of(file, end, header), "line_count": line_count,
+            "last_event_id": last_event_id(file, profile, end)}
+
+
+def mark_of(file: BinaryIO, end: int, header: int) -> dict[str, Any]:
+    """What `place_in` goes by."""
+    file = stored(file)
+    header = min(header, end)
+    return {"byte_offset_end": end, "prefix_sha256": fingerprint(file, 0, min(SAMPLE, end)),
+            "tail_sha256": tail_of(file, header, end), "header_bytes": header,
+            "body_sha256": head_of(file, header, end)}
+
+
+def last_event_id(file: BinaryIO, profile: Profile, end: int) -> str | None:
+    for event in events_backward(file, end):
+        id = pick(event.data, profile.lines["id"])
+        if isinstance(id, str):
+            return id
+        if end - event.offset > _LOOKED_AT:
+            break  # of an agent that gives its lines no ids
+    return None
+
+
+def place_in(file: BinaryIO, cursor: dict[str, Any]) -> int | None:
+    """The cursor's offset in this file as it is now; None when it is another file, or was rewritten."""
+    file = stored(file)
+    end, header = cursor.get("byte_offset_end"), cursor.get("header_bytes")
+    if not isinstance(end, int) or not isinstance(header, int) or not 0 <= header <= end:
+        return None
+    if end == 0:
+        return 0
+    size = size_of(file)
+    if (size >= end and fingerprint(file, 0, min(SAMPLE, end)) == cursor.get("prefix_sha256")
+            and tail_of(file, header, end) == cursor.get("tail_sha256")):
+        return end
+    return _shifted(file, cursor, end, header, size)
+
+
+def _shifted(file: BinaryIO, cursor: dict[str, Any], end: int, header: int, size: int) -> int | None:
+    """Only line 1 changed: everything behind it moved by the same distance."""
+    now = header_length(file)
+    moved = end + now - header
+    if (header and now and moved <= size and head_of(file, now, moved) == cursor.get("body_sha256")
+            and tail_of(file, now, moved) == cursor.get("tail_sha256")):
+        return moved
+    return None

@@ -1,0 +1,159 @@
+"""Where exactly a checkpoint cuts the conversation, found out when it is needed.
+
+Claude Code 2.1 appends lines up to 100 ms after a hook has run, and a prompt's own line never is there yet
+when its hook runs. So the offset taken then is only where to begin looking.
+"""
+
+from __future__ import annotations
+
+from rewind.agents.profile import pick
+from rewind.errors import RewindError
+from rewind.transcript.place.cursor import header_length, mark_of, place_in
+from rewind.transcript.read.chain import Tail
+from rewind.transcript.read.entries import USER, entry_of, is_compaction
+from rewind.transcript.read.lines import end_of_lines, events_forward, size_of
+from rewind.transcript.read.prompts import content_of, has_block, prompt_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, BinaryIO
+
+    from rewind.agents.profile import Profile
+    from rewind.transcript.read.lines import Event
+
+_LOOK_BACK = 1 << 20  # an event may be in the file already when its hook runs, but not long ago
+
+
+class Cut:
+    """Keep what is before `offset`. `leaf` is the entry to go on from; None: the last one that is kept;
+    an empty text: nothing, for what was cut off was the beginning of its branch. `exact` is false when the
+    place had to be guessed. `mark` is what the place is known by when it is used later."""
+
+    __slots__ = ("exact", "leaf", "mark", "offset")
+
+    def __init__(self, offset: int, leaf: str | None = None, exact: bool = True,
+                 mark: dict[str, Any] | None = None) -> None:
+        self.offset = offset
+        self.leaf = leaf
+        self.exact = exact
+        self.mark = mark
+
+    def marked(self, file: BinaryIO) -> Cut:
+        return Cut(self.offset, self.leaf, self.exact, mark_of(file, self.offset, header_length(file)))
+
+    def placed(self, file: BinaryIO) -> Cut:
+        """The same cut in the file as it is now: its line 1 may have got another length."""
+        if self.mark is None:
+            return self
+        place = place_in(file, self.mark)
+        if place is None:
+            raise TranscriptRewritten
+        return Cut(place, self.leaf, self.exact, self.mark)
+
+
+class TranscriptRewritten(RewindError):
+    """The conversation was rewritten meanwhile, so there is no telling where to cut it."""
+
+    hint = "Try again."
+
+
+def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any]) -> Cut:
+    """The cut that a checkpoint stands for, `offset` being where the file ended at the time."""
+    finders = {"UserPromptSubmit": _before_prompt, "Stop": _after_turn, "PreToolUse": before_tool,
+               "PostToolUse": after_tool}
+    finder = finders.get(str(trigger.get("event")))
+    cut = finder(file, profile, offset, trigger) if finder else None
+    if cut is None:
+        # Without keys, or where they lead nowhere.
+        cut = Cut(end_of_lines(file, min(offset, size_of(file))), None, finder is None)
+    return _out_of_compaction(file, profile, cut)
+
+
+def around(file: BinaryIO, offset: int) -> Iterator[Event]:
+    """From a little before the offset on, beginning with a whole line."""
+    start = end_of_lines(file, max(0, offset - _LOOK_BACK))
+    return events_forward(file, start)
+
+
+def _before_prompt(file: BinaryIO, profile: Profile, offset: int,
+                   trigger: dict[str, Any]) -> Cut | None:
+    """A prompt's own line is not there yet when its hook runs; it was only if the checkpoint was late. One
+    that was typed while a turn ran carries the id of that turn: so its text has a say."""
+    return (_find_prompt(events_forward(file, offset), profile, trigger, sure=False)
+            or _find_prompt(around(file, offset), profile, trigger, sure=True))
+
+
+def _find_prompt(events: Iterator[Event], profile: Profile, trigger: dict[str, Any], *,
+                 sure: bool) -> Cut | None:
+    """By id and text; unless it must be `sure`, by one of them where no prompt has both."""
+    key, wanted = profile.prompt["joinKey"], trigger.get("promptId")
+    text = str(trigger.get("promptText") or "").strip()
+    by_id: Cut | None = None
+    by_text: Cut | None = None
+    for event in events:
+        entry = entry_of(event, profile)
+        if entry is None or not entry.prompt:
+            continue
+        cut = Cut(entry.offset, entry.parent)
+        is_it = bool(wanted and key) and pick(event.data, key) == wanted
+        says_it = bool(text) and prompt_text(event.data, profile).startswith(text)
+        if is_it and (says_it or not text):
+            return cut
+        by_id = by_id or (cut if is_it else None)
+        by_text = by_text or (cut if says_it else None)
+    return None if sure else by_text or by_id
+
+
+def _after_turn(file: BinaryIO, profile: Profile, offset: int,
+                trigger: dict[str, Any]) -> Cut | None:
+    """Where something else begins, a prompt or a compaction or what a person ran, or the end. What was said
+    last may have come late into the file, and even the turn's own prompt."""
+    own = {trigger.get("promptId"), trigger.get("messageId")} - {None}
+    key = profile.prompt["joinKey"]
+    for event in events_forward(file, offset):
+        entry = entry_of(event, profile)
+        begins = entry and entry.tells == USER and not _is_result(event, profile)
+        if is_compaction(event.data, profile) or (begins and (not key or pick(event.data, key) not in own)):
+            # Not that prompt's parent: the agent may have been rewound before it was given.
+            return Cut(event.offset)
+    return Cut(end_of_lines(file))
+
+
+def _is_result(event: Event, profile: Profile) -> bool:
+    return has_block(content_of(event.data, profile), profile.prompt["refuseBlocks"])
+
+
+def before_tool(file: BinaryIO, profile: Profile, offset: int,
+                 trigger: dict[str, Any]) -> Cut | None:
+    wanted = trigger.get("toolUseId")
+    for event in around(file, offset) if wanted else ():
+        if _has_block(event, profile, "tool_use", "id", wanted):
+            entry = entry_of(event, profile)
+            return Cut(event.offset, entry.parent if entry else None)
+    return None
+
+
+def after_tool(file: BinaryIO, profile: Profile, offset: int,
+                trigger: dict[str, Any]) -> Cut | None:
+    wanted = trigger.get("toolUseId")
+    for event in around(file, offset) if wanted else ():
+        if _has_block(event, profile, "tool_result", "tool_use_id", wanted):
+            return Cut(event.end)
+    return None
+
+
+def _has_block(event: Event, profile: Profile, kind: str, key: str, wanted: object) -> bool:
+    content = content_of(event.data, profile)
+    return isinstance(content, list) and any(
+        isinstance(b, dict) and b.get("type") == kind and b.get(key) == wanted for b in content)
+
+
+def _out_of_compaction(file: BinaryIO, profile: Profile, cut: Cut) -> Cut:
+    """Between a compaction and its summary the history is lost: cut before the compaction instead."""
+    if profile.compaction is None or not profile.compaction["summary"] or cut.leaf:
+        return cut
+    last = Tail(file, profile, cut.offset).last_main()
+    if last is not None and last.is_compaction:
+        return Cut(last.offset, None, cut.exact)
+    return cut

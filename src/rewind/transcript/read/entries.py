@@ -1,0 +1,92 @@
+"""A line reduced to what the shape of a conversation needs: who it is, whose child, and what kind.
+
+Small on purpose: a conversation of a gigabyte has a hundred thousand of them.
+"""
+
+from __future__ import annotations
+
+from rewind.agents.profile import holds, pick
+from rewind.transcript.read.prompts import IF_ANSWERED, NO, YES, kind_of_prompt
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.agents.profile import Profile
+    from rewind.transcript.read.lines import Event
+
+USER, ASSISTANT, OTHER = "user", "assistant", "other"
+
+
+class Entry:
+    __slots__ = ("end", "id", "is_compaction", "is_main", "is_summary", "logical", "offset", "parent",
+                 "passing", "prompt", "role", "stamp", "version")
+
+    def __init__(self, event: Event, profile: Profile, id: str) -> None:
+        data, lines = event.data, profile.lines
+        self.offset = event.offset
+        self.end = event.end
+        self.id = id
+        self.parent = _text(pick(data, lines["parent"]))
+        self.logical = _logical(data, profile)
+        self.version = _text(pick(data, lines["version"]))
+        self.stamp = _text(pick(data, lines["timestamp"])) if lines.get("lostParentSeconds") else ""
+        self.is_main = _is_main(data, lines)
+        self.is_compaction = is_compaction(data, profile)
+        self.is_summary = is_summary(data, profile)
+        self.role = (USER if holds(lines["user"], data) else
+                     ASSISTANT if holds(lines["assistant"], data) else OTHER)
+        self.passing = bool(lines["passing"]) and holds(lines["passing"], data)
+        self.prompt = kind_of_prompt(data, profile)
+
+    @property
+    def is_prompt(self) -> bool:
+        return self.prompt == YES
+
+    @property
+    def tells(self) -> str:
+        """Whether it says that what came before was answered; empty when it says nothing."""
+        return self.role if self.is_main and not self.passing and self.role != OTHER else ""
+
+    def settle(self, next_tells: str) -> None:
+        """A slash command is a prompt if an answer is the next thing that was said."""
+        if self.prompt == IF_ANSWERED:
+            self.prompt = YES if next_tells == ASSISTANT else NO
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _is_main(data: dict[str, Any], lines: dict[str, Any]) -> bool:
+    """Whether the agent may go on from it: no subagent's line, and none that only tells of progress."""
+    if lines["sideline"] and holds(lines["sideline"], data):
+        return False
+    return holds(lines.get("main") or {}, data)
+
+
+def _logical(data: dict[str, Any], profile: Profile) -> tuple[str, ...]:
+    """What came before an entry that has no parent, the best first. A compaction may have kept the latest
+    messages as they were: then the last of those comes before it, not the last that it summed up."""
+    kept = (profile.compaction or {}).get("kept")
+    found = (_text(pick(data, path)) for path in (kept, profile.lines["logicalParent"]) if path)
+    return tuple(id for id in found if id)
+
+
+def is_compaction(data: dict[str, Any], profile: Profile) -> bool:
+    return profile.compaction is not None and holds(profile.compaction["line"], data)
+
+
+def is_summary(data: dict[str, Any], profile: Profile) -> bool:
+    where = profile.compaction["summary"] if profile.compaction else None
+    return where is not None and holds(where, data)
+
+
+def entry_of(event: Event, profile: Profile) -> Entry | None:
+    """The entry that this event is; None for a line that is no part of the conversation."""
+    id = pick(event.data, profile.lines["id"])
+    if profile.links == "file-order" and not isinstance(id, str):
+        id = f"@{event.offset}"  # in file order nobody refers to it: any name will do
+    if not isinstance(id, str) or not id or not holds(profile.lines["entry"], event.data):
+        return None
+    return Entry(event, profile, id)

@@ -1,0 +1,217 @@
+"""What was said in a turn, as blocks to be shown: text, thinking, tool calls with results, images, notes."""
+
+from __future__ import annotations
+
+import re
+
+from rewind.agents.profile import pick
+from rewind.transcript.read.entries import ASSISTANT, USER, is_compaction
+from rewind.transcript.read.prompts import as_typed, content_of, prompt_text
+from rewind.transcript.turns.tool_calls import files_named, pretty, summary_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.agents.profile import Profile
+    from rewind.transcript.read.entries import Entry
+    from rewind.transcript.read.lines import Event
+    from rewind.transcript.turns.turn_tree import Row
+
+    Block = dict[str, Any]
+
+_MOST_BLOCKS = 2000
+_MOST_FILES = 200
+_IMAGE = 2 << 20
+_SCANTY = 500  # so much of each text once the budget is used up
+_SUMMARIES = ("summaryText", "content")  # where compaction lines keep theirs
+
+
+class Limits:
+    """How much text one answer may hold, in each block and in all."""
+
+    def __init__(self, text: int, total: int, images: int) -> None:
+        self.text = text
+        self.total = total
+        self.images = images
+
+    def cut(self, text: str) -> str:
+        room = self.text if self.total > 0 else _SCANTY
+        kept = text[:room]
+        self.total -= len(kept)
+        return kept
+
+
+def for_page() -> Limits:
+    return Limits(20_000, 4 << 20, 8 << 20)
+
+
+def for_one_turn() -> Limits:
+    return Limits(5 << 20, 5 << 20, 8 << 20)
+
+
+class TurnText:
+    """One turn, readable."""
+
+    def __init__(self, row: Row, profile: Profile, limits: Limits) -> None:
+        self.row = row
+        self.profile = profile
+        self.prompt = ""
+        self.blocks: list[Block] = []
+        self.truncated = False
+        self.compacted_before = False
+        self.join: object = None  # the key by which a checkpoint of the prompt knows it
+        self.first_tool: str | None = None
+        self.ended = ""  # the time of the last answer
+        self.files: list[str] = []  # that its tools named
+        self.began = "/"  # the directory that their names are relative to, where lines do not tell
+        self._limits = limits
+        self._tools: dict[str, Block] = {}
+
+    # collecting
+
+    def open(self, event: Event) -> None:
+        """The prompt itself."""
+        key = self.profile.prompt["joinKey"]
+        self.join = pick(event.data, key) if key else None
+        self.prompt = self._cut(prompt_text(event.data, self.profile))
+        content = content_of(event.data, self.profile)
+        for block in content if isinstance(content, list) else ():
+            if isinstance(block, dict) and block.get("type") == "image":
+                self._image(block)
+
+    def note_line(self, event: Event) -> None:
+        """A line that is no entry of the conversation, but tells of a compaction."""
+        if is_compaction(event.data, self.profile):
+            self._note(next((event.data[key] for key in _SUMMARIES
+                             if isinstance(event.data.get(key), str)), "") or "Compacted")
+
+    def add(self, event: Event, entry: Entry) -> None:
+        if entry.is_compaction:
+            self.note_line(event)
+        elif entry.passing or not entry.is_main:
+            return
+        elif entry.role == ASSISTANT:
+            stamp = pick(event.data, self.profile.lines.get("timestamp"))
+            self.ended = stamp if isinstance(stamp, str) else self.ended
+            self._answer(event)
+        elif entry.role == USER:
+            self._user(event)
+        elif isinstance(event.data.get("content"), str) and _is_command(event.data["content"]):
+            self._note(event.data["content"])
+
+    def _answer(self, event: Event) -> None:
+        content = content_of(event.data, self.profile)
+        if isinstance(content, str):
+            self._text(content)
+        for block in content if isinstance(content, list) else ():
+            if isinstance(block, dict):
+                self._said(block, event)
+
+    def _said(self, block: Block, event: Event) -> None:
+        kind = block.get("type")
+        if kind == "text":
+            self._text(block.get("text"))
+        elif kind in ("thinking", "redacted_thinking"):
+            text = block.get("thinking") or block.get("text") or ""
+            if isinstance(text, str) and text.strip():
+                self._add({"kind": "thinking", "text": self._cut(text)})
+        elif kind == "tool_use":
+            self._tool(block, event)
+        elif kind == "tool_result":  # of an agent that keeps call and result together
+            self._result(block)
+        elif kind == "image":
+            self._image(block)
+
+    def _tool(self, block: Block, event: Event) -> None:
+        id, name, given = str(block.get("id") or ""), str(block.get("name") or ""), block.get("input")
+        self.first_tool = self.first_tool or id
+        cwd = pick(event.data, self.profile.lines["cwd"])
+        for path in files_named(given, name, self.profile, cwd if isinstance(cwd, str) else self.began):
+            if path not in self.files and len(self.files) < _MOST_FILES:
+                self.files.append(path)
+        made = {"kind": "tool", "id": id, "name": name[:200], "summary": summary_of(given),
+                "input": self._cut(pretty(given, self._limits.text)), "result": None, "isError": False}
+        if self._add(made):
+            self._tools[id] = made
+
+    def _user(self, event: Event) -> None:
+        """Results of tools, and whatever the client says in the person's name."""
+        content = content_of(event.data, self.profile)
+        if isinstance(content, str):
+            self._note(content)
+            return
+        for block in content if isinstance(content, list) else ():
+            if not isinstance(block, dict):
+                continue
+            if block.get("type") == "tool_result":
+                self._result(block)
+            elif block.get("type") == "text" and isinstance(block.get("text"), str):
+                self._note(block["text"])
+            elif block.get("type") == "image":
+                self._image(block)
+
+    def _result(self, block: Block) -> None:
+        tool = self._tools.get(str(block.get("tool_use_id")))
+        content = block.get("content")
+        parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        texts = [p["text"] for p in parts if isinstance(p, dict) and isinstance(p.get("text"), str)]
+        if tool is not None:
+            tool["result"] = self._cut("\n".join(texts))
+            tool["isError"] = bool(block.get("is_error") or block.get("isError"))
+        for part in parts:
+            if isinstance(part, dict) and part.get("type") == "image":
+                self._image(part)
+
+    # one block
+
+    def _text(self, text: object) -> None:
+        if isinstance(text, str) and text.strip():
+            self._add({"kind": "text", "text": self._cut(text)})
+
+    def _note(self, text: str) -> None:
+        plain = _without_tags(text)
+        if plain:
+            self._add({"kind": "note", "text": self._cut(plain)})
+
+    def _image(self, block: Block) -> None:
+        source = block.get("source")
+        source = source if isinstance(source, dict) else block
+        data, media = source.get("data"), source.get("media_type") or source.get("mediaType")
+        media = media if isinstance(media, str) and media.startswith("image/") else "image/png"
+        found: Block = {"kind": "image", "mediaType": media[:100]}
+        if isinstance(data, str) and len(data) <= min(_IMAGE, self._limits.images):
+            self._limits.images -= len(data)
+            found["data"] = data
+        else:
+            found["omitted"] = True
+        self._add(found)
+
+    def _cut(self, text: str) -> str:
+        kept = self._limits.cut(text)
+        self.truncated = self.truncated or len(kept) < len(text)
+        return kept
+
+    def _add(self, block: Block) -> bool:
+        if len(self.blocks) >= _MOST_BLOCKS:
+            self.truncated = True
+            return False
+        self.blocks.append(block)
+        return True
+
+
+def _is_command(text: str) -> bool:
+    return text.startswith(("<local-command", "<command-name>", "<command-message>", "<bash-"))
+
+
+_STEERING = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b.")
+_TAGS = ("local-command-stdout", "local-command-stderr", "bash-input", "bash-stdout", "bash-stderr",
+         "command-name", "command-message", "command-args", "task-notification")
+
+
+def _without_tags(text: str) -> str:
+    """What a client wraps around commands that a person ran is of no interest to them."""
+    text = _STEERING.sub("", as_typed(text))
+    for tag in _TAGS if text.lstrip().startswith("<") else ():
+        text = text.replace(f"<{tag}>", "").replace(f"</{tag}>", " ")
+    return text.strip()

@@ -1,0 +1,1 @@
+"""New sessions from parts of others, and the same session rewritten."""

@@ -1,0 +1,105 @@
+"""Sessions that an agent keeps in a database of its own: given to it, and taken from it, by its own commands.
+
+Only for agents whose profile names them (`commands.import`). For all others a session is its file.
+"""
+
+from __future__ import annotations
+
+import os
+
+from rewind.agents.profile import pick
+from rewind.errors import RewindError
+from rewind.transcript.read.lines import events_forward, open_transcript
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.agents.profile import Profile
+
+_PATIENCE = 120.0  # seconds; opencode 1.18 takes one, and a busy machine some more
+
+
+class ClientMissing(RewindError):
+    """{program} is not on your PATH, and only {agent} itself can add a session to its own."""
+
+    hint = ("Add it to PATH and try again. For the code alone: `rewind list`, then"
+            " `rewind restore NAME --code-only`.")
+
+
+class ClientFailed(RewindError):
+    """{agent} could not {what} the session {session}: {reason}"""
+
+    hint = "Run `{command}` in {folder} to see why."
+
+
+def check_client(profile: Profile) -> None:
+    """Better said before anything is restored."""
+    command = profile.commands.get("import")
+    if not command:
+        return
+    import shutil  # 5 ms that most agents need not pay for
+
+    if shutil.which(command[0]) is None:
+        raise ClientMissing(program=command[0], agent=profile.title)
+
+
+def give(path: str, profile: Profile, session_id: str, folder: str) -> None:
+    """Let the agent import the session that was written to this file. It belongs to the directory in which
+    that is done: the one where the original began, else `folder`. Doing it twice does no harm."""
+    command = profile.commands.get("import")
+    if not command:
+        return
+    from tempfile import TemporaryDirectory
+
+    check_client(profile)
+    with TemporaryDirectory(prefix="rewind-") as temporary:
+        file = os.path.join(temporary, f"{session_id}.json")
+        began = _write_export(path, file)
+        where = began if os.path.isdir(began) else folder
+        # It says that it imported a session even where it took no row; our ids are always new ones.
+        _run(profile, [word.replace("{file}", file) for word in command], where, session_id, "import")
+
+
+def _write_export(path: str, target: str) -> str:
+    """As `opencode export` writes it; returns the directory that the session began in."""
+    import json
+
+    with open_transcript(path) as source, open(target, "w", encoding="utf-8", errors="replace") as file:
+        events = events_forward(source)
+        info = next(events).data["info"]
+        file.write(f'{{"info":{json.dumps(info)},"messages":[')
+        for number, event in enumerate(events):
+            message = {"info": event.data["info"], "parts": event.data["parts"]}
+            file.write(("," if number else "") + json.dumps(message))
+        file.write("]}")
+    return str(pick(info, "directory"))
+
+
+def take(session_id: str, profile: Profile, folder: str) -> None:
+    """Let the agent delete a session that was given to it; one that it does not have is deleted."""
+    command = profile.commands.get("delete")
+    if not command:
+        return
+    check_client(profile)
+    _run(profile, [word.replace("{session}", session_id) for word in command], folder, session_id, "delete",
+         fine="not found")
+
+
+def _run(profile: Profile, command: list[str], folder: str, session: str, what: str, fine: str = "") -> None:
+    import shlex
+    import shutil
+    import subprocess
+
+    try:
+        done = subprocess.run([shutil.which(command[0]) or command[0], *command[1:]], cwd=folder,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=_PATIENCE)
+        said = done.stdout.decode("utf-8", "replace").strip()
+        if done.returncode == 0 or (fine and fine in said.lower()):
+            return
+        reason = said.splitlines()[-1][:200] if said else f"exit status {done.returncode}"
+    except subprocess.TimeoutExpired:
+        reason = f"no answer in {_PATIENCE:.0f} seconds"
+    except OSError as error:
+        reason = error.strerror or str(error)
+    raise ClientFailed(agent=profile.title, what=what, session=session, reason=reason, folder=folder,
+                       command=shlex.join(command))

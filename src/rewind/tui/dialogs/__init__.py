@@ -1,0 +1,1 @@
+"""Questions and messages in a box."""

@@ -1,0 +1,91 @@
+"""After a step: what happened, and the command to go on with, ready to be copied."""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Button, Static
+
+from rewind.tui.parts.words import path, safe
+from rewind.words import explain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.rewind.apply import Outcome as Done
+
+
+class Outcome(ModalScreen[bool]):
+    """True: the person wants to go on at once."""
+
+    DEFAULT_CSS = """
+    Outcome .command { margin-top: 1; padding: 0 1; background: $boost; color: $text-accent; }
+    """
+    BINDINGS = [Binding("escape,q", "leave", show=False), Binding("c,y", "copy", show=False),
+                Binding("r", "resume", show=False)]
+
+    def __init__(self, title: str, body: list[Text], command: str = "", note: str = "") -> None:
+        """`note` is what the agent should be told, to be pasted into its conversation."""
+        super().__init__(classes="dialog")
+        self.heading = title
+        self.body = body
+        self.command = command
+        self.note = note
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box") as box:
+            box.border_title = self.heading
+            with VerticalScroll(classes="body", can_focus=False):
+                yield Static(Text("\n").join(self.body))
+            if self.command:
+                yield Static(Text("\nContinue with:", "dim"))
+                yield Static(Text(self.command, overflow="fold"), classes="command")
+            if self.note:
+                yield Static(Text("\nThe agent does not know of this. To tell it, paste:", "dim"))
+                yield Static(Text(safe(self.note), overflow="fold"), classes="command")
+            with Horizontal(classes="buttons"):
+                if self.command:
+                    yield Button(Text("Resume (r)"), id="resume", compact=True, variant="primary")
+                if self.command or self.note:
+                    yield Button(Text("Copy (c)"), id="copy", compact=True)
+                yield Button(Text("Close"), id="close", compact=True)
+
+    def on_mount(self) -> None:
+        self.query("#close").focus()  # none, when the person leaves at this moment
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        actions = {"copy": self.action_copy, "resume": self.action_resume}
+        actions.get(event.button.id or "", self.action_leave)()
+
+    def action_resume(self) -> None:
+        if self.command:
+            self.dismiss(True)
+
+    def action_copy(self) -> None:
+        if self.command or self.note:
+            self.app.copy_to_clipboard(self.command or self.note)
+            self.notify(f"The {'command' if self.command else 'note'} is on the clipboard.")
+
+    def action_leave(self) -> None:
+        self.dismiss(False)
+
+
+def about_files(done: Done) -> list[Text]:
+    """What became of the code."""
+    if done.record is None:
+        return [Text("The code stays as it is.")]
+    plan, name = done.plan, done.record.name
+    if not plan.changes and done.complete:
+        return [Text.assemble("The code was already as in ", (name, "yellow"))]
+    written, deleted = len(plan.written), len(plan.deleted)
+    lines = [Text.assemble("The code is as in ", (name, "yellow"),
+                           f"\n{written:,} written, {deleted:,} deleted"
+                           + (f", {len(plan.kept):,} kept" if plan.kept else ""))]
+    return lines + [Text.assemble(("not restored: ", "red"), f"{path(name)} ({explain(reason)})")
+                    for name, reason in done.remaining]
+
+
+def about_notes(notes: list[str]) -> list[Text]:
+    return [Text(safe(note), "yellow") for note in notes if note]

@@ -1,0 +1,1 @@
+"""What changes something: choose, see the plan, confirm, be told."""

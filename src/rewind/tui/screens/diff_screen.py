@@ -1,0 +1,190 @@
+"""What an item changed, what changed since, or what differs between two: on the whole screen. Files and hunks
+of it can be brought back."""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.screen import Screen
+from textual.widgets import Footer, Static
+
+from rewind.controller import NOW, PROMPT
+from rewind.tui.dialogs.dialog import Tell
+from rewind.tui.flows import flows, merging
+from rewind.tui.parts.details import LONG_PATCH, MANY_FILES, Span, compared, span_of
+from rewind.tui.parts.diff_view import DiffView
+from rewind.tui.parts.words import one_line
+from rewind.tui.screens.help import diff_help
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from rewind.checkpoint.map.story import Item
+    from rewind.controller import Controller
+    from rewind.tui.app import RewindApp
+    from rewind.tui.parts.difftext import Changed
+
+_NOTHING = "Nothing differs here. Press n to see what changed since then, or Esc to go back to the list."
+
+
+class DiffScreen(Screen[bool]):
+    """Dismissed with whether something was brought back. With two items, the difference between them."""
+
+    DEFAULT_CSS = """
+    DiffScreen #title { height: 1; background: $panel; padding: 0 1; }
+    """
+    BINDINGS = [Binding("b,enter", "bring_back", "Bring back", key_display="b"),
+                Binding("n,tab", "turn_over", "Step / since", key_display="n"),
+                Binding("x", "swap", "Swap sides"), Binding("w", "blame", "Who wrote it"),
+                Binding("U", "undo", show=False),
+                Binding("question_mark", "help", "Help", key_display="?"),
+                Binding("escape,q,d", "leave", "Close", key_display="esc")]
+    app: RewindApp
+
+    def __init__(self, item: Item, other: Item | None = None) -> None:
+        super().__init__()
+        self.item = item
+        self.other = other  # the later one
+        self.since = self.swapped = False
+        self.span: Span | None = None
+        self.changed = False
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="title")
+        yield DiffView()
+        footer = Footer(show_command_palette=False)
+        footer.compact = True
+        yield footer
+
+    def on_mount(self) -> None:
+        self.query(DiffView).focus()
+        self.load()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "turn_over":
+            return self.other is None
+        if action == "swap":
+            return bool(self.other and self.span and self.span.new)
+        return True
+
+    @work(exclusive=True)
+    async def load(self) -> None:
+        await self._load()
+
+    async def _load(self) -> None:
+        found = await flows.do(self.app, "Comparing…", lambda c, p: self._compare(c))
+        if found is None:
+            self.dismiss(self.changed)
+            return
+        self.span, changed = found
+        self._show(found[0], changed)
+        self.refresh_bindings()
+
+    def _compare(self, controller: Controller) -> tuple[Span, Changed | None]:
+        if self.other:
+            span = between(controller, self.item, self.other)
+            if self.swapped and span.new:
+                span = Span(span.new, span.old)
+        else:
+            span = since(controller, self.item) if self.since else span_of(controller, self.item)
+        return span, compared(controller, span, MANY_FILES, LONG_PATCH) if span.old else None
+
+    def _show(self, span: Span, found: Changed | None) -> None:
+        self.query_one("#title", Static).update(self._title())
+        view = self.query_one(DiffView)
+        if found is None or not found.files:
+            view.show([Text(span.why or _NOTHING, "dim")], [None])
+            return
+        head = [found.summary(), Text(f"{span.old} → {span.new or 'now'}", "dim")]
+        counted: list[tuple[bytes, str] | None] = [(path, "") for path in found.paths]
+        more = [None] * (len(found.counts) - len(counted))
+        view.show([*head, *found.counts, Text(""), *found.patch],
+                  [None, None, *counted, *more, None, *found.parts])
+
+    def _title(self) -> Text:
+        if self.other:
+            names = [self.item, self.other][::-1 if self.swapped else 1]
+            one, two = (one_line(item.text)[:40] for item in names)
+            return Text.assemble(("Compared  ", "bold"), (f"{one} → {two}", "dim"))
+        what = "Since then, up to now" if self.since else "In this step"
+        return Text.assemble((f"{what}  ", "bold"), (one_line(self.item.text)[:60], "dim"))
+
+    # keys
+
+    def action_turn_over(self) -> None:
+        self.since = not self.since
+        self.load()
+
+    def action_swap(self) -> None:
+        self.swapped = not self.swapped
+        self.load()
+
+    def action_undo(self) -> None:
+        """The last operation, as in the list: what was brought back a moment ago."""
+        self.app.expect_dialog()
+        self.run_flow(flows.take_back(self.app))
+
+    def action_bring_back(self) -> None:
+        chosen = self.query_one(DiffView).chosen()
+        if not self.span or not self.span.old or not chosen:
+            self.notify("Stand on a file or a hunk, or mark some with Space.")
+            return
+        self.app.expect_dialog()
+        self.run_flow(merging.bring_back(self.app, self.span, chosen))
+
+    @work(exclusive=True)
+    async def run_flow(self, flow: Awaitable[bool]) -> None:
+        try:
+            done = await flow
+        finally:
+            self.app.starting = 0
+        if done:
+            self.changed = True
+            await self._load()
+
+    def action_blame(self) -> None:
+        from rewind.tui.screens.blame_screen import BlameScreen
+
+        part = self.query_one(DiffView).part
+        if part is None:
+            self.notify("Stand on a file to see who wrote its lines.")
+            return
+        self.app.push_screen(BlameScreen(part[0]), self._opened)
+
+    def _opened(self, turn: tuple[str, int] | None) -> None:
+        """A turn was chosen in the blame: it is shown in the list."""
+        if turn:
+            self.app.show_turn = turn
+            self.dismiss(self.changed)
+
+    def action_help(self) -> None:
+        self.app.push_screen(Tell("Keys of the diff", diff_help()))
+
+    def action_leave(self) -> None:
+        self.dismiss(self.changed)
+
+
+def since(controller: Controller, item: Item) -> Span:
+    """What going back there would take away."""
+    name = moment(controller, item)
+    return Span(name, None) if name else Span(None, None, "No checkpoint is from before it.")
+
+
+def between(controller: Controller, one: Item, other: Item) -> Span:
+    """From the state that one item stands for to that of the other."""
+    earlier, later = (other, one) if one.kind == NOW else (one, other)
+    old, new = moment(controller, earlier), moment(controller, later)
+    if old is None or (new is None and later.kind != NOW):
+        return Span(None, None, "One of the two has no checkpoint, so there is nothing to compare.")
+    return Span(old, new)
+
+
+def moment(controller: Controller, item: Item) -> str | None:
+    """The checkpoint that an item stands for: before a prompt, or the checkpoint itself. None is now."""
+    if item.kind == PROMPT and item.session:
+        code = controller.code_before(item.session.session_id, item.offset)
+        return code.record.name if code else None
+    return item.record.name if item.record else None

@@ -1,0 +1,67 @@
+"""The values of a request, checked before anything is done with them."""
+
+from __future__ import annotations
+
+from rewind.controller import is_name, is_session_id
+from rewind.errors import CheckpointNotFound, SessionNotFound
+from rewind.web.server.errors import BadRequest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_HIGHEST = 1_000_000_000
+
+
+class Query:
+    def __init__(self, places: Mapping[str, str], values: Mapping[str, Sequence[str]]) -> None:
+        self._places = places
+        self._values = values
+
+    @property
+    def session(self) -> str:
+        found = self._places["session"]
+        if not is_session_id(found):
+            raise SessionNotFound(name=found[:50])
+        return found
+
+    @property
+    def checkpoint(self) -> str:
+        return self.a_checkpoint(self._places["name"])
+
+    def a_checkpoint(self, name: str) -> str:
+        """By its full name only: `last` would be another one a moment later."""
+        if not is_name(name):
+            raise CheckpointNotFound(name=name[:50])
+        return name
+
+    def place(self, key: str, *, low: int = 1) -> int:
+        return _number(self._places[key], key, low, _HIGHEST)
+
+    def number(self, key: str, default: int, *, low: int = 0, high: int = _HIGHEST) -> int:
+        """A number above `high` means as much as there may be."""
+        given = self.text(key, 20)
+        return min(_number(given, key, low, _HIGHEST), high) if given else max(default, low)
+
+    def text(self, key: str, longest: int) -> str:
+        found = self.texts(key, longest)
+        return found[0] if found else ""
+
+    def texts(self, key: str, longest: int) -> list[str]:
+        found = list(self._values.get(key, ()))
+        if any(len(text) > longest for text in found):
+            raise BadRequest(f"{key} is too long.")
+        return found
+
+    def choice(self, key: str, choices: tuple[str, ...]) -> str:
+        found = self.text(key, 20) or choices[0]
+        if found not in choices:
+            raise BadRequest(f"{key} is one of {', '.join(choices)}.")
+        return found
+
+
+def _number(text: str, key: str, low: int, high: int) -> int:
+    digits = text[1:] if text.startswith("-") else text
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 12) or not low <= int(text) <= high:
+        raise BadRequest(f"{key} must be a positive integer.")
+    return int(text)

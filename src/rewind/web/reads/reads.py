@@ -1,0 +1,340 @@
+"""What the page asks for by GET. Each function takes a controller and the checked values of the request."""
+
+from __future__ import annotations
+
+import time
+
+from rewind import __version__
+from rewind.errors import TurnNotFound
+from rewind.web.reads import shapes
+from rewind.web.reads.patches import patch_of
+from rewind.web.reads.paths import checked, named_paths
+from rewind.web.server.errors import BadRequest
+from rewind.web.writes.plans import (
+    checkpoint_plan,
+    forward_plan,
+    hunk_plan,
+    hunk_target,
+    step_plan,
+    turn_plan,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.conversations.compare_sessions import Compared
+    from rewind.checkpoint.conversations.session_tree import SessionInfo
+    from rewind.checkpoint.rewind.log.operations import Operation
+    from rewind.controller import Controller
+    from rewind.transcript.turns.turn_pages import Match
+    from rewind.web.reads.query import Query
+
+_MOST_TURNS = 100
+_MOST_OUTLINED = 1000
+_MOST_CHECKPOINTS = 500
+_LONGEST_SEARCH = 200
+_LONGEST_BLOCK = 1 << 20
+_AROUND = 10  # checkpoints that are shown behind the one that was asked for
+
+
+def project(controller: Controller, query: Query | None = None) -> dict[str, Any]:
+    records, here = controller.list_checkpoints(backups=True), controller.here()
+    missed = controller.missed()
+    return {
+        "root": controller.project.root, "name": shapes.project_name(controller.project.root),
+        "version": __version__, "branchesMax": controller.setting("branches.max"),
+        "storage": {"bytes": controller.disk_use(),
+                    "maxBytes": int(controller.setting("storage.maxSizeMb") * (1 << 20)),
+                    "checkpoints": len(records)},
+        "here": here.name if here else None, "canUndo": _operation(controller, controller.to_undo()),
+        "canRedo": _operation(controller, controller.to_redo()),
+        "late": missed.late_json(), "missed": missed.json(),
+        "interrupted": interrupted(controller), "turnRunning": controller.is_turn_running()}
+
+
+def _operation(controller: Controller, op: Operation | None) -> dict[str, Any] | None:
+    return {"id": op.id, "at": op.at, "text": controller.describe(op)} if op else None
+
+
+def interrupted(controller: Controller) -> dict[str, Any] | None:
+    op = controller.interrupted()
+    if not op:
+        return None
+    return {"operation": op.id, "checkpoint": op.checkpoint, "paths": shapes.listed(op.paths or []),
+            "message": f"Some files are as in {op.checkpoint}, others are not yet. Undo it, or finish it."}
+
+
+def sessions(controller: Controller, query: Query) -> dict[str, Any]:
+    infos = controller.sessions()
+    trash = {one["sessionId"]: {"sessionId": one["sessionId"], "title": one["title"]}
+             for one in controller.deleted_forks()}
+    return {"sessions": [shapes.session(controller, info) for info in infos],
+            "trash": list(trash.values()), "warnings": _warnings(controller, infos)}
+
+
+def graph(controller: Controller, query: Query) -> dict[str, Any]:
+    """What the sessions' own list does not tell of how they part."""
+    infos = controller.sessions()
+    rewinds, at = controller.native_rewinds(infos), controller.stands_at(infos)
+    return {"here": {"sessionId": at[0], "turn": at[1]} if at else None,
+            "rewinds": [{"sessionId": id, "turn": one.turn, "left": one.left,
+                         "prompt": one.first.prompt[:120], "timestamp": one.first.stamp}
+                        for id, found in rewinds.items() for one in found]}
+
+
+def _warnings(controller: Controller, infos: list[SessionInfo]) -> list[dict[str, Any]]:
+    most = controller.setting("branches.max")
+    made = sum(1 for info in infos if info.made_by_rewind)
+    if made <= most:
+        return []
+    return [{"code": "too-many-branches", "message": f"There are {made} branches, more than {most}.",
+             "hint": "Select those you do not need and delete them; that can be undone."}]
+
+
+def turns(controller: Controller, query: Query) -> dict[str, Any]:
+    start = query.number("from", 1, low=-1_000_000_000)
+    count = query.number("count", 30, low=1, high=_MOST_TURNS)
+    before = _is_busy(controller, query.session)
+    page = controller.turns(query.session, start, count)
+    return {"sessionId": query.session, "total": page.total, "from": page.first,
+            "busy": before or _is_busy(controller, query.session),
+            "turns": [shapes.turn(view, _rendered(query)) for view in page.turns]}
+
+
+def last_turns(controller: Controller, session: str) -> dict[str, Any]:
+    """The last two, as a page that follows the session gets them: what the one before changed is known when
+    the next begins."""
+    before = _is_busy(controller, session)
+    page = controller.turns(session, -2, 2)
+    return {"sessionId": session, "total": page.total, "from": page.first,
+            "busy": before or _is_busy(controller, session),
+            "turns": [shapes.turn(view, True) for view in page.turns]}
+
+
+def _rendered(query: Query) -> bool:
+    """Whether texts are wanted as HTML, and tools without what they were given and said."""
+    return query.choice("render", ("text", "html")) == "html"
+
+
+def block(controller: Controller, query: Query) -> dict[str, Any]:
+    """One block of a turn with all that was said in it."""
+    said = controller.said(query.session, query.place("n"), _LONGEST_BLOCK)
+    at = query.place("block", low=0)
+    if said is None or at >= len(said.blocks):
+        raise TurnNotFound(turn=query.place("n"), total=0)
+    return {"block": shapes.whole_block(said.blocks[at])}
+
+
+def _is_busy(controller: Controller, session_id: str) -> bool:
+    """Asked before and after turns are read: either may be why they say that they cannot be rewound to."""
+    return controller.is_busy(session_id)
+
+
+def one_turn(controller: Controller, query: Query) -> dict[str, Any]:
+    before = _is_busy(controller, query.session)
+    page = controller.turns(query.session, query.place("n"), 1, whole=True)
+    if not page.turns:
+        raise TurnNotFound(turn=query.place("n"), total=page.total)
+    return {"busy": before or _is_busy(controller, query.session),
+            "turn": shapes.turn(page.turns[0], _rendered(query))}
+
+
+def outline(controller: Controller, query: Query) -> dict[str, Any]:
+    index = controller.turn_index(query.session)
+    start = query.number("from", 1, low=-1_000_000_000)
+    start = max(1, index.total + 1 + start if start < 0 else start)
+    count = query.number("count", _MOST_OUTLINED, low=1, high=_MOST_OUTLINED)
+    rows = index.turns(max(1, start - 1), start + count - 1)
+    before = rows[0].offset if rows and rows[0].turn == start - 1 else -1
+    found = []
+    for row in rows:
+        if row.turn is not None and row.turn >= start:
+            found.append({"turn": row.turn, "prompt": row.prompt[:120], "timestamp": row.stamp,
+                          "compactedBefore": index.is_compacted_between(before, row.offset)})
+            before = row.offset
+    return {"total": index.total, "turns": found}
+
+
+_FIGURES: dict[str, dict[int, Any]] = {}  # session -> what was read of its turns
+_MOST_REMEMBERED = 20
+_PATIENCE = 1.5  # seconds in which changes are counted; the page asks again for the rest
+
+
+def shape(controller: Controller, query: Query) -> dict[str, Any]:
+    """Every turn in a few numbers, and the marks on the session."""
+    found = controller.shape(query.session, _known(query.session), _PATIENCE)
+    start = max(1, query.number("from", 1))
+    return {"sessionId": query.session, "total": found.total, "complete": found.complete, "here": found.here,
+            "turns": [shapes.turn_figures(one) for one in found.turns[start - 1:]]}
+
+
+def _known(session: str) -> dict[int, Any]:
+    if session not in _FIGURES and len(_FIGURES) >= _MOST_REMEMBERED:
+        _FIGURES.pop(next(iter(_FIGURES)), None)
+    return _FIGURES.setdefault(session, {})
+
+
+def search(controller: Controller, query: Query) -> dict[str, Any]:
+    text = query.text("q", _LONGEST_SEARCH).strip()
+    if not text:
+        raise BadRequest("There is nothing to search for.", hint="Type a word.")
+    matches, more = controller.search(query.session, text)
+    return {"matches": [_match(match) for match in matches], "more": more}
+
+
+def _match(found: Match) -> dict[str, Any]:
+    return {"turn": found.turn, "where": found.where, "snippet": found.snippet, "block": found.block}
+
+
+_MOST_FOUND = 20  # of one session
+_LOOKING = 4.0  # seconds
+
+
+def find(controller: Controller, query: Query) -> dict[str, Any]:
+    """In all sessions, the latest first: what was said, and which files turns touched."""
+    text = query.text("q", _LONGEST_SEARCH).strip()
+    if not text:
+        raise BadRequest("There is nothing to search for.", hint="Type a word.")
+    until, found, more, complete = time.monotonic() + _LOOKING, [], False, True
+    infos = controller.sessions()
+    known = {info.session_id for info in infos}
+    for info in infos:
+        if time.monotonic() > until:
+            more = True
+            break
+        said, rest = controller.search(info.session_id, text)
+        touched, counted = _touched(controller, info.session_id, text)
+        complete = complete and counted
+        # What a fork has from its parent is found there.
+        copied = (info.rewind_from_turn or 0) if info.parent in known else 0
+        matches = [one for one in (*touched, *map(_match, said)) if one["turn"] > copied]
+        more = more or rest or len(matches) > _MOST_FOUND
+        if matches:
+            found.append({"sessionId": info.session_id, "matches": matches[:_MOST_FOUND]})
+    return {"found": found, "more": more, "complete": complete}
+
+
+def _touched(controller: Controller, session: str, text: str) -> tuple[list[dict[str, Any]], bool]:
+    """Files with such a name that turns changed, and whether all turns are counted by now."""
+    wanted = text.casefold()
+    shape = controller.shape(session, _known(session), _PATIENCE)
+    found = [{"turn": one.row.turn, "where": "file", "snippet": file["path"], "status": file["status"]}
+             for one in reversed(shape.turns) for file in (one.changes or {}).get("files", ())
+             if wanted in file["path"].casefold()]
+    return found[:_MOST_FOUND // 2], shape.complete
+
+
+def future(controller: Controller, query: Query) -> dict[str, Any]:
+    """The parent's turns after the cut, counted from 1 there."""
+    info = _info(controller, query.session)
+    parents = {one.session_id: one for one in controller.sessions()}
+    parent = parents.get(info.parent or "")
+    cut = info.rewind_from_turn
+    if parent is None or cut is None:
+        return {"parentSessionId": info.parent, "fromTurn": cut, "total": 0, "turns": []}
+    total = max(0, len(parent.turns) - cut)
+    start = query.number("from", 1, low=-1_000_000_000)
+    start = max(1, total + 1 + start if start < 0 else start)
+    page = controller.turns(parent.session_id, cut + start,
+                            query.number("count", 30, low=1, high=_MOST_TURNS))
+    return {"parentSessionId": parent.session_id, "fromTurn": cut, "total": max(0, page.total - cut),
+            "turns": [shapes.turn(view, _rendered(query)) for view in page.turns]}
+
+
+def _info(controller: Controller, session_id: str) -> SessionInfo:
+    file = controller.session_file(session_id)
+    return controller.session(file.session_id)
+
+
+def plan(controller: Controller, query: Query) -> dict[str, Any]:
+    mode = query.choice("mode", ("chat", "both"))
+    return turn_plan(controller, query.session, query.number("turn", 0, low=1), mode == "both")
+
+
+def compare(controller: Controller, query: Query) -> dict[str, Any]:
+    ids = [controller.session_file(query.text(key, 200)).session_id for key in ("a", "b")]
+    a, b, found = controller.compare_sessions(*ids)
+    sides = {key: {"session": shapes.session(controller, info), "total": page.total,
+                   "turns": [shapes.turn(view, _rendered(query)) for view in page.turns]}
+             for key, info, page in (("a", a, found.a), ("b", b, found.b))}
+    return {"common": found.common, **sides, "code": _code_of_both(found)}
+
+
+def _code_of_both(found: Compared) -> dict[str, Any]:
+    """A side without a checkpoint is null, and then so are the lists: nobody knows."""
+    names = [record.name if record else None for record in (found.code_a, found.code_b)]
+    code: dict[str, Any] = {"a": names[0], "b": names[1]}
+    for key, was, now in (("added", False, True), ("modified", True, True), ("deleted", True, False)):
+        paths = None if found.changes is None else [
+            path for path, then, later in found.changes if (then, later) == (was, now)]
+        code[key] = None if paths is None else shapes.listed(paths)
+        code[f"{key}Count"] = None if paths is None else len(paths)
+    return code
+
+
+def checkpoints(controller: Controller, query: Query) -> dict[str, Any]:
+    records = controller.list_checkpoints(backups=True)
+    before = query.number("before", 0, low=0)
+    count = query.number("count", 50, low=1, high=_MOST_CHECKPOINTS)
+    found = [r for r in records if not before or r.sequence < before]
+    upto = query.text("upto", 100)
+    if upto:  # as many as it takes to show that one
+        at = next((n for n, r in enumerate(found) if r.name == query.a_checkpoint(upto)), 0)
+        count = max(count, at + _AROUND)
+    wanted = query.choice("changes", ("no", "yes")) == "yes"
+    changes = controller.row_changes(found[:count], _PATIENCE) if wanted else {}
+    return {"total": len(records), "checkpoints": [
+        {**shapes.checkpoint(r), **shapes.row_changes(changes, r)} for r in found[:count]]}
+
+
+def diff(controller: Controller, query: Query) -> dict[str, Any]:
+    to = query.text("to", 100) or "now"
+    path = query.text("path", 4096)
+    name = query.checkpoint
+    paths = None
+    if path:
+        paths = [checked(path)]
+        if "\\" in path:  # perhaps an escaped name
+            with controller.diff(name, None if to == "now" else to) as everything:
+                paths = named_paths([path], (changed for changed, _, _ in everything.changes))
+    with controller.diff(name, None if to == "now" else query.a_checkpoint(to), paths=paths) as difference:
+        patch = patch_of(difference, bool(path))
+        limit = 5000
+        return {"from": difference.old.name, "to": difference.new.name,
+                "added": shapes.listed(difference.added, limit),
+                "modified": shapes.listed(difference.modified, limit),
+                "deleted": shapes.listed(difference.deleted, limit),
+                "patch": patch.text, "binary": shapes.listed(patch.binary)}
+
+
+def plan_of_undo(controller: Controller, query: Query) -> dict[str, Any]:
+    return step_plan(controller, "undo_restore")
+
+
+def plan_of_redo(controller: Controller, query: Query) -> dict[str, Any]:
+    return step_plan(controller, "redo")
+
+
+def plan_of_forward(controller: Controller, query: Query) -> dict[str, Any]:
+    return forward_plan(controller, query.session)
+
+
+def operations(controller: Controller, query: Query) -> dict[str, Any]:
+    """The log, newest first."""
+    found = reversed(controller.operations())
+    return {"operations": [{"id": op.id, "at": op.at, "command": op.command, "text": controller.describe(op),
+                            "undone": op.undone or op.superseded, "canUndo": op.can_undo}
+                           for op, _ in zip(found, range(_MOST_CHECKPOINTS))]}
+
+
+def plan_of_checkpoint(controller: Controller, query: Query) -> dict[str, Any]:
+    return checkpoint_plan(controller, query.checkpoint, query.texts("path", 4096))
+
+
+def plan_of_hunks(controller: Controller, query: Query) -> dict[str, Any]:
+    old, new = query.a_checkpoint(query.text("from", 100)), query.text("to", 100) or "now"
+    ends = old, new if new == "now" else query.a_checkpoint(new)
+    how = query.choice("how", ("", "markers", "theirs"))
+    return hunk_plan(controller, hunk_target(controller, ends, query.text("path", 4096),
+                                             query.texts("hunk", 100), how=how))

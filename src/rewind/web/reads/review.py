@@ -1,0 +1,139 @@
+"""All that changed between two points: a turn, several turns, two checkpoints, or a checkpoint and now."""
+
+from __future__ import annotations
+
+from rewind.controller import comparing as c
+from rewind.controller import hunks
+from rewind.errors import PathNotFound, RewindError
+from rewind.web.reads import shapes
+from rewind.web.reads.paths import checked, named_paths
+from rewind.web.render.rows import rows_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.controller import Controller, Difference
+    from rewind.snapshot.diff.compare import Comparison
+    from rewind.snapshot.trees.tree import Entry
+    from rewind.web.reads.query import Query
+
+    Change = tuple[bytes, Entry | None, Entry | None]
+
+_MOST_FILES = 2000
+_COUNTED = 300  # files whose lines are counted
+_NOW = "now"
+
+
+def review(controller: Controller, query: Query) -> dict[str, Any]:
+    """The files, and both ends in words."""
+    start, end, words = _ends(controller, query)
+    files = []
+    with _difference(controller, start, end) as difference:
+        for number, change in enumerate(_turned(start, difference)[:_MOST_FILES]):
+            one = _compared(start, difference, change) if number < _COUNTED else None
+            counts = one.counts if one else None
+            files.append({"path": shapes.path_text(change[0]), "status": _status(change),
+                          "added": counts and counts[0], "removed": counts and counts[1]})
+        more = max(0, len(difference.changes) - _MOST_FILES)
+    return {"from": start, "to": end, "words": words, "files": files, "more": more,
+            "added": sum(one["added"] or 0 for one in files),
+            "removed": sum(one["removed"] or 0 for one in files)}
+
+
+def file(controller: Controller, query: Query) -> dict[str, Any]:
+    """One of the files, line by line."""
+    start, end, _ = _ends(controller, query)
+    text = query.text("path", 4096)
+    paths = [checked(text)]
+    if "\\" in text:  # perhaps an escaped name
+        with _difference(controller, start, end) as everything:
+            paths = named_paths([text], (path for path, _, _ in everything.changes)) or paths
+    with _difference(controller, start, end, paths) as difference:
+        found = next((one for one in _turned(start, difference) if one[0] == paths[0]), None)
+        if found is None:
+            raise PathNotFound(path=text, checkpoint="This difference")
+        one = _compared(start, difference, found)
+        counts, rows = one.counts, _rows(one, text)
+        return {"path": text, "status": _status(found), "verdict": one.verdict,
+                "added": counts and counts[0], "removed": counts and counts[1], "rows": rows,
+                "hunks": _hunks(one, rows) if start != _NOW else []}
+
+
+def _hunks(one: Comparison, rows: list[list[Any]]) -> list[dict[str, Any]]:
+    """Each by its id and the row of its first change."""
+    if one.verdict != c.TEXT:
+        return []
+    found, at = [], 0
+    for hunk in hunks(one.old_lines, one.new_lines, one.blocks):
+        low, high = hunk.old_range
+        first = next((n for n in range(at, len(rows)) if _is_in(rows[n], low, high, hunk.new_start)), None)
+        if first is not None:
+            found.append({"id": hunk.id, "row": first})
+            at = first + 1
+    return found
+
+
+def _is_in(row: list[Any], low: int, high: int, new_start: int) -> bool:
+    kind, before, after = row[:3]
+    return bool(low < before <= high if kind == "del" else kind == "add" and after > new_start)
+
+
+def _rows(one: Comparison, path: str) -> list[list[Any]]:
+    if one.verdict != c.TEXT:
+        return []
+    old, new = (b"".join(lines).decode("utf-8", "replace") for lines in (one.old_lines, one.new_lines))
+    return rows_of(old, new, one.blocks, path)
+
+
+def _ends(controller: Controller, query: Query) -> tuple[str, str, dict[str, str]]:
+    if query.text("session", 200):
+        return _of_turns(controller, query)
+    names = [query.text(key, 100) or _NOW for key in ("from", "to")]
+    start, end = (name if name == _NOW else query.a_checkpoint(name) for name in names)
+    return start, end, {"from": _words(controller, start), "to": _words(controller, end)}
+
+
+def _of_turns(controller: Controller, query: Query) -> tuple[str, str, dict[str, str]]:
+    session = controller.session_file(query.text("session", 200)).session_id
+    first = query.number("turn", 1, low=1)
+    last = max(first, query.number("last", first, low=1))
+    ends = [_changes(controller, session, number) for number in (first, last)]
+    words = {"from": f"before turn {first}", "to": f"after turn {last}" if last > first else "after"}
+    return ends[0]["from"], ends[1]["to"], words
+
+
+def _changes(controller: Controller, session: str, turn: int) -> dict[str, Any]:
+    found = controller.turns(session, turn, 1).turns
+    if not found or not found[0].changes:
+        raise RewindError(f"No checkpoint tells what turn {turn} changed.",
+                          hint="Register the hooks: rewind config --register-hooks")
+    return found[0].changes
+
+
+def _words(controller: Controller, name: str) -> str:
+    if name == _NOW:
+        return "the files now"
+    return controller.find(name).description or name
+
+
+def _difference(controller: Controller, start: str, end: str, paths: list[bytes] | None = None) -> Any:
+    """The older side of it may be `now`; then both are exchanged when they are read."""
+    if start == _NOW:
+        return controller.diff(end, None, paths=paths)
+    return controller.diff(start, None if end == _NOW else end, paths=paths)
+
+
+def _turned(start: str, difference: Difference) -> list[Change]:
+    return [(path, new, old) for path, old, new in difference.changes] if start == _NOW \
+        else difference.changes
+
+
+def _compared(start: str, difference: Difference, change: Change) -> Comparison:
+    sides = (difference.new, difference.old) if start == _NOW else (difference.old, difference.new)
+    return c.compare(*change, sides[0].content, sides[1].content)
+
+
+def _status(change: Change) -> str:
+    _, old, new = change
+    return "added" if old is None else "deleted" if new is None else "modified"

@@ -1,0 +1,39 @@
+"""Which agents are there, and whether they call Rewind: what matters before the first session."""
+
+from __future__ import annotations
+
+from rewind.errors import RewindError
+from rewind.install.machine.installer import agents_found, agents_with_hooks
+from rewind.install.market_plugin import market_plugin
+from rewind.install.settings.register import is_disabled, registered
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.agents.profile import Profile
+    from rewind.controller import Controller
+    from rewind.web.reads.query import Query
+
+REGISTER = "rewind config --register-hooks"
+
+
+def setup(controller: Controller, query: Query) -> dict[str, Any]:
+    home, root = controller.project.home, controller.project.root
+    used = {profile.name for profile in agents_found(home)}
+    return {"register": REGISTER, "agents": [
+        {"name": profile.name, "title": profile.title, "used": profile.name in used,
+         "hooks": _hooks(profile, root) if profile.name in used else "missing"}
+        for profile in agents_with_hooks(home)]}
+
+
+def _hooks(profile: Profile, root: str) -> str:
+    """registered, off (the person turned all hooks off), missing, or unknown: its settings cannot be read."""
+    try:
+        if any(is_disabled(profile, project=scope) for scope in (None, root)):
+            return "off"
+        if market_plugin(profile) or any(registered(profile, project=scope) for scope in (None, root)):
+            return "registered"
+    except RewindError:
+        return "unknown"
+    return "missing"

@@ -1,0 +1,159 @@
+"""What the page gets, as JSON: sessions, turns, plans, checkpoints. `docs/web-api.md` describes them."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from rewind.controller import seconds_between
+from rewind.web.render.markdown import markdown
+from rewind.web.render.tools import kind_of, tool_view
+from rewind.words import explain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.conversations.session_shape import TurnShape
+    from rewind.checkpoint.conversations.session_tree import SessionInfo
+    from rewind.checkpoint.map.turn_views import TurnView
+    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.rewind.apply import Outcome
+    from rewind.checkpoint.rewind.code_at import CodeAt
+    from rewind.checkpoint.rewind.files.file_plan import Kept, RestorePlan
+    from rewind.controller import Controller
+    from rewind.transcript.turns.turn_blocks import TurnText
+
+MOST_LISTED = 500
+
+
+def path_text(path: bytes) -> str:
+    """A name that is not UTF-8 gets escapes; `paths.py` finds the file again by them."""
+    return path.decode("utf-8", "backslashreplace")
+
+
+def listed(paths: list[bytes], limit: int = MOST_LISTED) -> list[str]:
+    return [path_text(path) for path in paths[:limit]]
+
+
+def iso(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def session(controller: Controller, info: SessionInfo) -> dict[str, Any]:
+    file, branch = info.file, info.branch or {}
+    return {
+        "sessionId": info.session_id, "agent": file.profile.name, "agentTitle": file.profile.title,
+        "title": info.title, "name": branch.get("name"), "parentSessionId": info.parent,
+        "rewindFromTurn": info.rewind_from_turn, "rewindedAt": branch.get("rewindedAt"),
+        "madeByRewind": info.made_by_rewind, "archived": info.archived, "promoted": info.promoted,
+        "codeRestored": bool(info.put_aside), "turns": len(info.turns), "messageCount": info.messages,
+        "created": (info.turns[0][1] or None) if info.turns else None, "modified": iso(file.modified),
+        "running": info.running, "busy": info.busy, "bytes": file.size,
+        "resume": _resume(controller, info)}
+
+
+def _resume(controller: Controller, info: SessionInfo) -> str:
+    try:
+        return controller.resume_command(info)
+    except OSError:
+        return ""  # deleted since
+
+
+def turn(view: TurnView, rendered: bool = False) -> dict[str, Any]:
+    text = view.text
+    return {
+        "turn": text.row.turn, "uuid": text.row.uuid, "timestamp": text.row.stamp, "prompt": text.prompt,
+        "blocks": [brief(block) for block in text.blocks] if rendered else text.blocks,
+        "truncated": _is_cut(text) if rendered else text.truncated, "compactedBefore": text.compacted_before,
+        "checkpoint": code(view.code), "changes": view.changes, "canRewind": not view.reason,
+        "reason": view.reason or None, "missingFiles": view.missing,
+        "seconds": seconds_between(text.row.stamp, text.ended),
+        "failures": sum(1 for block in text.blocks if block.get("isError"))}
+
+
+def _is_cut(text: TurnText) -> bool:
+    """Whether what is shown at once was shortened; all of a tool is asked for when it is opened."""
+    said = [text.prompt, *(block["text"] for block in text.blocks if block["kind"] in ("text", "note"))]
+    return text.truncated and (len(text.blocks) >= 2000 or any(len(one) in (500, 20_000) for one in said))
+
+
+def brief(block: dict[str, Any]) -> dict[str, Any]:
+    """A block as the page shows it before it is unfolded; the rest is asked for by `block`."""
+    if block["kind"] == "text":
+        return {"kind": "text", "html": markdown(block["text"])}
+    if block["kind"] == "thinking":
+        return {"kind": "thinking", "text": block["text"][:160], "size": len(block["text"])}
+    if block["kind"] == "tool":
+        size = len(block["input"]) + len(block["result"] or "")
+        return {**{key: block[key] for key in ("kind", "id", "name", "summary", "isError")},
+                "about": kind_of(block["name"]), "done": block["result"] is not None, "size": size}
+    return block
+
+
+def whole_block(block: dict[str, Any]) -> dict[str, Any]:
+    if block["kind"] in ("text", "thinking"):
+        return {**block, "html": markdown(block["text"])}
+    return {**block, **tool_view(block)} if block["kind"] == "tool" else block
+
+
+def turn_figures(one: TurnShape) -> dict[str, Any]:
+    """A turn of the shape of a session; numbers are null where they are not known."""
+    changes = one.changes
+    files = None if changes is None else len(changes["files"]) + changes["more"]
+    return {"turn": one.row.turn, "prompt": one.row.prompt[:120], "timestamp": one.row.stamp,
+            "seconds": one.seconds, "failures": one.failures, "compactedBefore": one.compacted_before,
+            "added": changes and changes["added"], "removed": changes and changes["removed"], "files": files,
+            "from": one.before or None, "to": one.after or None, "edited": one.edited,
+            "saved": [record.name for record in one.saved]}
+
+
+def code(found: CodeAt | None) -> dict[str, Any] | None:
+    return {"name": found.record.name, "exact": found.exact} if found else None
+
+
+def plan(found: RestorePlan | None) -> dict[str, Any]:
+    """Lists of a part of the paths, and the counts of all."""
+    written, deleted = (found.written, found.deleted) if found else ([], [])
+    kept, foreign = (found.kept, found.foreign) if found else ([], [])
+    return {"written": listed(written), "writtenCount": len(written),
+            "deleted": listed(deleted), "deletedCount": len(deleted),
+            "kept": [_kept(k) for k in kept[:MOST_LISTED]], "keptCount": len(kept),
+            "conflicts": [_kept(k) for k in kept if k.conflict][:MOST_LISTED],
+            "changedSince": listed(foreign), "changedSinceCount": len(foreign)}
+
+
+def _kept(kept: Kept) -> dict[str, str]:
+    """`text` is the reason in words, the same as in the shell."""
+    return {"path": path_text(kept.path), "reason": kept.reason, "text": explain(kept.reason)}
+
+
+def outcome(found: Outcome) -> dict[str, Any]:
+    return {"operation": found.operation or None, "checkpoint": found.record.name if found.record else None,
+            "backup": found.backup.name if found.backup else None, **plan(found.plan),
+            "remaining": [{"path": path_text(path), "reason": reason, "text": explain(reason)}
+                          for path, reason in found.remaining[:MOST_LISTED]],
+            "remainingCount": len(found.remaining), "canRedo": found.can_redo, "notes": found.notes}
+
+
+def checkpoint(record: Record) -> dict[str, Any]:
+    sizes = {key: record.code.get(key) for key in ("fileCount", "totalSize", "newBytes")}
+    return {"name": record.name, "sequence": record.sequence, "createdAt": record.created_at,
+            "kind": record.kind, "description": record.description, "trigger": record.trigger,
+            "parent": record.parent, "place": record.place,
+            "hasTranscript": bool(record.data.get("hasTranscript")), "sessionId": record.session, **sizes}
+
+
+def project_name(root: str) -> str:
+    return os.path.basename(root.rstrip("/")) or root
+
+
+def row_changes(changes: dict[str, dict[str, Any]], record: Record) -> dict[str, Any]:
+    """What differs from the checkpoint before it, where that was asked for and is known."""
+    found = changes.get(record.name)
+    return {"changes": change_counts(found)} if found else {}
+
+
+def change_counts(found: dict[str, Any]) -> dict[str, int]:
+    return {"added": found["added"], "removed": found["removed"],
+            "files": len(found["files"]) + found["more"]}

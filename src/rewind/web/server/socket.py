@@ -1,0 +1,201 @@
+"""The WebSocket: requests in, one answer each, and pushes to every open page."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import deque
+
+from starlette.websockets import WebSocketDisconnect, WebSocketState
+
+from rewind.web.reads.reads import last_turns
+from rewind.web.server.errors import BadRequest, body_of, known
+from rewind.web.server.news import News
+from rewind.web.server.watch import Watch
+from rewind.web.writes.actions import ACTIONS, FOLLOWING, Request
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from starlette.websockets import WebSocket
+
+    from rewind.web.server.work import Workshop
+
+MOST_BYTES = 64 << 10
+MOST_A_SECOND = 50
+_TOO_MUCH = 1008
+_TOO_BIG = 1009
+_INTERVAL = 1.0
+_PATIENCE = 5.0
+_PAGES = 32
+
+
+class Pace:
+    """So many messages in any second, no more."""
+
+    def __init__(self, most: int = MOST_A_SECOND) -> None:
+        self._times: deque[float] = deque(maxlen=most)
+
+    def allows(self, now: float) -> bool:
+        too_many = len(self._times) == self._times.maxlen and now - self._times[0] < 1.0
+        self._times.append(now)
+        return not too_many
+
+
+class Hub:
+    """The open pages, and the watcher that runs while there is one."""
+
+    def __init__(self, workshop: Workshop) -> None:
+        self.workshop = workshop
+        self._pages: set[WebSocket] = set()
+        self._followed: dict[WebSocket, News] = {}  # of the session that a page shows
+        self._watcher: asyncio.Task[None] | None = None
+        # Made in the loop that runs: Python 3.9 wants it so.
+        self._hurry: asyncio.Event | None = None
+        self._looked: asyncio.Event | None = None
+        self._eyes = Watch()
+
+    async def serve(self, socket: WebSocket) -> None:
+        if len(self._pages) >= _PAGES:
+            await socket.accept()
+            await socket.close(_TOO_MUCH)
+            return
+        self._pages.add(socket)
+        try:
+            await self._first_look()
+            await socket.accept()
+            await self._talk(socket)
+        except WebSocketDisconnect:
+            pass
+        finally:
+            self._pages.discard(socket)
+            self._followed.pop(socket, None)
+
+    def told(self, answer: dict[str, Any]) -> None:
+        """A page has read this; what changes of it is pushed."""
+        self._eyes.told(answer.get("sessions") or ([answer["session"]] if "session" in answer else []))
+
+    async def _first_look(self) -> None:
+        """A page reads everything once it is connected. Were the first look later than that, a change between
+        the two would be in neither."""
+        if self._watcher is None or self._watcher.done() or self._looked is None:
+            self._hurry, self._looked, self._eyes = asyncio.Event(), asyncio.Event(), Watch()
+            self._watcher = asyncio.create_task(self._watch(self._eyes, self._hurry, self._looked))
+        await self._looked.wait()
+
+    async def _talk(self, socket: WebSocket) -> None:
+        jobs: asyncio.Queue[str] = asyncio.Queue(MOST_A_SECOND)
+        worker = asyncio.create_task(self._work(socket, jobs))
+        try:
+            await self._receive(socket, jobs)
+        finally:
+            # What was begun is finished; what was not is dropped with its page.
+            worker.cancel()
+
+    async def _receive(self, socket: WebSocket, jobs: asyncio.Queue[str]) -> None:
+        pace = Pace()
+        while True:
+            message = await socket.receive()
+            if message["type"] == "websocket.disconnect":
+                return
+            text = message.get("text")
+            if text is None:
+                text = ""  # a binary message is no JSON of ours
+            if len(text) > MOST_BYTES:
+                await socket.close(_TOO_BIG)
+                return
+            if not pace.allows(time.monotonic()) or jobs.full():
+                await socket.close(_TOO_MUCH)
+                return
+            jobs.put_nowait(text)
+
+    async def _work(self, socket: WebSocket, jobs: asyncio.Queue[str]) -> None:
+        while True:
+            answer = await asyncio.shield(asyncio.ensure_future(self.answer(await jobs.get())))
+            if answer["event"] == FOLLOWING:
+                self._followed[socket] = News(answer["sessionId"])
+            await _send(socket, answer)
+            if self._hurry:
+                self._hurry.set()
+
+    async def answer(self, text: str) -> dict[str, Any]:
+        request_id: object = None
+        try:
+            data = _parsed(text)
+            request_id = data.get("requestId")
+            request_id = request_id if isinstance(request_id, (str, int)) else None
+            action = ACTIONS.get(str(data.get("event")))
+            if action is None:
+                raise BadRequest("There is no such action.")
+            found = await self.workshop.run(lambda controller: action(controller, Request(data)))
+            self.told(found)
+            return {**found, "requestId": request_id}
+        except Exception as error:
+            return {"event": "error", **body_of(known(error)), "requestId": request_id}
+
+    async def _watch(self, watch: Watch, hurry: asyncio.Event, looked: asyncio.Event) -> None:
+        while self._pages:
+            try:
+                events = await self.workshop.run(watch.look)
+            except Exception:
+                events = []  # something may be gone for a moment; the next look tells
+            looked.set()
+            for event in events:
+                await self._tell_all(event)
+            try:
+                await asyncio.wait_for(hurry.wait(), _INTERVAL)
+            except asyncio.TimeoutError:
+                pass
+            hurry.clear()
+
+    async def _tell_all(self, event: dict[str, Any]) -> None:
+        last: dict[str, dict[str, Any]] = {}  # the last turns of sessions, read once for all who follow them
+        for socket in list(self._pages):
+            news = self._followed.get(socket)
+            told = await self._news(event, news, last) if news else event
+            try:
+                await asyncio.wait_for(_send(socket, told), _PATIENCE)
+            except asyncio.TimeoutError:
+                self._pages.discard(socket)  # it does not listen, and others wait
+
+    async def _news(self, event: dict[str, Any], news: News,
+                    last: dict[str, dict[str, Any]]) -> dict[str, Any]:
+        if event["event"] == "session_updated":
+            return news.session_of(event)
+        return await self._with_turns(event, news, last)
+
+    async def _with_turns(self, event: dict[str, Any], news: News,
+                          last: dict[str, dict[str, Any]]) -> dict[str, Any]:
+        """A page that follows a session need not ask for what was added to it."""
+        session = news.session
+        about = event["event"] == "checkpoints_changed" or (
+            event["event"] == "turns_added" and event["sessionId"] == session)
+        if not about:
+            return event
+        if session not in last:
+            try:
+                last[session] = await self.workshop.run(lambda controller: last_turns(controller, session))
+            except Exception:
+                last[session] = {}  # then the page asks, and is told why
+        return {**event, "page": news.of(last[session])} if last[session] else event
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        raise BadRequest("That was not JSON.")
+    if not isinstance(data, dict):
+        raise BadRequest("That was not an object.")
+    return data
+
+
+async def _send(socket: WebSocket, message: dict[str, Any]) -> None:
+    if socket.application_state is not WebSocketState.CONNECTED:
+        return
+    try:
+        await socket.send_text(json.dumps(message, separators=(",", ":")))
+    except (RuntimeError, WebSocketDisconnect):
+        pass  # it closed meanwhile

@@ -1,0 +1,104 @@
+"""Looks now and then whether something changed on the disk, and says what, for open pages to show it."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from rewind.errors import RewindError
+from rewind.web.reads import shapes
+from rewind.web.reads.reads import interrupted, project
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.controller import Controller
+
+_PROJECT_FILES = ("operations.jsonl", "config.json")
+_BRANCH_FILES = ("branches.json", "operations.jsonl", "config.json")  # all that a session is shown by
+
+
+class Glance:
+    """What can be seen without reading a transcript."""
+
+    def __init__(self, controller: Controller) -> None:
+        self.sessions: dict[str, tuple[int, float]] = {}
+        self.alive: dict[str, tuple[bool, bool]] = {}
+        for file, life in controller.session_files():
+            self.sessions[file.session_id] = file.size, file.modified
+            self.alive[file.session_id] = life
+        self.branches = [_stamp(controller.project.path(name)) for name in _BRANCH_FILES]
+        self.checkpoints = controller.extent()
+        self.project = [_stamp(controller.project.path(name)) for name in _PROJECT_FILES]
+        self.project.append(_stamp(controller.project.own("session.json")))
+        # A process that is killed changes no file any more, but lets go of the lock.
+        self.interrupted = interrupted(controller) is not None
+
+
+def _project(controller: Controller) -> dict[str, Any]:
+    """So that a page need not ask; where it cannot be read, the page that asks is told why."""
+    try:
+        return {"project": project(controller)}
+    except RewindError:
+        return {}
+
+
+def _stamp(path: str) -> tuple[int, int, int]:
+    try:
+        info = os.stat(path)
+    except OSError:
+        return 0, 0, 0
+    return info.st_size, info.st_mtime_ns, info.st_ino
+
+
+class Watch:
+    """Remembers the last look. `look` returns the events of what changed since."""
+
+    def __init__(self) -> None:
+        self._last: Glance | None = None
+        self._told: dict[str, tuple[bool, bool]] = {}
+        self._telling = threading.Lock()
+
+    def told(self, sessions: list[dict[str, Any]]) -> None:
+        """What a page was told between two looks may be over by the second, which then sees no change."""
+        with self._telling:
+            self._told.update({one["sessionId"]: (one["running"], one["busy"]) for one in sessions})
+
+    def look(self, controller: Controller) -> list[dict[str, Any]]:
+        with self._telling:
+            told, self._told = self._told, {}
+        before, now = self._last, Glance(controller)
+        if before is not None:
+            before.alive.update(told)
+        events = self._since(controller, before, now) if before else []
+        self.told([event["session"] for event in events if event["event"] == "session_updated"])
+        self._last = now  # not before: what a failed look did not tell, the next one does
+        return events
+
+    def _since(self, controller: Controller, before: Glance, now: Glance) -> list[dict[str, Any]]:
+        events = self._about_sessions(controller, before, now)
+        if now.checkpoints != before.checkpoints:
+            events.append({"event": "checkpoints_changed", "newest": now.checkpoints[1]})
+        if (now.project, now.interrupted, now.checkpoints) != (
+                before.project, before.interrupted, before.checkpoints):
+            events.append({"event": "project_changed", **_project(controller)})
+        return events
+
+    def _about_sessions(self, controller: Controller, before: Glance, now: Glance) -> list[dict[str, Any]]:
+        events: list[dict[str, Any]] = []
+        if before.sessions.keys() != now.sessions.keys() or before.branches != now.branches:
+            events.append({"event": "sessions_changed"})
+        moved = {id for id in now.sessions.keys() & before.sessions.keys()
+                 if now.sessions[id] != before.sessions[id] or now.alive[id] != before.alive[id]}
+        infos = [info for info in controller.sessions() if info.session_id in moved] if moved else []
+        for info in infos:
+            try:
+                events.append({"event": "session_updated", "session": shapes.session(controller, info)})
+            except RewindError:
+                continue
+            if now.sessions[info.session_id] != before.sessions[info.session_id]:
+                # Also while the last turn grows: a page that shows it reads it again.
+                events.append({"event": "turns_added", "sessionId": info.session_id,
+                               "total": len(info.turns)})
+        return events

@@ -1,0 +1,1 @@
+"""What the page changes: planned, confirmed, one at a time."""

@@ -1,0 +1,213 @@
+"""What the page asks for over the WebSocket: each action by its name, with checked fields."""
+
+from __future__ import annotations
+
+from rewind.controller import BeforeFork, is_name, is_session_id
+from rewind.errors import CheckpointNotFound, RewindError, SessionNotFound
+from rewind.web.reads import shapes
+from rewind.web.reads.paths import named_paths
+from rewind.web.server.errors import BadRequest
+from rewind.web.writes import futures
+from rewind.web.writes.plans import STEPS, checkpoint_target, hunk_target, turn_target
+from rewind.web.writes.surgery import HOW, revert_target, reverted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from rewind.checkpoint.conversations.session_tree import SessionInfo
+    from rewind.controller import Controller
+
+    Answer = dict[str, Any]
+
+FOLLOWING = "following"
+_MOST_SESSIONS = 500
+_LONGEST_TEXT = 2000
+
+
+class Request:
+    """The fields of a message. What is not of its kind is refused."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self._data = data
+
+    def text(self, key: str, *, longest: int = _LONGEST_TEXT) -> str:
+        found = self._data.get(key)
+        if found is None:
+            return ""
+        if not isinstance(found, str) or len(found) > longest:
+            raise BadRequest(f"{key} is not a text that makes sense.")
+        return found
+
+    def session(self, controller: Controller) -> str:
+        return _session(controller, self._data.get("sessionId"))
+
+    def sessions(self, controller: Controller) -> list[str]:
+        found = self._data.get("sessionIds")
+        if not isinstance(found, list) or not 0 < len(found) <= _MOST_SESSIONS:
+            raise BadRequest("sessionIds is not a list of sessions.")
+        return [_session(controller, one) for one in found]
+
+    def checkpoint_or_now(self, key: str) -> str:
+        return "now" if self._data.get(key, "now") == "now" else self.checkpoint(key)
+
+    def checkpoint(self, key: str = "name") -> str:
+        found = self._data.get(key)
+        if not isinstance(found, str) or not is_name(found):
+            raise CheckpointNotFound(name=str(found)[:50])
+        return found
+
+    def stamp(self) -> str:
+        """Of the plan that the person has seen; a client that shows none sends none."""
+        return self.text("stamp", longest=100)
+
+    def number(self, key: str) -> int:
+        found = self._data.get(key)
+        if not isinstance(found, int) or isinstance(found, bool) or not 1 <= found <= 1_000_000_000:
+            raise BadRequest(f"{key} must be a positive integer.")
+        return found
+
+    def switch(self, key: str) -> bool:
+        found = self._data.get(key, False)
+        if not isinstance(found, bool):
+            raise BadRequest(f"{key} is true or false.")
+        return found
+
+    def paths(self) -> list[str]:
+        return self.texts("paths") if self._data.get("paths") is not None else []
+
+    def texts(self, key: str) -> list[str]:
+        found = self._data.get(key)
+        if not isinstance(found, list) or not found or not all(isinstance(one, str) for one in found):
+            raise BadRequest(f"{key} is not a list of {key}.")
+        return found
+
+
+def _session(controller: Controller, id: object) -> str:
+    """Only sessions of this project, and only by their full id."""
+    if not isinstance(id, str) or not is_session_id(id):
+        raise SessionNotFound(name=str(id)[:50])
+    return controller.session_file(id).session_id
+
+
+def follow(controller: Controller, request: Request) -> Answer:
+    """From now on the pushes of this connection hold what is added to the session."""
+    return {"event": FOLLOWING, "sessionId": request.session(controller)}
+
+
+def rewind_session(controller: Controller, request: Request) -> Answer:
+    mode = request.text("mode") or "chat"
+    if mode not in ("chat", "both"):
+        raise BadRequest("mode is chat or both.")
+    turn = request.number("rewindToTurn")
+    name = " ".join(request.text("name", longest=200).split()) or f"Branch from turn {turn}"
+    done = controller.go(turn_target(request.session(controller), turn),
+                         "both" if mode == "both" else "conversation", name=name, digest=request.stamp())
+    if done.chat is None or done.chat.fork is None:
+        raise RewindError("The code was restored; the conversation begins anew.",
+                          hint="Start a new session in the terminal.")
+    code = None
+    if done.record:
+        told = shapes.outcome(done)
+        code = {"checkpoint": done.record.name, "exact": done.exact,
+                **{key: told[key] for key in ("backup", "written", "writtenCount", "deleted", "deletedCount",
+                                              "kept", "remaining")}}
+    made = controller.session(done.chat.fork["session_id"])
+    return {"event": "session_created", "session": shapes.session(controller, made), "code": code,
+            "operation": done.operation, "notes": done.notes}
+
+
+def fast_forward(controller: Controller, request: Request) -> Answer:
+    session = request.session(controller)
+    parent = controller.parent_session(session)
+    if not request.switch("code"):
+        return {"event": "fast_forwarded", "sessionId": parent, "code": False, "notes": []}
+    done = controller.go(BeforeFork(session), "code", digest=request.stamp())
+    return {"event": "fast_forwarded", "sessionId": parent, "code": done.record is not None,
+            "operation": done.operation or None, "notes": done.notes}
+
+
+def _updated(controller: Controller, info: SessionInfo) -> Answer:
+    fresh = controller.session(info.session_id)
+    return {"event": "session_updated", "session": shapes.session(controller, fresh)}
+
+
+def rename_branch(controller: Controller, request: Request) -> Answer:
+    return _updated(controller, controller.rename_fork(request.session(controller), request.text("name")))
+
+
+def promote_branch(controller: Controller, request: Request) -> Answer:
+    return _updated(controller, controller.promote_fork(request.session(controller)))
+
+
+def delete_branches(controller: Controller, request: Request) -> Answer:
+    deleted = controller.delete_forks(request.sessions(controller))
+    return {"event": "branches_deleted", "sessionIds": [info.session_id for info in deleted]}
+
+
+def undelete_branch(controller: Controller, request: Request) -> Answer:
+    wanted = request.text("sessionId", longest=200)
+    if not is_session_id(wanted) or not any(one["sessionId"] == wanted for one in controller.deleted_forks()):
+        raise SessionNotFound(name=wanted[:50])
+    return _updated(controller, controller.session(controller.undelete_fork(wanted)))
+
+
+def save_checkpoint(controller: Controller, request: Request) -> Answer:
+    saved = controller.save(request.text("description"))
+    return {"event": "checkpoint_created", "checkpoint": shapes.checkpoint(saved.record)}
+
+
+def mark_turn(controller: Controller, request: Request) -> Answer:
+    record = controller.mark_turn(request.session(controller), request.number("turn"),
+                                  request.text("name", longest=200))
+    return {"event": "checkpoint_created", "checkpoint": shapes.checkpoint(record)}
+
+
+def restore_checkpoint(controller: Controller, request: Request) -> Answer:
+    target = checkpoint_target(controller, request.checkpoint(), request.paths())
+    done = controller.go(target, "code", digest=request.stamp())
+    return {"event": "restored", **shapes.outcome(done)}
+
+
+def revert_turn(controller: Controller, request: Request) -> Answer:
+    """What one turn did is taken back; everything later stays."""
+    how = request.text("how")
+    if how not in HOW:
+        raise BadRequest("how is markers, ours or theirs.")
+    target = revert_target(request.session(controller), request.number("turn"), how,
+                           named_paths(request.paths(), ()))
+    return {"event": "reverted", **reverted(controller.go(target, "code", digest=request.stamp()))}
+
+
+def bring_back(controller: Controller, request: Request) -> Answer:
+    """Hunks of one file as they were at the first of two points; what else changed in it stays."""
+    how = request.text("how")
+    if how not in ("", "markers", "theirs"):
+        raise BadRequest("how is markers or theirs.")
+    ends = request.checkpoint("from"), request.checkpoint_or_now("to")
+    target = hunk_target(controller, ends, request.text("path", longest=4096), request.texts("hunks"),
+                         how=how, label=" ".join(request.text("label", longest=200).split()))
+    done = controller.go(target, "code", digest=request.stamp())
+    return {"event": "restored", **shapes.outcome(done)}
+
+
+def undo_restore(controller: Controller, request: Request) -> Answer:
+    return _step(controller, request, "undo_restore")
+
+
+def redo(controller: Controller, request: Request) -> Answer:
+    return _step(controller, request, "redo")
+
+
+def _step(controller: Controller, request: Request, action: str) -> Answer:
+    done = controller.go(STEPS[action], digest=request.stamp())
+    return {"event": "restored", **shapes.outcome(done)}
+
+
+ACTIONS: dict[str, Callable[[Controller, Request], Answer]] = {
+    action.__name__: action for action in (
+        follow, rewind_session, fast_forward, rename_branch, promote_branch, delete_branches, undelete_branch,
+        save_checkpoint, mark_turn, restore_checkpoint, revert_turn, bring_back, undo_restore, redo,
+        futures.compare_lanes, futures.plan_adopt, futures.adopt_lane, futures.remove_lane,
+        futures.undelete_lane)}

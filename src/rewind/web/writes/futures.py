@@ -1,0 +1,95 @@
+"""Forks with a directory of their own: read, compared, brought home and taken away from the page.
+
+No command is ever run from here: `rewind forks compare --run` executes what an agent wrote, and that is for a
+person at a terminal to start. The page shows how the last one ended and the command to copy.
+"""
+
+from __future__ import annotations
+
+from rewind.controller import Adopted, lane_shape
+from rewind.errors import FutureNotFound
+from rewind.web.server.errors import BadRequest
+from rewind.web.writes.surgery import HOW, merge_shape, reverted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.futures.known import Lane
+    from rewind.controller import Controller
+    from rewind.web.reads.query import Query
+    from rewind.web.writes.actions import Request
+
+    Answer = dict[str, Any]
+
+_MOST = 3  # side by side
+_MOST_FILES = 2000
+
+
+def lanes(controller: Controller, query: Query) -> Answer:
+    return {"lanes": [_lane(controller, lane) for lane in controller.lanes()],
+            "removed": [{"name": lane.name, "dir": lane.dir} for lane in controller.removed_lanes()]}
+
+
+def _lane(controller: Controller, lane: Lane) -> Answer:
+    ready = lane.exists and not lane_shape.problem(lane)
+    return {**lane_shape.lane_json(lane), "resume": controller.lane_resume(lane) if ready else None}
+
+
+def _named(controller: Controller, name: str) -> Lane:
+    """By its whole name: what else `rewind forks` takes is not for a page."""
+    found = next((lane for lane in controller.lanes() if lane.name == name), None)
+    if found is None:
+        raise FutureNotFound(name=name[:100])
+    return found
+
+
+def compare_lanes(controller: Controller, request: Request) -> Answer:
+    """What was not saved there yet is saved first, as the command does, so this is no read."""
+    names = request.texts("names")
+    if not 2 <= len(set(names)) == len(names) <= _MOST:
+        raise BadRequest(f"names are those of 2 to {_MOST} forks.")
+    chosen = [_named(controller, name) for name in names]
+    found = lane_shape.compared_json(chosen, controller.compare_lanes(chosen))
+    return {"event": "lanes_compared", "lanes": found["lanes"], "files": found["files"][:_MOST_FILES],
+            "more": max(0, len(found["files"]) - _MOST_FILES)}
+
+
+def plan_adopt(controller: Controller, request: Request) -> Answer:
+    """Saves what is there, then tells what would happen here."""
+    lane, how = _named(controller, request.text("name", longest=200)), _how(request)
+    controller.save_lane(lane)
+    plan = controller.plan(Adopted(lane.name, how), "both")
+    return {"event": "adopt_planned", "name": lane.name, "how": how, "about": plan.about,
+            **merge_shape(controller, plan)}
+
+
+def adopt_lane(controller: Controller, request: Request) -> Answer:
+    lane = _named(controller, request.text("name", longest=200))
+    done = controller.go(Adopted(lane.name, _how(request)), "both", digest=request.stamp())
+    made = done.chat.fork if done.chat else None
+    return {"event": "lane_adopted", **reverted(done), "sessionId": made["session_id"] if made else None,
+            "resume": done.resume or None}
+
+
+def _how(request: Request) -> str:
+    how = request.text("how")
+    if how not in HOW:
+        raise BadRequest("how is markers, ours or theirs.")
+    return how
+
+
+def remove_lane(controller: Controller, request: Request) -> Answer:
+    """Never by force: what would be lost for good is a matter for the command line."""
+    lane = _named(controller, request.text("name", longest=200))
+    controller.remove_lane(lane)
+    return {"event": "lane_removed", "name": lane.name}
+
+
+def undelete_lane(controller: Controller, request: Request) -> Answer:
+    name = request.text("name", longest=200)
+    lane = next((one for one in controller.removed_lanes() if one.name == name), None)
+    if lane is None:
+        raise FutureNotFound(name=name[:100])
+    controller.bring_back_lane(lane)
+    return {"event": "lane_returned", "name": lane.name}

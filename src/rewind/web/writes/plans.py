@@ -1,0 +1,97 @@
+"""What would happen, for a dialog to show; its stamp tells later whether the same would still happen."""
+
+from __future__ import annotations
+
+from rewind.controller import AtCheckpoint, AtTurn, BeforeFork, BeforeOperation, BeforeUndo, BroughtBack
+from rewind.web.reads import shapes
+from rewind.web.reads.paths import checked, named_paths
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.rewind.plan import Plan
+    from rewind.checkpoint.rewind.target import Target
+    from rewind.controller import Controller
+
+
+def turn_plan(controller: Controller, session: str, turn: int, both: bool) -> dict[str, Any]:
+    plan = controller.plan(turn_target(session, turn), "both" if both else "conversation")
+    return {"turn": turn, "mode": "both" if both else "chat", "keeps": turn, "drops": plan.total - turn,
+            "prompt": plan.prompts[0].text if plan.prompts else "",
+            **_shape(plan), "warnings": _warnings(controller, session, turn, plan, both)}
+
+
+def turn_target(session: str, turn: int) -> Target:
+    """The page keeps the turn that is rewound to."""
+    return AtTurn(session, turn, after=True)
+
+
+def _shape(plan: Plan, *, merged: bool = False) -> dict[str, Any]:
+    """One for every action that goes back, as for every command. What is merged is no checkpoint yet."""
+    at = None if merged else plan.record
+    code = {"checkpoint": at.name, "exact": plan.exact, "createdAt": at.created_at} if at else None
+    return {"code": code, **shapes.plan(plan.code), "notes": plan.all_notes(), "warnings": [],
+            "stamp": plan.digest}
+
+
+def _warnings(controller: Controller, session: str, turn: int, plan: Plan,
+              both: bool) -> list[dict[str, str]]:
+    found = []
+    view = controller.turns(session, turn, 1).turns
+    missing = view[0].missing if view and not both else []
+    if missing:
+        some = ", ".join(missing[:3]) + (" and more" if len(missing) > 3 else "")
+        found.append(("missing-files", f"Files that this turn was about do not exist now: {some}"))
+    if plan.prompts and controller.left_processes(plan):
+        found.append(("processes-keep-running",
+                      "Later turns ran commands that may have started something; that keeps running."))
+    most = controller.setting("branches.max")
+    made = sum(1 for info in controller.sessions() if info.made_by_rewind)
+    if made >= most:
+        found.append(("too-many-branches", f"There are {made} branches already; delete some of them."))
+    if plan.index and plan.cut and any(offset > plan.cut.offset for offset in plan.index.compactions):
+        found.append(("compaction", "The conversation was compacted after this turn; the branch begins before"
+                                    " that, with the whole text."))
+    return [{"code": code, "message": message} for code, message in found]
+
+
+def checkpoint_plan(controller: Controller, name: str, texts: list[str]) -> dict[str, Any]:
+    return _shape(controller.plan(checkpoint_target(controller, name, texts), "code"))
+
+
+def checkpoint_target(controller: Controller, name: str, texts: list[str]) -> Target:
+    known: list[bytes] = []
+    if any("\\" in text for text in texts):
+        whole = controller.plan(AtCheckpoint(name), "code")
+        known = [change.path for change in whole.code.changes] if whole.code else []
+    return AtCheckpoint(name, named_paths(texts, known))
+
+
+STEPS: dict[str, Target] = {"undo_restore": BeforeOperation(), "redo": BeforeUndo()}
+
+
+def step_plan(controller: Controller, action: str) -> dict[str, Any]:
+    """What `undo_restore` or `redo` would do, and which operation that is about."""
+    op = controller.to_undo() if action == "undo_restore" else controller.to_redo()
+    return {**_shape(controller.plan(STEPS[action])), "operation": op.id if op else None,
+            "text": controller.describe(op) if op else ""}
+
+
+def forward_plan(controller: Controller, session: str) -> dict[str, Any]:
+    return _shape(controller.plan(BeforeFork(session), "code"))
+
+
+def hunk_plan(controller: Controller, target: Target) -> dict[str, Any]:
+    return _shape(controller.plan(target, "code"), merged=True)
+
+
+def hunk_target(controller: Controller, ends: tuple[str, str], path: str, ids: list[str], *, how: str = "",
+                label: str = "") -> Target:
+    """Hunks of one file, as they were at the first of two points."""
+    old, new = ends
+    paths = [checked(path)]
+    if "\\" in path:  # perhaps an escaped name
+        with controller.diff(old, None if new == "now" else new) as everything:
+            paths = named_paths([path], (one for one, _, _ in everything.changes)) or paths
+    return BroughtBack(old, None if new == "now" else new, {paths[0]: ids}, how=how, label=label)

@@ -1,0 +1,105 @@
+"""Taking one turn back: the plan with its conflicts, one file of it line by line, and what was done."""
+
+from __future__ import annotations
+
+from rewind.controller import Reverted, comparing
+from rewind.errors import PathNotChanged, RewindError
+from rewind.web.reads import shapes
+from rewind.web.reads.files import author
+from rewind.web.reads.paths import checked, named_paths
+from rewind.web.render.rows import rows_of
+from rewind.words import explain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rewind.checkpoint.rewind.apply import Outcome
+    from rewind.checkpoint.rewind.files.file_plan import Kept
+    from rewind.checkpoint.rewind.plan import Plan
+    from rewind.controller import Controller
+    from rewind.web.reads.query import Query
+
+HOW = ("", "markers", "ours", "theirs")
+_EXPLAINED = 20  # conflicts whose lines are shown
+_MOST_LINES = 12  # of one place
+
+
+def revert_target(session: str, turn: int, how: str, paths: list[bytes] | None = None) -> Reverted:
+    return Reverted([f"t{turn}"], session, paths, how)
+
+
+def revert_plan(controller: Controller, query: Query) -> dict[str, Any]:
+    """What would change, what is in conflict and with which lines, and what stays."""
+    session = controller.session_file(query.session).session_id
+    turn, how = query.number("turn", 0, low=1), query.choice("how", HOW)
+    paths = named_paths(query.texts("path", 4096), ())
+    plan = controller.plan(revert_target(session, turn, how, paths), "code")
+    return {"turn": turn, "how": how, "about": plan.about, **merge_shape(controller, plan)}
+
+
+def merge_shape(controller: Controller, plan: Plan) -> dict[str, Any]:
+    """Conflicts are told apart from what merely stays."""
+    code = plan.code
+    clashes = code.conflicts if code else []
+    kept = [one for one in code.kept if not one.conflict] if code else []
+    told = {**shapes.plan(code), "kept": [_stays(one) for one in kept[:shapes.MOST_LISTED]],
+            "keptCount": len(kept)}
+    return {"code": None, **told, "conflicts": [_clash(controller, one, number < _EXPLAINED)
+                                                for number, one in enumerate(clashes)],
+            "settled": [_clash(controller, one, False) for one in code.settled] if code else [],
+            "notes": plan.all_notes(), "warnings": [], "stamp": plan.digest}
+
+
+def _stays(kept: Kept) -> dict[str, str]:
+    return {"path": shapes.path_text(kept.path), "reason": kept.reason, "text": explain(kept.reason)}
+
+
+def _clash(controller: Controller, kept: Kept, with_lines: bool) -> dict[str, Any]:
+    places = getattr(kept, "lines", ())
+    return {**_stays(kept), "places": [
+        {"from": first, "count": count, **(_lines(controller, kept.path, first, count) if with_lines else {})}
+        for first, count in places]}
+
+
+def _lines(controller: Controller, path: bytes, first: int, count: int) -> dict[str, Any]:
+    """What is there now, and who wrote it: that is what the turn cannot be taken back without."""
+    if not count:
+        return {"lines": [], "by": []}
+    try:
+        found = controller.blame(path, first=first, last=first + count - 1).lines
+    except RewindError:
+        return {"lines": [], "by": []}
+    by = {id(line.author): author(line) for line in found}
+    return {"lines": [line.text.rstrip(b"\r\n").decode("utf-8", "replace")[:500]
+                      for line in found[:_MOST_LINES]], "by": list(by.values())}
+
+
+def revert_file(controller: Controller, query: Query) -> dict[str, Any]:
+    """One file of the plan, from how it is now to how it would be."""
+    session = controller.session_file(query.session).session_id
+    text, turn = query.text("path", 4096), query.number("turn", 0, low=1)
+    target = revert_target(session, turn, query.choice("how", HOW))
+    path = checked(text)
+    if "\\" in text:  # perhaps an escaped name
+        code = controller.plan(target, "code").code
+        path = (named_paths([text], (one.path for one in code.changes) if code else ()) or [path])[0]
+    found = controller.preview(target, path)
+    if found is None:
+        raise PathNotChanged(path=text, what=f"turn {turn}")
+    counts = found.counts
+    status = "added" if found.old is None else "deleted" if found.new is None else "modified"
+    return {"path": text, "status": status, "verdict": found.verdict, "added": counts and counts[0],
+            "removed": counts and counts[1], "rows": _rows(found, text)}
+
+
+def _rows(found: Any, path: str) -> list[list[Any]]:
+    if found.verdict != comparing.TEXT:
+        return []
+    old, new = (b"".join(lines).decode("utf-8", "replace") for lines in (found.old_lines, found.new_lines))
+    return rows_of(old, new, found.blocks, path)
+
+
+def reverted(done: Outcome) -> dict[str, Any]:
+    """`operation` is null where nothing was done: there was nothing to do, or there are conflicts."""
+    return {**shapes.outcome(done), "about": done.about, "note": done.for_agent or None}
