@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, Optional, Union
 
 from cli.conftest import InProcess
+from make_transcripts import ClaudeTalk, DroidTalk, Line, event_id, place, resumed
 from rewind.checkpoint.conversations.which_session import session_at
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.apply import Outcome
 from rewind.controller import AtTurn, Controller
 from rewind.files import process_start
-from transcript.make_transcripts import ClaudeTalk, DroidTalk, Line, event_id, place, resumed
 
 SESSION = event_id(0x5E55)
 LONG_AGO = 1_700_000_000

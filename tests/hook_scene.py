@@ -15,13 +15,13 @@ from typing import Any, Optional
 
 import pytest
 
+from make_transcripts import ClaudeTalk, event_id
 from rewind.checkpoint.records.record import Record
 from rewind.controller import Controller
 from rewind.hooks import handle as handling
 from rewind.hooks.event import EVENTS, HookEvent, read_event
 from rewind.hooks.handle import Outcome, handle
 from rewind_cli import CHECKOUT, Result, Rewind, clean_env, state_of
-from transcript.make_transcripts import ClaudeTalk, event_id
 
 RECORDED = Path(__file__).parent / "data" / "hooks"
 ENTRY = CHECKOUT / "src" / "rewind" / "hooks" / "entry.py"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import rewind
 from chat_scene import SESSION, Claude
+from make_transcripts import place
 from rewind_cli import CHECKOUT, clean_env
-from transcript.make_transcripts import place
 
 PAGE = CHECKOUT / "docs" / "python.md"
 

@@ -12,6 +12,7 @@ import pytest
 import rewind.agents
 from cli import conftest as in_process
 from cli.conftest import InProcess
+from make_transcripts import ClaudeTalk, DroidTalk, place
 from rewind.agents.check import ProfileInvalid
 from rewind.agents.registry import (
     is_under_root,
@@ -23,7 +24,6 @@ from rewind.agents.registry import (
     session_root,
 )
 from rewind_cli import Rewind
-from transcript.make_transcripts import ClaudeTalk, DroidTalk, place
 
 cli = in_process.cli  # the fixture
 SCHEMAS = Path(rewind.agents.__file__).parent / "schemas"

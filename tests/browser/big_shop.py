@@ -7,8 +7,8 @@ from typing import Optional
 
 from shop import Agent
 
+from make_transcripts import event_id
 from rewind.controller import Controller
-from transcript.make_transcripts import event_id
 
 LONG = event_id(0x10A6)
 MB = 57

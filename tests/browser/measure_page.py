@@ -20,8 +20,8 @@ from pictures import stage
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 from shop import Agent, Server
 
+from make_transcripts import event_id, session_folder
 from rewind.controller import Controller
-from transcript.make_transcripts import event_id, session_folder
 
 TURNS = 5000
 MOST_ROWS, MOST_MB, MOST_TIMES = 200, 200, 2.0

@@ -25,9 +25,9 @@ from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 from shop import CART, Agent, Server, interrupt_restore, open_shop
 
 from chat_scene import client_is_running
+from make_transcripts import event_id, session_folder
 from rewind.controller import AtTurn, Controller
 from rewind_cli import CHECKOUT, clean_env
-from transcript.make_transcripts import event_id, session_folder
 
 IMAGES = CHECKOUT / "build" / "pictures"
 SHOWN = CHECKOUT / "docs" / "images"

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import IO, Any, Optional
 
 from chat_scene import Claude
+from make_transcripts import event_id, place, session_folder
 from rewind.agents.registry import profile_for
 from rewind.checkpoint.conversations.which_session import session_at
 from rewind.controller import Controller
 from rewind.transcript.read.chain import Tail
 from rewind.transcript.read.lines import open_transcript
 from rewind_cli import PROGRAM, clean_env, is_interrupted
-from transcript.make_transcripts import event_id, place, session_folder
 
 CART = event_id(0xCA27)
 HTML = "<img src=x onerror=\"window.hurt='%s'\"><script>window.hurt='%s'</script>"

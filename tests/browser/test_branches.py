@@ -11,8 +11,8 @@ from page_of import Rewind
 from playwright.sync_api import expect
 from shop import CART, Agent, forks_in, wait_for
 
+from make_transcripts import event_id
 from rewind.controller import AtTurn, Controller
-from transcript.make_transcripts import event_id
 
 ROOT = "Build the cart of the shop"
 

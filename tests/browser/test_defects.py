@@ -15,8 +15,8 @@ from shop import CART, Agent, Server
 from test_keyboard import press
 from test_looks import OVERFLOW
 
+from make_transcripts import event_id, session_folder
 from rewind.controller import AtCheckpoint, AtTurn, Controller
-from transcript.make_transcripts import event_id, session_folder
 
 FRESH = event_id(0xF4E5)
 

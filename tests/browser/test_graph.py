@@ -10,8 +10,8 @@ from playwright.sync_api import Locator, expect
 from shop import CART, Agent
 from test_keyboard import press
 
+from make_transcripts import event_id
 from rewind.controller import AtTurn, Controller
-from transcript.make_transcripts import event_id
 
 OLD = event_id(0x01D)
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Route, expect
 from shop import Agent
 
 from chat_scene import Claude
-from transcript.make_transcripts import place
+from make_transcripts import place
 
 LONG = "00015000-1111-4222-8333-444444444444"
 TURNS = 5000

@@ -17,7 +17,7 @@ from rewind.transcript.turns.turn_blocks import for_page
 from rewind.transcript.turns.turn_index import open_turns
 from rewind.transcript.turns.turn_pages import read_turns
 from rewind_cli import Rewind
-from transcript.rollouts import Talk, folder, lines_of
+from rollouts import Talk, folder, lines_of
 
 
 class Thread(AgentSession):

@@ -10,13 +10,13 @@ import pytest
 from agent_session import AgentSession
 from chat_scene import Scene
 from cli.conftest import InProcess
+from oplogs import Talk, chats, line, prompts_in, second_reader
 from rewind.agents.registry import profile_named
 from rewind.controller import Controller
 from rewind.transcript.read.index import read_index
 from rewind.transcript.turns.turn_index import open_turns
 from rewind.transcript.turns.turn_tools import tools_of_turn
 from rewind_cli import Rewind
-from transcript.oplogs import Talk, chats, line, prompts_in, second_reader
 
 
 class Session(AgentSession):

@@ -12,13 +12,13 @@ import pytest
 from agent_session import AgentSession
 from chat_scene import Scene
 from cli.conftest import InProcess
+from opencode_sessions import Line, Talk, fake_client, folder, tool
 from rewind.checkpoint.conversations.which_session import session_at
 from rewind.controller import Controller
 from rewind.transcript.turns.turn_blocks import for_page
 from rewind.transcript.turns.turn_index import open_turns
 from rewind.transcript.turns.turn_pages import read_turns
 from rewind_cli import Rewind
-from transcript.opencode_sessions import Line, Talk, fake_client, folder, tool
 
 
 class Session(AgentSession):

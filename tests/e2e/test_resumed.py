@@ -17,8 +17,8 @@ from conversation import NEXT, Conversation
 from scripted import prompt
 from talk import talk
 
+from make_transcripts import NO_EVENT, ClaudeTalk, event_id, place
 from rewind_cli import Rewind
-from transcript.make_transcripts import NO_EVENT, ClaudeTalk, event_id, place
 
 SAMPLES = sorted((Path(__file__).parents[1] / "data" / "transcripts" / "claude").glob("*.jsonl"))
 SESSION = "5e551011-0000-4000-8000-0000000001ea"

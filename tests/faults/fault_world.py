@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
+from make_transcripts import place
 from rewind_cli import (
     CHECKOUT,
     PROGRAM,
@@ -30,7 +31,6 @@ from rewind_cli import (
     steps_of,
     tree_state,
 )
-from transcript.make_transcripts import place
 
 RECORDED = CHECKOUT / "tests" / "data" / "transcripts" / "claude" / "tui-3-prompts.jsonl"
 SESSION = "03809132-3742-4e1e-ac36-ff2672e789df"

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from make_transcripts import ClaudeTalk, event_id, place
 from rewind import files
 from rewind_cli import Rewind
-from transcript.make_transcripts import ClaudeTalk, event_id, place
 
 SESSION = event_id(0xF1)
 _SECONDS = 120  # no command in so small a world takes one; a hang takes for ever

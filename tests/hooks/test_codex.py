@@ -12,7 +12,7 @@ from hook_scene import ACTIONS, Hooks
 from rewind.hooks.event import EDIT, EVENTS, SHELL, HookEvent, read_event
 from rewind.hooks.handle import Outcome, handle
 from rewind.hooks.transcript_path import transcript_path
-from transcript.rollouts import RECORDED, Talk
+from rollouts import RECORDED, Talk
 
 PAYLOADS: dict[str, Any] = json.loads((RECORDED / "hook-payloads.json").read_text())
 OURS = [name for name, one in PAYLOADS.items() if one["payload"]["hook_event_name"] in EVENTS.values()]

@@ -30,9 +30,9 @@ from hook_scene import (
     wait_for_late,
 )
 from hooks.test_handle import held_lock
+from make_transcripts import ClaudeTalk
 from rewind.hooks import entry
 from rewind_cli import CHECKOUT, Result, Rewind, chown_all, clean_env, git, tree_state
-from transcript.make_transcripts import ClaudeTalk
 
 pytestmark = pytest.mark.slow
 

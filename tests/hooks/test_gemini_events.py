@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from hook_scene import ACTIONS, LONG, Hooks
+from oplogs import RECORDED, Talk, chats
 from rewind.agents.registry import profile_named
 from rewind.hooks.event import EDIT, SHELL, HookEvent, read_event
 from rewind.hooks.handle import Outcome, handle
 from rewind.hooks.transcript_path import transcript_path
-from transcript.oplogs import RECORDED, Talk, chats
 
 PAYLOADS: dict[str, Any] = json.loads((RECORDED / "hook-payloads.json").read_text())
 NAMES = {theirs: ours for ours, theirs in (profile_named("gemini").registration or {})["events"].items()}

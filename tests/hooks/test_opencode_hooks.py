@@ -10,9 +10,9 @@ from typing import Any, Optional
 import pytest
 
 from hook_scene import ACTIONS, Hooks
+from opencode_sessions import Talk, recorded
 from rewind.hooks.event import EDIT, SHELL, HookEvent, read_event
 from rewind.hooks.handle import BLOCK, Outcome, handle
-from transcript.opencode_sessions import Talk, recorded
 
 CALLED = recorded("plugin-payloads")["tool.execute.before"]["payload"]
 

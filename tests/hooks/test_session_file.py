@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from hook_scene import Hooks
+from make_transcripts import event_id
 from rewind.files import process_start
-from transcript.make_transcripts import event_id
 
 OTHER = event_id(0xA1)
 

@@ -13,7 +13,7 @@ from rewind.agents.registry import profile_named
 from rewind.config.load import load_tier
 from rewind.install.machine.system import script_in
 from rewind.install.settings.register import register, registered, unregister
-from transcript.rollouts import RECORDED
+from rollouts import RECORDED
 
 SHIM = "/home/dev/my rewind/system/smart-checkpoint"
 FOREIGN = [RECORDED.joinpath("hooks.json").read_text(),

@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 
 from load.load_runs import Program, Row, Run, at_most, peak_row, seen
+from make_transcripts import ClaudeTalk, event_id, place
 from rewind_cli import CHECKOUT, PROGRAM
-from transcript.make_transcripts import ClaudeTalk, event_id, place
 
 _HOOK_MB, _SCAN_MB, _MILLION_MB = 64, 150, 600
 _API = """

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from chat_scene import LONG_AGO, Claude, droid
+from make_transcripts import place, session_folder
 from rewind.agents.registry import profile_named
 from rewind.errors import UsageError
 from rewind.transcript.find import (
@@ -20,7 +21,6 @@ from rewind.transcript.find import (
     session_with_id,
 )
 from rewind.transcript.names import is_session_id, session_id_of
-from transcript.make_transcripts import place, session_folder
 
 pytestmark = pytest.mark.usefixtures("home")
 

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from cli import conftest as in_process
 from cli.conftest import InProcess
+from make_transcripts import NO_EVENT, ClaudeTalk, DroidTalk, event_id, place, resumed
 from rewind.checkpoint.project.state import State
 from rewind.errors import BUG, RewindError
 from rewind.transcript.place.boundary import find_boundary_by_user_prompts
 from rewind.transcript.read.index import SessionIndex, read_index
-from transcript.make_transcripts import NO_EVENT, ClaudeTalk, DroidTalk, event_id, place, resumed
 
 pytestmark = pytest.mark.slow
 

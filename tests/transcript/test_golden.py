@@ -12,12 +12,12 @@ import pytest
 
 from cli import conftest as in_process
 from cli.conftest import InProcess
+from make_transcripts import NO_EVENT, ClaudeTalk, place, resumed
 from rewind.agents.registry import profile_for
 from rewind.controller import AtTurn, Controller
 from rewind.errors import RewindError
 from rewind.transcript.place.boundary import find_boundary_by_user_prompts
 from rewind.transcript.read.index import read_index
-from transcript.make_transcripts import NO_EVENT, ClaudeTalk, place, resumed
 
 cli = in_process.cli  # the fixture
 DATA = Path(__file__).resolve().parents[1] / "data"

@@ -10,9 +10,9 @@ import pytest
 
 from cli import conftest as in_process
 from cli.conftest import InProcess
+from make_transcripts import ClaudeTalk, DroidTalk, Talk, compact, event_id, place
 from rewind.transcript.place.boundary import find_boundary_by_user_prompts
 from rewind.transcript.read.index import SessionIndex, read_index
-from transcript.make_transcripts import ClaudeTalk, DroidTalk, Talk, compact, event_id, place
 
 cli = in_process.cli  # the fixture
 Write = Callable[[bytes], Path]

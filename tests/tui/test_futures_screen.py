@@ -11,10 +11,10 @@ from scene_tui import SIZE, Person, at_keyboard
 
 from chat_scene import Claude, Turns
 from cli.conftest import InProcess
+from make_transcripts import place
 from rewind.checkpoint.map.story import LANE
 from rewind.tui.screens.forks_screen import ForksScreen
 from rewind_cli import tree_state
-from transcript.make_transcripts import place
 
 CODE = "one\ntwo\nthree\nfour\nfive\n"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from chat_scene import Claude, Scene
 from cli.conftest import InProcess
-from transcript.make_transcripts import event_id, place
+from make_transcripts import event_id, place
 
 ELSEWHERE = event_id(0xE15E)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chat_scene import client_is_running, droid
-from transcript.make_transcripts import event_id, place
+from make_transcripts import event_id, place
 from web.scene import Shop
 from web.site import Site
 

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from chat_scene import LONG_AGO, Scene, a_dead_pid, change_record, client_is_running, prompts_of
 from cli import conftest as in_process
 from cli.conftest import InProcess
+from make_transcripts import compact
 from rewind.files import process_start
 from rewind.transcript.write import fork as forking
 from rewind.transcript.write import in_place as rewriting
 from rewind_cli import tree_state
-from transcript.make_transcripts import compact
 
 cli = in_process.cli  # the fixture
 

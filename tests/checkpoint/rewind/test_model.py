@@ -49,10 +49,10 @@ from checkpoint.rewind.history_model import (
 )
 from checkpoint.rewind.killed import killed_after
 from cli.conftest import InProcess
+from make_transcripts import event_id, place
 from rewind.checkpoint.conversations.which_session import session_at
 from rewind.checkpoint.project.state import State
 from rewind.controller import Controller
-from transcript.make_transcripts import event_id, place
 
 pytestmark = pytest.mark.slow
 

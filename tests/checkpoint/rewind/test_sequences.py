@@ -15,8 +15,8 @@ from chat_scene import Scene
 from checkpoint.rewind.killed import killed_after
 from cli import conftest as in_process
 from cli.conftest import InProcess
+from make_transcripts import compact, session_folder
 from rewind_cli import CHECKOUT, Rewind
-from transcript.make_transcripts import compact, session_folder
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from typing import Optional, Union
 
 from rewind.controller import Controller
 from rewind_cli import clean_env
-from snapshot.text_versions import Texts
+from text_versions import Texts
 
 # What a path is: ("link", target) or ("file", executable, content).
 What = Union[tuple[str, bytes], tuple[str, bool, bytes]]

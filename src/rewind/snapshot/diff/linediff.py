@@ -2,7 +2,7 @@
 and its way of sliding a change, so that a merge or a blame made from it equals git's.
 
 `difflib` and other correct diffs pick other lines where there is a choice, and a merge depends on the choice.
-`tests/snapshot/test_linediff.py` holds this against git.
+`tests/snapshot/diff/test_linediff.py` holds this against git.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The turns of a conversation, found in one pass forward that can stop and go on where it stopped.
 
 What `index.py` finds by holding every entry in memory, this finds by knowing of each entry only which prompt
-it answers to. `tests/transcript/test_turn_index.py` holds the two against each other.
+it answers to. `tests/transcript/turns/test_turn_index.py` holds the two against each other.
 """
 
 from __future__ import annotations
