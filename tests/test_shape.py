@@ -133,3 +133,19 @@ def test_the_library_is_silent() -> None:
 
 def test_a_module_says_what_it_is_for() -> None:
     assert not [str(path) for path in MODULES if not ast.get_docstring(parsed(path))]
+
+
+def test_all_errors_are_in_one_place_and_in_its_tree() -> None:
+    """A class whose ancestors lead to `RewindError` is what a user may meet."""
+    errors = {"RewindError"}
+    homes = {}
+    for _ in range(3):  # ancestors first, wherever they are
+        for path in MODULES:
+            for node in parsed(path).body:
+                if isinstance(node, ast.ClassDef) and {
+                        base.id for base in node.bases if isinstance(base, ast.Name)} & errors:
+                    errors.add(node.name)
+                    homes[node.name] = room_of(path)
+    assert set(homes.values()) == {"errors"}, {name: home for name, home in homes.items() if home != "errors"}
+    tree = (ast.get_docstring(parsed(SOURCE / "errors.py")) or "").replace(",", " ").split()
+    assert not [name for name in homes if name != "UsageError" and tree.count(name) != 1]

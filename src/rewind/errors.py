@@ -1,6 +1,38 @@
 """The errors a user can meet: what is wrong, what to do next, and the exit code.
 
 The message is the class's docstring, filled in with the keyword arguments.
+All of them are here, by what they are about:
+
+  The project and its store
+    NotInitialised, StoreNotTrusted, HomeUnreadable, StoreMoved, Locked, StoreDamaged, StoreUnavailable,
+    StateUnwritable, FormatTooNew, ConfigInvalid, InTheWay
+  Checkpoints
+    CheckpointNotFound, CheckpointAmbiguous, CheckpointNeeded, CheckpointIncomplete,
+    CheckpointWithoutParent, NoConversation, PathNotFound, PathNeverSeen
+  Going back, and undoing it
+    BackupFailed, ChangedSincePlan, UnsavedEdits, TurnRunning, RewindInterrupted, ChatNotRestored,
+    NothingToUndo, NothingToRedo, NoRestoreToUndo, OperationNotFound, NotAStep
+  Turns and prompts
+    TurnNotFound, TurnWithoutCheckpoint, NoCheckpointOfTurn, PromptAmbiguous, PromptGone,
+    NothingBeforePrompt, NotEnoughPrompts, CompactedAway, PathNotChanged, HunkChanged
+  Bisecting, and commits from turns
+    NothingToBisect, NotOnLine, BisectStopped, LinkedInstall, NotARepository, GitUnderWay, NoCommitKnown,
+    NothingToCommit, BranchExists, GitFailed
+  Conversations and their forks
+    SessionNotFound, NoSession, NoTurnSays, SessionAmbiguous, SessionThere, SessionInUse,
+    SessionWithoutCode, SessionNotForked, ForkWithoutTurns, NoParent, NotAFork, NotMadeByRewind, NotOurs,
+    PlaceTaken, NotInPlace, CannotFork, NothingBeforeCut, ClientMissing, ClientFailed, TranscriptNotFound,
+    TranscriptUnreadable, TranscriptRewritten
+  Several futures
+    FutureNotFound, FutureLost, FutureBusy, WorkNotSaved
+  Files and remotes that checkpoints go to
+    FileNotThere, ArchiveRefused, RemoteNotFound, RemoteExists, RemoteUrlRefused, RemoteFailed,
+    RemoteRefused
+  Agents and their settings
+    ProfileInvalid, AgentMissing, NoHooks, SettingsUnreadable, SettingsNoFile, SettingsClosed,
+    SettingsTooLong, SettingsUnwritable, SettingsBusy, ScriptForeign, PathNotText
+  The interfaces
+    UiMissing, PortTaken, BadRequest, OutputLost, DemoFailed
 """
 
 from __future__ import annotations
@@ -51,6 +83,8 @@ class UsageError(RewindError):
     hint = "Run `rewind help` to see the commands."
 
 
+# the project and its store
+
 class NotInitialised(RewindError):
     """This directory is not protected by Rewind yet: {path}"""
 
@@ -86,17 +120,56 @@ class Locked(RewindError):
     hint = "Wait for it to finish and try again."
 
 
+class StoreDamaged(RewindError):
+    """The store is damaged: {what}"""
+
+    exit_code = DAMAGED
+    hint = ("Run `rewind validate --deep` to see which checkpoints are affected; with `--repair` it brings"
+            " back what has another copy.")
+
+
+class StoreUnavailable(RewindError):
+    """The store cannot be used right now: {reason}"""
+
+    exit_code = FAILED
+    hint = "Check the free space and the permissions of {path}"
+
+
+class StateUnwritable(RewindError):
+    """Rewind cannot write its state: {reason}"""
+
+    exit_code = FAILED
+    hint = "Nothing was changed. Check the space and the permissions of {path}"
+
+
+class FormatTooNew(RewindError):
+    """{what} was written by a newer Rewind (format {found}; this one reads up to {known})."""
+
+    exit_code = FAILED
+    hint = "Upgrade Rewind, then try again."
+
+
+class ConfigInvalid(RewindError):
+    """{problem}"""
+
+    exit_code = FAILED
+    hint = "Correct {file}, or run `rewind config` to see every setting."
+    problems: list[str] = []
+
+
+class InTheWay(RewindError):
+    """There is something else in {path}"""
+
+    hint = "Move it away, then try again."
+
+
+# checkpoints
+
 class CheckpointNotFound(RewindError):
     """No checkpoint matches "{name}"."""
 
     exit_code = NOT_FOUND
     hint = "Run `rewind list --all` to see the names."
-
-
-class NoConversation(RewindError):
-    """{checkpoint} holds no conversation."""
-
-    hint = "Restore its code alone with --code-only."
 
 
 class CheckpointAmbiguous(RewindError):
@@ -106,17 +179,31 @@ class CheckpointAmbiguous(RewindError):
     hint = "Type more of the name. To see all names: rewind list --all"
 
 
-class PromptAmbiguous(RewindError):
-    """{count} prompts or descriptions contain "{text}"."""
-
-    exit_code = NOT_FOUND
-    hint = "Type more of the text, or search with `rewind grep`."
-
-
 class CheckpointNeeded(RewindError):
     """Not deleting {name}: {reason}"""
 
     hint = "Repeat with --force to delete it anyway."
+
+
+class CheckpointIncomplete(RewindError):
+    """{checkpoint} is incomplete, so nothing was touched: {lacks}"""
+
+    exit_code = DAMAGED
+    hint = ("`rewind restore {checkpoint} --skip-missing` restores the rest;"
+            " `rewind validate --deep --repair` looks for other copies of what is missing.")
+
+
+class CheckpointWithoutParent(RewindError):
+    """This is the first checkpoint of its line, so there is nothing before it: {checkpoint}"""
+
+    exit_code = NOT_FOUND
+    hint = "Choose a later one; `rewind list` shows them."
+
+
+class NoConversation(RewindError):
+    """{checkpoint} holds no conversation."""
+
+    hint = "Restore its code alone with --code-only."
 
 
 class PathNotFound(RewindError):
@@ -124,6 +211,56 @@ class PathNotFound(RewindError):
 
     exit_code = NOT_FOUND
     hint = "Run `rewind show {checkpoint} --files` to see what it holds."
+
+
+class PathNeverSeen(RewindError):
+    """No checkpoint holds {path}"""
+
+    exit_code = NOT_FOUND
+    hint = "Run `rewind show last --files` to see what the newest one holds."
+
+
+# going back, and undoing it
+
+class BackupFailed(RewindError):
+    """The current state could not be backed up, so nothing was touched: {reason}"""
+
+    exit_code = FAILED
+    hint = "Free some space or fix the problem above, then try again."
+
+
+class ChangedSincePlan(RewindError):
+    """Files changed while the restore was being prepared; nothing was touched: {paths}"""
+
+    exit_code = CHANGED
+    hint = "Look at the plan again (`--dry-run`), or repeat with `--force`."
+
+
+class UnsavedEdits(RewindError):
+    """Files changed since {checkpoint}, so redo would replace them; nothing was touched: {paths}"""
+
+    exit_code = CHANGED
+    hint = "Save them first with `rewind save`, or repeat with `--force`, which backs them up."
+
+
+class TurnRunning(RewindError):
+    """{agent} is in the middle of a turn here. Nothing was changed."""
+
+    exit_code = CHANGED
+    hint = "Wait until it is done or stop it, or repeat with --force."
+
+
+class RewindInterrupted(RewindError):
+    """The last rewind was interrupted. Finish it or undo it first."""
+
+    hint = "To finish it: {finish}. To undo it: rewind undo-restore"
+
+
+class ChatNotRestored(RewindError):
+    """The code is back, but the conversation is not: {reason}"""
+
+    exit_code = PARTIAL
+    hint = "Fix the problem above and try again. To undo the change to the code: rewind undo-restore"
 
 
 class NothingToUndo(RewindError):
@@ -161,124 +298,7 @@ class NotAStep(RewindError):
     hint = "Run `rewind ops` to see which operations can be undone."
 
 
-class UnsavedEdits(RewindError):
-    """Files changed since {checkpoint}, so redo would replace them; nothing was touched: {paths}"""
-
-    exit_code = CHANGED
-    hint = "Save them first with `rewind save`, or repeat with `--force`, which backs them up."
-
-
-class ChangedSincePlan(RewindError):
-    """Files changed while the restore was being prepared; nothing was touched: {paths}"""
-
-    exit_code = CHANGED
-    hint = "Look at the plan again (`--dry-run`), or repeat with `--force`."
-
-
-class StoreDamaged(RewindError):
-    """The store is damaged: {what}"""
-
-    exit_code = DAMAGED
-    hint = ("Run `rewind validate --deep` to see which checkpoints are affected; with `--repair` it brings"
-            " back what has another copy.")
-
-
-class CheckpointIncomplete(RewindError):
-    """{checkpoint} is incomplete, so nothing was touched: {lacks}"""
-
-    exit_code = DAMAGED
-    hint = ("`rewind restore {checkpoint} --skip-missing` restores the rest;"
-            " `rewind validate --deep --repair` looks for other copies of what is missing.")
-
-
-class StoreUnavailable(RewindError):
-    """The store cannot be used right now: {reason}"""
-
-    exit_code = FAILED
-    hint = "Check the free space and the permissions of {path}"
-
-
-class FormatTooNew(RewindError):
-    """{what} was written by a newer Rewind (format {found}; this one reads up to {known})."""
-
-    exit_code = FAILED
-    hint = "Upgrade Rewind, then try again."
-
-
-class FileNotThere(RewindError):
-    """There is no file {file}"""
-
-    exit_code = FAILED
-    hint = "Check the name. Paths are relative to the current directory."
-
-
-class ArchiveRefused(RewindError):
-    """Refusing to import {file}: {reason}"""
-
-    exit_code = FAILED
-    hint = "Nothing was imported."
-
-
-class ConfigInvalid(RewindError):
-    """{problem}"""
-
-    exit_code = FAILED
-    hint = "Correct {file}, or run `rewind config` to see every setting."
-    problems: list[str] = []
-
-
-class BackupFailed(RewindError):
-    """The current state could not be backed up, so nothing was touched: {reason}"""
-
-    exit_code = FAILED
-    hint = "Free some space or fix the problem above, then try again."
-
-
-class StateUnwritable(RewindError):
-    """Rewind cannot write its state: {reason}"""
-
-    exit_code = FAILED
-    hint = "Nothing was changed. Check the space and the permissions of {path}"
-
-
-class NotAFork(RewindError):
-    """Refusing to move {path}: it is outside the agent's session directory."""
-
-    hint = "Move or delete it yourself."
-
-
-class PlaceTaken(RewindError):
-    """Another session took the place of the deleted one, which stays in the trash: {session}"""
-
-    hint = "Move that session away first: {path}"
-
-
-class ChatNotRestored(RewindError):
-    """The code is back, but the conversation is not: {reason}"""
-
-    exit_code = PARTIAL
-    hint = "Fix the problem above and try again. To undo the change to the code: rewind undo-restore"
-
-
-class RewindInterrupted(RewindError):
-    """The last rewind was interrupted. Finish it or undo it first."""
-
-    hint = "To finish it: {finish}. To undo it: rewind undo-restore"
-
-
-class NothingBeforePrompt(RewindError):
-    """No checkpoint was made before this prompt, so there is no code to bring back."""
-
-    exit_code = NOT_FOUND
-    hint = "Choose the conversation alone, or a later prompt."
-
-
-class PromptGone(RewindError):
-    """This prompt is no longer part of the conversation."""
-
-    exit_code = NOT_FOUND
-    hint = "Look at the timeline again."
-
+# turns and prompts
 
 class TurnNotFound(RewindError):
     """This session has {total} turns, so there is no turn {turn}."""
@@ -294,11 +314,45 @@ class TurnWithoutCheckpoint(RewindError):
     hint = "Name two checkpoints around it instead: A..B. `rewind list` shows them."
 
 
-class SessionWithoutCode(RewindError):
-    """No checkpoint was made in this session: {session}"""
+class NoCheckpointOfTurn(RewindError):
+    """No checkpoint has the code exactly as turn {turn} left it."""
 
     exit_code = NOT_FOUND
-    hint = "Run `rewind doctor` to see whether the hooks are registered."
+    hint = "Turns are captured while the hooks are installed; the last turn can always be marked."
+
+
+class PromptAmbiguous(RewindError):
+    """{count} prompts or descriptions contain "{text}"."""
+
+    exit_code = NOT_FOUND
+    hint = "Type more of the text, or search with `rewind grep`."
+
+
+class PromptGone(RewindError):
+    """This prompt is no longer part of the conversation."""
+
+    exit_code = NOT_FOUND
+    hint = "Look at the timeline again."
+
+
+class NothingBeforePrompt(RewindError):
+    """No checkpoint was made before this prompt, so there is no code to bring back."""
+
+    exit_code = NOT_FOUND
+    hint = "Choose the conversation alone, or a later prompt."
+
+
+class NotEnoughPrompts(RewindError):
+    """Cannot take back {wanted} prompts: this conversation has {found}."""
+
+    exit_code = NOT_FOUND
+    hint = "Run `rewind sessions show` to see its turns."
+
+
+class CompactedAway(RewindError):
+    """{agent} cannot continue from a turn before a compaction."""
+
+    hint = "Choose a turn after the compaction."
 
 
 class PathNotChanged(RewindError):
@@ -315,52 +369,7 @@ class HunkChanged(RewindError):
     hint = "The file changed meanwhile. Look at the diff again and choose again."
 
 
-class SessionNotForked(RewindError):
-    """This session is not a fork, so Rewind cannot tell where it began to differ: {session}"""
-
-    exit_code = NOT_FOUND
-    hint = "Name its turns as well: rewind apply t2..t4 --from {session}"
-
-
-class ForkWithoutTurns(RewindError):
-    """This fork has no turns of its own yet: {session}"""
-
-    exit_code = NOT_FOUND
-    hint = "Choose a fork that was continued; `rewind forks list` shows them."
-
-
-class CheckpointWithoutParent(RewindError):
-    """This is the first checkpoint of its line, so there is nothing before it: {checkpoint}"""
-
-    exit_code = NOT_FOUND
-    hint = "Choose a later one; `rewind list` shows them."
-
-
-class CompactedAway(RewindError):
-    """{agent} cannot continue from a turn before a compaction."""
-
-    hint = "Choose a turn after the compaction."
-
-
-class NoParent(RewindError):
-    """This session is not a fork, so there is nothing to go forward to: {session}"""
-
-    hint = "Choose a fork."
-
-
-class TurnRunning(RewindError):
-    """{agent} is in the middle of a turn here. Nothing was changed."""
-
-    exit_code = CHANGED
-    hint = "Wait until it is done or stop it, or repeat with --force."
-
-
-class PathNeverSeen(RewindError):
-    """No checkpoint holds {path}"""
-
-    exit_code = NOT_FOUND
-    hint = "Run `rewind show last --files` to see what the newest one holds."
-
+# bisecting, and commits from turns
 
 class NothingToBisect(RewindError):
     """There is nothing to search: {reason}"""
@@ -387,39 +396,6 @@ class LinkedInstall(RewindError):
     """{path} has a package installed from {place}, so the command would test the current code each time."""
 
     hint = "Repeat with --in-place, or install the package without a link (not editable)."
-
-
-class SessionThere(RewindError):
-    """The agent still has {session}, so there is nothing to bring back."""
-
-    hint = "`rewind sessions show {session}` shows it."
-
-
-class FutureNotFound(RewindError):
-    """No fork with a directory of its own is called "{name}"."""
-
-    exit_code = NOT_FOUND
-    hint = "`rewind forks` shows them, with their names and directories."
-
-
-class FutureLost(RewindError):
-    """The fork {name} cannot be used: {what}."""
-
-    hint = "`rewind forks` shows what is left; `rewind list --all` shows its checkpoints."
-
-
-class FutureBusy(RewindError):
-    """An agent is open in the fork {name}: {dir}"""
-
-    exit_code = CHANGED
-    hint = "Close it there first."
-
-
-class WorkNotSaved(RewindError):
-    """Removing {name} would lose work: {what}."""
-
-    exit_code = CHANGED
-    hint = "Save it elsewhere (`git branch NAME` keeps commits), or add --force."
 
 
 class NotARepository(RewindError):
@@ -460,11 +436,192 @@ class GitFailed(RewindError):
     hint = "Run the same command with `--verbose`, or try it with git itself."
 
 
+# conversations and their forks
+
 class SessionNotFound(RewindError):
     """No session of this project matches "{name}"."""
 
     exit_code = NOT_FOUND
     hint = "Run `rewind sessions list` to see them."
+
+
+class NoSession(SessionNotFound):
+    """No conversation of this project was found."""
+
+    hint = "Name one with --session ID, or a transcript with --session FILE.jsonl."
+
+
+class NoTurnSays(SessionNotFound):
+    """No turn matches "{text}"."""
+
+    hint = "Name a turn by its number (t4), or by text of its prompt; `rewind list` shows them."
+
+
+class SessionAmbiguous(RewindError):
+    """{count} sessions begin with {name}"""
+
+    exit_code = NOT_FOUND
+    hint = "Give more of the id; `rewind sessions list` shows them."
+
+
+class SessionThere(RewindError):
+    """The agent still has {session}, so there is nothing to bring back."""
+
+    hint = "`rewind sessions show {session}` shows it."
+
+
+class SessionInUse(RewindError):
+    """The session is open, so nothing was written: {reason}"""
+
+    exit_code = CHANGED
+    hint = ("Close it first, or leave out --in-place to get a fork. With --force its whole history may be"
+            " lost when that client continues.")
+
+
+class SessionWithoutCode(RewindError):
+    """No checkpoint was made in this session: {session}"""
+
+    exit_code = NOT_FOUND
+    hint = "Run `rewind doctor` to see whether the hooks are registered."
+
+
+class SessionNotForked(RewindError):
+    """This session is not a fork, so Rewind cannot tell where it began to differ: {session}"""
+
+    exit_code = NOT_FOUND
+    hint = "Name its turns as well: rewind apply t2..t4 --from {session}"
+
+
+class ForkWithoutTurns(RewindError):
+    """This fork has no turns of its own yet: {session}"""
+
+    exit_code = NOT_FOUND
+    hint = "Choose a fork that was continued; `rewind forks list` shows them."
+
+
+class NoParent(RewindError):
+    """This session is not a fork, so there is nothing to go forward to: {session}"""
+
+    hint = "Choose a fork."
+
+
+class NotAFork(RewindError):
+    """Refusing to move {path}: it is outside the agent's session directory."""
+
+    hint = "Move or delete it yourself."
+
+
+class NotMadeByRewind(RewindError):
+    """Rewind did not make {session}, so it does not delete it."""
+
+    hint = "Use the agent itself to delete a session of its own."
+
+
+class NotOurs(RewindError):
+    """Refusing to write {path}: it is outside {agent}'s session directory."""
+
+    hint = "Only files under {root} are written."
+
+
+class PlaceTaken(RewindError):
+    """Another session took the place of the deleted one, which stays in the trash: {session}"""
+
+    hint = "Move that session away first: {path}"
+
+
+class NotInPlace(RewindError):
+    """{agent} {reason}, so none is rewritten in place."""
+
+    hint = "Leave out --in-place to get a fork. The original stays as it is."
+
+
+class CannotFork(RewindError):
+    """This conversation cannot be forked: {reason}."""
+
+    hint = "The code can be restored: run `rewind list`, then `rewind restore NAME --code-only`."
+
+
+class NothingBeforeCut(RewindError):
+    """There is nothing before this prompt that {agent} could go on from."""
+
+    hint = "Start a new session instead: {start}"
+
+
+class ClientMissing(RewindError):
+    """{program} is not on your PATH, and only {agent} itself can add a session to its own."""
+
+    hint = ("Add it to PATH and try again. For the code alone: `rewind list`, then"
+            " `rewind restore NAME --code-only`.")
+
+
+class ClientFailed(RewindError):
+    """{agent} could not {what} the session {session}: {reason}"""
+
+    hint = "Run `{command}` in {folder} to see why."
+
+
+class TranscriptNotFound(RewindError):
+    """There is no transcript at {path}"""
+
+    exit_code = NOT_FOUND
+    hint = "Run `rewind sessions list` to see the conversations of this project."
+
+
+class TranscriptUnreadable(RewindError):
+    """The transcript cannot be read: {reason}"""
+
+    hint = "Check the permissions of {path}"
+
+
+class TranscriptRewritten(RewindError):
+    """The conversation was rewritten meanwhile, so there is no telling where to cut it."""
+
+    hint = "Try again."
+
+
+# several futures
+
+class FutureNotFound(RewindError):
+    """No fork with a directory of its own is called "{name}"."""
+
+    exit_code = NOT_FOUND
+    hint = "`rewind forks` shows them, with their names and directories."
+
+
+class FutureLost(RewindError):
+    """The fork {name} cannot be used: {what}."""
+
+    hint = "`rewind forks` shows what is left; `rewind list --all` shows its checkpoints."
+
+
+class FutureBusy(RewindError):
+    """An agent is open in the fork {name}: {dir}"""
+
+    exit_code = CHANGED
+    hint = "Close it there first."
+
+
+class WorkNotSaved(RewindError):
+    """Removing {name} would lose work: {what}."""
+
+    exit_code = CHANGED
+    hint = "Save it elsewhere (`git branch NAME` keeps commits), or add --force."
+
+
+# files and remotes that checkpoints go to
+
+class FileNotThere(RewindError):
+    """There is no file {file}"""
+
+    exit_code = FAILED
+    hint = "Check the name. Paths are relative to the current directory."
+
+
+class ArchiveRefused(RewindError):
+    """Refusing to import {file}: {reason}"""
+
+    exit_code = FAILED
+    hint = "Nothing was imported."
 
 
 class RemoteNotFound(RewindError):
@@ -497,3 +654,104 @@ class RemoteRefused(RewindError):
     """Refusing what the remote {remote} holds: {reason}"""
 
     hint = "Nothing was changed."
+
+
+# agents and their settings
+
+class ProfileInvalid(RewindError):
+    """The agent profile {file} cannot be used: {problem}"""
+
+    hint = "Compare it with the fields in docs/agents.md."
+
+
+class AgentMissing(RewindError):
+    """{title} has never been used here: there is no {folder}"""
+
+    hint = "Start it once, or name it explicitly to have the directory made."
+
+
+class NoHooks(RewindError):
+    """{title} has no hooks that Rewind could be registered with."""
+
+    hint = "Its profile has no section `registration`; see docs/agents.md."
+
+
+class SettingsUnreadable(RewindError):
+    """{file} is left as it is: {problem}."""
+
+    hint = "Nothing was written. Make it plain JSON by hand, then try again."
+
+
+class SettingsNoFile(SettingsUnreadable):
+    """{file} is left as it is: it is {what}."""
+
+    hint = "Nothing was written. Move it away, then try again."
+
+
+class SettingsClosed(SettingsUnreadable):
+    """{file} is left as it is: it cannot be read ({reason})."""
+
+    hint = "Nothing was written. Check its owner and its permissions, then try again."
+
+
+class SettingsTooLong(SettingsUnreadable):
+    """{file} is left as it is: it is longer than settings can be."""
+
+    hint = "Nothing was written. Make it shorter, then try again."
+
+
+class SettingsUnwritable(RewindError):
+    """{file} cannot be written: {reason}."""
+
+    hint = "Make it writable. If another tool manages it, let that one add the hooks."
+
+
+class SettingsBusy(RewindError):
+    """{file} is being changed by another program again and again."""
+
+    hint = "Nothing of it was overwritten. Try again when the agent is idle."
+
+
+class ScriptForeign(RewindError):
+    """{file} is not Rewind's, so it was left alone."""
+
+    hint = "Move it away, then run `rewind config --register-hooks`."
+
+
+class PathNotText(RewindError):
+    """No agent can call {shim}: its path is not UTF-8, as settings are."""
+
+    hint = "Set REWIND_HOME to a directory with a UTF-8 path, also for the agents. Then run `rewind install`."
+
+
+# the interfaces
+
+class UiMissing(RewindError):
+    """The packages of the web page are not installed."""
+
+    hint = "Get them with `rewind install --with-ui`, or in a checkout `pipx install '.[ui]'`."
+
+
+class PortTaken(RewindError):
+    """Port {port} cannot be used: {reason}"""
+
+    hint = "Choose another one with --port, or leave it out to get a free one."
+
+
+class BadRequest(RewindError):
+    """{message}"""
+
+    exit_code = USAGE
+    hint = "Reload the page and try again."
+
+
+class OutputLost(RewindError):
+    """{what} could not be written: {reason}"""
+
+    hint = "Only the output is lost; the command did its work."
+
+
+class DemoFailed(RewindError):
+    """Step {number} of the demo, "{title}", went wrong: {problem}"""
+
+    hint = "Please report this. `rewind demo --keep` keeps the directory for a closer look."

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 import rewind.agents
-from rewind.agents.check import ProfileInvalid, make_profile
+from rewind.agents.check import make_profile
 from rewind.agents.profile import holds, pick
+from rewind.errors import ProfileInvalid
 
 SCHEMAS = Path(rewind.agents.__file__).parent / "schemas"
 SHIPPED = sorted(path.stem for path in SCHEMAS.glob("*.json"))

@@ -13,7 +13,6 @@ import rewind.agents
 from cli import conftest as in_process
 from cli.conftest import InProcess
 from make_transcripts import ClaudeTalk, DroidTalk, place
-from rewind.agents.check import ProfileInvalid
 from rewind.agents.registry import (
     is_under_root,
     profile_for,
@@ -23,6 +22,7 @@ from rewind.agents.registry import (
     session_home,
     session_root,
 )
+from rewind.errors import ProfileInvalid
 from rewind_cli import Rewind
 
 cli = in_process.cli  # the fixture

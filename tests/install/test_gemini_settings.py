@@ -12,9 +12,9 @@ from install_scene import Machine
 from rewind.agents.registry import profile_named
 from rewind.agents.trust import is_trusted
 from rewind.config.load import load_tier
+from rewind.errors import SettingsUnreadable
 from rewind.install.settings.comments import take_out
 from rewind.install.settings.register import register, registered, unregister
-from rewind.install.settings.settings_text import SettingsUnreadable
 
 SHIM = "/home/dev/my rewind/system/smart-checkpoint"
 TEXTS = [

@@ -14,21 +14,17 @@ import pytest
 from rewind.agents.profile import Profile
 from rewind.agents.registry import profile_named
 from rewind.config.load import load_tier
-from rewind.errors import RewindError
-from rewind.install.settings import register as registering
-from rewind.install.settings.merger import EVENTS, entries_for, merge
-from rewind.install.settings.register import (
+from rewind.errors import (
     AgentMissing,
     NoHooks,
+    RewindError,
     SettingsBusy,
+    SettingsUnreadable,
     SettingsUnwritable,
-    is_disabled,
-    register,
-    registered,
-    shadowed,
-    unregister,
 )
-from rewind.install.settings.settings_text import SettingsUnreadable
+from rewind.install.settings import register as registering
+from rewind.install.settings.merger import EVENTS, entries_for, merge
+from rewind.install.settings.register import is_disabled, register, registered, shadowed, unregister
 from rewind_cli import Rewind, chown_all
 
 SHIM = "/home/dev/.rewind/system/smart-checkpoint"

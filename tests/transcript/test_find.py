@@ -10,9 +10,8 @@ import pytest
 from chat_scene import LONG_AGO, Claude, droid
 from make_transcripts import place, session_folder
 from rewind.agents.registry import profile_named
-from rewind.errors import UsageError
+from rewind.errors import SessionAmbiguous, UsageError
 from rewind.transcript.find import (
-    SessionAmbiguous,
     SessionNotFound,
     find_session,
     folder_name,

@@ -11,8 +11,9 @@ import pytest
 
 from chat_scene import LONG_AGO, a_dead_pid, client_is_running
 from rewind.agents.registry import profile_named
+from rewind.errors import SessionInUse
 from rewind.files import process_start
-from rewind.transcript.liveness import SessionInUse, is_open, why_open
+from rewind.transcript.liveness import is_open, why_open
 
 pytestmark = pytest.mark.usefixtures("home")
 SESSION = "aaaaaaaa-0000-4000-8000-000000000000"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewind.agents.profile import OPLOG, ROLLOUT, SQLITE, TREE, Profile
-from rewind.errors import RewindError
+from rewind.errors import ProfileInvalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,12 +16,6 @@ LINKS = ("parent-uuid", "file-order")
 FORKS = ("prefix-copy",)
 FOLDERS = ("alphanumeric", "slashes", "dates", "marked")
 SCRIPTS = ("opencode.js",)
-
-
-class ProfileInvalid(RewindError):
-    """The agent profile {file} cannot be used: {problem}"""
-
-    hint = "Compare it with the fields in docs/agents.md."
 
 
 def make_profile(data: Any, file: str) -> Profile:

@@ -82,7 +82,8 @@ def _own_profiles(folder: str) -> tuple[list[Profile], RewindError | None]:
 
 
 def _load(path: str) -> Profile:
-    from rewind.agents.check import ProfileInvalid, make_profile
+    from rewind.agents.check import make_profile
+    from rewind.errors import ProfileInvalid
 
     try:
         data = quickjson.loads(read_bounded(path, _MAX_BYTES))

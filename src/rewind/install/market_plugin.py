@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from rewind.agents.check import ProfileInvalid
 from rewind.agents.registry import profiles, session_home
+from rewind.errors import ProfileInvalid
 from rewind.install.machine.system import read_object
 from rewind.install.plugin import NAME
 

@@ -7,7 +7,7 @@ import stat
 
 from rewind.agents.profile import holds, pick
 from rewind.agents.registry import is_under_root, profiles, session_root
-from rewind.errors import NOT_FOUND, RewindError, SessionNotFound, UsageError
+from rewind.errors import RewindError, SessionAmbiguous, SessionNotFound, UsageError
 from rewind.transcript.names import SUFFIX, is_session_id, session_id_of
 from rewind.transcript.read.lines import events_forward, open_transcript, size_of
 
@@ -23,13 +23,6 @@ _FIRST = 8 << 10
 _HEAD = 256 << 10
 _SHORTEST_PREFIX = 6
 _LONGEST_PATH = 64 << 10
-
-
-class SessionAmbiguous(RewindError):
-    """{count} sessions begin with {name}"""
-
-    exit_code = NOT_FOUND
-    hint = "Give more of the id; `rewind sessions list` shows them."
 
 
 class SessionFile:

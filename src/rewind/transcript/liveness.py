@@ -10,7 +10,7 @@ import time
 
 from rewind.agents.profile import holds, pick
 from rewind.agents.registry import is_under_root, session_home
-from rewind.errors import CHANGED, RewindError
+from rewind.errors import NotInPlace, RewindError
 from rewind.fast import quickjson
 from rewind.files import is_locked, process_start, read_bounded
 from rewind.transcript.names import is_session_id
@@ -25,20 +25,6 @@ if TYPE_CHECKING:
 _RECENT = 600.0  # seconds
 _MAX_BYTES = 1 << 20
 _REFER = "keeps conversations in files that refer to one another"
-
-
-class SessionInUse(RewindError):
-    """The session is open, so nothing was written: {reason}"""
-
-    exit_code = CHANGED
-    hint = ("Close it first, or leave out --in-place to get a fork. With --force its whole history may be"
-            " lost when that client continues.")
-
-
-class NotInPlace(RewindError):
-    """{agent} {reason}, so none is rewritten in place."""
-
-    hint = "Leave out --in-place to get a fork. The original stays as it is."
 
 
 def check_in_place(profile: Profile) -> None:

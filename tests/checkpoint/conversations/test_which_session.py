@@ -14,15 +14,9 @@ from chat_scene import LONG_AGO, Claude, Scene, a_dead_pid, client_is_running, d
 from cli import conftest as in_process
 from cli.conftest import InProcess
 from make_transcripts import place, session_folder
-from rewind.checkpoint.conversations.which_session import (
-    NoSession,
-    choose_session,
-    recorded_session,
-    recorded_sessions,
-)
-from rewind.errors import UsageError
+from rewind.checkpoint.conversations.which_session import choose_session, recorded_session, recorded_sessions
+from rewind.errors import NoSession, TranscriptNotFound, UsageError
 from rewind.transcript.find import SessionNotFound
-from rewind.transcript.read.lines import TranscriptNotFound
 
 cli = in_process.cli  # the fixture
 OLD, NEW = "0000000a-0000-4000-8000-000000000000", "0000000b-0000-4000-8000-000000000000"

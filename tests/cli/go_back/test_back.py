@@ -14,7 +14,7 @@ from chat_scene import LONG_AGO, Claude, Scene, a_dead_pid, client_is_running, d
 from cli.conftest import InProcess
 from make_transcripts import place
 from rewind.cli.output import style
-from rewind.transcript.read.lines import TranscriptUnreadable
+from rewind.errors import TranscriptUnreadable
 from rewind_cli import tree_state
 
 

@@ -22,10 +22,10 @@ from opencode_sessions import (
     tool,
 )
 from rewind.agents.registry import profile_for, profile_named
-from rewind.errors import RewindError
+from rewind.errors import NotInPlace, RewindError
 from rewind.transcript.find import project_sessions, session_anywhere
 from rewind.transcript.kinds import kind_of
-from rewind.transcript.liveness import NotInPlace, check_in_place
+from rewind.transcript.liveness import check_in_place
 from rewind.transcript.place.boundary import find_boundary_by_user_prompts
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.index import read_index

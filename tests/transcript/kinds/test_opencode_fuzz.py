@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from opencode_sessions import Line, Talk, bytes_of, lines_of_export, prompts_in, recorded, tool
 from rewind.agents.registry import profile_named
-from rewind.errors import RewindError
+from rewind.errors import NotEnoughPrompts, RewindError
 from rewind.transcript.kinds import kind_of
-from rewind.transcript.place.boundary import NotEnoughPrompts, find_boundary_by_user_prompts
+from rewind.transcript.place.boundary import find_boundary_by_user_prompts
 from rewind.transcript.read.index import read_index
 from rewind.transcript.read.lines import open_conversation
 from rewind.transcript.turns.turn_blocks import for_page

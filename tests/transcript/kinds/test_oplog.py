@@ -20,7 +20,7 @@ from oplogs import (
     start,
 )
 from rewind.agents.registry import profile_for, profile_named
-from rewind.errors import RewindError
+from rewind.errors import NothingBeforeCut, RewindError
 from rewind.transcript.find import project_sessions, session_anywhere
 from rewind.transcript.kinds import jsonl_oplog
 from rewind.transcript.kinds.oplog_fold import fold
@@ -31,7 +31,7 @@ from rewind.transcript.read.lines import open_conversation, open_transcript, rea
 from rewind.transcript.turns.turn_blocks import for_page
 from rewind.transcript.turns.turn_index import open_turns
 from rewind.transcript.turns.turn_pages import read_turns
-from rewind.transcript.write.fork import NothingBeforeCut, write_fork
+from rewind.transcript.write.fork import write_fork
 from transcript.kinds.test_rollout_fuzz import NoMemory
 
 GEMINI = profile_named("gemini")

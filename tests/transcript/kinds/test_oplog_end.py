@@ -11,7 +11,7 @@ import pytest
 
 from oplogs import Talk, chats, line, lines_of, second_reader
 from rewind.agents.registry import profile_named
-from rewind.errors import RewindError
+from rewind.errors import NothingBeforeCut, RewindError
 from rewind.transcript.kinds import oplog_end
 from rewind.transcript.kinds.oplog_end import end_at, end_from
 from rewind.transcript.kinds.oplog_view import View
@@ -20,7 +20,7 @@ from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.index import read_index
 from rewind.transcript.read.lines import open_conversation, open_transcript, read_at, size_of
 from rewind.transcript.read.titles import read_title
-from rewind.transcript.write.fork import NothingBeforeCut, write_fork
+from rewind.transcript.write.fork import write_fork
 
 GEMINI = profile_named("gemini")
 

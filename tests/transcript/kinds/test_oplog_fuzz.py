@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from oplogs import Talk, chats, line, lines_of, prompts_in, sample, second_reader
 from rewind.agents.registry import profile_named
-from rewind.errors import RewindError
+from rewind.errors import NotEnoughPrompts, RewindError
 from rewind.transcript.kinds.oplog_fold import elements, fold, operations
-from rewind.transcript.place.boundary import NotEnoughPrompts, find_boundary_by_user_prompts
+from rewind.transcript.place.boundary import find_boundary_by_user_prompts
 from rewind.transcript.read.index import read_index
 from rewind.transcript.read.lines import open_conversation, open_transcript, read_at, size_of
 from rewind.transcript.turns.turn_index import open_turns

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rewind.agents.registry import profile_named
-from rewind.errors import RewindError
-from rewind.transcript.place.boundary import NotEnoughPrompts, find_boundary_by_user_prompts
+from rewind.errors import NotEnoughPrompts, RewindError
+from rewind.transcript.place.boundary import find_boundary_by_user_prompts
 from rewind.transcript.read.index import read_index
 from rewind.transcript.read.lines import open_conversation, read_at, size_of
 from rewind.transcript.turns.turn_index import open_turns

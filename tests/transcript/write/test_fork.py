@@ -13,10 +13,10 @@ import pytest
 
 from make_transcripts import ClaudeTalk, DroidTalk, Talk, resumed
 from rewind.agents.registry import profile_named
-from rewind.errors import RewindError
+from rewind.errors import NothingBeforeCut, RewindError
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.write import fork, sidecars
-from rewind.transcript.write.fork import Fork, NothingBeforeCut, new_session_id, write_fork
+from rewind.transcript.write.fork import Fork, new_session_id, write_fork
 
 pytestmark = pytest.mark.usefixtures("home")
 

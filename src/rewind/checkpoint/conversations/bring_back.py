@@ -13,23 +13,24 @@ from rewind.checkpoint.project.unfinished import Unfinished
 from rewind.checkpoint.repair.backup_sums import sum_of
 from rewind.checkpoint.save.conversation import write_out
 from rewind.checkpoint.save.links import body_of, links_of, snapshot_of
-from rewind.errors import NoConversation, RewindError
+from rewind.errors import (
+    NoConversation,
+    NothingBeforeCut,
+    NotOurs,
+    RewindError,
+    SessionInUse,
+    TranscriptNotFound,
+)
 from rewind.files import PRIVATE_FILE, draft_of, make_private_dir
 from rewind.transcript.find import SessionFile, began_in, folder_for, session_anywhere
 from rewind.transcript.kinds import kind_of
-from rewind.transcript.liveness import SessionInUse, check_in_place, why_open
+from rewind.transcript.liveness import check_in_place, why_open
 from rewind.transcript.names import is_session_id, path_beside, session_id_of
 from rewind.transcript.place.cursor import header_length, place_in
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.index import read_index
-from rewind.transcript.read.lines import (
-    TranscriptNotFound,
-    identity_of,
-    open_conversation,
-    open_transcript,
-    size_of,
-)
-from rewind.transcript.write.fork import NothingBeforeCut, temp_of, write_fork
+from rewind.transcript.read.lines import identity_of, open_conversation, open_transcript, size_of
+from rewind.transcript.write.fork import temp_of, write_fork
 from rewind.transcript.write.import_session import check_client
 from rewind.transcript.write.in_place import rewrite
 from rewind.transcript.write.sidecars import INDEX, add_to_index, sidecar_paths, update_index
@@ -46,12 +47,6 @@ if TYPE_CHECKING:
 
 BACKUPS = "transcript-backup"
 _WORTH_COUNTING = 8 << 20  # turns of a longer conversation are counted when somebody looks at it
-
-
-class NotOurs(RewindError):
-    """Refusing to write {path}: it is outside {agent}'s session directory."""
-
-    hint = "Only files under {root} are written."
 
 
 class Home:

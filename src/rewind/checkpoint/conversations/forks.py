@@ -17,8 +17,8 @@ from rewind.checkpoint.conversations.which_session import recorded_session
 from rewind.checkpoint.rewind.conversation import effects
 from rewind.checkpoint.rewind.log import operations as ops
 from rewind.checkpoint.rewind.log.lineage import here
-from rewind.errors import RewindError, SessionNotFound
-from rewind.transcript.liveness import SessionInUse, is_open
+from rewind.errors import NotMadeByRewind, RewindError, SessionInUse, SessionNotFound
+from rewind.transcript.liveness import is_open
 from rewind.transcript.read.lines import open_transcript
 from rewind.transcript.read.titles import plain_title, read_title
 
@@ -32,12 +32,6 @@ if TYPE_CHECKING:
     from rewind.transcript.find import SessionFile
 
 _LONGEST_NAME = 200
-
-
-class NotMadeByRewind(RewindError):
-    """Rewind did not make {session}, so it does not delete it."""
-
-    hint = "Use the agent itself to delete a session of its own."
 
 
 def checked_name(name: str) -> str:

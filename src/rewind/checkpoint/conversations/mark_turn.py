@@ -5,7 +5,7 @@ from __future__ import annotations
 from rewind.checkpoint.map.turn_views import read_page
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.save.save import save
-from rewind.errors import NOT_FOUND, RewindError, TurnNotFound
+from rewind.errors import NoCheckpointOfTurn, RewindError, TurnNotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,13 +13,6 @@ if TYPE_CHECKING:
     from rewind.transcript.find import SessionFile
 
 _LONGEST_NAME = 200
-
-
-class NoCheckpointOfTurn(RewindError):
-    """No checkpoint has the code exactly as turn {turn} left it."""
-
-    exit_code = NOT_FOUND
-    hint = "Turns are captured while the hooks are installed; the last turn can always be marked."
 
 
 def mark_turn(state: State, session: SessionFile, turn: int, name: str) -> Record:

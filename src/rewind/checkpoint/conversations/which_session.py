@@ -6,7 +6,7 @@ import os
 import time
 
 from rewind.agents.registry import is_under_root, profile_for, profile_named, profile_of_environment
-from rewind.errors import RewindError, SessionNotFound, StoreUnavailable
+from rewind.errors import NoSession, RewindError, SessionNotFound, StoreUnavailable, TranscriptNotFound
 from rewind.fast import quickjson
 from rewind.files import read_bounded
 from rewind.transcript.find import (
@@ -19,7 +19,6 @@ from rewind.transcript.find import (
     session_with_id,
 )
 from rewind.transcript.names import SUFFIX, session_id_of
-from rewind.transcript.read.lines import TranscriptNotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,12 +30,6 @@ if TYPE_CHECKING:
 
 _RECENT = 600.0
 _MAX_BYTES = 4 << 20
-
-
-class NoSession(SessionNotFound):
-    """No conversation of this project was found."""
-
-    hint = "Name one with --session ID, or a transcript with --session FILE.jsonl."
 
 
 class Chosen:

@@ -14,7 +14,7 @@ import stat
 
 from rewind.checkpoint.project import identity, known_stores
 from rewind.checkpoint.project.init import PROJECT_FILE
-from rewind.errors import RewindError
+from rewind.errors import InTheWay, RewindError
 from rewind.fast import quickjson
 from rewind.files import fsync_dir, give_to_owner, make_durable_dir, read_bounded, write_atomic
 from rewind.marker import marker_path, read_marker
@@ -32,12 +32,6 @@ _LEFT = (STORE_FILE, _MOVING, "lock", "lock.waiting", "staging")
 _LOCKS = ("hooks.lock", "place.lock", "place.lock.waiting")  # of each place
 _DERIVED = "scan-cache.db"  # made anew: it is bound to the file that it was derived from
 _PIECE = 1 << 20
-
-
-class InTheWay(RewindError):
-    """There is something else in {path}"""
-
-    hint = "Move it away, then try again."
 
 
 def move_store(state: State, mode: str, progress: Progress | None = None) -> Project:

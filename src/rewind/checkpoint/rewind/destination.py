@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.files.code import Wanted
     from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.checkpoint.rewind.target import Request
+    from rewind.errors import NothingBeforeCut
     from rewind.transcript.place.boundary import Prompt
     from rewind.transcript.turns.turn_index import TurnIndex
-    from rewind.transcript.write.fork import NothingBeforeCut
 
 
 class Destination:

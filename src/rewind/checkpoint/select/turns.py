@@ -13,6 +13,7 @@ from rewind.checkpoint.select.turn_name import turn_name
 from rewind.errors import (
     CheckpointNotFound,
     NothingBeforePrompt,
+    NoTurnSays,
     PromptAmbiguous,
     SessionNotFound,
     TurnNotFound,
@@ -117,12 +118,6 @@ def turn_saying(state: State, text: str) -> tuple[SessionFile, int]:
         error.near_to(text, _ways(state, found[:_MOST]))
         raise error
     raise NoTurnSays(text=text)
-
-
-class NoTurnSays(SessionNotFound):
-    """No turn matches "{text}"."""
-
-    hint = "Name a turn by its number (t4), or by text of its prompt; `rewind list` shows them."
 
 
 def _same(one: str, other: str) -> bool:

@@ -14,7 +14,7 @@ from rewind.cli.demo.demo_session import IGNORED, TURNS
 from rewind.cli.demo.demo_world import WentWrong, World
 from rewind.cli.output.style import style_for
 from rewind.cli.parse.session import note, print_json
-from rewind.errors import DONE, RewindError
+from rewind.errors import DONE, DemoFailed, UiMissing
 from rewind.words import plural
 
 TYPE_CHECKING = False
@@ -25,12 +25,6 @@ if TYPE_CHECKING:
 summary = "a tour in seconds: an agent's bad turn is taken back"
 examples = ("rewind demo", "rewind demo --ui              # and then look at it on the web page",
             "rewind demo --keep            # keep the directory")
-
-
-class DemoFailed(RewindError):
-    """Step {number} of the demo, "{title}", went wrong: {problem}"""
-
-    hint = "Please report this. `rewind demo --keep` keeps the directory for a closer look."
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,8 +64,8 @@ def _show_page(world: World) -> None:
         os.environ.clear()
         os.environ.update({**world.env(), "HOME": was.get("HOME", world.home)})
         ui.run(parse(ui, "ui", ["-C", world.project]))
-    except (ui.UiMissing, KeyboardInterrupt) as end:
-        if isinstance(end, ui.UiMissing):
+    except (UiMissing, KeyboardInterrupt) as end:
+        if isinstance(end, UiMissing):
             note(f"{end.message} {end.hint}")
     finally:
         os.environ.clear()

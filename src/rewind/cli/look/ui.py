@@ -11,7 +11,7 @@ import os
 import sys
 
 from rewind.cli.parse.session import note, open_controller, print_json
-from rewind.errors import DONE, RewindError
+from rewind.errors import DONE, PortTaken, UiMissing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,18 +19,6 @@ if TYPE_CHECKING:
 
 summary = "show sessions, branches and checkpoints on a web page"
 examples = ("rewind ui", "rewind ui --port 8765 --no-open")
-
-
-class UiMissing(RewindError):
-    """The packages of the web page are not installed."""
-
-    hint = "Get them with `rewind install --with-ui`, or in a checkout `pipx install '.[ui]'`."
-
-
-class PortTaken(RewindError):
-    """Port {port} cannot be used: {reason}"""
-
-    hint = "Choose another one with --port, or leave it out to get a free one."
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -5,17 +5,11 @@ from __future__ import annotations
 import io
 import sys
 
-from rewind.errors import RewindError
+from rewind.errors import OutputLost
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TextIO
-
-
-class OutputLost(RewindError):
-    """{what} could not be written: {reason}"""
-
-    hint = "Only the output is lost; the command did its work."
 
 
 class _Result(io.FileIO):

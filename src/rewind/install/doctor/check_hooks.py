@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 
-from rewind.agents.check import ProfileInvalid
 from rewind.agents.registry import hooks_home
 from rewind.config.load import load_tier
-from rewind.errors import RewindError
+from rewind.errors import PathNotText, ProfileInvalid, RewindError
 from rewind.install.doctor.finding import ok, problem, warning
 from rewind.install.machine.installer import agents_found
 from rewind.install.machine.system import script_in
 from rewind.install.market_plugin import market_plugin
-from rewind.install.settings.merger import MARK, PathNotText, entries_for, is_text
+from rewind.install.settings.merger import MARK, entries_for, is_text
 from rewind.install.settings.register import is_disabled, registered, shadowed
 
 TYPE_CHECKING = False

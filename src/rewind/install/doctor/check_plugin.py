@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 
 from rewind import __version__
-from rewind.agents.check import ProfileInvalid
 from rewind.agents.registry import session_home
-from rewind.errors import RewindError
+from rewind.errors import ProfileInvalid, RewindError
 from rewind.install.doctor.client_version import client_version
 from rewind.install.doctor.finding import ok, problem, warning
 from rewind.install.doctor.managed import MANAGED, forbidden

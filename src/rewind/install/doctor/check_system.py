@@ -6,12 +6,13 @@ import os
 import shutil
 
 from rewind import __version__
+from rewind.errors import PathNotText
 from rewind.install.doctor.finding import ok, problem, warning
 from rewind.install.machine.interpreter import output_of, version_of
 from rewind.install.machine.system import read_baked
 from rewind.install.machine.ui_packages import fits
 from rewind.install.market_plugin import serves_as_plugin
-from rewind.install.settings.merger import PathNotText, is_text
+from rewind.install.settings.merger import is_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

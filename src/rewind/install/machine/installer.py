@@ -8,7 +8,7 @@ from rewind import __version__
 from rewind.agents.registry import hooks_home, profiles
 from rewind.config.edit import set_value
 from rewind.config.load import CONFIG_FILE, load_tier, load_usable
-from rewind.errors import RewindError, StateUnwritable, UsageError
+from rewind.errors import RewindError, SettingsNoFile, StateUnwritable, UsageError
 from rewind.files import Lock, draft_of, make_private_dir, sweep_drafts, write_atomic
 from rewind.install.machine.interpreter import base_interpreter
 from rewind.install.machine.library import own_package, put_library
@@ -17,7 +17,7 @@ from rewind.install.machine.shim import shim_text
 from rewind.install.machine.system import System, read_baked
 from rewind.install.machine.ui_packages import add_packages, fits
 from rewind.install.plugin import plugin_folder, put_plugin
-from rewind.install.settings.register import SettingsNoFile, register, registered, unregister
+from rewind.install.settings.register import register, registered, unregister
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 
-from rewind.agents.check import ProfileInvalid
 from rewind.agents.registry import profiles
-from rewind.errors import RewindError
+from rewind.errors import ProfileInvalid, RewindError, SettingsNoFile, SettingsUnreadable
 from rewind.install.machine.remaining import known_roots, remaining_checkpoints
 from rewind.install.machine.system import System, script_in
 from rewind.install.plugin import is_ours, plugin_folder
-from rewind.install.settings.register import SettingsNoFile, registered, unregister
-from rewind.install.settings.settings_text import SettingsUnreadable
+from rewind.install.settings.register import registered, unregister
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from rewind.install.settings.settings_text import SettingsUnreadable
+from rewind.errors import SettingsUnreadable
 
 _TOKEN = "\t \t  \t \t"  # nobody indents like this
 _STRING_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/', re.S)

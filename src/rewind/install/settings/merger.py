@@ -11,8 +11,8 @@ import json
 import os
 import shlex
 
-from rewind.errors import RewindError
-from rewind.install.settings.settings_text import Box, SettingsUnreadable, Style, apply_edits, read_root
+from rewind.errors import PathNotText, SettingsUnreadable
+from rewind.install.settings.settings_text import Box, Style, apply_edits, read_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,12 +35,6 @@ _FILE_WAS_EMPTY = ("type", "timeout", "command")
 _HOOKS_WERE_EMPTY = ("command", "type", "timeout")
 _EVENT_WAS_EMPTY = ("timeout", "type", "command")
 _NO_FOLDER = ("command", "timeout", "type")
-
-
-class PathNotText(RewindError):
-    """No agent can call {shim}: its path is not UTF-8, as settings are."""
-
-    hint = "Set REWIND_HOME to a directory with a UTF-8 path, also for the agents. Then run `rewind install`."
 
 
 def is_text(path: str) -> bool:

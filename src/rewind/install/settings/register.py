@@ -8,12 +8,23 @@ import stat
 from typing import NamedTuple
 
 from rewind.agents.registry import hooks_home
-from rewind.errors import RewindError
+from rewind.errors import (
+    AgentMissing,
+    NoHooks,
+    RewindError,
+    ScriptForeign,
+    SettingsBusy,
+    SettingsClosed,
+    SettingsNoFile,
+    SettingsTooLong,
+    SettingsUnreadable,
+    SettingsUnwritable,
+)
 from rewind.files import PRIVATE_FILE, make_private_dir, read_bounded, sweep_drafts, write_atomic
 from rewind.install.settings.comments import put_back, take_out
 from rewind.install.settings.merger import EVENTS, MARK, entries_for, in_new_folder, merge, our_hooks, unmerge
 from rewind.install.settings.script import folders_made, hooks_in, is_our_script, script_text
-from rewind.install.settings.settings_text import BOM, SettingsUnreadable, read_root, without_comments
+from rewind.install.settings.settings_text import BOM, read_root, without_comments
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,54 +37,6 @@ if TYPE_CHECKING:
 
 SIZE_LIMIT = 16 << 20
 _TRIES = 3
-
-
-class SettingsClosed(SettingsUnreadable):
-    """{file} is left as it is: it cannot be read ({reason})."""
-
-    hint = "Nothing was written. Check its owner and its permissions, then try again."
-
-
-class SettingsNoFile(SettingsUnreadable):
-    """{file} is left as it is: it is {what}."""
-
-    hint = "Nothing was written. Move it away, then try again."
-
-
-class SettingsTooLong(SettingsUnreadable):
-    """{file} is left as it is: it is longer than settings can be."""
-
-    hint = "Nothing was written. Make it shorter, then try again."
-
-
-class SettingsUnwritable(RewindError):
-    """{file} cannot be written: {reason}."""
-
-    hint = "Make it writable. If another tool manages it, let that one add the hooks."
-
-
-class SettingsBusy(RewindError):
-    """{file} is being changed by another program again and again."""
-
-    hint = "Nothing of it was overwritten. Try again when the agent is idle."
-
-
-class AgentMissing(RewindError):
-    """{title} has never been used here: there is no {folder}"""
-
-    hint = "Start it once, or name it explicitly to have the directory made."
-
-
-class NoHooks(RewindError):
-    """{title} has no hooks that Rewind could be registered with."""
-
-    hint = "Its profile has no section `registration`; see docs/agents.md."
-
-
-class ScriptForeign(RewindError):
-    """{file} is not Rewind's, so it was left alone."""
-
-    hint = "Move it away, then run `rewind config --register-hooks`."
 
 
 class Found(NamedTuple):

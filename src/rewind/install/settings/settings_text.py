@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 
-from rewind.errors import RewindError
+from rewind.errors import SettingsUnreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,12 +25,6 @@ _NEWLINE = re.compile(r"\r\n|\n|\r")  # a string cannot hold any of them
 # What `Style.fill` leaves after the opening bracket where there had been nothing at all between the two.
 _WAS_CLOSED = re.compile(r" [\r\n]")
 _STRING_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/', re.S)
-
-
-class SettingsUnreadable(RewindError):
-    """{file} is left as it is: {problem}."""
-
-    hint = "Nothing was written. Make it plain JSON by hand, then try again."
 
 
 class Element:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 
-from rewind.errors import RewindError
+from rewind.errors import CannotFork, NothingBeforeCut, RewindError
 from rewind.transcript.kinds.oplog_end import end_at
 from rewind.transcript.kinds.oplog_fold import fold, operations, what_nobody_knows
 from rewind.transcript.kinds.oplog_view import View
@@ -29,7 +29,7 @@ from rewind.transcript.read.lines import (
 )
 from rewind.transcript.read.prompts import NO, kind_of_prompt, prompt_text
 from rewind.transcript.write import fork
-from rewind.transcript.write.fork import Content, NothingBeforeCut
+from rewind.transcript.write.fork import Content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,13 +46,6 @@ _NODES_LINE_ENDS = re.compile(rb"\xe2\x80[\xa8\xa9]")  # U+2028 and U+2029: Node
 _BEGINNING = 256 << 10  # so much of a long log, and of what comes after a cut, is looked at for records that
 _LOOKED_AT = 8 << 20  # nobody knows
 _STEP = 256 << 10
-
-
-class CannotFork(RewindError):
-    """This conversation cannot be forked: {reason}."""
-
-    hint = "The code can be restored: run `rewind list`, then `rewind restore NAME --code-only`."
-
 
 # files
 

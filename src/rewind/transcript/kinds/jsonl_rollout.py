@@ -9,7 +9,7 @@ to one another by offsets, so none is ever rewritten, and a fork is a copy that 
 from __future__ import annotations
 
 from rewind.agents.profile import pick
-from rewind.errors import RewindError
+from rewind.errors import CannotFork
 from rewind.transcript.kinds.rollout_files import (
     line_of,
     meta_of,
@@ -47,13 +47,6 @@ _RECORDS = {b"session_meta", b"event_msg", b"response_item", b"turn_context", b"
 _MOVES_THE_END = b'"type":"thread_rolled_back"'  # of older versions: what counts is told by a later line
 _LOOKED_AT = 4 << 20  # so much before a cut, and at the beginning, is looked at for records that nobody knows
 _ENDS = ("task_complete", "turn_aborted")
-
-
-class CannotFork(RewindError):
-    """This conversation cannot be forked: {reason}."""
-
-    hint = "The code can be restored: run `rewind list`, then `rewind restore NAME --code-only`."
-
 
 # what a line is
 

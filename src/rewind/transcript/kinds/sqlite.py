@@ -12,7 +12,7 @@ import os
 import time
 
 from rewind.agents.profile import pick
-from rewind.errors import RewindError
+from rewind.errors import CannotFork
 from rewind.fast.sha256 import sha256
 from rewind.transcript.names import SUFFIX, session_id_of
 from rewind.transcript.place.cursor import header_length
@@ -48,13 +48,6 @@ _STATES = {"pending", "running", "completed", "error"}
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _BITS = (1 << 48) - 1
 _NOT_IN_A_FORK = ("parentID", "revert", "share", "summary", "time")
-
-
-class CannotFork(RewindError):
-    """This conversation cannot be forked: {reason}."""
-
-    hint = "The code can be restored: run `rewind list`, then `rewind restore NAME --code-only`."
-
 
 # names
 

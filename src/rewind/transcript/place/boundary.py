@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewind.agents.registry import profile_for
-from rewind.errors import NOT_FOUND, RewindError, UsageError
+from rewind.errors import NotEnoughPrompts, UsageError
 from rewind.transcript.kinds import kind_of
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.chain import Tail
@@ -18,13 +18,6 @@ if TYPE_CHECKING:
 
     from rewind.agents.profile import Profile
     from rewind.transcript.read.entries import Entry
-
-
-class NotEnoughPrompts(RewindError):
-    """Cannot take back {wanted} prompts: this conversation has {found}."""
-
-    exit_code = NOT_FOUND
-    hint = "Run `rewind sessions show` to see its turns."
 
 
 class Prompt:

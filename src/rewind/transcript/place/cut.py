@@ -7,7 +7,7 @@ when its hook runs. So the offset taken then is only where to begin looking.
 from __future__ import annotations
 
 from rewind.agents.profile import pick
-from rewind.errors import RewindError
+from rewind.errors import TranscriptRewritten
 from rewind.transcript.place.cursor import header_length, mark_of, place_in
 from rewind.transcript.read.chain import Tail
 from rewind.transcript.read.entries import USER, entry_of, is_compaction
@@ -50,12 +50,6 @@ class Cut:
         if place is None:
             raise TranscriptRewritten
         return Cut(place, self.leaf, self.exact, self.mark)
-
-
-class TranscriptRewritten(RewindError):
-    """The conversation was rewritten meanwhile, so there is no telling where to cut it."""
-
-    hint = "Try again."
 
 
 def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any]) -> Cut:

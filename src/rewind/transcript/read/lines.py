@@ -9,7 +9,7 @@ import os
 import stat
 
 from rewind.agents.profile import TREE
-from rewind.errors import NOT_FOUND, RewindError
+from rewind.errors import TranscriptNotFound, TranscriptUnreadable
 from rewind.fast import quickjson
 
 TYPE_CHECKING = False
@@ -22,19 +22,6 @@ if TYPE_CHECKING:
 CHUNK = 256 << 10
 _BOM = b"\xef\xbb\xbf"
 _SPACE = b" \t\r\n"
-
-
-class TranscriptNotFound(RewindError):
-    """There is no transcript at {path}"""
-
-    exit_code = NOT_FOUND
-    hint = "Run `rewind sessions list` to see the conversations of this project."
-
-
-class TranscriptUnreadable(RewindError):
-    """The transcript cannot be read: {reason}"""
-
-    hint = "Check the permissions of {path}"
 
 
 class Event:

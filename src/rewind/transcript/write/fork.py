@@ -9,7 +9,7 @@ import os
 import time
 
 from rewind.agents.profile import holds, pick
-from rewind.errors import RewindError
+from rewind.errors import NothingBeforeCut, RewindError
 from rewind.files import PRIVATE_FILE, write_all
 from rewind.transcript.kinds import kind_of
 from rewind.transcript.names import is_session_id, session_id_of
@@ -34,12 +34,6 @@ if TYPE_CHECKING:
 
 TEMP_SUFFIX = ".rewind-tmp"
 _ABANDONED = 600.0  # seconds: whoever writes such a file writes all the time
-
-
-class NothingBeforeCut(RewindError):
-    """There is nothing before this prompt that {agent} could go on from."""
-
-    hint = "Start a new session instead: {start}"
 
 
 class Fork:

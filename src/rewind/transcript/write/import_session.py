@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from rewind.agents.profile import pick
-from rewind.errors import RewindError
+from rewind.errors import ClientFailed, ClientMissing
 from rewind.transcript.read.lines import events_forward, open_transcript
 
 TYPE_CHECKING = False
@@ -16,19 +16,6 @@ if TYPE_CHECKING:
     from rewind.agents.profile import Profile
 
 _PATIENCE = 120.0  # seconds; opencode 1.18 takes one, and a busy machine some more
-
-
-class ClientMissing(RewindError):
-    """{program} is not on your PATH, and only {agent} itself can add a session to its own."""
-
-    hint = ("Add it to PATH and try again. For the code alone: `rewind list`, then"
-            " `rewind restore NAME --code-only`.")
-
-
-class ClientFailed(RewindError):
-    """{agent} could not {what} the session {session}: {reason}"""
-
-    hint = "Run `{command}` in {folder} to see why."
 
 
 def check_client(profile: Profile) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 
-from rewind.errors import RewindError
+from rewind.errors import RewindError, SessionInUse
 from rewind.files import PRIVATE_FILE, fsync_dir, make_durable_dir, make_private_dir, write_all
-from rewind.transcript.liveness import SessionInUse
 from rewind.transcript.names import session_id_of
 from rewind.transcript.read.lines import open_transcript, read_at, size_of
 from rewind.transcript.write.copying import copy_range

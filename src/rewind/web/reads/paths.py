@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from rewind.errors import BadRequest
 from rewind.web.reads.shapes import path_text
-from rewind.web.server.errors import BadRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

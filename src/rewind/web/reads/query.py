@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from rewind.controller import is_name, is_session_id
-from rewind.errors import CheckpointNotFound, SessionNotFound
-from rewind.web.server.errors import BadRequest
+from rewind.errors import BadRequest, CheckpointNotFound, SessionNotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

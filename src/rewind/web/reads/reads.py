@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 
 from rewind import __version__
-from rewind.errors import TurnNotFound
+from rewind.errors import BadRequest, TurnNotFound
 from rewind.web.reads import shapes
 from rewind.web.reads.patches import patch_of
 from rewind.web.reads.paths import checked, named_paths
-from rewind.web.server.errors import BadRequest
 from rewind.web.writes.plans import (
     checkpoint_plan,
     forward_plan,

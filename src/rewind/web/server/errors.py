@@ -23,13 +23,6 @@ _HINTS = {
 }
 
 
-class BadRequest(RewindError):
-    """{message}"""
-
-    exit_code = USAGE
-    hint = "Reload the page and try again."
-
-
 def status_of(error: RewindError) -> int:
     return _STATUS.get(error.exit_code, 422 if error.exit_code == 1 else 500)
 

@@ -9,8 +9,9 @@ from collections import deque
 
 from starlette.websockets import WebSocketDisconnect, WebSocketState
 
+from rewind.errors import BadRequest
 from rewind.web.reads.reads import last_turns
-from rewind.web.server.errors import BadRequest, body_of, known
+from rewind.web.server.errors import body_of, known
 from rewind.web.server.news import News
 from rewind.web.server.watch import Watch
 from rewind.web.writes.actions import ACTIONS, FOLLOWING, Request

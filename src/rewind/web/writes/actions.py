@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from rewind.controller import BeforeFork, is_name, is_session_id
-from rewind.errors import CheckpointNotFound, RewindError, SessionNotFound
+from rewind.errors import BadRequest, CheckpointNotFound, RewindError, SessionNotFound
 from rewind.web.reads import shapes
 from rewind.web.reads.paths import named_paths
-from rewind.web.server.errors import BadRequest
 from rewind.web.writes import futures
 from rewind.web.writes.plans import STEPS, checkpoint_target, hunk_target, turn_target
 from rewind.web.writes.surgery import HOW, revert_target, reverted

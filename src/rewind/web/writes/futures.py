@@ -7,8 +7,7 @@ person at a terminal to start. The page shows how the last one ended and the com
 from __future__ import annotations
 
 from rewind.controller import Adopted, lane_shape
-from rewind.errors import FutureNotFound
-from rewind.web.server.errors import BadRequest
+from rewind.errors import BadRequest, FutureNotFound
 from rewind.web.writes.surgery import HOW, merge_shape, reverted
 
 TYPE_CHECKING = False

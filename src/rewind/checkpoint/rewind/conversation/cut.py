@@ -20,12 +20,10 @@ from rewind.checkpoint.rewind.conversation import effects
 from rewind.checkpoint.rewind.conversation.effects import was_done
 from rewind.checkpoint.rewind.files.outside import OUTSIDE
 from rewind.checkpoint.rewind.log import operations as ops
-from rewind.errors import NoConversation, RewindError
+from rewind.errors import NoConversation, NothingBeforeCut, RewindError, SessionInUse, TranscriptRewritten
 from rewind.transcript.kinds import kind_of
-from rewind.transcript.liveness import SessionInUse
 from rewind.transcript.names import session_id_of
-from rewind.transcript.place.cut import Cut, TranscriptRewritten
-from rewind.transcript.write.fork import NothingBeforeCut
+from rewind.transcript.place.cut import Cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -40,10 +40,10 @@ from rewind.checkpoint.conversations.which_session import recorded_session
 from rewind.checkpoint.futures import away
 from rewind.checkpoint.project.unfinished import Unfinished
 from rewind.checkpoint.rewind.files import outside
-from rewind.errors import NotAFork, RewindError
+from rewind.errors import NotAFork, RewindError, SessionInUse
 from rewind.files import make_private_dir
 from rewind.transcript.kinds import kind_of
-from rewind.transcript.liveness import SessionInUse, is_open, why_open
+from rewind.transcript.liveness import is_open, why_open
 from rewind.transcript.names import is_session_id, path_beside, session_id_of
 from rewind.transcript.place.cursor import header_length
 from rewind.transcript.place.cut import Cut

@@ -17,6 +17,8 @@ from rewind.checkpoint.rewind.log import operations as ops
 from rewind.errors import (
     CompactedAway,
     NoParent,
+    NotEnoughPrompts,
+    NothingBeforeCut,
     NothingBeforePrompt,
     PromptGone,
     SessionNotFound,
@@ -28,18 +30,12 @@ from rewind.transcript.find import session_with_id
 from rewind.transcript.kinds import kind_of
 from rewind.transcript.liveness import check_in_place, is_busy, why_open
 from rewind.transcript.names import SUFFIX
-from rewind.transcript.place.boundary import (
-    BoundaryResult,
-    NotEnoughPrompts,
-    Prompt,
-    find_boundary_by_user_prompts,
-)
+from rewind.transcript.place.boundary import BoundaryResult, Prompt, find_boundary_by_user_prompts
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.chain import Tail
 from rewind.transcript.read.entries import entry_of
 from rewind.transcript.read.lines import end_of_lines, events_forward, open_conversation
 from rewind.transcript.turns.turn_index import open_turns
-from rewind.transcript.write.fork import NothingBeforeCut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
