@@ -7,8 +7,8 @@ what somebody put into a configuration file of git's, git would run.
 from __future__ import annotations
 
 import os
-import subprocess
 
+from rewind.checkpoint.remote.process import Process
 from rewind.checkpoint.remote.url import SCHEMES, without_login
 from rewind.errors import GitFailed, RemoteFailed
 from rewind.files import make_private_dir, write_atomic
@@ -109,7 +109,7 @@ class Repository:
             shutil.rmtree(self.path)
 
     def command(self, *words: str) -> list[str]:
-        return ["git", "--no-pager", *self.git._settings, *words]
+        return ["git", "-C", self.path, "--no-pager", *self.git._settings, *words]
 
     def talk(self, remote: Remote, *words: str, progress: Progress | None = None, most_bytes: int = 0,
              data: bytes = b"") -> Said:
@@ -121,17 +121,18 @@ class Repository:
             command = ["sh", "-c", limited, "sh", *command]
         try:
             with _as_file(data) as file:
-                process = subprocess.Popen(command, cwd=self.path, env=self.env, stdin=file,
-                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                process = Process(command, self.env, read=file.fileno())
         except OSError as error:
             raise GitFailed(command=words[0], reason=error.strerror or str(error))
         try:
             said = Said(remote, words[0], *_listen(process, progress))
+            said.code = process.wait()
         except BaseException:
             process.terminate()
             process.wait()
             raise
-        said.code = process.wait()
+        finally:
+            process.close()
         return said
 
 
@@ -172,25 +173,19 @@ def _as_file(data: bytes) -> BinaryIO:
     return file
 
 
-def _listen(process: subprocess.Popen[bytes], progress: Progress | None) -> tuple[str, str]:
-    """Both streams to their end. Its output is read by a thread, for either may fill its pipe."""
-    import threading
+def _listen(process: Process, progress: Progress | None) -> tuple[str, str]:
+    """Both streams to their end."""
+    kept: list[bytes] = []
+    line = b""
 
-    out: list[bytes] = []
-    assert process.stdout and process.stderr
-    reader = threading.Thread(target=lambda: out.append(process.stdout.read()))  # type: ignore[union-attr]
-    reader.start()
-    kept, line = [], b""
-    with process.stderr:
-        while byte := process.stderr.read1(1 << 16):  # type: ignore[attr-defined]
-            *whole, line = (line + byte).replace(b"\r", b"\n").split(b"\n")
-            for one in whole:
-                if not _tell(one, progress):
-                    kept.append(one)
-    reader.join()
-    process.stdout.close()
+    def said(piece: bytes) -> None:
+        nonlocal line
+        *whole, line = (line + piece).replace(b"\r", b"\n").split(b"\n")
+        kept.extend(one for one in whole if not _tell(one, progress))
+
+    out = process.listen(said)
     complaints = b"\n".join([*kept[-200:], line])
-    return b"".join(out).decode("utf-8", "replace"), complaints.decode("utf-8", "replace")
+    return out.decode("utf-8", "replace"), complaints.decode("utf-8", "replace")
 
 
 _PHASES = {b"Writing objects": "Pushing", b"Receiving objects": "Pulling", b"Resolving deltas": "Checking"}

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from rewind.agents.profile import pick
 from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.futures.origin import reaches
-from rewind.checkpoint.records.record import is_timestamp, timestamp
+from rewind.checkpoint.records.record import is_timestamp, session_of, timestamp
 from rewind.transcript.place.cursor import place_in
 from rewind.transcript.read.chain import Tail
 from rewind.transcript.read.entries import entry_of
@@ -20,7 +20,7 @@ from rewind.transcript.turns.turn_index import open_turns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, BinaryIO
+    from typing import BinaryIO
 
     from rewind.agents.profile import Profile
     from rewind.checkpoint.project.state import State
@@ -263,12 +263,6 @@ def family(state: State, session_id: str) -> list[str]:
         found.append(at)
         at = branches.parent_of(at)
     return found
-
-
-def session_of(record: Record) -> Any:
-    transcript = record.data.get("transcript")
-    own = transcript.get("sessionId") if isinstance(transcript, dict) else None
-    return own or record.trigger.get("session")
 
 
 def _same_prompt(one: Record, other: Record) -> bool:

@@ -4,8 +4,6 @@ measured. Only what was accepted moves to ours."""
 from __future__ import annotations
 
 import os
-import struct
-import subprocess
 
 from rewind.checkpoint.remote.names import parse_ref, tracking_ref
 from rewind.checkpoint.remote.repository import Repository
@@ -26,7 +24,7 @@ DEFAULT_MB = 8192  # of one fetch, as it is sent
 _BAD = ("fsck error", "did not send all necessary objects", "invalid index-pack output", "inflate",
         "pack has bad object", "SHA1 COLLISION", "unresolved delta", "pack is corrupted")
 _LAST_WRITE = 64 << 10
-_HEADER = struct.Struct(">4sII")
+_HEADER = 12  # bytes of a pack: four letters, version, number of objects
 
 
 def refs_there(repository: Repository, remote: Remote) -> dict[str, str]:
@@ -101,7 +99,7 @@ class Quarantine:
         for pack in self._packs():
             self.bytes += os.path.getsize(pack)
             with open(pack, "rb") as file:
-                count += _HEADER.unpack(file.read(_HEADER.size))[2]
+                count += int.from_bytes(file.read(_HEADER)[8:], "big")
         if count > MOST_OBJECTS:
             raise RemoteRefused(remote=self.remote.name, reason=f"it sends {count:,} objects.")
         limit = min(MOST_BYTES, (max_mb << 20) * 16)
@@ -110,6 +108,8 @@ class Quarantine:
                                 reason=f"unpacked, what it sends is larger than {limit >> 20:,} MB.")
 
     def _unpacked(self, limit: int) -> int:
+        import subprocess
+
         total = 0
         for pack in self._packs():
             with open(pack[:-5] + ".idx", "rb") as index:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from array import array
 from bisect import bisect_left, bisect_right
 
@@ -53,6 +52,8 @@ class OutConversation:
         self.turns = 0
         self._starts = array("Q")  # where the lines begin in the agent's own file
         self._original = open_conversation(path, profile)
+        import tempfile  # slow to load, and a push without a conversation does without
+
         self._masked: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 `close` closes it
         try:
             self._rows = [(row.offset, row.turn or 0) for row in index.turns(1, index.total)]

@@ -6,8 +6,8 @@ machine, apart from what was said in the conversation; the project's own directo
 
 from __future__ import annotations
 
+from rewind.checkpoint.records.record import session_of
 from rewind.checkpoint.records.source import Source
-from rewind.checkpoint.rewind.code_at import session_of
 from rewind.checkpoint.rewind.log.lineage import lineage
 from rewind.checkpoint.share.giving.left_out import LeftOut, Policy, Scanned, SharedTree
 from rewind.checkpoint.share.giving.mask import mask_text
@@ -18,7 +18,7 @@ from rewind.snapshot.trees.tree import DIR, FILES, LINK, UNCOVERED, Entry, check
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from types import TracebackType
     from typing import Any
 
@@ -159,14 +159,19 @@ class Outgoing:
     def masked(self, text: str) -> str:
         return mask_text(text, self._state.project, self.policy.with_secrets)
 
-    def checkpoints(self) -> list[OutCheckpoint]:
-        """Oldest first: a parent comes before its children."""
-        line = lineage(self._state)
+    def checkpoints(self, wanted: Collection[str] | None = None) -> list[OutCheckpoint]:
+        """Oldest first: a parent comes before its children. `wanted` are the names of those that are asked
+        for, where it is not all of them."""
+        line, names = lineage(self._state), {record.name for record in self.records}
         made: dict[str, OutCheckpoint] = {}
+        found = []
         for record in sorted(self.records, key=lambda r: r.sequence):
-            above = next((made[r.name] for r in line.line(record.name) if r.name in made), None)
-            made[record.name] = OutCheckpoint(self, record, above, self._lines(record))
-        return list(made.values())
+            if wanted is None or record.name in wanted:
+                above = next((r for r in line.line(record.name) if r.name in names and r is not record), None)
+                parent = made.get(above.name) or OutCheckpoint(self, above, None, None) if above else None
+                made[record.name] = OutCheckpoint(self, record, parent, self._lines(record))
+                found.append(made[record.name])
+        return found
 
     def _lines(self, record: Record) -> int | None:
         found = next((c for c in self.conversations if c.session == session_of(record)), None)
