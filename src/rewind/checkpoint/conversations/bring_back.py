@@ -269,8 +269,10 @@ class Done:
         self.notes: list[str] = []
 
 
-def make_fork(state: State, plan: ChatPlan, session_id: str, name: str = "") -> Done:
-    """The fork gets this id, which the log knows already."""
+def make_fork(state: State, plan: ChatPlan, session_id: str, name: str = "",
+              earlier: dict[str, Any] | None = None) -> Done:
+    """The fork gets this id, which the log knows already. `earlier`: what is known of the shorter one of that
+    id, whose place it takes."""
     done = Done()
     home = plan.home
     folder = os.path.dirname(plan.beside)
@@ -282,14 +284,16 @@ def make_fork(state: State, plan: ChatPlan, session_id: str, name: str = "") -> 
         """Known before it is there: a fork that never came does no harm, one that nobody knows does."""
         branch = new_branch(fork, plan.session_id, plan.profile.name, turns, plan.cut.offset)
         where = {"dir": home.root, "place": home.place, "point": home.point} if home else {}
-        Branches(state).add({**branch, "name": name or None, **where})
+        kept = {key: value for key, value in (earlier or {}).items() if key in ("archived", "shared")}
+        Branches(state).add({**branch, "name": name or None, **kept, **where})
 
     path = plan.path_of(session_id)
     beside = [draft_of(sidecar) for sidecar in sidecar_paths(path, plan.profile)]
     with Unfinished(state.project, temp_of(path), *beside):
         fork = write_fork(plan.source, plan.profile, plan.cut, original=plan.original, session_id=session_id,
                           appears=appears, identity=plan.identity, beside=plan.beside,
-                          cwd=home.root if home else "", folder=home.root if home else state.project.root)
+                          cwd=home.root if home else "", folder=home.root if home else state.project.root,
+                          over=earlier is not None)
     note_in_index(plan.profile, Branches(state).find(fork.session_id) or {})
     _name_in_client(state, plan.profile, fork)
     done.fork = {"session_id": fork.session_id, "path": fork.path, "title": fork.title,

@@ -30,6 +30,7 @@ _SETTINGS = ("core.attributesFile=", "fetch.fsckObjects=true", "fetch.prune=fals
              "fastimport.unpackLimit=100", "init.defaultRefFormat=files")
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tlogAllRefUpdates = false\n"
 _MOST_PACKS, _MOST_LOOSE = 20, 2048
+_FEW_PACKS, _FEW_LOOSE = 2, 100  # that `gc` leaves as they are
 _KILLED = (".lock", ".keep")
 
 
@@ -98,9 +99,27 @@ class Repository:
         elif os.path.isdir(some) and len(os.listdir(some)) > _MOST_LOOSE // 256:
             self.git.run("repack", "-d", "-l", "-q")
 
+    def collect(self) -> None:
+        """`git gc`, if there is something to gain. The caller holds the lock, so nobody is about to refer to
+        what nothing refers to now."""
+        objects = os.path.join(self.path, "objects")
+        packs = sum(name.endswith(".pack") for name in os.listdir(os.path.join(objects, "pack")))
+        loose = sum(len(os.listdir(os.path.join(objects, name))) for name in os.listdir(objects)
+                    if len(name) == 2)
+        if packs > _FEW_PACKS or loose > _FEW_LOOSE:
+            # Refs stay as they are: `refs` reads them one by one.
+            self.git.run("-c", "gc.packRefs=false", "gc", "--quiet", "--prune=now")
+
     def size_on_disk(self) -> int:
-        return sum(os.lstat(os.path.join(at, name)).st_size
-                   for at, _, names in os.walk(self.path) for name in names)
+        """Others push meanwhile: what is gone by now counts for nothing."""
+        total = 0
+        for at, _, names in os.walk(self.path):
+            for name in names:
+                try:
+                    total += os.lstat(os.path.join(at, name)).st_size
+                except FileNotFoundError:
+                    pass
+        return total
 
     def remove(self) -> None:
         import shutil

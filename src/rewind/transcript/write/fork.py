@@ -143,10 +143,10 @@ def is_temp(name: str) -> bool:
 
 def write_fork(source: str, profile: Profile, cut: Cut, *, original: str, session_id: str = "",
                appears: Callable[[Fork], None] | None = None, identity: tuple[int, int] | None = None,
-               beside: str = "", cwd: str = "", folder: str = "/") -> Fork:
+               beside: str = "", cwd: str = "", folder: str = "/", over: bool = False) -> Fork:
     """Make a fork beside `original`, out of `source`: the same file, or what the store has of it.
     It appears there complete, or not at all; `appears` is told right before. `folder` is the project's. A
-    fork for another directory, `cwd`, goes beside `beside`."""
+    fork for another directory, `cwd`, goes beside `beside`. `over`: in place of an earlier one of that id."""
     kind, parent = kind_of(profile), session_id_of(original, profile)
     session_id = session_id or kind.new_session_id()
     path = kind.path_beside(beside or original, session_id)
@@ -163,7 +163,10 @@ def write_fork(source: str, profile: Profile, cut: Cut, *, original: str, sessio
             if appears:
                 appears(fork)
             give(temp, profile, session_id, folder)  # first: a file says that the fork is there
-            appear(temp, path)
+            if over:
+                os.replace(temp, path)
+            else:
+                appear(temp, path)
         finally:
             os.close(fd)
             _remove(temp)

@@ -8,7 +8,7 @@ import os
 from rewind.checkpoint.remote.names import parse_ref, tracking_ref
 from rewind.checkpoint.remote.repository import Repository
 from rewind.errors import RemoteRefused
-from rewind.files import make_private_dir
+from rewind.files import make_private_dir, process_start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,9 +50,9 @@ class Quarantine:
         self.ours = repository
         self.repository = Repository(f"{repository.path}.incoming-{os.getpid()}", ask=ask)
         self.bytes = 0
+        self.found_bad = False  # an object that git itself refuses
 
     def __enter__(self) -> Quarantine:
-        sweep_quarantines(self.ours)
         self.repository.open([self.remote], tracks=False)
         info = os.path.join(self.repository.path, "objects", "info")
         make_private_dir(info)
@@ -83,6 +83,7 @@ class Quarantine:
                 hint="Nothing was changed. If that is right, repeat with a larger --max-size-mb.")
         for line in err.splitlines():
             if any(sign in line for sign in _BAD):
+                self.found_bad = True
                 raise RemoteRefused(remote=self.remote.name, reason=f"git refuses it ({line.strip()}).")
 
     def _largest(self) -> int:
@@ -95,7 +96,7 @@ class Quarantine:
 
     def _measure(self, max_mb: int) -> None:
         """How many objects, and how large once unpacked, before any of them is read."""
-        count = 0
+        count = self.bytes = 0
         for pack in self._packs():
             self.bytes += os.path.getsize(pack)
             with open(pack, "rb") as file:
@@ -161,8 +162,9 @@ def forget(repository: Repository, remote: Remote) -> None:
 
 
 def sweep_quarantines(repository: Repository) -> None:
-    """Those of processes that were killed. The caller holds the lock."""
+    """Those of processes that were killed; a living one downloads without the lock."""
     folder, name = os.path.split(repository.path)
     for other in os.listdir(folder):
-        if other.startswith(f"{name}.incoming-"):
+        before, mark, pid = other.partition(".incoming-")
+        if mark and before == name and not (pid.isdigit() and process_start(int(pid)) is not None):
             Repository(os.path.join(folder, other)).remove()
