@@ -225,7 +225,7 @@ class _Work:
     def _write(self, facts: dict[str, Any], state: dict[str, Any] | None, rows: list[Row], old: int,
                updates: list[tuple[object, ...]], stamp: str, upto: int) -> TurnIndex:
         memo = quickjson.dumps({"profile": self.profile.name, "rules": RULES, "facts": facts,
-                                 "tree": state})
+                               "tree": state})
         inserted: list[tuple[object, ...]] = [
             (self.path, r.number, r.turn, r.offset, r.uuid, r.stamp, r.prompt, r.parent, r.parent_id, r.depth)
             for r in rows[old:]]
