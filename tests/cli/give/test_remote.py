@@ -528,6 +528,8 @@ def test_a_push_and_a_checkpoint_do_not_wait_for_a_download(here: InProcess, oth
     here._monkeypatch.setattr(pulling, "look", look_slowly)
     assert here.json("pull")["checkpoints"] == 1 and seen
     assert here.json("push")["checkpoints"] == 0
+    [times] = here.json("remote")["remotes"]
+    assert times["pushedAt"] and times["pulledAt"]
 
 
 def test_what_is_collected_during_a_download_is_taken_all_the_same(here: InProcess, other: Rewind) -> None:

@@ -101,7 +101,8 @@ class Remotes:
     def note(self, remote: Remote, **times: str) -> None:
         """When it was pushed to or pulled from. Nothing depends on it: it is in a file of its own, and nobody
         waits for the disk."""
-        remote.times.update(times)
+        self._times = self._load_times()  # while a pull downloads, somebody may have pushed
+        remote.times = {**self._times.get(remote.name, {}), **times}
         self._times[remote.name] = remote.times
         write_atomic(self._times_path, quickjson.dump_file(self._times), sync=False)
 

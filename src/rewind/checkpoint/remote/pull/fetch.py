@@ -48,7 +48,9 @@ class Quarantine:
     def __init__(self, repository: Repository, remote: Remote, *, ask: bool = False) -> None:
         self.remote = remote
         self.ours = repository
-        self.repository = Repository(f"{repository.path}.incoming-{os.getpid()}", ask=ask)
+        # Threads of the page's server may pull at the same time.
+        name = f"{repository.path}.incoming-{os.getpid()}-{os.urandom(4).hex()}"
+        self.repository = Repository(name, ask=ask)
         self.bytes = 0
         self.found_bad = False  # an object that git itself refuses
 
@@ -165,6 +167,7 @@ def sweep_quarantines(repository: Repository) -> None:
     """Those of processes that were killed; a living one downloads without the lock."""
     folder, name = os.path.split(repository.path)
     for other in os.listdir(folder):
-        before, mark, pid = other.partition(".incoming-")
+        before, mark, rest = other.partition(".incoming-")
+        pid = rest.partition("-")[0]
         if mark and before == name and not (pid.isdigit() and process_start(int(pid)) is not None):
             Repository(os.path.join(folder, other)).remove()

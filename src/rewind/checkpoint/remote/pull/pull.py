@@ -86,7 +86,8 @@ def pull(state: State, name: str | None = None, *, everything: bool = False, dry
     if pulled.refused and {_writer_of(ref) for ref in there} <= set(pulled.refused):
         raise RemoteRefused(remote=remote.name, reason=next(iter(pulled.refused.values())))
     if not dry_run:
-        remotes.note(remote, pulledAt=iso_time(time.time()))
+        with Lock(state.project.path(LOCK), "pull", in_line=True):
+            remotes.note(remote, pulledAt=iso_time(time.time()))
     return pulled
 
 
@@ -156,6 +157,7 @@ class _Pull:
             if dry_run:
                 return
             with Lock(self._state.project.path(LOCK), "pull", in_line=True):
+                Remotes(self._state).find(self._remote.name)  # it may have been removed since
                 for writer in writers:
                     lane = "" if own_line and len(writers) == 1 else writer.lane
                     _add(self._state, reader, writer, lane, pulled)
@@ -223,8 +225,7 @@ class _Reader:
         return not self._here <= self._ids()
 
     def check_again(self, writer: _Writer) -> None:
-        self._here = self._ids()
-        writer.inbox.look_again(self._here.__contains__)
+        writer.inbox.look_again(self._ids().__contains__)
         writer.checked = look(self._state, writer.inbox)
 
     def _read(self, writer: str, refs: dict[str, str]) -> _Writer:
