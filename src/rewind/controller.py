@@ -584,22 +584,24 @@ class Controller:
             return True
         return False
 
-    def open_in(self, session_id: str) -> str:
-        """The agent whose client has this session open; empty where nobody has."""
+    def open_in(self, outcome: Outcome) -> str:
+        """The agent whose client still has the conversation open that was left; empty where nobody has."""
         from rewind.checkpoint.conversations.session_tree import Life
 
-        try:
-            file = self.session_file(session_id)
-        except SessionNotFound:
+        left = outcome.left
+        if left is None or not os.path.isfile(left.original):
             return ""
-        return file.profile.title if Life(self.state).of(file)[0] else ""
+        return left.profile.title if Life(self.state).is_open(left.profile, left.session_id) else ""
 
-    def asked(self, session_id: str, offset: int, uuid: str) -> tuple[int | None, float | None]:
-        """Which turn a prompt is, and when it was given, as far as that is known without reading much."""
+    def asked(self, outcome: Outcome) -> tuple[int | None, float | None]:
+        """Which turn the first prompt taken back was, and when it was given, as far as that is known without
+        reading much."""
         from rewind.checkpoint.select.prompt_facts import prompt_facts
 
+        if outcome.left is None or not outcome.prompts:
+            return None, None
         try:
-            return prompt_facts(self.state, self.session_file(session_id), offset, uuid)
+            return prompt_facts(self.state, outcome.left.original, outcome.left.profile, outcome.prompts[0])
         except (RewindError, OSError):
             return None, None
 

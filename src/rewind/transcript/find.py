@@ -28,7 +28,7 @@ _LONGEST_PATH = 64 << 10
 class SessionFile:
     """A transcript that belongs to the project."""
 
-    __slots__ = ("modified", "path", "profile", "session_id", "size")
+    __slots__ = ("_origin", "modified", "path", "profile", "session_id", "size")
 
     def __init__(self, path: str, profile: Profile, info: os.stat_result) -> None:
         self.path = path
@@ -36,6 +36,13 @@ class SessionFile:
         self.session_id = session_id_of(path, profile)
         self.modified = info.st_mtime
         self.size = info.st_size
+        self._origin: tuple[str | None, bool] | None = None
+
+    def origin(self) -> tuple[str | None, bool]:
+        """The directory that it began in, and whether it is a subagent's, which is no session of its own."""
+        if self._origin is None:
+            self._origin = _read_origin(self)
+        return self._origin
 
 
 class Area:
@@ -265,14 +272,14 @@ def _belongs(session: SessionFile, area: Area, sure: bool) -> bool:
     told = area.told.get(session.session_id)
     if told is not None:
         return told
-    cwd, is_side = _origin(session)
+    cwd, is_side = session.origin()
     if is_side:
         return False
     return sure if cwd is None else area.holds(cwd)
 
 
 def began_in(session: SessionFile) -> str | None:
-    return _origin(session)[0]
+    return session.origin()[0]
 
 
 def where_began(path: str, profile: Profile) -> str:
@@ -283,8 +290,7 @@ def where_began(path: str, profile: Profile) -> str:
         return "/"
 
 
-def _origin(session: SessionFile) -> tuple[str | None, bool]:
-    """The directory that it began in, and whether it is a subagent's, which is no session of its own."""
+def _read_origin(session: SessionFile) -> tuple[str | None, bool]:
     field = session.profile.lines["cwd"]
     where = session.profile.sessions or {}
     side = where.get("side")

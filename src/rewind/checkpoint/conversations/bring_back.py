@@ -91,7 +91,10 @@ class ChatPlan:
     def check(self) -> None:
         """Whether the agent could go on from there; better said before anything is restored."""
         with open_conversation(self.source, self.profile, self.identity) as file:
-            kind_of(self.profile).check_resumable(file, self.profile, self.cut.placed(file))
+            self.check_in(file)
+
+    def check_in(self, file: BinaryIO) -> None:
+        kind_of(self.profile).check_resumable(file, self.profile, self.cut.placed(file))
         check_client(self.profile)
 
     def check_format(self) -> None:
@@ -120,19 +123,26 @@ class ChatPlan:
         self.close()
 
 
-def plan_of_record(state: State, record: Record) -> ChatPlan:
-    """Where a checkpoint cuts its conversation. To be closed, for it may hold a temporary file."""
+def plan_of_record(state: State, record: Record, *, to_resume: bool = False) -> ChatPlan:
+    """Where a checkpoint cuts its conversation. To be closed, for it may hold a temporary file. `to_resume`:
+    refused where the agent could not go on from there."""
     data = record.data.get("transcript")
     if not record.data.get("hasTranscript") or not isinstance(data, dict):
         raise NoConversation(checkpoint=record.name)
     profile = profile_named(str(data.get("agent")), state.project.home)
     original = _where_now(profile, checked_path(profile, data))
-    source, offset, identity = _source(state, record, data, original, profile)
-    plan = ChatPlan(profile, original, source, Cut(0))
-    plan.identity = identity
+    place, file = _in_original(data, original, profile)
+    plan = ChatPlan(profile, original, original, Cut(0))
     try:
-        with open_conversation(source, profile, identity) as file:
-            plan.cut = resolve_cut(file, profile, offset, record.trigger).marked(file)
+        if file is None:
+            plan.source, place = _from_store(state, record, original)
+            file = open_conversation(plan.source, profile)
+        else:
+            plan.identity = identity_of(file)
+        with file:
+            plan.cut = resolve_cut(file, profile, place, record.trigger).marked(file)
+            if to_resume:
+                plan.check_in(file)
     except BaseException:
         plan.close()
         raise
@@ -178,23 +188,26 @@ def check_ours(profile: Profile, path: str) -> None:
         raise NotOurs(path=path, agent=profile.title, root=session_root(profile) or "an agent's home")
 
 
-def _source(state: State, record: Record, data: dict[str, Any], original: str,
-            profile: Profile) -> tuple[str, int, tuple[int, int] | None]:
-    """The file to read, where the checkpoint ends in it, and which file it was."""
+def _in_original(data: dict[str, Any], original: str, profile: Profile) -> tuple[int, BinaryIO | None]:
+    """Where the checkpoint ends in the agent's own file, and that file; None where it is another one now."""
     cursor = data.get("cursor")
-    if isinstance(cursor, dict):
-        try:
-            with open_conversation(original, profile) as file:
-                identity = identity_of(file)
-                # Once more, now that it is open: a link to elsewhere may have taken its place meanwhile.
-                ours = is_under_root(profile, original) and _is_still(original, identity)
-                place = place_in(file, cursor) if ours else None
-        except RewindError:
-            place = None
-        if place is not None:
-            return original, place, identity
-    path, offset = _from_store(state, record, original)
-    return path, offset, None
+    if not isinstance(cursor, dict):
+        return 0, None
+    try:
+        file = open_conversation(original, profile)
+    except RewindError:
+        return 0, None
+    place = None
+    try:
+        # Once more, now that it is open: a link to elsewhere may have taken its place meanwhile.
+        ours = is_under_root(profile, original) and _is_still(original, identity_of(file))
+        place = place_in(file, cursor) if ours else None
+    except RewindError:
+        pass
+    finally:
+        if place is None:
+            file.close()
+    return (0, None) if place is None else (place, file)
 
 
 def _is_still(path: str, identity: tuple[int, int]) -> bool:

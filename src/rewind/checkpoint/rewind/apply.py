@@ -28,7 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from rewind.checkpoint.conversations.bring_back import Done
+    from rewind.checkpoint.conversations.bring_back import ChatPlan, Done
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.conversation.cut import Conversation
@@ -58,6 +58,7 @@ class Outcome:
         self.backup: Record | None = None
         self.kept_copy: Record | None = None  # of what was written to files while they were replaced
         self.chat: Done | None = None
+        self.left: ChatPlan | None = found.chat  # the conversation that was there, and where it was cut
         self.session: str | None = found.chat.session_id if found.chat else None
         self.prompts = found.prompts
         self.boundary = found.boundary

@@ -60,15 +60,18 @@ def prompt_of(turn: TurnText) -> PromptAt:
 
 
 def read_prompt_at(session: SessionFile, offset: int) -> PromptAt:
-    profile = session.profile
+    with open_conversation(session.path, session.profile) as file:
+        return prompt_at(file, session.profile, offset)
+
+
+def prompt_at(file: BinaryIO, profile: Profile, offset: int) -> PromptAt:
     key, stamp = profile.prompt["joinKey"], profile.lines.get("timestamp")
-    with open_conversation(session.path, profile) as file:
-        event = next(events_forward(file, offset), None)
-        return PromptAt(offset, pick(event.data, key) if event and key else None,
-                        _first_tool(file, profile, offset),
-                        pick(event.data, stamp) if event and stamp else None,
-                        prompt_text(event.data, profile) if event else "",
-                        None if key else _stamp_before(file, profile, offset))
+    event = next(events_forward(file, offset), None)
+    return PromptAt(offset, pick(event.data, key) if event and key else None,
+                    _first_tool(file, profile, offset),
+                    pick(event.data, stamp) if event and stamp else None,
+                    prompt_text(event.data, profile) if event else "",
+                    None if key else _stamp_before(file, profile, offset))
 
 
 def _stamp_before(file: BinaryIO, profile: Profile, offset: int) -> object:

@@ -32,7 +32,7 @@ class Resume:
         command = str(fork["resume"]) if fork and fork["resume"] else ""
         if not command:
             return
-        agent = self._controller.open_in(outcome.session) if outcome.session else ""
+        agent = self._controller.open_in(outcome)
         note(f"{agent} still has the old conversation open. Run /exit in it, then:" if agent
              else "Continue with:")
         note(f"  {command}")

@@ -44,8 +44,7 @@ def add_of_record(state: State, found: Destination, record: Record) -> None:
     request = found.request
     needed = not request.wants_code or request.in_place
     try:
-        found.chat = plan_of_record(state, record)
-        found.chat.check()
+        found.chat = plan_of_record(state, record, to_resume=True)
         return
     except NoConversation as error:
         if needed:
@@ -61,9 +60,6 @@ def add_of_record(state: State, found: Destination, record: Record) -> None:
             raise
         found.lacks_conversation = True
         found.notes.append(f"The conversation is left out: {error.message}")
-    if found.chat:
-        found.chat.close()
-        found.chat = None
 
 
 def finish_conversation(state: State, found: Destination, op: Operation) -> None:
