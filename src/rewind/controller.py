@@ -601,7 +601,7 @@ class Controller:
         if outcome.left is None or not outcome.prompts:
             return None, None
         try:
-            return prompt_facts(self.state, outcome.left.original, outcome.left.profile, outcome.prompts[0])
+            return prompt_facts(self.state, outcome.left, outcome.prompts[0])
         except (RewindError, OSError):
             return None, None
 

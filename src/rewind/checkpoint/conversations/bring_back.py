@@ -30,6 +30,7 @@ from rewind.transcript.place.cursor import header_length, place_in
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.index import read_index
 from rewind.transcript.read.lines import identity_of, open_conversation, open_transcript, size_of
+from rewind.transcript.turns.turn_index import open_turns
 from rewind.transcript.write.fork import temp_of, write_fork
 from rewind.transcript.write.import_session import check_client
 from rewind.transcript.write.in_place import rewrite
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from rewind.agents.profile import Profile
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
+    from rewind.transcript.turns.turn_index import TurnIndex
     from rewind.transcript.write.fork import Fork
 
 BACKUPS = "transcript-backup"
@@ -70,6 +72,7 @@ class ChatPlan:
         self.cut = cut
         self.identity: tuple[int, int] | None = None  # of the file that was checked: no other one is read
         self.turns: int | None = None  # how many are kept, where that is known already
+        self.index: TurnIndex | None = None  # once it was opened
         self.home: Home | None = None
         self.notes: list[str] = []
 
@@ -289,7 +292,7 @@ def make_fork(state: State, plan: ChatPlan, session_id: str, name: str = "") -> 
     folder = os.path.dirname(plan.beside)
     if not os.path.isdir(folder):
         make_private_dir(folder)  # the agent's own directory of this project, or of a new place
-    turns = turns_before(plan)
+    turns = turns_before(state, plan)
 
     def appears(fork: Fork) -> None:
         """Known before it is there: a fork that never came does no harm, one that nobody knows does."""
@@ -325,14 +328,17 @@ def _name_in_client(state: State, profile: Profile, fork: Fork) -> None:
         pass  # the fork can be resumed by its id all the same
 
 
-def turns_before(plan: ChatPlan) -> int | None:
+def turns_before(state: State, plan: ChatPlan) -> int | None:
     """How many turns are kept; not found out now where that would take longer than the fork itself."""
     if plan.turns is not None:
         return plan.turns
     if os.path.getsize(plan.source) > _WORTH_COUNTING:
         return None
-    index = read_index(plan.source, plan.profile)
-    return sum(1 for turn in index.active_turns if turn.offset < plan.cut.offset)
+    if plan.is_from_store:
+        turns = read_index(plan.source, plan.profile).active_turns
+        return sum(1 for turn in turns if turn.offset < plan.cut.offset)
+    plan.index = open_turns(plan.original, plan.profile, state.derived, plan.identity)
+    return sum(1 for row in plan.index.turns(1, plan.index.total) if row.offset < plan.cut.offset)
 
 
 def note_in_index(profile: Profile, branch: dict[str, Any]) -> None:

@@ -81,8 +81,10 @@ class TurnIndex:
         return any(start < offset < end for offset in self.compactions)
 
 
-def open_turns(path: str, profile: Profile, memory: Memory) -> TurnIndex:
-    with open_conversation(path, profile) as file:
+def open_turns(path: str, profile: Profile, memory: Memory,
+               identity: tuple[int, int] | None = None) -> TurnIndex:
+    """With `identity`, of no other file than the one that was looked at before."""
+    with open_conversation(path, profile, identity) as file:
         stamp = stamp_of(os.fstat(file.fileno()))  # now: several files read as one do not grow any more
         found = _as_remembered(path, profile, memory, file)
         if found:
