@@ -62,7 +62,7 @@ class Home:
         self.point = point  # the checkpoint that the place began with
 
 
-class ChatPlan:
+class ConversationPlan:
     """A session and where to cut it. `source` is its file, or what the store has of it."""
 
     def __init__(self, profile: Profile, original: str, source: str, cut: Cut) -> None:
@@ -118,7 +118,7 @@ class ChatPlan:
         if self.is_from_store:
             os.unlink(self.source)
 
-    def __enter__(self) -> ChatPlan:
+    def __enter__(self) -> ConversationPlan:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
@@ -126,7 +126,7 @@ class ChatPlan:
         self.close()
 
 
-def plan_of_record(state: State, record: Record, *, to_resume: bool = False) -> ChatPlan:
+def plan_of_record(state: State, record: Record, *, to_resume: bool = False) -> ConversationPlan:
     """Where a checkpoint cuts its conversation. To be closed, for it may hold a temporary file. `to_resume`:
     refused where the agent could not go on from there."""
     data = record.data.get("transcript")
@@ -135,7 +135,7 @@ def plan_of_record(state: State, record: Record, *, to_resume: bool = False) -> 
     profile = profile_named(str(data.get("agent")), state.project.home)
     original = _where_now(profile, checked_path(profile, data))
     place, file = _in_original(data, original, profile)
-    plan = ChatPlan(profile, original, original, Cut(0))
+    plan = ConversationPlan(profile, original, original, Cut(0))
     try:
         if file is None:
             plan.source, place = _from_store(state, record, original)
@@ -285,7 +285,7 @@ class Done:
         self.notes: list[str] = []
 
 
-def make_fork(state: State, plan: ChatPlan, session_id: str, name: str = "") -> Done:
+def make_fork(state: State, plan: ConversationPlan, session_id: str, name: str = "") -> Done:
     """The fork gets this id, which the log knows already."""
     done = Done()
     home = plan.home
@@ -328,7 +328,7 @@ def _name_in_client(state: State, profile: Profile, fork: Fork) -> None:
         pass  # the fork can be resumed by its id all the same
 
 
-def turns_before(state: State, plan: ChatPlan) -> int | None:
+def turns_before(state: State, plan: ConversationPlan) -> int | None:
     """How many turns are kept; not found out now where that would take longer than the fork itself."""
     if plan.turns is not None:
         return plan.turns
@@ -367,7 +367,7 @@ def resume_command(state: State, profile: Profile, session_id: str, path: str) -
     return f"cd {quote(where)} && {command}"
 
 
-def refuse_if_open(state: State, plan: ChatPlan, force: bool) -> None:
+def refuse_if_open(state: State, plan: ConversationPlan, force: bool) -> None:
     check_in_place(plan.profile)
     reason = why_open(plan.profile, plan.session_id, plan.original,
                       recorded_session(state, plan.session_id))
@@ -375,7 +375,7 @@ def refuse_if_open(state: State, plan: ChatPlan, force: bool) -> None:
         raise SessionInUse(reason=reason)
 
 
-def rewrite_in_place(state: State, plan: ChatPlan, backup: str | None, *, force: bool) -> Done:
+def rewrite_in_place(state: State, plan: ConversationPlan, backup: str | None, *, force: bool) -> Done:
     """What the file held goes to `backup`, which the log knows already."""
     check_ours(plan.profile, plan.original)
     refuse_if_open(state, plan, force)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from rewind.checkpoint.conversations.bring_back import ChatPlan
+from rewind.checkpoint.conversations.bring_back import ConversationPlan
 from rewind.checkpoint.conversations.which_session import choose_session, recorded_session, session_at
 from rewind.checkpoint.rewind import target as targets
 from rewind.checkpoint.rewind.code_at import SessionCode, prompt_at
@@ -120,7 +120,7 @@ def _add_boundary(state: State, found: Destination, session: SessionFile, look: 
         _add_code(state, found, SessionCode(state, session).before(look.prompt))
     if not request.wants_conversation:
         return
-    found.chat = ChatPlan(profile, session.path, session.path, boundary.cut)
+    found.chat = ConversationPlan(profile, session.path, session.path, boundary.cut)
     found.chat.check_format()
     if not boundary.resumable and not profile.fork["emptyResumes"]:
         found.start_anew = NothingBeforeCut(agent=profile.title, start=profile.commands["start"])
@@ -226,7 +226,7 @@ def _after_the_last(state: State, found: Destination, session: SessionFile, row:
         prompt = prompt_at(file, session.profile, row.offset) if wants_code else None
     found.boundary = cut.offset
     if found.request.wants_conversation:
-        found.chat = ChatPlan(session.profile, session.path, session.path, cut)
+        found.chat = ConversationPlan(session.profile, session.path, session.path, cut)
         found.chat.check_format()
     if prompt:
         code = SessionCode(state, session).after_last(prompt)
