@@ -76,9 +76,9 @@ if TYPE_CHECKING:
     from rewind.checkpoint.remote.push.push import Pushed
     from rewind.checkpoint.remote.status import Statuses
     from rewind.checkpoint.remote.url import checked_url, shown_url
+    from rewind.checkpoint.repair.check_records import Examined
     from rewind.checkpoint.repair.damage import Lacks
     from rewind.checkpoint.repair.repair import Repaired
-    from rewind.checkpoint.repair.validate import Examined
     from rewind.checkpoint.rewind.apply import Outcome
     from rewind.checkpoint.rewind.code_at import CodeAt
     from rewind.checkpoint.rewind.files.git_since import GitSince
@@ -94,7 +94,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.search.file_log import LogEntry
     from rewind.checkpoint.search.prompts import Found
     from rewind.checkpoint.select.last_prompt import LastPrompt
-    from rewind.checkpoint.select.selectors import Selected
+    from rewind.checkpoint.select.selected import Selected
     from rewind.checkpoint.select.turn_name import split_selector, turn_name
     from rewind.checkpoint.share.giving.give import Sharing
     from rewind.checkpoint.share.taking.open_file import Opened

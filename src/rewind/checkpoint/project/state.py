@@ -279,7 +279,7 @@ class State:
 
     def _note_healed(self, store: ObjectStore) -> None:
         """What was damaged has been stored anew: checkpoints that lacked it are whole again."""
-        from rewind.checkpoint.repair.validate import missing_in
+        from rewind.checkpoint.repair.check_records import missing_in
 
         damage, store.healed = self.damage(), set()
         damage.objects &= store.lost

@@ -46,10 +46,10 @@ class Operation:
     """One act. `begun` is what it was going to do; `ended` is what it did, or None while it is under way
     and after its process was killed."""
 
-    def __init__(self, begun: dict[str, Any]) -> None:
+    def __init__(self, begun: dict[str, Any], ended: dict[str, Any] | None = None) -> None:
         self.begun = begun
         self.steps: list[dict[str, Any]] = []  # where it went on to, of one that goes to several checkpoints
-        self.ended: dict[str, Any] | None = None
+        self.ended = ended
         self.undone = False  # taken back, by `undo-restore` or, an `undo`, by `redo`
         self.superseded = False  # killed, and finished by a later one
         self.can_redo = False  # `redo` may lead back to what this replaced
@@ -394,9 +394,9 @@ def _read(path: str, old: str, last: dict[object, dict[str, Any]]) -> list[Opera
         lines = read_bounded(path, MAX_BYTES).split(b"\n")
     except FileNotFoundError:
         if old and os.path.exists(old):
-            from rewind.checkpoint.rewind.log.old_history import operations_of
+            from rewind.checkpoint.rewind.log.old_history import lines_of
 
-            return operations_of(old)
+            return [Operation(begun, ended) for begun, ended in lines_of(old)]
         return []
     except RewindError as error:
         raise StoreDamaged(what=f"{path} is not readable: {error.message}", hint=_DAMAGED)
