@@ -8,6 +8,7 @@ import stat
 from rewind.agents.profile import holds, pick
 from rewind.agents.registry import is_under_root, profiles, session_root
 from rewind.errors import RewindError, SessionAmbiguous, SessionNotFound, UsageError
+from rewind.transcript.layout import by_date
 from rewind.transcript.names import SUFFIX, is_session_id, session_id_of
 from rewind.transcript.read.lines import events_forward, open_transcript, size_of
 
@@ -202,21 +203,6 @@ def _folders(profile: Profile, area: Area, environ: Mapping[str, str] | None) ->
     if profile.sessions["flat"]:
         found[top] = False
     return found
-
-
-def by_date(top: str) -> Iterator[str]:
-    """`YYYY/MM/DD` below a directory, the latest first."""
-    for year in _numbered(top):
-        for month in _numbered(year):
-            yield from _numbered(month)
-
-
-def _numbered(folder: str) -> list[str]:
-    try:
-        names = sorted(os.listdir(folder), reverse=True)
-    except OSError:
-        return []
-    return [os.path.join(folder, name) for name in names if name.isascii() and name.isdigit()]
 
 
 def folder_for(profile: Profile, root: str, original: str) -> str:

@@ -28,8 +28,9 @@ from rewind.transcript.liveness import check_in_place, why_open
 from rewind.transcript.names import is_session_id, path_beside, session_id_of
 from rewind.transcript.place.cursor import header_length, place_in
 from rewind.transcript.place.cut import Cut
+from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.index import read_index
-from rewind.transcript.read.lines import identity_of, open_conversation, open_transcript, size_of
+from rewind.transcript.read.lines import identity_of, open_transcript, size_of
 from rewind.transcript.turns.turn_index import open_turns
 from rewind.transcript.write.fork import temp_of, write_fork
 from rewind.transcript.write.import_session import check_client

@@ -1,4 +1,4 @@
-"""What the records promise, looked for in the store: what each checkpoint lacks, which objects are damaged."""
+"""What the records promise, looked for in the store: what each checkpoint lacks, which objects are bad."""
 
 from __future__ import annotations
 

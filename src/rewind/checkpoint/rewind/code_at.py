@@ -13,8 +13,9 @@ from rewind.checkpoint.futures.origin import reaches
 from rewind.checkpoint.records.record import is_timestamp, timestamp
 from rewind.transcript.place.cursor import place_in
 from rewind.transcript.read.chain import Tail
+from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.entries import entry_of
-from rewind.transcript.read.lines import events_forward, open_conversation
+from rewind.transcript.read.lines import events_forward
 from rewind.transcript.read.prompts import content_of, prompt_text
 from rewind.transcript.turns.turn_index import open_turns
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rewind.agents.profile import Profile
     from rewind.transcript.place.cut import Cut
-    from rewind.transcript.write.fork import Content, Names
+    from rewind.transcript.write.content import Content, Names
 
     class Kind(Protocol):
         def session_id_of(self, path: str) -> str:

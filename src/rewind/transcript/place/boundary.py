@@ -8,8 +8,9 @@ from rewind.errors import NotEnoughPrompts, UsageError
 from rewind.transcript.kinds import kind_of
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.chain import Tail
+from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.entries import OTHER
-from rewind.transcript.read.lines import open_conversation, parse, read_at
+from rewind.transcript.read.lines import parse, read_at
 from rewind.transcript.read.prompts import prompt_text
 
 TYPE_CHECKING = False

@@ -11,8 +11,9 @@ import threading
 from rewind.fast import quickjson
 from rewind.transcript.names import session_id_of
 from rewind.transcript.place.cursor import fingerprint
+from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.index import read_index
-from rewind.transcript.read.lines import lines_forward, open_conversation, parse, size_of, stored
+from rewind.transcript.read.lines import lines_forward, parse, size_of, stored
 from rewind.transcript.read.titles import read_title
 from rewind.transcript.turns.turn_tree import SHORT, STATE, NotResumable, Row, TurnTree
 

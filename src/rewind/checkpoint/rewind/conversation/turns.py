@@ -34,8 +34,9 @@ from rewind.transcript.names import SUFFIX
 from rewind.transcript.place.boundary import BoundaryResult, Prompt, boundary_in
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.chain import Tail
+from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.entries import entry_of
-from rewind.transcript.read.lines import end_of_lines, events_forward, open_conversation
+from rewind.transcript.read.lines import end_of_lines, events_forward
 from rewind.transcript.turns.turn_index import open_turns
 
 TYPE_CHECKING = False
