@@ -79,12 +79,12 @@ if TYPE_CHECKING:
     from rewind.checkpoint.repair.check_records import Examined
     from rewind.checkpoint.repair.damage import Lacks
     from rewind.checkpoint.repair.repair import Repaired
-    from rewind.checkpoint.rewind.apply import Outcome
     from rewind.checkpoint.rewind.code_at import CodeAt
     from rewind.checkpoint.rewind.files.git_since import GitSince
     from rewind.checkpoint.rewind.files.torn import torn_paths
     from rewind.checkpoint.rewind.log.lineage import Lineage
     from rewind.checkpoint.rewind.log.operations import Operation
+    from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
     from rewind.checkpoint.save.outside import kept_outside

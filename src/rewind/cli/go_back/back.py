@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any, Union
 
-    from rewind.checkpoint.rewind.apply import Outcome
+    from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.controller import Controller
 

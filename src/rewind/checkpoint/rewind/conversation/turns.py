@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from rewind.agents.profile import Profile
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.rewind.code_at import CodeAt, PromptAt
-    from rewind.checkpoint.rewind.resolve import Resolver
+    from rewind.checkpoint.rewind.destination import Resolver
     from rewind.checkpoint.rewind.target import Request
     from rewind.transcript.find import SessionFile
     from rewind.transcript.turns.turn_index import TurnIndex

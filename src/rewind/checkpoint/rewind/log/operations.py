@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
+    Effect = dict[str, Any]  # see `conversation/effects.py`
     Stamp = tuple[int, int, int]  # inode, size, time of the last change
 
 FILE = "operations.jsonl"
