@@ -13,8 +13,9 @@ from rewind.checkpoint.futures.origin import reaches
 from rewind.checkpoint.records.record import is_timestamp, session_of, timestamp
 from rewind.transcript.place.cursor import place_in
 from rewind.transcript.read.chain import Tail
+from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.entries import entry_of
-from rewind.transcript.read.lines import events_forward, open_conversation
+from rewind.transcript.read.lines import events_forward
 from rewind.transcript.read.prompts import content_of, prompt_text
 from rewind.transcript.turns.turn_index import open_turns
 
@@ -60,15 +61,18 @@ def prompt_of(turn: TurnText) -> PromptAt:
 
 
 def read_prompt_at(session: SessionFile, offset: int) -> PromptAt:
-    profile = session.profile
+    with open_conversation(session.path, session.profile) as file:
+        return prompt_at(file, session.profile, offset)
+
+
+def prompt_at(file: BinaryIO, profile: Profile, offset: int) -> PromptAt:
     key, stamp = profile.prompt["joinKey"], profile.lines.get("timestamp")
-    with open_conversation(session.path, profile) as file:
-        event = next(events_forward(file, offset), None)
-        return PromptAt(offset, pick(event.data, key) if event and key else None,
-                        _first_tool(file, profile, offset),
-                        pick(event.data, stamp) if event and stamp else None,
-                        prompt_text(event.data, profile) if event else "",
-                        None if key else _stamp_before(file, profile, offset))
+    event = next(events_forward(file, offset), None)
+    return PromptAt(offset, pick(event.data, key) if event and key else None,
+                    _first_tool(file, profile, offset),
+                    pick(event.data, stamp) if event and stamp else None,
+                    prompt_text(event.data, profile) if event else "",
+                    None if key else _stamp_before(file, profile, offset))
 
 
 def _stamp_before(file: BinaryIO, profile: Profile, offset: int) -> object:

@@ -14,7 +14,7 @@ from rewind.words import explain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.checkpoint.rewind.apply import Outcome as Done
+    from rewind.checkpoint.rewind.outcome import Outcome as Done
 
 
 class Outcome(ModalScreen[bool]):

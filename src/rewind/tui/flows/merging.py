@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rewind.checkpoint.map.by_session import Item
-    from rewind.checkpoint.rewind.apply import Outcome as Done
+    from rewind.checkpoint.rewind.outcome import Outcome as Done
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
     from rewind.tui.app import RewindApp

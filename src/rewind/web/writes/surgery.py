@@ -14,8 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from rewind.checkpoint.rewind.apply import Outcome
     from rewind.checkpoint.rewind.files.file_plan import Kept
+    from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.controller import Controller
     from rewind.web.reads.query import Query

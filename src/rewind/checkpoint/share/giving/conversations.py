@@ -7,7 +7,8 @@ from bisect import bisect_left, bisect_right
 
 from rewind.checkpoint.share.giving.mask import masker_for
 from rewind.transcript.place.cursor import place_in
-from rewind.transcript.read.lines import end_of_lines, lines_forward, open_conversation, stored
+from rewind.transcript.read.conversation import open_conversation
+from rewind.transcript.read.lines import end_of_lines, lines_forward, stored
 from rewind.transcript.turns.turn_index import open_turns
 
 TYPE_CHECKING = False

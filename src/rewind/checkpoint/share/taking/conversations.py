@@ -17,7 +17,8 @@ from rewind.transcript.find import DATES, folder_for
 from rewind.transcript.kinds import kind_of
 from rewind.transcript.names import SUFFIX, path_beside
 from rewind.transcript.place.cut import Cut
-from rewind.transcript.read.lines import end_of_lines, lines_forward, open_conversation, stored
+from rewind.transcript.read.conversation import open_conversation
+from rewind.transcript.read.lines import end_of_lines, lines_forward, stored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
