@@ -7,6 +7,15 @@ import time
 
 from rewind.errors import Locked
 from rewind.files import Lock, is_wanted
+from rewind.store.packing import (
+    next_loose,
+    next_singles,
+    replace_loose,
+    replace_singles,
+    thin_bundles,
+    unbundle,
+)
+from rewind.store.space import begin_upkeep, empty_wal, end_upkeep, free_pages, shrink, write_back
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,33 +98,33 @@ def _alone(state: State, do: Callable[[], None]) -> None:
 
 
 def _pack(state: State, wait: float) -> None:
-    state.objects.begin_upkeep()
+    begin_upkeep(state.objects)
     try:
         pace = Pace(*_PACK_BYTES)
-        found = state.objects.next_loose(pace.size)
+        found = next_loose(state.objects, pace.size)
         while found is not None:
             with Piece(state, wait) as piece:
-                state.objects.replace_loose(found)
+                replace_loose(state.objects, found)
             pace.note(piece.seconds)
             let_others(state, wait)
-            state.objects.write_back()
-            found = state.objects.next_loose(pace.size)
+            write_back(state.objects)
+            found = next_loose(state.objects, pace.size)
         _pack_singles(state, wait, pace)
         give_back_space(state, wait)
     finally:
-        state.objects.end_upkeep()
+        end_upkeep(state.objects)
 
 
 def _pack_singles(state: State, wait: float, pace: Pace) -> None:
     """What saves stored one by one since the last time."""
-    found = state.objects.next_singles(0, pace.size)
+    found = next_singles(state.objects, 0, pace.size)
     while found is not None:
         with Piece(state, wait) as piece:
-            state.objects.replace_singles(found)
+            replace_singles(state.objects, found)
         pace.note(piece.seconds)
         let_others(state, wait)
-        state.objects.write_back()
-        found = state.objects.next_singles(found.upto, pace.size)
+        write_back(state.objects)
+        found = next_singles(state.objects, found.upto, pace.size)
 
 
 def take_bundles_apart(state: State, wait: float) -> None:
@@ -124,27 +133,27 @@ def take_bundles_apart(state: State, wait: float) -> None:
 
 
 def _take_apart(state: State, wait: float) -> None:
-    for bundle, left in state.objects.thin_bundles():
+    for bundle, left in thin_bundles(state.objects):
         let_others(state, wait)
         with Piece(state, wait):
-            state.objects.unbundle(bundle, left)
-        state.objects.write_back()
+            unbundle(state.objects, bundle, left)
+        write_back(state.objects)
 
 
 def give_back_space(state: State, wait: float) -> None:
     """The file shrinks by its free pages, some at a time."""
     pace = Pace(*_PAGES)
-    free = state.objects.free_pages()
+    free = free_pages(state.objects)
     while free:
         let_others(state, wait)
         with Piece(state, wait) as piece:
-            state.objects.shrink(pace.size)
-            left = state.objects.free_pages()
+            shrink(state.objects, pace.size)
+            left = free_pages(state.objects)
         pace.note(piece.seconds)
-        state.objects.write_back()
+        write_back(state.objects)
         if left >= free:
             break  # others use pages meanwhile, or it cannot shrink
         free = left
-    state.objects.write_back()
+    write_back(state.objects)
     with Piece(state, wait):
-        state.objects.empty_wal()
+        empty_wal(state.objects)
