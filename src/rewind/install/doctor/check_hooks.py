@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rewind.agents.profile import Profile
     from rewind.install.doctor.finding import Finding
     from rewind.install.machine.system import System
-    from rewind.install.settings.register import Found
+    from rewind.install.settings.merger import Found
 
 _REGISTER = "Run `rewind config --register-hooks`."
 
