@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from rewind.errors import FormatTooNew, StoreDamaged
 from rewind.store import bundles, objects
-from rewind.store.blobs import is_bundled, oid_of, pack, raw
+from rewind.store.blobs import is_bundled, loose, oid_of, pack, raw
 from rewind.store.bundles import BYTES, MOST, Gathering, Member, content_of, member
 from rewind.store.objects import ObjectStore
 from rewind.store.packing import next_singles, replace_singles, thin_bundles, unbundle
@@ -385,6 +385,16 @@ def test_members_are_salvaged_out_of_a_database_that_sqlite_cannot_read(
     saved = salvage(path, str(tmp_path / "new.db"))
     assert [saved.get(oid_of(data)) for data in contents] == contents
     assert set(saved.ids()) == {oid_of(b"the first one"), *map(oid_of, contents)}
+    saved.close()
+
+
+def test_what_waits_to_be_packed_still_does_so_when_it_was_salvaged(
+        store: ObjectStore, path: str, tmp_path: Path) -> None:
+    data = b"in a hurry " * 100
+    store.put_packed(oid_of(data), loose(data))
+    store.commit()
+    saved = salvage(path, str(tmp_path / "new.db"))
+    assert saved.get(oid_of(data)) == data and saved.has_loose()
     saved.close()
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Unpack = Callable[[bytes, bytes], bytes]
 
 FORMAT = 2
+PAGE_BYTES = 4096  # so that `carve.py` finds the rows of a database that does not open
 WITH_BUNDLES = 2
 BUSY_MS = 10_000
 WAL_PAGES = 256  # the next process has no more than 1 MB to look through
@@ -89,6 +90,7 @@ class ObjectStore:
         return sqlite.connect(self.path, timeout=BUSY_MS / 1000, isolation_level=None)
 
     def _make_schema(self) -> None:
+        self.run(f"PRAGMA page_size={PAGE_BYTES}")
         self.run("PRAGMA auto_vacuum=INCREMENTAL")
         # The first capture goes through a rollback journal, which writes each new page once
         # where the WAL would write it twice; `settle` then turns to the WAL.
