@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from rewind.checkpoint.project.state import State
+    from rewind.store.objects import ObjectStore
+    from rewind.store.packing import Loose
 
 PACK_LOCK = "pack.lock"
 _HOLD = 0.012  # seconds that a piece aims at: it is to stay below 50 ms where the disk is slow for once
@@ -98,33 +100,30 @@ def _alone(state: State, do: Callable[[], None]) -> None:
 
 
 def _pack(state: State, wait: float) -> None:
-    begin_upkeep(state.objects)
+    objects = state.objects
+    begin_upkeep(objects)
     try:
         pace = Pace(*_PACK_BYTES)
-        found = next_loose(state.objects, pace.size)
-        while found is not None:
-            with Piece(state, wait) as piece:
-                replace_loose(state.objects, found)
-            pace.note(piece.seconds)
-            let_others(state, wait)
-            write_back(state.objects)
-            found = next_loose(state.objects, pace.size)
-        _pack_singles(state, wait, pace)
+        _replace_all(state, wait, pace, replace_loose, lambda _: next_loose(objects, pace.size))
+        # What saves stored one by one since the last time.
+        _replace_all(state, wait, pace, replace_singles,
+                     lambda last: next_singles(objects, last.upto if last else 0, pace.size))
         give_back_space(state, wait)
     finally:
-        end_upkeep(state.objects)
+        end_upkeep(objects)
 
 
-def _pack_singles(state: State, wait: float, pace: Pace) -> None:
-    """What saves stored one by one since the last time."""
-    found = next_singles(state.objects, 0, pace.size)
+def _replace_all(state: State, wait: float, pace: Pace, replace: Callable[[ObjectStore, Loose], None],
+                 after: Callable[[Loose | None], Loose | None]) -> None:
+    """`after(None)` is the first lot, then the one after the last."""
+    found = after(None)
     while found is not None:
         with Piece(state, wait) as piece:
-            replace_singles(state.objects, found)
+            replace(state.objects, found)
         pace.note(piece.seconds)
         let_others(state, wait)
         write_back(state.objects)
-        found = next_singles(state.objects, found.upto, pace.size)
+        found = after(found)
 
 
 def take_bundles_apart(state: State, wait: float) -> None:

@@ -107,7 +107,7 @@ class _Tour:
         self.done: list[dict[str, Any]] = []
         self.before: dict[str, bytes] = {}  # the bad turn
         self.after: dict[str, bytes] = {}
-        self.chat = b""  # after it
+        self.conversation = b""  # after it
         self.fork = ""
 
     def play(self) -> None:
@@ -148,7 +148,7 @@ class _Tour:
             self.page.detail(turn.shown)
             self.agent.turn(turn)
         self.agent.end()
-        self.after, self.chat = self.world.files(), content(self.agent.transcript)
+        self.after, self.conversation = self.world.files(), content(self.agent.transcript)
         lost = sorted(self.before.keys() - self.after.keys())
         changed = sorted(name for name in self.after if self.after[name] != self.before.get(name))
         _check(bool(lost) and IGNORED in changed, "the recorded session did not do what it should")
@@ -191,7 +191,7 @@ class _Tour:
         turns = self.world.rewind("sessions", "show", self.fork)["turns"]
         said = [turn["prompt"] for turn in turns if turn["active"]]
         _check(said == [turn.prompt for turn in TURNS[:-1]], f"the fork has the prompts {said}")
-        _check(content(self.agent.transcript) == self.chat, "the old session is not what it was")
+        _check(content(self.agent.transcript) == self.conversation, "the old session is not what it was")
         return [files, f"The chat continues after turn {len(said)}, in a fork; the old session is untouched."]
 
     def _files_are(self, wanted: dict[str, bytes], how: str) -> str:
