@@ -9,12 +9,9 @@ from __future__ import annotations
 import os
 import re
 import struct
+from collections.abc import Iterator
 
 from rewind.store.objects import PAGE_BYTES as _PAGE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # SQLite's record header: its own length, NULL (the number is the row's key), a blob of 32 bytes, the data.
 _START = re.compile(rb"[\x04-\x09]\x00\x4c")

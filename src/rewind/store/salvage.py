@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
 from rewind.store.blobs import is_loose, is_whole, pack, unpack
 from rewind.store.bundles import content_of, member
 from rewind.store.carve import carve
 from rewind.store.objects import ObjectStore
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from rewind.store.bundles import Member
 
     Bundled = dict[bytes, list[tuple[bytes, Member]]]  # by the id of the bundle

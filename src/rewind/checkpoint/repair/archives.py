@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
 from rewind.checkpoint.records.record import ARCHIVE, Record
 from rewind.checkpoint.records.source import Source
@@ -23,11 +26,7 @@ from rewind.store.objects import ObjectStore, remove_database
 from rewind.transcript.place.cursor import place_in
 from rewind.transcript.read.lines import open_transcript
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.repair.quarantine import Quarantine
     from rewind.store.blobs import Blobs

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from rewind.checkpoint.records.record import ARCHIVE, FORMAT, METADATA, Record, decode_record
 from rewind.checkpoint.records.seal import SEAL, is_broken, sealed
@@ -23,11 +25,7 @@ from rewind.errors import RewindError
 from rewind.fast import quickjson
 from rewind.files import read_bounded, write_atomic
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.repair.quarantine import Quarantine
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+from typing import TYPE_CHECKING
 
 from rewind.files import PRIVATE_FILE, fsync_dir, make_private_dir, write_all
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
 

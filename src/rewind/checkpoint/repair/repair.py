@@ -7,6 +7,7 @@ search is made, and nothing is changed.
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from rewind.checkpoint.repair import rescue
 from rewind.checkpoint.repair.archives import repair_archives
@@ -21,7 +22,6 @@ from rewind.store.blobs import Unreadable, oid_of, pack, unpack
 from rewind.store.objects import ObjectStore, remove_database
 from rewind.store.salvage import salvage
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.repair.damage import Lacks

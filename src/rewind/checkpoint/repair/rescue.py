@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 from rewind.checkpoint.records.record import ARCHIVE
 from rewind.errors import RewindError
@@ -13,11 +15,7 @@ from rewind.store.bundles import member
 from rewind.store.carve import carve
 from rewind.store.salvage import members_in
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.snapshot.scan.build import Progress

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from rewind import __version__
 from rewind.agents.registry import hooks_home, profiles
@@ -19,11 +21,7 @@ from rewind.install.machine.ui_packages import add_packages, fits
 from rewind.install.plugin import plugin_folder, put_plugin
 from rewind.install.settings.register import register, registered, unregister
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from rewind.agents.profile import Profile
 
     Say = Callable[[str], None]

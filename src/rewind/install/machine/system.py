@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rewind.errors import RewindError
 from rewind.fast import quickjson
 from rewind.files import read_bounded, sweep_drafts, write_atomic
 from rewind.install.machine.shim import NAME
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 PROGRAM = "bin-rewind"
 LIBRARY = "lib-"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from typing import TYPE_CHECKING, Any
 
 from rewind.agents.registry import profiles
 from rewind.errors import ProfileInvalid, RewindError, SettingsNoFile, SettingsUnreadable
@@ -12,10 +13,7 @@ from rewind.install.machine.system import System, script_in
 from rewind.install.plugin import is_ours, plugin_folder
 from rewind.install.settings.register import registered, unregister
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.agents.profile import Profile
 
 # All that Rewind ever makes in its home, and the user's own profiles for it. A name that is not here is
