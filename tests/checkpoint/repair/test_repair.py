@@ -480,6 +480,12 @@ def test_a_damaged_archive_is_made_again_from_the_project(archived: InProcess) -
     assert len((archived.project / "a").read_bytes()) == 60_000
 
 
+def test_the_rules_of_an_archive_that_is_made_again_come_from_the_store(archived: InProcess) -> None:
+    archived.ok("config", "--set", "maxFileSizeMb=7")  # those in force are others now
+    _archive(archived, archived.names()[0]).unlink()
+    assert archived.json("validate", "--deep", "--repair")["lost"] == []
+
+
 def test_a_damaged_archive_is_made_again_from_another_checkpoint(archived: InProcess) -> None:
     first = archived.names()[0]
     archived.save("the same")
