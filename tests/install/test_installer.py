@@ -17,7 +17,7 @@ from chat_scene import a_dead_pid
 from install_scene import FOREIGN, Machine, everything
 from rewind import __version__
 from rewind.install.machine.library import is_same
-from rewind.install.machine.system import System, read_baked, script_in
+from rewind.install.machine.system import Notes, System, read_baked, script_in
 from rewind.install.machine.ui_packages import PACKAGES
 from rewind_cli import CHECKOUT
 
@@ -392,7 +392,7 @@ def test_the_script_of_a_command_is_its_first_word() -> None:
 
 def test_notes_that_cannot_be_read_count_as_none(tmp_path: Path) -> None:
     system = System(str(tmp_path))
-    assert system.notes() == {}
+    assert system.notes() == Notes()
     (tmp_path / "system").mkdir()
     (tmp_path / "system" / "install.json").write_text("[")
-    assert system.notes() == {}
+    assert system.notes() == Notes()

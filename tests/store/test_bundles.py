@@ -18,10 +18,12 @@ from hypothesis import strategies as st
 
 from rewind.errors import FormatTooNew, StoreDamaged
 from rewind.store import bundles, objects
-from rewind.store.blobs import is_bundled, oid_of, pack, raw
+from rewind.store.blobs import is_bundled, loose, oid_of, pack, raw
 from rewind.store.bundles import BYTES, MOST, Gathering, Member, content_of, member
 from rewind.store.objects import ObjectStore
+from rewind.store.packing import next_singles, replace_singles, thin_bundles, unbundle
 from rewind.store.salvage import salvage
+from store_upkeep import give_back_space, pack_loose
 
 SOURCE = str(Path(__file__).resolve().parents[2] / "src")
 
@@ -56,7 +58,7 @@ def put_in_a_hurry(store: ObjectStore, contents: list[bytes]) -> None:
 
 
 def pack_all(store: ObjectStore) -> None:
-    while store.pack_loose():
+    while pack_loose(store):
         pass
 
 
@@ -167,10 +169,10 @@ def test_a_member_is_written_as_it_is_read() -> None:
 
 
 def pack_singles(store: ObjectStore) -> None:
-    found = store.next_singles(0, 1 << 20)
+    found = next_singles(store, 0, 1 << 20)
     while found:
-        store.replace_singles(found)
-        found = store.next_singles(found.upto, 1 << 20)
+        replace_singles(store, found)
+        found = next_singles(store, found.upto, 1 << 20)
 
 
 def versions(count: int) -> list[bytes]:
@@ -191,7 +193,7 @@ def test_versions_of_a_file_that_were_saved_one_by_one_shrink_to_what_differs(
     assert len(bundled(path)) > 80
     assert sum(after[oid_of(data)] for data in contents) < sum(before[oid_of(data)] for data in contents) / 5
     assert [store.get(oid_of(data)) for data in contents] == contents
-    assert store.next_singles(0, 1 << 20) is None, "nothing is packed twice"
+    assert next_singles(store, 0, 1 << 20) is None, "nothing is packed twice"
 
 
 def test_what_does_not_fill_a_bundle_waits_for_more(store: ObjectStore, path: str) -> None:
@@ -219,10 +221,10 @@ def test_an_object_that_was_collected_while_it_was_bundled_does_not_come_back(st
     for data in contents:
         store.put(data)
     store.commit()
-    found = store.next_singles(0, 1 << 20)
+    found = next_singles(store, 0, 1 << 20)
     assert found
     store.delete([oid_of(contents[2])])
-    store.replace_singles(found)
+    replace_singles(store, found)
     assert not store.has(oid_of(contents[2])) and store.get(oid_of(contents[3])) == contents[3]
 
 
@@ -317,8 +319,8 @@ def test_a_reader_finds_an_object_whose_bundle_is_taken_apart_at_that_moment(
 
 
 def take_apart(store: ObjectStore) -> None:
-    for bundle, left in store.thin_bundles():
-        store.unbundle(bundle, left)
+    for bundle, left in thin_bundles(store):
+        unbundle(store, bundle, left)
 
 
 # damage
@@ -376,7 +378,7 @@ def test_members_are_salvaged_out_of_a_database_that_sqlite_cannot_read(
     contents = texts(120)
     put_in_a_hurry(store, contents)
     pack_all(store)
-    store.give_back_space()
+    give_back_space(store)
     store.close()
     with open(path, "r+b") as file:
         file.write(b"no database" * 30)
@@ -386,28 +388,39 @@ def test_members_are_salvaged_out_of_a_database_that_sqlite_cannot_read(
     saved.close()
 
 
+def test_what_waits_to_be_packed_still_does_so_when_it_was_salvaged(
+        store: ObjectStore, path: str, tmp_path: Path) -> None:
+    data = b"in a hurry " * 100
+    store.put_packed(oid_of(data), loose(data))
+    store.commit()
+    saved = salvage(path, str(tmp_path / "new.db"))
+    assert saved.get(oid_of(data)) == data and saved.has_loose()
+    saved.close()
+
+
 # killed
 
 _PACK = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from rewind.store.objects import ObjectStore
+from rewind.store.packing import next_loose, replace_loose, thin_bundles, unbundle
 store = ObjectStore(sys.argv[2])
-right, left = store._run, [int(sys.argv[3])]
+right, left = store.run, [int(sys.argv[3])]
 def run(statement, values=()):
     left[0] -= 1
     if not left[0]:
         print("now", flush=True)
         sys.stdin.read()
     return right(statement, values)
-store._run = run
+store.run = run
 while True:
-    found = store.next_loose(1 << 17)
+    found = next_loose(store, 1 << 17)
     if found is None:
         break
-    store.replace_loose(found)
-for bundle, members in store.thin_bundles():
-    store.unbundle(bundle, members)
+    replace_loose(store, found)
+for bundle, members in thin_bundles(store):
+    unbundle(store, bundle, members)
 """
 
 

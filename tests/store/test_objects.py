@@ -19,6 +19,7 @@ from rewind.errors import FormatTooNew, RewindError, StoreDamaged
 from rewind.store import blobs
 from rewind.store.blobs import oid_of, pack
 from rewind.store.objects import ObjectStore, remove_database
+from store_upkeep import give_back_space, pack_loose
 
 pytestmark = pytest.mark.slow
 
@@ -205,10 +206,10 @@ def test_deleted_objects_give_their_space_back(store: ObjectStore) -> None:
     kept = store.put(b"kept")
     gone = [store.put(os.urandom(50_000)) for _ in range(40)]
     store.commit()
-    store.give_back_space()
+    give_back_space(store)
     before = store.size_on_disk()
     store.delete(gone)
-    store.give_back_space()
+    give_back_space(store)
     assert store.size_on_disk() < before - 1_900_000
     assert store.ids() == [kept] and store.get(kept) == b"kept"
 
@@ -233,7 +234,7 @@ def test_objects_stored_in_a_hurry_can_be_read_at_once_and_are_packed_later(stor
     assert store.has_loose()
     assert [store.get(oid_of(data)) for data in contents] == contents
     large = sum(store.sizes().values())
-    while store.pack_loose():
+    while pack_loose(store):
         pass
     assert not store.has_loose() and sum(store.sizes().values()) < large / 10
     assert [store.get(oid_of(data)) for data in contents] == contents
@@ -248,7 +249,7 @@ def test_damage_is_not_packed_away(store: ObjectStore, path: str) -> None:
     store.commit()
     tamper(path, "UPDATE objects SET data=? WHERE id=?", b"\x02" + b"CONTENT" * 100, oid)
     with pytest.raises(StoreDamaged, match=oid.hex()):
-        store.pack_loose()
+        pack_loose(store)
     store.rollback()
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("SELECT substr(data, 1, 1) FROM objects").fetchall() == [(b"\x02",)]
@@ -322,7 +323,7 @@ def test_a_bulk_that_waited_is_marked_for_packing_when_its_rows_come(tmp_path: P
     store.release()
     store.commit()
     assert other.has_loose()
-    while other.pack_loose():
+    while pack_loose(other):
         pass
     assert other.sizes()[oid_of(data)] < len(data) // 10 and not other.has_loose()
     store.close()

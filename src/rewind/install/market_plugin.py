@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rewind.agents.registry import profiles, session_home
 from rewind.errors import ProfileInvalid
 from rewind.install.machine.system import read_object
 from rewind.install.plugin import NAME
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.agents.profile import Profile
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from typing import TYPE_CHECKING
 
 from rewind.agents.registry import session_home
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.agents.profile import Profile
 

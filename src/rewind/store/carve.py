@@ -9,13 +9,10 @@ from __future__ import annotations
 import os
 import re
 import struct
+from collections.abc import Iterator
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from rewind.store.objects import PAGE_BYTES as _PAGE
 
-_USUAL_PAGE = 4096
-_PAGE_SIZES = tuple(1 << bits for bits in range(9, 17))
 # SQLite's record header: its own length, NULL (the number is the row's key), a blob of 32 bytes, the data.
 _START = re.compile(rb"[\x04-\x09]\x00\x4c")
 _ID = 32
@@ -25,45 +22,36 @@ _WAL_HEADER, _FRAME_HEADER = 32, 24
 class _Pages:
     """The pages of the file and of its WAL. Of a page that is in both, the WAL's is the later one."""
 
-    def __init__(self, data: bytes, wal: bytes, size: int) -> None:
-        self.size = size
+    def __init__(self, data: bytes, wal: bytes) -> None:
         self._data = data
         self._later: dict[int, bytes] = {}
         self.frames: list[bytes] = []
-        for at in range(_WAL_HEADER, len(wal) - size - _FRAME_HEADER + 1, size + _FRAME_HEADER):
+        for at in range(_WAL_HEADER, len(wal) - _PAGE - _FRAME_HEADER + 1, _PAGE + _FRAME_HEADER):
             (number,) = struct.unpack_from(">I", wal, at)
-            page = wal[at + _FRAME_HEADER:at + _FRAME_HEADER + size]
+            page = wal[at + _FRAME_HEADER:at + _FRAME_HEADER + _PAGE]
             self._later[number] = page
             self.frames.append(page)
 
     def images(self) -> Iterator[bytes]:
         yield from self.frames
-        for at in range(0, len(self._data), self.size):
-            yield self._data[at:at + self.size]
+        for at in range(0, len(self._data), _PAGE):
+            yield self._data[at:at + _PAGE]
 
     def get(self, number: int, *, from_wal: bool = True) -> bytes | None:
         if from_wal and number in self._later:
             return self._later[number]
-        page = self._data[(number - 1) * self.size:number * self.size] if number else b""
-        return page if len(page) == self.size else None
+        page = self._data[(number - 1) * _PAGE:number * _PAGE] if number else b""
+        return page if len(page) == _PAGE else None
 
 
 def carve(path: str) -> Iterator[tuple[bytes, bytes]]:
     """(id, packed content) of everything that looks like a row; a row may come more than once."""
-    for pages in _readings(path):
-        for image in pages.images():
-            for found in _START.finditer(image):
-                length = _data_length(image, found.start())
-                if length is not None:
-                    yield from _rows(pages, image, found.start() + image[found.start()], length)
-
-
-def _readings(path: str) -> Iterator[_Pages]:
-    data, wal = _content(path), _content(path + "-wal")
-    told = [int.from_bytes(data[16:18], "big") or 1, int.from_bytes(wal[8:12], "big")]
-    sizes = [_USUAL_PAGE, *(65536 if size == 1 else size for size in told)]
-    for size in dict.fromkeys(size for size in sizes if size in _PAGE_SIZES):
-        yield _Pages(data, wal, size)
+    pages = _Pages(_content(path), _content(path + "-wal"))
+    for image in pages.images():
+        for found in _START.finditer(image):
+            length = _data_length(image, found.start())
+            if length is not None:
+                yield from _rows(pages, image, found.start() + image[found.start()], length)
 
 
 def _content(path: str) -> bytes:
@@ -101,7 +89,7 @@ def _rows(pages: _Pages, image: bytes, at: int, length: int) -> Iterator[tuple[b
     """The id and data that begin at `at`, right after their record header."""
     start = at - _header_size(length)
     payload = at - start + _ID + length
-    local, spilled = _local(payload, pages.size)
+    local, spilled = _local(payload)
     body = image[start:start + local]
     if len(body) < local:
         return
@@ -122,13 +110,13 @@ def _header_size(length: int) -> int:
     return 3 + size
 
 
-def _local(payload: int, page: int) -> tuple[int, bool]:
+def _local(payload: int) -> tuple[int, bool]:
     """How much of a row lies in its cell, as SQLite's file format has it; and whether there is more."""
-    most = page - 35
+    most = _PAGE - 35
     if payload <= most:
         return payload, False
-    least = (page - 12) * 32 // 255 - 23
-    fitting = least + (payload - least) % (page - 4)
+    least = (_PAGE - 12) * 32 // 255 - 23
+    fitting = least + (payload - least) % (_PAGE - 4)
     return (fitting if fitting <= most else least), True
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from rewind.fast import sqlite
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
 from rewind.store.blobs import is_loose, is_whole, pack, unpack
 from rewind.store.bundles import content_of, member
 from rewind.store.carve import carve
 from rewind.store.objects import ObjectStore
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from rewind.store.bundles import Member
 
     Bundled = dict[bytes, list[tuple[bytes, Member]]]  # by the id of the bundle
@@ -38,9 +37,6 @@ def salvage(path: str, target: str, progress: Progress | None = None) -> ObjectS
     _put_members(store, path, bundled)
     if loose:
         store.set_meta("loose", 0)
-    name = _last_deleted(path)
-    if name:
-        store.note_deleted(name)
     return store
 
 
@@ -59,17 +55,3 @@ def members_in(path: str, bundled: Bundled) -> Iterator[tuple[bytes, bytes]]:
         content = content_of(packed) if bundle in bundled else None
         for oid, found in bundled[bundle] if content else ():
             yield oid, found.packed(content or b"")
-
-
-def _last_deleted(path: str) -> str:
-    try:
-        db = sqlite.connect(path, isolation_level=None)
-    except sqlite.DatabaseError:
-        return ""
-    try:
-        rows = db.execute("SELECT value FROM meta WHERE key='last-deleted'").fetchall()
-        return str(rows[0][0]) if rows else ""
-    except sqlite.DatabaseError:
-        return ""
-    finally:
-        db.close()

@@ -230,6 +230,62 @@ def _link(state: Path, oid: str) -> dict[str, Any]:
         store.close()
 
 
+def test_what_is_only_in_the_wal_is_read_out_of_it(two: Rewind) -> None:  # noqa: F811
+    path = two.state / "objects.db"
+    with closing(sqlite3.connect(path)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM objects").fetchall()
+        (two.project / "README.md").write_text("# three\n")
+        two.save("three")
+        rows = Path(f"{path}-wal").read_bytes()
+        good = path.read_bytes()
+    path.write_bytes(b"no database".ljust(100) + good[100:])
+    Path(f"{path}-wal").write_bytes(rows)
+    (two.project / "README.md").write_text("# four\n")
+    assert two.json("validate", "--deep", "--repair")["lost"] == []
+    two.ok("restore", "last")
+    assert (two.project / "README.md").read_text() == "# three\n"
+
+
+def test_what_was_packed_is_found_on_the_pages_that_it_was_on_before(
+        cli: InProcess, names: list[str]) -> None:  # noqa: F811
+    with closing(sqlite3.connect(cli.state / "objects.db", isolation_level=None)) as db:
+        db.execute("PRAGMA secure_delete=OFF")  # which some builds of SQLite turn on
+        db.execute("UPDATE bundles SET data=x'01ffff'")
+    for name in names:
+        (cli.project / name).unlink()
+    assert cli.json("validate", "--deep", "--repair")["lost"] == []
+
+
+@pytest.mark.parametrize("where", ["project", "archive"])
+def test_rules_come_back(two: Rewind, tmp_path: Path, where: str) -> None:  # noqa: F811
+    file = tmp_path / "two.tar.gz"
+    two.ok("export", "last", str(file))
+    controller = Controller(str(two.project))
+    rules = controller.state.objects.get(controller.find("last").rules)
+    controller.close()
+    if where == "archive":
+        two.ok("config", "--set", "maxFileSizeMb=7")  # the rules in force are others now
+    ruin_object(two.state, rules)
+    assert two.run("validate", "--deep").code == 20
+    copies = ["--from", str(file)] if where == "archive" else []
+    assert two.json("validate", "--deep", "--repair", *copies)["lost"] == []
+    two.ok("restore", "last")
+
+
+def test_a_turn_that_was_taken_back_in_place_comes_back_from_the_backup(talk: Scene) -> None:
+    talk.cli.ok("back", "1", "--in-place")
+    snapshot = json.loads((talk.cli.state / "checkpoints" / talk.second / "metadata.json").read_text()
+                          )["transcript"]["snapshot"]
+    with closing(sqlite3.connect(talk.cli.state / "objects.db", isolation_level=None)) as db:
+        pieces = _link(talk.cli.state, snapshot["body"])["pieces"]
+        db.executemany("DELETE FROM objects WHERE id=?", [(bytes.fromhex(oid),) for oid in pieces])
+        db.execute("VACUUM")
+    settle(talk.cli.state)
+    assert talk.cli.run("validate").code == 20
+    assert talk.cli.json("validate", "--deep", "--repair")["lost"] == []
+
+
 # what has none
 
 def test_what_is_lost_costs_one_file_of_one_checkpoint(two: Rewind) -> None:  # noqa: F811
@@ -334,7 +390,7 @@ def test_a_damaged_record_is_made_again(two: Rewind, what: str) -> None:  # noqa
         file.write_bytes(b"\0" * len(good))
         _keep_time(file, two)
     else:
-        (two.state / "scan-cache.db").unlink()
+        forget_index(two.state)
         file.write_bytes(b"#" * 20 + good[20:])
     assert two.run("validate", "--deep").code == 20
     done = two.json("validate", "--deep", "--repair")
@@ -345,6 +401,11 @@ def test_a_damaged_record_is_made_again(two: Rewind, what: str) -> None:  # noqa
     two.ok("restore", oldest)
     two.ok("restore", newest)
     assert (two.project / "README.md").read_text() == "# two\n"
+
+
+def forget_index(state: Path) -> None:
+    for file in state.glob("scan-cache.db*"):
+        file.unlink()
 
 
 def _keep_time(file: Path, rewind: Rewind) -> None:
@@ -368,6 +429,16 @@ def test_a_changed_word_in_a_record_is_found(two: Rewind) -> None:  # noqa: F811
     file.write_bytes(file.read_bytes().replace(b'"two"', b'"twp"'))
     (problem,) = two.json("validate", "--deep", code=20)["problems"]
     assert "not as it was written" in problem
+
+
+def test_a_list_of_forks_in_which_a_number_changed_is_kept(talk: Scene) -> None:
+    talk.cli.ok("back", "1")
+    file = talk.cli.state / "branches.json"
+    good = file.read_bytes()
+    file.write_bytes(good.replace(b'"cutAt": ', b'"cutAt": 1'))
+    assert talk.cli.run("validate", "--deep").code == 20
+    talk.cli.json("validate", "--deep", "--repair")
+    assert b'"cutAt": 1' in file.read_bytes() and talk.cli.json("validate", "--deep")["ok"] is True
 
 
 def test_a_backup_of_a_transcript_is_watched_over(talk: Scene) -> None:
@@ -409,6 +480,12 @@ def test_a_damaged_archive_is_made_again_from_the_project(archived: InProcess) -
     assert len((archived.project / "a").read_bytes()) == 60_000
 
 
+def test_the_rules_of_an_archive_that_is_made_again_come_from_the_store(archived: InProcess) -> None:
+    archived.ok("config", "--set", "maxFileSizeMb=7")  # those in force are others now
+    _archive(archived, archived.names()[0]).unlink()
+    assert archived.json("validate", "--deep", "--repair")["lost"] == []
+
+
 def test_a_damaged_archive_is_made_again_from_another_checkpoint(archived: InProcess) -> None:
     first = archived.names()[0]
     archived.save("the same")
@@ -417,6 +494,17 @@ def test_a_damaged_archive_is_made_again_from_another_checkpoint(archived: InPro
     done = archived.json("validate", "--deep", "--repair")
     assert "which holds the same" in done["rescued"][0]["how"]
     archived.ok("restore", first)
+
+
+def test_a_damaged_archive_is_made_again_from_an_exported_checkpoint(
+        archived: InProcess, tmp_path: Path) -> None:
+    first, file = archived.names()[0], tmp_path / "first.tar.gz"
+    archived.ok("export", first, str(file))
+    (archived.project / "a").write_text("other")
+    _archive(archived, first).unlink()
+    assert archived.json("validate", "--deep", "--repair", "--from", str(file))["lost"] == []
+    archived.ok("restore", first)
+    assert len((archived.project / "a").read_bytes()) == 60_000
 
 
 def test_what_comes_before_the_damage_in_an_archive_is_kept(archived: InProcess) -> None:
@@ -462,6 +550,18 @@ def test_a_lost_record_and_its_archive_outlive_the_next_checkpoint(archived: InP
     assert _archive(archived, name).exists()
     archived.json("validate", "--deep", "--repair")
     assert json.loads(file.read_bytes()) == json.loads(good)
+    archived.ok("restore", name)
+
+
+def test_a_record_without_an_index_comes_back_from_its_archive(archived: InProcess) -> None:
+    name = archived.names()[0]
+    file = archived.state / "checkpoints" / name / "metadata.json"
+    good = json.loads(file.read_bytes())
+    file.write_bytes(bytes(file.stat().st_size))
+    forget_index(archived.state)
+    archived.json("validate", "--deep", "--repair")
+    found = json.loads(file.read_bytes())
+    assert (found["description"], found["code"]["tree"]) == (good["description"], good["code"]["tree"])
     archived.ok("restore", name)
 
 

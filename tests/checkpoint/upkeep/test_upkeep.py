@@ -15,6 +15,7 @@ from rewind.controller import Controller
 from rewind.errors import Locked
 from rewind.files import Lock, WaitingLine, is_wanted
 from rewind.store import bundles
+from rewind.store.packing import next_loose, replace_loose
 from rewind_cli import tree_state
 
 pytestmark = pytest.mark.slow
@@ -145,11 +146,11 @@ def test_an_object_that_was_collected_while_it_was_compressed_does_not_come_back
     make_bulk(project)
     controller.save("much")
     store = controller.state.objects
-    found = store.next_loose(1 << 30)
+    found = next_loose(store, 1 << 30)
     assert found
     gone = found.made.rows[0][1]
     store.delete([gone])
-    store.replace_loose(found)
+    replace_loose(store, found)
     assert not store.has(gone) and all(store.has(oid) for _, oid, _ in found.made.rows[1:])
 
 
@@ -158,7 +159,7 @@ def test_the_wal_is_as_it_was_when_packing_is_done(controller: Controller, proje
     controller.save("much")
     pack(controller.state, 0)
     store = controller.state.objects
-    assert store._pragma("synchronous") == 2 and store._pragma("wal_autocheckpoint") == 256
+    assert store.pragma("synchronous") == 2 and store.pragma("wal_autocheckpoint") == 256
     assert os.path.getsize(store.path + "-wal") == 0
 
 

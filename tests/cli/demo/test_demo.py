@@ -41,7 +41,7 @@ def test_everything_comes_back_exactly(rewind: Rewind, temporary: Path) -> None:
     for typed in ("rewind init", "rewind list", "rewind back 1 --both", "rewind undo-restore", "rewind redo"):
         assert any(line.strip() == f"$ {typed}" for line in lines), typed
     for turn in TURNS:
-        assert turn["prompt"] in result.out
+        assert turn.prompt in result.out
     assert result.err == ""
     assert not os.listdir(temporary)
 
@@ -127,12 +127,12 @@ def test_the_page_shows_the_demo_until_it_is_ended(cli: InProcess, temporary: Pa
 
 def test_the_recorded_app_works() -> None:
     """What the agent of the demo writes is real code, and its test is true."""
-    files = {given["file_path"]: given["content"] for _, given in TURNS[0]["tools"]}
+    files = {given["file_path"]: given["content"] for _, given in TURNS[0].tools}
     program = files["todo.py"] + "\n" + files["tests/test_todo.py"].replace("from todo import add\n", "")
     space: dict[str, Any] = {}
     exec(compile(program, "todo.py", "exec"), space)
     space["test_a_task_is_added_at_the_end"]()
-    assert TURNS[1]["tools"][0][1]["old_string"] in files["todo.py"]
+    assert TURNS[1].tools[0][1]["old_string"] in files["todo.py"]
 
 
 # something is wrong

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rewind.checkpoint.records.record import ARCHIVE, Record
 from rewind.checkpoint.records.source import Source
@@ -23,11 +27,7 @@ from rewind.store.objects import ObjectStore, remove_database
 from rewind.transcript.place.cursor import place_in
 from rewind.transcript.read.lines import open_transcript
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.repair.quarantine import Quarantine
     from rewind.store.blobs import Blobs
@@ -51,12 +51,12 @@ def repair_archives(state: State, records: list[Record], aside: Quarantine, copi
     return told
 
 
+@dataclass
 class _Archive:
-    def __init__(self, state: State, record: Record, aside: Quarantine, dry_run: bool) -> None:
-        self.state = state
-        self.record = record
-        self.aside = aside
-        self.dry_run = dry_run
+    state: State
+    record: Record
+    aside: Quarantine
+    dry_run: bool
 
     def _put(self, path: str, write: Callable[[int], None]) -> None:
         """Beside, then in its place; the damaged one is kept aside. A dry run only makes sure that it can

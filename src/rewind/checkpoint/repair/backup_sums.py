@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from rewind.errors import RewindError
 from rewind.fast.blake2 import digest_of_pieces
 from rewind.transcript.read.lines import open_transcript, read_at
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _MOST = 256 << 20  # a second's work; a person waits for it
 _STEP = 4 << 20

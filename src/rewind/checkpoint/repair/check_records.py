@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.repair.damage import Lacks
@@ -12,10 +15,7 @@ from rewind.errors import CheckpointNotFound, RewindError
 from rewind.snapshot.trees.tree import CHUNKED, DIR, FILE, MAX_DEPTH, decode_pieces
 from rewind.store.blobs import Unreadable, unpack
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.snapshot.scan.build import Progress
@@ -27,14 +27,14 @@ TREE, PIECES, CONTENT, RULES, CHAT_LINE, CHAT_LINK, CHAT_PIECE, GARBAGE = (
     "directory", "list of pieces", "content", "rules", "first line", "link", "piece", "unused")
 
 
+@dataclass
 class Examined:
     """What is wrong: as problems, by checkpoint, and by object."""
 
-    def __init__(self) -> None:
-        self.problems: list[Problem] = []
-        self.affected: dict[str, Lacks] = {}
-        self.bad: dict[bytes, str] = {}  # object -> what it is
-        self.unusable = ""  # why the object store cannot be read at all
+    problems: list[Problem] = field(default_factory=list)
+    affected: dict[str, Lacks] = field(default_factory=dict)
+    bad: dict[bytes, str] = field(default_factory=dict)  # object -> what it is
+    unusable: str = ""  # why the object store cannot be read at all
 
     def add_checkpoint(self, name: str, files: list[tuple[bytes, str]], chat: str, lost: object) -> None:
         """`lost` are files that a repair could not bring back and knows no names of."""
@@ -192,12 +192,11 @@ class _Checker:
         return self._blobs[oid]
 
 
-class _ConversationChecker:
+class _ConversationChecker(NamedTuple):
     """What is wrong with a conversation in the store."""
 
-    def __init__(self, state: State, checker: _Checker) -> None:
-        self.state = state
-        self.checker = checker
+    state: State
+    checker: _Checker
 
     def problem(self, record: Record) -> str:
         """What keeps this conversation from being restored, or nothing."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from rewind.checkpoint.records.record import ARCHIVE, FORMAT, METADATA, Record, decode_record
 from rewind.checkpoint.records.seal import SEAL, is_broken, sealed
@@ -24,19 +25,13 @@ from rewind.errors import RewindError
 from rewind.fast import quickjson
 from rewind.files import read_bounded, write_atomic
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.repair.quarantine import Quarantine
 
     Told = list[tuple[str, str]]
 
 _MAX_BYTES = 16 << 20
-_TREE = re.compile(rb'"tree": "([0-9a-f]{64})"')
-_RULES = re.compile(rb'"rules": "([0-9a-f]{64})"')
 _FIELDS = ("format", "sequence", "createdAt", "description", "kind", "trigger", "parent", "place", "git",
            "code", "hasTranscript", "transcript", "imported")
 
@@ -174,20 +169,19 @@ def _in_archive(state: State, name: str) -> bytes:
 
 
 def _pieced_together(state: State, name: str, raw: bytes) -> Record | None:
-    """A record has one member a line: those that can be read still, and with the ids of what it points at
-    alone it can be restored."""
+    """A record has one member a line: with those that can still be read, the files among them, it can be
+    restored."""
     told = _members(raw)
+    if not isinstance(told.get("code"), dict):
+        return None
     others = [r for r in state.timeline.all() if r.name < name]
     before = max(others, key=lambda r: r.sequence) if others else None
-    code = told.get("code")
-    if not isinstance(code, dict):
-        code = _ids(raw)
     stamp = f"{name[:4]}-{name[4:6]}-{name[6:8]}T{name[9:11]}:{name[11:13]}:{name[13:15]}"
     guessed = {"format": FORMAT, "name": name, "sequence": before.sequence if before else 1,
                "createdAt": stamp + ".000Z", "description": "Recovered from a damaged record",
                "kind": "manual", "trigger": {}, "parent": before.name if before else None,
                "hasTranscript": isinstance(told.get("transcript"), dict), "transcript": None}
-    data = {**guessed, **told, "name": name, "code": code}
+    data = {**guessed, **told, "name": name}
     return _record(name, quickjson.dumps({k: v for k, v in data.items() if k != SEAL}).encode(),
                    sealed_only=False)
 
@@ -201,9 +195,3 @@ def _members(raw: bytes) -> dict[str, Any]:
             continue
         found.update({key: value for key, value in member.items() if key in _FIELDS})
     return found
-
-
-def _ids(raw: bytes) -> dict[str, str]:
-    tree, rules = _TREE.search(raw), _RULES.search(raw)
-    return {"format": "objects", "tree": tree[1].decode() if tree else "",
-            "rules": rules[1].decode() if rules else ""}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from rewind.checkpoint.project.vanished import vanished
 from rewind.checkpoint.records.record import METADATA, decode_record, is_name
@@ -17,7 +18,6 @@ from rewind.fast import quickjson
 from rewind.files import read_bounded
 from rewind.paths import STORE_FILE
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 CONFIGURATION, INTERRUPTED, MONITOR = "configuration", "interrupted", "monitor"
 STORE, CHECKPOINT = "store", "checkpoint"
 
 
-class Problem:
-    __slots__ = ("checkpoint", "kind", "text")
-
-    def __init__(self, kind: str, text: str, checkpoint: str = "") -> None:
-        self.kind = kind
-        self.text = text
-        self.checkpoint = checkpoint  # the one that it hurts
+class Problem(NamedTuple):
+    kind: str
+    text: str
+    checkpoint: str = ""  # the one that it hurts
 
     @property
     def is_damage(self) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+from typing import TYPE_CHECKING
 
 from rewind.files import PRIVATE_FILE, fsync_dir, make_private_dir, write_all
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
 
@@ -67,10 +67,3 @@ class Quarantine:
         self.keep_copy(path)
         if not self._dry_run:
             os.unlink(path)
-
-
-def old_databases(state: State) -> list[str]:
-    """Object databases that an earlier repair put aside: they may still hold what is missing."""
-    top = state.project.path(FOLDER)
-    found = [os.path.join(top, name, "objects.db") for name in os.listdir(top)] if os.path.isdir(top) else []
-    return sorted(path for path in found if os.path.isfile(path))

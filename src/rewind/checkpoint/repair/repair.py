@@ -7,6 +7,7 @@ search is made, and nothing is changed.
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, NamedTuple
 
 from rewind.checkpoint.repair import rescue
 from rewind.checkpoint.repair.archives import repair_archives
@@ -22,7 +23,6 @@ from rewind.store.blobs import Unreadable, oid_of, pack, unpack
 from rewind.store.objects import ObjectStore, remove_database
 from rewind.store.salvage import salvage
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.repair.damage import Lacks
@@ -206,19 +206,18 @@ class _Repair:
         fsync_dir(self.state.project.state)
 
 
-class _Both:
+class _Both(NamedTuple):
     """What was found, and the store without what is damaged in it."""
 
-    def __init__(self, found: ObjectStore, main: ObjectStore, rotten: set[bytes]) -> None:
-        self._found = found
-        self._main = main
-        self._rotten = rotten
+    found: ObjectStore
+    main: ObjectStore
+    rotten: set[bytes]
 
     def has(self, oid: bytes) -> bool:
-        return self._found.has(oid) or (oid not in self._rotten and self._main.has(oid))
+        return self.found.has(oid) or (oid not in self.rotten and self.main.has(oid))
 
     def get(self, oid: bytes) -> bytes:
-        return self._found.get(oid) if self._found.has(oid) else self._main.get(oid)
+        return self.found.get(oid) if self.found.has(oid) else self.main.get(oid)
 
 
 def _rotten(store: ObjectStore) -> dict[bytes, bytes]:

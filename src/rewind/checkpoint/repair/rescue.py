@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 from rewind.checkpoint.records.record import ARCHIVE
-from rewind.checkpoint.repair.quarantine import old_databases
 from rewind.errors import RewindError
 from rewind.snapshot.scan.cache import ScanCache
 from rewind.snapshot.scan.scan import scan
@@ -14,11 +15,7 @@ from rewind.store.bundles import member
 from rewind.store.carve import carve
 from rewind.store.salvage import members_in
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.snapshot.scan.build import Progress
@@ -66,15 +63,15 @@ class Finder:
 
 def from_old_pages(state: State, wanted: dict[bytes, str], keep: Keep) -> None:
     """Rows on pages that SQLite does not use any more, or does not find."""
-    for path in (state.project.path("objects.db"), *old_databases(state)):
-        bundled: Bundled = {}
-        for finder in (carve(path), members_in(path, bundled)):
-            for oid, packed in finder:
-                found = member(packed) if oid in wanted else None
-                if found:
-                    bundled.setdefault(found.bundle, []).append((oid, found))
-                elif oid in wanted and is_whole(oid, packed):
-                    keep(oid, unpack(oid, packed), "from another place in the store")
+    path = state.project.path("objects.db")
+    bundled: Bundled = {}
+    for finder in (carve(path), members_in(path, bundled)):
+        for oid, packed in finder:
+            found = member(packed) if oid in wanted else None
+            if found:
+                bundled.setdefault(found.bundle, []).append((oid, found))
+            elif oid in wanted and is_whole(oid, packed):
+                keep(oid, unpack(oid, packed), "from another place in the store")
 
 
 def from_archives(state: State, records: list[Record], copies: list[str], wanted: dict[bytes, str],

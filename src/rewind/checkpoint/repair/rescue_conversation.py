@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rewind.checkpoint.conversations.bring_back import BACKUPS
 from rewind.checkpoint.save.links import Link, body_of, read_link, snapshot_of
@@ -13,11 +15,7 @@ from rewind.transcript.find import project_sessions
 from rewind.transcript.place.cursor import head_of, header_length, tail_of
 from rewind.transcript.read.lines import open_transcript, read_at, size_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any, BinaryIO
-
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.repair.rescue import Keep

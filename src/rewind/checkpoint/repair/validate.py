@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rewind.checkpoint.records.seal import is_broken
 from rewind.checkpoint.repair.check_records import Examined, examine_records
 from rewind.checkpoint.repair.own_files import check_own_files
@@ -11,7 +13,6 @@ from rewind.config.load import check_settings
 from rewind.errors import CheckpointNotFound, RewindError
 from rewind.fast import quickjson
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record

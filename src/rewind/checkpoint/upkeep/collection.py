@@ -26,6 +26,7 @@ from rewind.checkpoint.upkeep.retention import (
 )
 from rewind.errors import StoreDamaged
 from rewind.files import Lock, fsync_dir
+from rewind.store.space import begin_upkeep, end_upkeep, write_back
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,14 +80,14 @@ class _Collection:
         self._look()
         self._delete_records()
         self._forget()
-        state.objects.begin_upkeep()
+        begin_upkeep(state.objects)
         try:
             if UNKNOWN not in self.live:
                 self._delete_objects()
                 take_bundles_apart(state, self.wait)
             give_back_space(state, self.wait)
         finally:
-            state.objects.end_upkeep()
+            end_upkeep(state.objects)
         state.close()
         self.result.freed = max(0, before - disk_use(state))
         return self.result
@@ -212,7 +213,7 @@ class _Collection:
             with Piece(state, self.wait) as piece:
                 self._catch_up()
                 more = self._delete_some(dead, piece)
-            state.objects.write_back()
+            write_back(state.objects)
 
     def _delete_some(self, dead: Iterator[bytes], piece: Piece) -> bool:
         """As many as there is time for; False when all are gone."""

@@ -7,14 +7,24 @@ import time
 
 from rewind.errors import Locked
 from rewind.files import Lock, is_wanted
+from rewind.store.packing import (
+    next_loose,
+    next_singles,
+    replace_loose,
+    replace_singles,
+    thin_bundles,
+    unbundle,
+)
+from rewind.store.space import begin_upkeep, empty_wal, end_upkeep, free_pages, shrink, write_back
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
-    from typing import Any
 
     from rewind.checkpoint.project.state import State
+    from rewind.store.objects import ObjectStore
+    from rewind.store.packing import Loose
 
 PACK_LOCK = "pack.lock"
 _HOLD = 0.012  # seconds that a piece aims at: it is to stay below 50 ms where the disk is slow for once
@@ -91,28 +101,28 @@ def _alone(state: State, do: Callable[[], None]) -> None:
 
 def _pack(state: State, wait: float) -> None:
     objects = state.objects
-    objects.begin_upkeep()
+    begin_upkeep(objects)
     try:
         pace = Pace(*_PACK_BYTES)
-        _replace_all(state, wait, pace, objects.replace_loose, lambda _: objects.next_loose(pace.size))
+        _replace_all(state, wait, pace, replace_loose, lambda _: next_loose(objects, pace.size))
         # What saves stored one by one since the last time.
-        _replace_all(state, wait, pace, objects.replace_singles,
-                     lambda last: objects.next_singles(last.upto if last else 0, pace.size))
+        _replace_all(state, wait, pace, replace_singles,
+                     lambda last: next_singles(objects, last.upto if last else 0, pace.size))
         give_back_space(state, wait)
     finally:
-        objects.end_upkeep()
+        end_upkeep(objects)
 
 
-def _replace_all(state: State, wait: float, pace: Pace, replace: Callable[[Any], None],
-                 after: Callable[[Any], Any]) -> None:
+def _replace_all(state: State, wait: float, pace: Pace, replace: Callable[[ObjectStore, Loose], None],
+                 after: Callable[[Loose | None], Loose | None]) -> None:
     """`after(None)` is the first lot, then the one after the last."""
     found = after(None)
     while found is not None:
         with Piece(state, wait) as piece:
-            replace(found)
+            replace(state.objects, found)
         pace.note(piece.seconds)
         let_others(state, wait)
-        state.objects.write_back()
+        write_back(state.objects)
         found = after(found)
 
 
@@ -122,27 +132,27 @@ def take_bundles_apart(state: State, wait: float) -> None:
 
 
 def _take_apart(state: State, wait: float) -> None:
-    for bundle, left in state.objects.thin_bundles():
+    for bundle, left in thin_bundles(state.objects):
         let_others(state, wait)
         with Piece(state, wait):
-            state.objects.unbundle(bundle, left)
-        state.objects.write_back()
+            unbundle(state.objects, bundle, left)
+        write_back(state.objects)
 
 
 def give_back_space(state: State, wait: float) -> None:
     """The file shrinks by its free pages, some at a time."""
     pace = Pace(*_PAGES)
-    free = state.objects.free_pages()
+    free = free_pages(state.objects)
     while free:
         let_others(state, wait)
         with Piece(state, wait) as piece:
-            state.objects.shrink(pace.size)
-            left = state.objects.free_pages()
+            shrink(state.objects, pace.size)
+            left = free_pages(state.objects)
         pace.note(piece.seconds)
-        state.objects.write_back()
+        write_back(state.objects)
         if left >= free:
             break  # others use pages meanwhile, or it cannot shrink
         free = left
-    state.objects.write_back()
+    write_back(state.objects)
     with Piece(state, wait):
-        state.objects.empty_wal()
+        empty_wal(state.objects)

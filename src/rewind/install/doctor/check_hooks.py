@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rewind.agents.registry import hooks_home
 from rewind.config.load import load_tier
@@ -14,14 +16,11 @@ from rewind.install.market_plugin import market_plugin
 from rewind.install.settings.merger import MARK, entries_for, is_text
 from rewind.install.settings.register import is_disabled, registered, shadowed
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rewind.agents.profile import Profile
     from rewind.install.doctor.finding import Finding
     from rewind.install.machine.system import System
-    from rewind.install.settings.register import Found
+    from rewind.install.settings.merger import Found
 
 _REGISTER = "Run `rewind config --register-hooks`."
 

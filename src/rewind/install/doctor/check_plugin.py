@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rewind import __version__
 from rewind.agents.registry import session_home
@@ -16,10 +18,7 @@ from rewind.install.market_plugin import is_switched_off, market_plugin
 from rewind.install.plugin import installed_version, is_ours, plugin_folder
 from rewind.install.settings.register import is_disabled
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rewind.agents.profile import Profile
     from rewind.install.doctor.finding import Finding
     from rewind.install.machine.system import System

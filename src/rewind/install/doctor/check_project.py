@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.project.init import root_to_protect
@@ -22,10 +24,7 @@ from rewind.install.machine.system import read_object
 from rewind.snapshot.rules.rules import MB
 from rewind.transcript.find import latest_sessions
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rewind.config.load import Settings
     from rewind.install.doctor.finding import Finding
     from rewind.install.machine.system import System

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from rewind import __version__
 from rewind.errors import PathNotText
@@ -14,10 +16,7 @@ from rewind.install.machine.ui_packages import fits
 from rewind.install.market_plugin import serves_as_plugin
 from rewind.install.settings.merger import is_text
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from rewind.install.doctor.finding import Finding
     from rewind.install.machine.system import Baked, System
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from typing import TYPE_CHECKING
 
 from rewind.agents.profile import pick
 from rewind.agents.registry import session_home
@@ -12,7 +13,6 @@ from rewind.install.machine.system import read_object
 from rewind.transcript.find import latest_sessions
 from rewind.transcript.read.lines import events_backward, open_transcript
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.agents.profile import Profile
     from rewind.transcript.find import SessionFile

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from rewind.config.load import load_usable
 from rewind.install.doctor.check_hooks import check_hooks
@@ -13,10 +15,7 @@ from rewind.install.doctor.finding import ok, problem, warning
 from rewind.install.machine.system import System
 from rewind.paths import find_project
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from rewind.config.load import Settings
     from rewind.install.doctor.finding import Finding
 

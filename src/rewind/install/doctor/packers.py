@@ -4,10 +4,7 @@ take only what they are told; `docs/places.md` says which, and how that was foun
 from __future__ import annotations
 
 import os
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
 
 _MAX_BYTES = 1 << 20
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from rewind import __version__
 from rewind.agents.registry import hooks_home, profiles
@@ -14,16 +17,12 @@ from rewind.install.machine.interpreter import base_interpreter
 from rewind.install.machine.library import own_package, put_library
 from rewind.install.machine.program import program_text
 from rewind.install.machine.shim import shim_text
-from rewind.install.machine.system import System, read_baked
+from rewind.install.machine.system import Notes, System, read_baked
 from rewind.install.machine.ui_packages import add_packages, fits
 from rewind.install.plugin import plugin_folder, put_plugin
 from rewind.install.settings.register import register, registered, unregister
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from rewind.agents.profile import Profile
 
     Say = Callable[[str], None]
@@ -82,31 +81,31 @@ def _is_registered(profile: Profile) -> bool:
         return False
 
 
+@dataclass
 class Installed:
     """What was done, and what a person should know about it."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.python = ""
-        self.previous: str | None = None  # the version before, if it was another one
-        self.link: str | None = None
-        self.hooks: list[Registered] = []
-        self.plugins: list[str] = []  # directories of the clients' plugins
-        self.ui = False
-        self.warnings: list[str] = []
+    plan: Plan
+    python: str = ""
+    previous: str | None = None  # the version before, if it was another one
+    link: str | None = None
+    hooks: list[Registered] = field(default_factory=list)
+    plugins: list[str] = field(default_factory=list)  # directories of the clients' plugins
+    ui: bool = False
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def is_complete(self) -> bool:
         return not any(one.problem for one in self.hooks)
 
 
+@dataclass
 class Registered:
     """One agent: the files that were changed, or why nothing was."""
 
-    def __init__(self, profile: Profile, files: list[str], problem: str = "") -> None:
-        self.profile = profile
-        self.files = files
-        self.problem = problem
+    profile: Profile
+    files: list[str]
+    problem: str = ""
 
     @property
     def consent(self) -> str:
@@ -118,8 +117,8 @@ class Registered:
         """What else the person should know when the agent's files were changed."""
         return self._told("note")
 
-    def _told(self, field: str) -> str:
-        told = (self.profile.registration or {}).get(field) if self.files and not self.problem else None
+    def _told(self, key: str) -> str:
+        told = (self.profile.registration or {}).get(key) if self.files and not self.problem else None
         return str(told or "")
 
 
@@ -134,8 +133,7 @@ def install(plan: Plan, program: str = "", say: Say = lambda text: None) -> Inst
             system.sweep()
             done.previous = _put(plan, done)
             made = _put_link(done, program)
-            notes = {"format": 1, "version": plan.version, "python": done.python,
-                     "madeDirectories": sorted({*_texts(notes.get("madeDirectories")), *made})}
+            notes = Notes(plan.version, done.python, {*notes.made, *made})
             system.write_notes(notes)
     except OSError as error:
         raise StateUnwritable(reason=error.strerror or str(error), path=system.folder) from None
@@ -165,9 +163,9 @@ def _put(plan: Plan, done: Installed) -> str | None:
         _write_script(system.shim, shim_text(done.python, hook, system.log))
         _write_script(system.program, program_text(done.python, start))
 
-    was = system.notes().get("version")
+    was = system.notes().version
     put_library(system, own_package(), plan.version, before, point)
-    return str(was) if plan.is_upgrade and was and was != plan.version else None
+    return was if plan.is_upgrade and was and was != plan.version else None
 
 
 def _write_script(path: str, text: str) -> None:
@@ -256,7 +254,7 @@ def unregister_hooks(agents: list[Profile], *, project: str | None = None) -> li
     return found
 
 
-def _put_plugins(plan: Plan, done: Installed, notes: dict[str, Any]) -> None:
+def _put_plugins(plan: Plan, done: Installed, notes: Notes) -> None:
     """Into the clients whose hooks are ours; an upgrade renews those that are there."""
     system = plan.system
     for profile in registered_agents(plan.home):
@@ -271,7 +269,7 @@ def _put_plugins(plan: Plan, done: Installed, notes: dict[str, Any]) -> None:
             continue
         done.plugins.append(folder)
         if made:
-            notes["madeDirectories"] = sorted({*_texts(notes.get("madeDirectories")), *made})
+            notes.made.update(made)
             system.write_notes(notes)
 
 
@@ -282,7 +280,3 @@ def _add_ui(plan: Plan, done: Installed, say: Say) -> None:
     if problem:
         done.warnings.append(f"The packages of the user interfaces could not be installed ({problem})."
                              " Everything else works without them.")
-
-
-def _texts(value: Any) -> list[str]:
-    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

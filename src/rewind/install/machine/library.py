@@ -5,13 +5,12 @@ from __future__ import annotations
 import filecmp
 import os
 import shutil
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from rewind.install.machine.in_use import is_in_use
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rewind.install.machine.system import System
 
     Point = Callable[[str], None]  # makes the scripts start from this library

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from rewind.errors import RewindError
 from rewind.fast import quickjson
 from rewind.files import read_bounded, sweep_drafts, write_atomic
 from rewind.install.machine.shim import NAME
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 PROGRAM = "bin-rewind"
 LIBRARY = "lib-"
@@ -30,6 +27,26 @@ class Baked(NamedTuple):
     def library(self) -> str:
         """The directory that the package is in: the entry lies two rooms below it."""
         return os.path.dirname(os.path.dirname(os.path.dirname(self.entry)))
+
+
+@dataclass
+class Notes:
+    """What an installation remembers about itself, for the one that removes it."""
+
+    version: str = ""
+    python: str = ""
+    made: set[str] = field(default_factory=set)  # directories
+
+    @classmethod
+    def read(cls, path: str) -> Notes:
+        found = read_object(path, _MAX_BYTES)
+        made = found.get("madeDirectories")
+        texts = {one for one in made if isinstance(one, str)} if isinstance(made, list) else set()
+        return cls(str(found.get("version") or ""), str(found.get("python") or ""), texts)
+
+    def dump(self) -> bytes:
+        return quickjson.dump_file({"format": 1, "version": self.version, "python": self.python,
+                                    "madeDirectories": sorted(self.made)})
 
 
 class System:
@@ -68,17 +85,16 @@ class System:
         folder, name = os.path.split(target)
         return name == PROGRAM and os.path.basename(folder) == "system"
 
-    def notes(self) -> dict[str, Any]:
-        """What an installation remembers about itself, for the one that removes it."""
-        return read_object(self._notes, _MAX_BYTES)
+    def notes(self) -> Notes:
+        return Notes.read(self._notes)
 
     def sweep(self) -> None:
         """What an installation that was killed left of its files. The caller holds the lock."""
         for path in (self.shim, self.program, self._notes):
             sweep_drafts(path)
 
-    def write_notes(self, notes: dict[str, Any]) -> None:
-        write_atomic(self._notes, quickjson.dump_file(notes))
+    def write_notes(self, notes: Notes) -> None:
+        write_atomic(self._notes, notes.dump())
 
 
 def read_object(path: str, limit: int) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from rewind.agents.registry import profiles
 from rewind.errors import ProfileInvalid, RewindError, SettingsNoFile, SettingsUnreadable
@@ -12,10 +14,7 @@ from rewind.install.machine.system import System, script_in
 from rewind.install.plugin import is_ours, plugin_folder
 from rewind.install.settings.register import registered, unregister
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.agents.profile import Profile
 
 # All that Rewind ever makes in its home, and the user's own profiles for it. A name that is not here is
@@ -45,7 +44,7 @@ class Uninstall:
                         if folder and is_ours(folder)]
         self.paths = [path for name in self._names() for path in [os.path.join(home, name)]
                       if os.path.lexists(path)]
-        self._made = self.system.notes().get("madeDirectories")
+        self._made = self.system.notes().made
 
     def _leads_here(self) -> bool:
         return os.path.realpath(self.system.link) == os.path.realpath(self.system.program)
@@ -89,7 +88,7 @@ class Uninstall:
         done = Uninstalled()
         for folder in self.plugins:  # before the hooks, whose file may be the last thing in its directory
             done.remove(folder)
-            if os.path.dirname(folder) in _texts(self._made):
+            if os.path.dirname(folder) in self._made:
                 _remove_if_empty(os.path.dirname(folder))
         for profile, project in self._places():
             try:
@@ -104,7 +103,7 @@ class Uninstall:
             done.remove(self.link)
         for path in self.paths:
             done.remove(path)
-        for folder in sorted(_texts(self._made), key=len, reverse=True):
+        for folder in sorted(self._made, key=len, reverse=True):
             _remove_if_empty(folder)
         if not self.remaining:
             _remove_if_empty(os.path.join(self.home, _STORAGE))
@@ -112,11 +111,11 @@ class Uninstall:
         return done
 
 
+@dataclass
 class Uninstalled:
-    def __init__(self) -> None:
-        self.files: list[str] = []  # of agents, that are as they were before
-        self.removed: list[str] = []
-        self.problems: list[str] = []
+    files: list[str] = field(default_factory=list)  # of agents, that are as they were before
+    removed: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
     def remove(self, path: str) -> None:
         try:
@@ -145,7 +144,3 @@ def _remove_if_empty(folder: str) -> None:
         os.rmdir(folder)
     except OSError:
         pass  # there is something else in it
-
-
-def _texts(value: Any) -> list[str]:
-    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

@@ -14,6 +14,11 @@ _TOKEN = "\t \t  \t \t"  # nobody indents like this
 _STRING_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/', re.S)
 
 
+def without_comments(text: str) -> str:
+    """For a look at a file that some clients read all the same; never for writing it."""
+    return _STRING_OR_COMMENT.sub(lambda found: found[0] if found[0][0] == '"' else " ", text)
+
+
 def take_out(text: str, file: str) -> tuple[str, list[str]]:
     """The text without its comments, and these."""
     if _TOKEN in text:

@@ -2,7 +2,9 @@
 
 Taking out is the exact inverse of putting in, with nothing remembered outside the text: ours always go
 behind what is there, and the order of their keys says which empty brackets were there before, or that not
-even the directory was.
+even the directory was. The old file is not kept aside for that. A copy is of no use once a client or a person
+has changed the settings, nor to a colleague who takes the hooks out of a project's settings that somebody
+else registered. And to parse the file and write it anew loses its comments.
 """
 
 from __future__ import annotations
@@ -10,19 +12,14 @@ from __future__ import annotations
 import json
 import os
 import shlex
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
+from rewind.agents.profile import Profile
 from rewind.errors import PathNotText, SettingsUnreadable
-from rewind.install.settings.settings_text import Box, Style, apply_edits, read_root
+from rewind.install.settings.settings_text import Box, Edit, Element, Style, apply_edits, read_root
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from rewind.agents.profile import Profile
-    from rewind.install.settings.settings_text import Edit, Element
-
-    Hooks = dict[str, list[dict[str, Any]]]
+Hooks = dict[str, list[dict[str, Any]]]
 
 MARK = "smart-checkpoint"
 # One unknown name disables every hook of the file in Claude Code 2.1.30, so there are no others.
@@ -115,20 +112,18 @@ def in_new_folder(text: str, *, wrapped: bool, file: str = "The file") -> bool:
     return box is not None and any(_says(box.inner(event), _NO_FOLDER) for _, event in _events(box))
 
 
-class OurHook:
-    """One hook of ours in a text."""
+class Found(NamedTuple):
+    """One hook of ours in a file."""
 
-    __slots__ = ("command", "event", "matcher")
-
-    def __init__(self, event: str, matcher: str, command: str) -> None:
-        self.event = event
-        self.matcher = matcher
-        self.command = command
+    file: str
+    event: str
+    command: str
+    matcher: str
 
 
-def our_hooks(text: str, *, wrapped: bool, file: str = "The file") -> list[OurHook]:
+def our_hooks(text: str, *, wrapped: bool, file: str = "The file") -> list[Found]:
     box = _hooks_box(read_root(text, file), wrapped)
-    return [OurHook(str(event.key), str(group.get("matcher", "")), hook["command"])
+    return [Found(file, str(event.key), hook["command"], str(group.get("matcher", "")))
             for _, event in (_events(box) if box else ())
             for group in event.value for hook in _ours(group)]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import NamedTuple
+from typing import Any, Callable, NamedTuple, Optional
 
+from rewind.agents.profile import Profile
 from rewind.agents.registry import hooks_home
 from rewind.errors import (
     AgentMissing,
@@ -21,31 +22,24 @@ from rewind.errors import (
     SettingsUnwritable,
 )
 from rewind.files import PRIVATE_FILE, make_private_dir, read_bounded, sweep_drafts, write_atomic
-from rewind.install.settings.comments import put_back, take_out
-from rewind.install.settings.merger import EVENTS, MARK, entries_for, in_new_folder, merge, our_hooks, unmerge
+from rewind.install.settings.comments import put_back, take_out, without_comments
+from rewind.install.settings.merger import (
+    EVENTS,
+    MARK,
+    Found,
+    Hooks,
+    entries_for,
+    in_new_folder,
+    merge,
+    our_hooks,
+    unmerge,
+)
 from rewind.install.settings.script import folders_made, hooks_in, is_our_script, script_text
-from rewind.install.settings.settings_text import BOM, read_root, without_comments
+from rewind.install.settings.settings_text import BOM, read_root
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Callable, Optional
-
-    from rewind.agents.profile import Profile
-    from rewind.install.settings.merger import Hooks
-
-    Change = Callable[[Optional[str]], Optional[str]]  # None: no such file
-
+Change = Callable[[Optional[str]], Optional[str]]  # None: no such file
 SIZE_LIMIT = 16 << 20
 _TRIES = 3
-
-
-class Found(NamedTuple):
-    """One hook of ours in a file."""
-
-    file: str
-    event: str
-    command: str
-    matcher: str
 
 
 class _Places(NamedTuple):
@@ -104,11 +98,9 @@ def registered(profile: Profile, *, project: str | None = None) -> list[Found]:
     """Our hooks as they stand in the agent's files."""
     places = _places(profile, project)
     if places and places.script:
-        return [Found(places.settings, hook.event, hook.command, hook.matcher)
-                for hook in hooks_in(_read(places.settings) or "")]
-    return [Found(file, hook.event, hook.command, hook.matcher)
-            for file, wrapped in (places.all() if places else ())
-            for text in [_plain(profile, file)] if text is not None and MARK in text
+        return hooks_in(_read(places.settings) or "", places.settings)
+    texts = [(file, wrapped, _plain(profile, file)) for file, wrapped in (places.all() if places else ())]
+    return [hook for file, wrapped, text in texts if text is not None and MARK in text
             for hook in our_hooks(text, wrapped=wrapped, file=file)]
 
 

@@ -7,14 +7,9 @@ from __future__ import annotations
 
 import json
 import os
+from typing import Any
 
-from rewind.install.settings.merger import EVENTS, MARK, OurHook
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.install.settings.merger import Hooks
+from rewind.install.settings.merger import EVENTS, MARK, Found, Hooks
 
 _SOURCE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts")
 _MADE_BY = "// Made by `rewind install`, which also removes it."
@@ -39,14 +34,14 @@ def folders_made(text: str) -> int:
     return int(number) if number.isascii() and number.isdigit() else 0
 
 
-def hooks_in(text: str) -> list[OurHook]:
+def hooks_in(text: str, file: str) -> list[Found]:
     """What a file of ours runs; nothing where somebody has changed it beyond recognition."""
     if not is_our_script(text):
         return []
     line = next((line for line in text.splitlines() if line.startswith(_HOOKS)), "")
     try:
         found: Any = json.loads(line[len(_HOOKS):])
-        return [OurHook(event, str(group.get("matcher", "")), hook["command"])
+        return [Found(file, event, hook["command"], str(group.get("matcher", "")))
                 for event in EVENTS for group in found.get(event, ()) for hook in group["hooks"]
                 if MARK in hook["command"]]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

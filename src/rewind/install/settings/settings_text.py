@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
+from typing import Any, NamedTuple
 
 from rewind.errors import SettingsUnreadable
+from rewind.install.settings.comments import without_comments
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from typing import Any
-
-    Edit = tuple[int, int, str]
+Edit = tuple[int, int, str]  # from, to, what comes there
 
 BOM = "\ufeff"
 _NUMBER_LIMIT = 64  # digits; nothing here needs the value of a longer one
@@ -24,26 +22,20 @@ _INDENT = re.compile(r"[ \t]*")
 _NEWLINE = re.compile(r"\r\n|\n|\r")  # a string cannot hold any of them
 # What `Style.fill` leaves after the opening bracket where there had been nothing at all between the two.
 _WAS_CLOSED = re.compile(r" [\r\n]")
-_STRING_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/', re.S)
 
 
-class Element:
-    """A member of an object or an item of a list, and where it stands; `key` is None for an item."""
+class Element(NamedTuple):
+    """A member of an object or an item of a list, and where it stands."""
 
-    __slots__ = ("at", "end", "key", "start", "value")
-
-    def __init__(self, start: int, at: int, end: int, key: str | None, value: Any) -> None:
-        self.start = start
-        self.at = at  # where the value begins
-        self.end = end
-        self.key = key
-        self.value = value
+    start: int
+    at: int  # where the value begins
+    end: int
+    key: str | None  # None for an item
+    value: Any
 
 
 class Box:
     """An object or a list in the text: its brackets and its elements."""
-
-    __slots__ = ("close", "elements", "open", "text")
 
     def __init__(self, text: str, start: int) -> None:
         self.text = text
@@ -179,11 +171,6 @@ def _syntax_problem(body: str, error: json.JSONDecodeError) -> str:
     except (ValueError, RecursionError, _Refused):
         return f"it is not valid JSON (line {error.lineno}, column {error.colno}: {error.msg})"
     return "it has comments, and only plain JSON is changed"
-
-
-def without_comments(text: str) -> str:
-    """For a look at a file that some clients read all the same; never for writing it."""
-    return _STRING_OR_COMMENT.sub(lambda found: found[0] if found[0][0] == '"' else " ", text)
 
 
 def apply_edits(text: str, edits: list[Edit]) -> str:
