@@ -215,6 +215,7 @@ def test_ten_thousand_messages_end_the_connection_and_harm_nobody(server: Server
         assert client.get("/api/project").status_code == 200
 
 
+@pytest.mark.slow
 def test_a_message_of_100_megabytes_is_refused_while_it_comes_in(server: Server) -> None:
     before = server.resident()
     with open_socket(server) as socket, pytest.raises(ConnectionClosed) as closed:
