@@ -44,6 +44,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(key)
     for key, value in wanted.items():
         monkeypatch.setenv(key, value)
+    # Nothing that runs in this process can lose power; tests about that start processes and trace them.
+    monkeypatch.setattr(os, "fsync", lambda fd: None)
     return home
 
 
