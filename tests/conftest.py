@@ -27,6 +27,13 @@ hypothesis.settings.register_profile("patient", deadline=None,
 hypothesis.settings.load_profile("patient")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long goes first, so that no worker is alone with it at the end."""
+    marks = ("longest", "slow")
+    items.sort(key=lambda item: next((at for at, mark in enumerate(marks) if item.get_closest_marker(mark)),
+                                     len(marks)))
+
+
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty HOME, also for code under test that runs in this process."""
@@ -37,6 +44,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(key)
     for key, value in wanted.items():
         monkeypatch.setenv(key, value)
+    # Nothing that runs in this process can lose power; tests about that start processes and trace them.
+    monkeypatch.setattr(os, "fsync", lambda fd: None)
     return home
 
 

@@ -51,5 +51,5 @@ class WatchmanServer:
         if self._process:
             self._process.send_signal(signal.SIGCONT)
             self._process.send_signal(number)
-            self._process.wait(30)
+            self._process.wait(90)
             self._process = None

@@ -156,6 +156,7 @@ ATTACKS: dict[str, Change] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("where", ["empty", "project"])
 def test_a_hostile_file_changes_nothing_and_is_told(shared: Path, rewind: Rewind, tmp_path: Path, attack: str,
@@ -193,6 +194,7 @@ def test_a_file_that_is_cut_short_is_refused(shared: Path, rewind: Rewind, tmp_p
     assert not list(rewind.project.iterdir())
 
 
+@pytest.mark.slow
 def test_a_bomb_is_refused(shared: Path, rewind: Rewind, tmp_path: Path) -> None:
     bomb = tmp_path / "bomb.tar.gz"
     with open(bomb, "wb") as file:

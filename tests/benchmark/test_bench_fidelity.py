@@ -80,6 +80,7 @@ def test_every_damage_is_seen(prop, tmp_path: Path) -> None:  # type: ignore[no-
     assert (picture(root, prop) != before) == (prop.name not in ("untouched", "git"))
 
 
+@pytest.mark.slow
 def test_a_faithful_tool_gets_a_yes_for_all_but_what_it_wrote_again(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,11 +89,13 @@ def test_a_faithful_tool_gets_a_yes_for_all_but_what_it_wrote_again(
     assert len(answers) >= len(PROPERTIES) - 1
 
 
+@pytest.mark.slow
 def test_a_tool_that_does_nothing_gets_a_no(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = ask(place, monkeypatch, Idle)
     assert {name for name, answer in answers.items() if answer == "yes"} == {"untouched", "git"}
 
 
+@pytest.mark.slow
 def test_what_a_tool_gives_up_on_does_not_spoil_the_rest(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,6 +117,7 @@ def test_rewind_and_opencodes_sequence_are_asked_for_real(place: Workplace) -> N
     assert theirs.answers["ignored"] == theirs.answers["large"] == theirs.answers["empty"] == "no"
 
 
+@pytest.mark.slow
 def test_a_tool_that_is_not_here_is_skipped_with_the_reason(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

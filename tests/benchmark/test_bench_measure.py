@@ -24,6 +24,7 @@ def test_contenders_take_turns_and_each_round_starts_with_another() -> None:
     assert {who: len(sample.values) for who, sample in taken.items()} == {"a": 3, "b": 3}
 
 
+@pytest.mark.slow
 def test_the_processor_time_of_what_was_started_is_counted(place: Workplace) -> None:
     taken = interleave({"busy": place.bare_python, "idle": lambda: None}, 2)
     assert all(taken["busy"].cpu) and taken["idle"].cpu == (0, 0)

@@ -49,6 +49,7 @@ def search(thousand: Rewind, first_bad: int, *options: str, wreck: str = "") -> 
     return int(found["runs"])
 
 
+@pytest.mark.longest
 @pytest.mark.slow
 def test_the_first_bad_of_a_thousand_is_found_in_eleven_runs(thousand: Rewind) -> None:
     before = tree_state(thousand.project)

@@ -78,6 +78,7 @@ def torture(project: Project, log: Path, args: tuple[str, ...],
     assert tally.killed > QUICK // 3, tally
 
 
+@pytest.mark.longest
 def test_a_killed_save_leaves_every_earlier_checkpoint_and_the_next_one_works(
         place: Project, tmp_path: Path) -> None:
     names = list(place.trees)
@@ -99,6 +100,7 @@ def test_a_killed_save_leaves_every_earlier_checkpoint_and_the_next_one_works(
     torture(place, tmp_path / "strace", ("save", "to be killed"), check)
 
 
+@pytest.mark.longest
 def test_a_killed_restore_is_finished_by_repeating_it_or_taken_back(
         place: Project, tmp_path: Path) -> None:
     first = min(place.trees)
@@ -142,6 +144,7 @@ def test_an_interrupted_restore_is_announced_by_the_next_commands(
         assert "undo-restore" in said.out + said.err, command
 
 
+@pytest.mark.longest
 def test_a_killed_undo_restore_is_finished_by_repeating_it(place: Project, tmp_path: Path) -> None:
     first = min(place.trees)
     _fill(place.root, "damage")
@@ -161,6 +164,7 @@ def test_a_killed_undo_restore_is_finished_by_repeating_it(place: Project, tmp_p
     torture(place, tmp_path / "strace", ("undo-restore",), check)
 
 
+@pytest.mark.longest
 def test_a_killed_gc_harms_no_checkpoint_that_is_left(place: Project, tmp_path: Path) -> None:
     for text in ("fourth", "fifth"):
         _fill(place.root, text)

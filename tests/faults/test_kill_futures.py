@@ -19,7 +19,7 @@ from kill_driver import Moment, Tally, kill_at, moments
 
 from rewind_cli import Tree, differences, git, tree_state
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs kill -9")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="needs kill -9")]
 QUICK = 8
 TURN = "t2"
 
@@ -115,6 +115,7 @@ def forked(world: Forked) -> tuple[Tree, list[str]]:
     return world.code(), world.conversations()
 
 
+@pytest.mark.longest
 @both_kinds
 def test_a_killed_fork_is_whole_or_can_be_removed_and_made_again(world: Forked, tmp_path: Path) -> None:
     world.freeze()

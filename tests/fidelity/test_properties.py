@@ -159,6 +159,7 @@ def check_empty_plan(controller: Controller, name: str) -> None:
     assert plan and (plan.written, plan.deleted) == ([], [])
 
 
+@pytest.mark.longest
 @QUIET
 @given(trees, trees, st.randoms(use_true_random=False))
 def test_capture_then_restore_gives_the_same_tree(

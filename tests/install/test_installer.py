@@ -135,6 +135,7 @@ def test_the_installed_command_can_install_again(machine: Machine) -> None:
     assert machine.shim.exists() and libraries(machine) == [f"lib-{__version__}"]
 
 
+@pytest.mark.longest
 @pytest.mark.slow
 def test_hooks_never_meet_a_library_that_is_not_there(machine: Machine) -> None:
     """While libraries of the same version replace one another, a hook that begins works each time."""

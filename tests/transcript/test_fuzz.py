@@ -271,6 +271,7 @@ KINDS = ["turn", "turn", "turn", "unanswered", "tools", "rewind", "rewind", "com
 steps = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 1000)), min_size=2, max_size=14)
 
 
+@pytest.mark.longest
 @examples(80)
 @given(version=st.sampled_from(["2.1.30", "2.1.162", "2.1.325"]), taken=steps)
 @example(version="2.1.30", taken=[("turn", 0), ("turn", 0), ("compaction", 1), ("rewind", 1)])

@@ -6,7 +6,11 @@ import json
 from random import Random
 from typing import Any
 
+import pytest
+
 from fuzz.fuzz_mutate import STRANGE_TEXTS, spoil_bytes, spoil_json
+
+pytestmark = pytest.mark.slow
 
 _MESSAGES = 150
 _AT_ONCE = 20  # to a connection, which takes no more than fifty a second

@@ -822,6 +822,7 @@ def _settings(examples: int, steps: int) -> settings:
                     phases=[Phase.generate, Phase.shrink])
 
 
+@pytest.mark.longest
 @pytest.mark.slow
 def test_going_back_and_forth_at_random_agrees_with_the_model(worlds: Callable[[], World]) -> None:
     if not MINUTES:

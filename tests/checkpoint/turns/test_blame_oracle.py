@@ -62,6 +62,7 @@ def blamed_by_git(project: Path, path: str, home: Path) -> list[str]:
     return re.findall(r"^([0-9a-f]{40}) [0-9]+ [0-9]+(?: [0-9]+)?$", found, re.M)
 
 
+@pytest.mark.longest
 @pytest.mark.slow
 def test_a_thousand_files_are_blamed_as_git_blames_them(project: Path, home: Path,
                                                         monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,7 @@ def someone(path: Path, behave: Callable[[socket.socket], None]) -> Iterator[str
         yield str(path)
     finally:
         listener.close()
-        thread.join(30)
+        thread.join(90)
 
 
 def for_ever(caller: socket.socket) -> None:

@@ -13,8 +13,6 @@ from rewind.checkpoint.rewind.target import AtCheckpoint, BeforePrompts, Request
 from rewind.checkpoint.rewind.words import describe, finish_command, interrupted_text
 from rewind.errors import FormatTooNew, OperationNotFound, StoreDamaged
 
-pytestmark = pytest.mark.slow
-
 
 class Log:
     """Written by one process after the other."""
@@ -166,12 +164,20 @@ def test_the_last_line_is_found_however_long_it_is(log: Log) -> None:
 
 
 def test_a_collection_leaves_the_newest_operations(log: Log) -> None:
-    for number in range(510):
-        log.step("restore", f"c{number}", "c")
+    log.step("restore", "c1", "c")
     now = log.now
-    now.all = now.all * 2
+    now.all = [numbered(now.all[0], number) for number in range(1010)]
     now.forget_oldest()
-    assert len(log.now.all) <= 1000 and log.to_undo()
+    assert [op.id for op in log.now.all] == [f"{number:08x}" for number in range(10, 1010)]
+    assert log.to_undo()[0] == f"{1009:08x}"
+
+
+def numbered(op: Operation, number: int) -> Operation:
+    assert op.ended
+    id = {"op": f"{number:08x}"}
+    other = Operation({**op.begun, **id})
+    other.ended = {**op.ended, **id}
+    return other
 
 
 def test_names_that_are_not_text_come_back_as_they_were(log: Log) -> None:
