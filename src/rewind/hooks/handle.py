@@ -292,16 +292,13 @@ class _Hook:
     def _checkpoint(self, decision: Decision, fresh: list[str], outside: list[str]) -> None:
         from rewind.hooks.making.in_time import Work, age_of_process, in_time
 
-        def made(pid: int, is_late: bool) -> None:
-            with self._in_turn():
-                self.state = state = HookState(self.state.path)
-                state.note_ended(pid)
-                state.last_checkpoint = time.time()
-                self._protect([*self._held, *([] if is_late else fresh)])
-                state.failures = 0
-                if self.event.name == "UserPromptSubmit":
-                    state.note_prompt(self.event.session, self.event.prompt[:PROMPT_TEXT])
-                state.save()
+        def made(state: HookState, is_late: bool) -> None:
+            self.state = state
+            state.last_checkpoint = time.time()
+            self._protect([*self._held, *([] if is_late else fresh)])
+            state.failures = 0
+            if self.event.name == "UserPromptSubmit":
+                state.note_prompt(self.event.session, self.event.prompt[:PROMPT_TEXT])
 
         def failed(pid: int, error: NotMade) -> None:
             from rewind.checkpoint.project.missed import BUSY

@@ -47,6 +47,10 @@ class Request:
         except OSError:
             pass
 
+    def is_waiting(self) -> bool:
+        """Whether nobody has made it yet. Its hook's process may have: where it goes without a turn."""
+        return os.path.lexists(self.path)
+
 
 class Queue:
     """`with Queue(folder, request, until) as queue:` unless `queue.is_done`, it is this hook's turn.
@@ -62,6 +66,7 @@ class Queue:
         self._request = request
         self._path = ""  # of the request, once somebody may take it
         self._until = until
+        self._is_kept = False
 
     def __enter__(self) -> Queue:
         began = time.monotonic()
@@ -82,15 +87,17 @@ class Queue:
                  trace: TracebackType | None) -> None:
         self._leave()
 
+    def keep(self) -> None:
+        """It stays this hook's turn until its process ends, for it goes on with what the others ask for."""
+        self._is_kept = True
+
     def _try(self) -> bool:
         """Whether the wait is over: by our turn, or because another one has made it."""
-        try:
-            self._lock.__enter__()
-        except Locked:
-            self.is_done = self._is_made()
+        has_lock = self._lock.is_had()
+        self.is_done = self._is_made()  # perhaps right before we had the lock
+        if self.is_done or not has_lock:
             return self.is_done
-        self.is_done = self._is_made()  # right before we had the lock
-        if self.is_done or not self._is_behind():
+        if not self._is_behind():
             return True
         self._lock.close()
         return False
@@ -117,13 +124,15 @@ class Queue:
     def _leave(self) -> None:
         for path in (self._path, _done(self._path)) if self._path else ():
             _unlink(path)
-        self._lock.close()
+        self._path = ""
+        if not self._is_kept:
+            self._lock.close()
 
     def waiting(self) -> list[Request]:
         """What the others ask for, in the order in which they came."""
         try:
             names = sorted(os.listdir(self._folder))
-        except FileNotFoundError:
+        except OSError:
             return []
         paths = [os.path.join(self._folder, name) for name in names]
         found = [_read(path) for path in paths if path != self._path and not _is_left_over(path)]
