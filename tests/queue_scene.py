@@ -19,7 +19,7 @@ from rewind.files import Lock
 from rewind_cli import CHECKOUT, Rewind, clean_env
 
 # A hook that notes who looks at the tree, looks as long as it is told to, and may be told how long it waits
-# for its turn. By the name of a function that it is about to call, or has called, it is stopped or killed there.
+# for its turn. By the name of a function that it calls it is stopped or killed there.
 HOOK = """
 import os, signal, sys, time
 sys.path.insert(0, sys.argv[1])
@@ -108,15 +108,19 @@ class Scene:
     def leader(self, text: str, **more: Any) -> subprocess.Popen[bytes]:
         """The hook whose turn it is: it waits for the place, and all that come now wait for it."""
         hook = self.prompt(text, **more)
-        for _ in range(2000):
-            if (self.rewind.state / "queue.lock").exists():
-                try:
-                    with Lock(str(self.rewind.state / "queue.lock"), "look", 0):
-                        pass
-                except Locked:
-                    return hook
-            time.sleep(0.01)
-        raise AssertionError("nobody has its turn")
+        assert until(self.is_at_work), "nobody has its turn"
+        return hook
+
+    def is_at_work(self) -> bool:
+        """Whether somebody has its turn, also if only for others."""
+        lock = self.rewind.state / "queue.lock"
+        if not lock.exists():
+            return False
+        try:
+            with Lock(str(lock), "look", 0):
+                return False
+        except Locked:
+            return True
 
     def made(self) -> dict[str, dict[str, Any]]:
         """By prompt, oldest first, without the first checkpoint."""

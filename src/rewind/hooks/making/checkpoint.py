@@ -136,18 +136,23 @@ class _Look:
     def record_others(self, draft: Draft) -> None:
         """This look at the tree is good for whoever has waited until its end; or is as late as the first."""
         done = [self.first.request] if isinstance(self.first, _Served) else []
-        others = self._good_for() if self.first.moment.is_over() is self._is_late else []
-        seen = HookState(self.first.project.own("hook-state.json")) if others else None
-        for one in others:
-            if seen and claim(seen, one.key):
-                self._record(one, draft)
-        done += others
-        if done:
-            self._note_seen([one.key for one in done if one.key])
+        others = self._good_for()
+        if not done and not others:
+            return
+        seen = HookState(self.first.project.own("hook-state.json"))
         for one in done:
+            claim(seen, one.key)
+        for one in others:
+            if claim(seen, one.key):
+                self._record(one, draft)
+            done.append(one)
+        self._note_seen(done)
+        for one in done:  # the key first: whoever is not told that it is done finds that it was seen
             one.mark_done()
 
     def _good_for(self) -> list[Request]:
+        if self.first.moment.is_over() is not self._is_late:
+            return []
         done = time.monotonic()
         return [one for one in self._others if self._is_late or one.until > done]
 
@@ -163,11 +168,12 @@ class _Look:
 
         return capture_current(self._state, session)[0]
 
-    def _note_seen(self, keys: list[str]) -> None:
+    def _note_seen(self, done: list[Request]) -> None:
         with InTurn(self.first.project.place_dir):
             hooks = HookState(self.first.project.own("hook-state.json"))
-            for key in keys:
-                claim(hooks, key)
+            for one in done:
+                claim(hooks, one.key)
+                hooks.note_ended(one.pid)  # killed from here on, it is not missing
             hooks.save()
 
 

@@ -33,6 +33,7 @@ class Request:
 
     def __init__(self, path: str, data: dict[str, Any]) -> None:
         self.path = path
+        self.pid = int(_pid_in(path))
         self.until = float(data["until"])  # by the monotonic clock: so long its agent does nothing
         self.key = str(data["key"])
         self.description = str(data["description"])
@@ -139,6 +140,10 @@ class Queue:
         return [request for request in found if request]
 
 
+def _pid_in(path: str) -> str:
+    return os.path.basename(path).rpartition(".")[0].rpartition("-")[2]
+
+
 def _done(path: str) -> str:
     return path[:-len(".json")] + ".done"
 
@@ -156,8 +161,7 @@ def _read(path: str) -> Request | None:
 
 def _is_left_over(path: str) -> bool:
     """Not of a hook that waits: one that was killed leaves its file, which goes."""
-    name = os.path.basename(path)
-    pid = name.rpartition(".")[0].rpartition("-")[2]
+    name, pid = os.path.basename(path), _pid_in(path)
     if name.startswith(".") or not pid.isdigit():
         return True
     try:
