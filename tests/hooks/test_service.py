@@ -153,18 +153,17 @@ def asked(left: float, path: str = "a") -> Any:
     return SimpleNamespace(path=path, until=time.monotonic() + left)
 
 
-@pytest.mark.parametrize(("took", "delay", "waiting", "wanted"), [
-    (0.1, 0.03, [], False),  # a lone hook
-    (0.1, 1.0, [], True),  # it came late to its turn: others may be on their way
-    (0.1, 0.03, [1.0], True),
-    (0.1, 0.03, [-1.0], True),  # late anyway
-    (0.1, 0.03, [1.0, 0.1], False),  # its hook goes before the look would end, but waits for its own process
-    (2.0, 1.0, [9.0], False),  # a large tree
-], ids=["alone", "crowded", "one waits", "one is late", "one goes soon", "slow"])
-def test_when_a_process_goes_on(took: float, delay: float, waiting: list[float], wanted: bool) -> None:
-    queue: Any = SimpleNamespace(waiting=lambda: [asked(left) for left in waiting])
-    making: Any = SimpleNamespace(took=took)
-    assert Service(making, queue, delay).is_wanted() is wanted
+@pytest.mark.parametrize(("took", "waiting", "can"), [
+    (0.1, [], True),
+    (0.1, [1.0], True),
+    (0.1, [-1.0], True),  # late anyway
+    (0.1, [1.0, 0.1], False),  # its hook goes before the look would end, but waits for its own process
+    (2.0, [9.0], False),  # a large tree
+], ids=["none", "one waits", "one is late", "one goes soon", "slow"])
+def test_whom_a_process_can_serve(took: float, waiting: list[float], can: bool) -> None:
+    making, queue = SimpleNamespace(took=took), SimpleNamespace()
+    service = Service(making, queue, 0.0)  # type: ignore[arg-type]
+    assert service.can_serve([asked(left) for left in waiting]) is can
 
 
 def test_what_cannot_be_marked_as_done_is_not_made_over_and_over() -> None:

@@ -42,7 +42,7 @@ class Making:
     def __init__(self, work: Work, queue: Queue) -> None:
         self._work = work
         self._queue = queue
-        self._state = State(work.project, forgiving=True)
+        self._state = State(work.project, settings=work.settings)
         self.took = 0.0  # seconds, for the latest one
 
     def own(self) -> bool:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from rewind.config.load import Settings
     from rewind.hooks.decide import Decision
     from rewind.hooks.event import HookEvent
     from rewind.hooks.making.checkpoint import Making
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _WAIT = 1.5  # seconds for the work to begin, from the start of the hook
 _PATIENCE = 10.0  # seconds for the work, then it goes on without us
 _LATE_WAIT = 60.0  # seconds for the work to begin where no hook waits for it
+_CROWDED = 0.15  # seconds from the start of a hook to its turn, where a lone one takes 0.03
 _LEAST = 0.25  # seconds, however long it took this process to get here
 _BEGUN, _MADE = b"*", b"made"
 _GOES_ON = b"made, and on for others"  # so nobody waits for the end of that process
@@ -51,12 +53,14 @@ class NotMade(Exception):
 class Work:
     """One checkpoint, as it is asked for. `made` and `failed` say in `hook-state.json` what became of it."""
 
-    def __init__(self, event: HookEvent, project: Project, decision: Decision, fresh: list[str],
-                 made: Callable[[HookState, bool], None], failed: Callable[[int, NotMade], None],
-                 outside: list[str] | None = None, age: float = 0.0) -> None:
+    def __init__(self, event: HookEvent, project: Project, settings: Settings, decision: Decision,
+                 fresh: list[str], made: Callable[[HookState, bool], None],
+                 failed: Callable[[int, NotMade], None], outside: list[str] | None = None,
+                 age: float = 0.0) -> None:
         """`age`: how many seconds ago the hook began."""
         self.event = event
         self.project = project
+        self.settings = settings
         self.decision = decision
         self.fresh = fresh
         self.outside = outside or []
@@ -89,10 +93,14 @@ class Work:
         return making if making.own() else None
 
     def _service(self, making: Making, queue: Queue, delay: float) -> Service | None:
+        """Where others wait or may be on their way: many are at work if it took this long to get here."""
+        stay = delay if delay > _CROWDED else 0.0
+        if not stay and not queue.waiting():
+            return None
         from rewind.hooks.making.service import Service
 
-        service = Service(making, queue, delay)
-        if not service.is_wanted():
+        service = Service(making, queue, stay)
+        if not service.can_serve(queue.waiting()):
             return None
         queue.keep()
         return service

@@ -14,25 +14,19 @@ if TYPE_CHECKING:
     from rewind.hooks.making.queue import Queue, Request
 
 _QUICK = 0.5  # seconds: a hook waits longer for a checkpoint that its own process has begun
-_CROWDED = 0.15  # seconds from a hook's start to its turn, where a lone one takes 0.03
 _LONGEST_STAY = 0.5  # seconds in which nobody came
 _LONGEST = 60.0
 _SHORTEST_REST, _LONGEST_REST = 0.03, 0.1  # seconds between two looks at the tree, in which more may come
 
 
 class Service:
-    """`delay`: how many seconds it took this process to get its turn. After a long one it stays for a while:
-    where many processes are at work, some may be hooks that are about to ask."""
+    """`stay`: for how many seconds it stays where nobody waits, for hooks that are about to ask."""
 
-    def __init__(self, making: Making, queue: Queue, delay: float) -> None:
+    def __init__(self, making: Making, queue: Queue, stay: float) -> None:
         self._making = making
         self._queue = queue
-        self._stay = min(_LONGEST_STAY, delay) if delay > _CROWDED else 0.0
+        self._stay = min(_LONGEST_STAY, stay)
         self._served: set[str] = set()
-
-    def is_wanted(self) -> bool:
-        waiting = self._queue.waiting()
-        return self._can_serve(waiting) and bool(waiting or self._stay)
 
     def run(self) -> None:
         ends = time.monotonic() + _LONGEST
@@ -40,13 +34,13 @@ class Service:
         while time.monotonic() < min(until, ends):
             time.sleep(max(_SHORTEST_REST, min(_LONGEST_REST, self._making.took)))
             waiting = self._queue.waiting()
-            if not self._can_serve(waiting):
+            if not self.can_serve(waiting):
                 return
             if waiting:
                 self._serve(_first(waiting))
                 until = time.monotonic() + max(self._stay, _LONGEST_REST)
 
-    def _can_serve(self, waiting: list[Request]) -> bool:
+    def can_serve(self, waiting: list[Request]) -> bool:
         """Not where it takes long or a hook goes soon; nor once more what could not be marked as done."""
         now, took = time.monotonic(), self._making.took
         return took < _QUICK and not any(0 < one.until - now < 2 * took or one.path in self._served
