@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 _WAIT = 1.5  # seconds for the work to begin, from the start of the hook
 _PATIENCE = 10.0  # seconds for the work, then it goes on without us
 _LATE_WAIT = 60.0  # seconds for the work to begin where no hook waits for it
-_CROWDED = 0.15  # seconds from the start of a hook to its turn, where a lone one takes 0.03
+# Seconds from the start of a hook to its turn, where a lone one takes 0.03: others may be on their way. After
+# more than that they have no time left to wait for anybody.
+_CROWDED, _TOO_CROWDED = 0.15, 1.0
 _LEAST = 0.25  # seconds, however long it took this process to get here
 _BEGUN, _MADE = b"*", b"made"
 _GOES_ON = b"made, and on for others"  # so nobody waits for the end of that process
@@ -94,7 +96,7 @@ class Work:
 
     def _service(self, making: Making, queue: Queue, delay: float) -> Service | None:
         """Where others wait or may be on their way: many are at work if it took this long to get here."""
-        stay = delay if delay > _CROWDED else 0.0
+        stay = delay if _CROWDED < delay < _TOO_CROWDED and making.took < _CROWDED else 0.0
         if not stay and not queue.waiting():
             return None
         from rewind.hooks.making.service import Service

@@ -43,12 +43,18 @@ class Service:
     def can_serve(self, waiting: list[Request]) -> bool:
         """Not where it takes long or a hook goes soon; nor once more what could not be marked as done."""
         now, took = time.monotonic(), self._making.took
-        return took < _QUICK and not any(0 < one.until - now < 2 * took or one.path in self._served
+        return took < _QUICK and not any(0 < one.until - now < _needed(took) or one.path in self._served
                                          for one in waiting)
 
     def _serve(self, one: Request) -> None:
         self._served.add(one.path)
         self._making.for_other(one)
+
+
+def _needed(took: float) -> float:
+    """Seconds that a hook must still have, by how long the last look took: a rest, and a look that takes longer
+    than that one. With less it is better off with a process of its own."""
+    return 0.2 + 3 * took
 
 
 def _first(waiting: list[Request]) -> Request:
