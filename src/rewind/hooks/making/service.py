@@ -52,8 +52,8 @@ class Service:
 
 
 def _needed(took: float) -> float:
-    """Seconds that a hook must still have, by how long the last look took: a rest, and a look that takes longer
-    than that one. With less it is better off with a process of its own."""
+    """Seconds that a hook must still have, by how long the last look took: for a rest and a longer look. With
+    less it is better off with a process of its own."""
     return 0.2 + 3 * took
 
 
