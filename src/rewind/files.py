@@ -254,15 +254,27 @@ class Lock:
         self._claim: str | None = None
 
     def __enter__(self) -> Lock:
-        self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT | _NO_FOLLOW, PRIVATE_FILE)
         try:
-            keep_owner(self.path, os.path.dirname(self.path))
+            self._open()
             self._acquire()
             self._sign()
         except BaseException:
             self.close()
             raise
         return self
+
+    def is_had(self) -> bool:
+        """Like `with`, but it says at once whether the lock could be had, and costs little to ask again."""
+        if self.fd < 0:
+            self._open()
+        if not self._try():
+            return False
+        self._sign()
+        return True
+
+    def _open(self) -> None:
+        self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT | _NO_FOLLOW, PRIVATE_FILE)
+        keep_owner(self.path, os.path.dirname(self.path))
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from hook_scene import Hooks
+from queue_scene import Scene
+from rewind_cli import Rewind
 
 
 @pytest.fixture
@@ -24,3 +26,11 @@ def bare(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
 def hooks(bare: Hooks) -> Hooks:
     """An agent in a project that is protected, on the default tier."""
     return bare.protect()
+
+
+@pytest.fixture
+def scene(rewind: Rewind, tmp_path: Path) -> Iterator[Scene]:
+    """Hooks of one place that wait for each other."""
+    scene = Scene(rewind, tmp_path)
+    yield scene
+    scene.end()

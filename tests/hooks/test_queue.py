@@ -6,117 +6,18 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hook_scene import SESSION, Hooks, wait_for_late
+from queue_scene import Scene, ended
 from rewind.errors import Locked
 from rewind.files import Lock
 from rewind.hooks.making import in_time, queue
 from rewind.hooks.making.queue import Queue
-from rewind_cli import CHECKOUT, Rewind, clean_env
-
-# A hook that counts how often the tree is looked at, and may be told how long it waits for its turn.
-HOOK = """
-import os, sys
-sys.path.insert(0, sys.argv[1])
-from rewind.hooks import entry
-from rewind.hooks.making import in_time
-from rewind.snapshot.scan import scan
-in_time._WAIT = float(sys.argv[2])
-right = scan.Walker
-def counted(*args):
-    with open(sys.argv[3], "a") as file:
-        file.write("look\\n")
-    return right(*args)
-scan.Walker = counted
-os._exit(entry.run(["user-prompt-submit"]))
-"""
-
-
-class Scene:
-    def __init__(self, rewind: Rewind, tmp_path: Path) -> None:
-        self.rewind = rewind
-        self.looks = tmp_path / "looks"
-        (rewind.project / "a.txt").write_text("before\n")
-        (rewind.project / "gone.txt").write_text("gone\n")
-        rewind.init()
-
-    @contextmanager
-    def busy(self) -> Iterator[None]:
-        """Another process works in this place, as during a restore."""
-        with Lock(str(self.rewind.state / "place.lock"), "restore", 0):
-            yield
-
-    def prompt(self, text: str, wait: float = 60.0, session: str = SESSION) -> subprocess.Popen[bytes]:
-        transcript = self.rewind.home / ".claude" / "projects" / "-p" / f"{session}.jsonl"
-        data = {"session_id": session, "transcript_path": str(transcript), "cwd": str(self.rewind.project),
-                "prompt": text, "prompt_id": text}
-        hook = subprocess.Popen([sys.executable, "-I", "-S", "-c", HOOK, str(CHECKOUT / "src"), str(wait),
-                                 str(self.looks)], cwd=self.rewind.project, stdin=subprocess.PIPE,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                env={**clean_env(self.rewind.home), "CLAUDECODE": "1"})
-        assert hook.stdin
-        hook.stdin.write(json.dumps(data).encode())
-        hook.stdin.close()
-        hook.stdin = None
-        return hook
-
-    def requests(self) -> list[str]:
-        folder = self.rewind.state / "queue"
-        return sorted(p.name for p in folder.glob("*.json")) if folder.exists() else []
-
-    def wait_for_requests(self, count: int) -> None:
-        for _ in range(2000):
-            if len(self.requests()) == count:
-                return
-            time.sleep(0.02)
-        raise AssertionError(self.requests())
-
-    def leader(self, text: str, **more: Any) -> subprocess.Popen[bytes]:
-        """The hook whose turn it is: it waits for the place, and all that come now wait for it."""
-        hook = self.prompt(text, **more)
-        for _ in range(2000):
-            if (self.rewind.state / "queue.lock").exists():
-                try:
-                    with Lock(str(self.rewind.state / "queue.lock"), "look", 0):
-                        pass
-                except Locked:
-                    return hook
-            time.sleep(0.01)
-        raise AssertionError("nobody has its turn")
-
-    def made(self) -> dict[str, dict[str, Any]]:
-        """By prompt, oldest first, without the first checkpoint."""
-        found = reversed(self.rewind.json("list")["checkpoints"])
-        return {one["trigger"]["promptId"]: one for one in found if one["trigger"].get("promptId")}
-
-    def holds(self, path: str, one: dict[str, Any]) -> str:
-        """What a checkpoint has of a file; nothing, where it has not."""
-        out = self.looks.with_name(one["name"])
-        if not out.exists():
-            self.rewind.ok("restore", one["name"], "--to", out)
-        return (out / path).read_text() if (out / path).exists() else ""
-
-    def count_looks(self) -> int:
-        return len(self.looks.read_text().splitlines())
-
-
-@pytest.fixture
-def scene(rewind: Rewind, tmp_path: Path) -> Scene:
-    return Scene(rewind, tmp_path)
-
-
-def ended(*hooks: subprocess.Popen[bytes]) -> bool:
-    results = [(*hook.communicate(timeout=120), hook.returncode) for hook in hooks]
-    assert results == [(b"", b"", 0)] * len(hooks), results
-    return True
 
 
 def test_all_who_wait_for_their_turn_get_a_record_of_one_look(scene: Scene) -> None:

@@ -25,9 +25,10 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 class Settings:
     """A value for every setting, and where it comes from."""
 
-    __slots__ = ("_sources", "_values")
+    __slots__ = ("_sources", "_values", "tier")
 
     def __init__(self) -> None:
+        self.tier: dict[str, Any] = {}  # as its file says, hooks included
         self._values = {setting.key: setting.default for setting in SETTINGS}
         self._sources = dict.fromkeys(self._values, "default")
 
@@ -155,15 +156,12 @@ def _problems(layers: list[_Layer]) -> list[str]:
 
 def _merge(layers: list[_Layer]) -> Settings:
     settings = Settings()
-    for layer in (_tier_layer(layers), *layers):
-        settings.take(layer)
-    return settings
-
-
-def _tier_layer(layers: list[_Layer]) -> _Layer:
     name = BY_KEY["tier"].default
     for layer in layers:
         name = layer.values.get("tier", name)
+    settings.tier = load_tier(name)
     tier = _Layer(f"tier {name}")
-    tier.add({"runtime": load_tier(name)["runtime"]})
-    return tier
+    tier.add({"runtime": settings.tier["runtime"]})
+    for layer in (tier, *layers):
+        settings.take(layer)
+    return settings

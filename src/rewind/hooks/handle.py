@@ -9,7 +9,7 @@ import errno
 import os
 import time
 
-from rewind.config.load import load_tier, load_usable
+from rewind.config.load import load_usable
 from rewind.errors import RewindError, StoreNotTrusted
 from rewind.fast import quickjson
 from rewind.files import read_bounded
@@ -275,8 +275,7 @@ class _Hook:
     def _run(self) -> Outcome:
         self._note_notices()
         self._note_session()
-        tier = load_tier(self.settings.get("tier"))
-        decision = decide(self.event, self.state, self.settings, tier, time.time(),
+        decision = decide(self.event, self.state, self.settings, self.settings.tier, time.time(),
                           known_session=self._is_known_session())
         fresh = self._unprotected_files(decision)
         outside = self._files_outside(decision)
@@ -292,16 +291,13 @@ class _Hook:
     def _checkpoint(self, decision: Decision, fresh: list[str], outside: list[str]) -> None:
         from rewind.hooks.making.in_time import Work, age_of_process, in_time
 
-        def made(pid: int, is_late: bool) -> None:
-            with self._in_turn():
-                self.state = state = HookState(self.state.path)
-                state.note_ended(pid)
-                state.last_checkpoint = time.time()
-                self._protect([*self._held, *([] if is_late else fresh)])
-                state.failures = 0
-                if self.event.name == "UserPromptSubmit":
-                    state.note_prompt(self.event.session, self.event.prompt[:PROMPT_TEXT])
-                state.save()
+        def made(state: HookState, is_late: bool) -> None:
+            self.state = state
+            state.last_checkpoint = time.time()
+            self._protect([*self._held, *([] if is_late else fresh)])
+            state.failures = 0
+            if self.event.name == "UserPromptSubmit":
+                state.note_prompt(self.event.session, self.event.prompt[:PROMPT_TEXT])
 
         def failed(pid: int, error: NotMade) -> None:
             from rewind.checkpoint.project.missed import BUSY
@@ -309,7 +305,7 @@ class _Hook:
             self._failed(pid, str(error), BUSY if error.kind == "Locked" else error.message)
 
         age = age_of_process() if self.is_own_process else 0.0
-        in_time(Work(self.event, self.project, decision, fresh, made, failed, outside, age))
+        in_time(Work(self.event, self.project, self.settings, decision, fresh, made, failed, outside, age))
 
     def _in_turn(self) -> InTurn:
         from rewind.hooks.memory.in_turn import InTurn

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.repair.damage import Damage
     from rewind.checkpoint.rewind.log.operations import Operation, Operations
+    from rewind.config.load import Settings
     from rewind.snapshot.rules.rules import Rules
     from rewind.snapshot.scan.cache import ScanCache
     from rewind.store.objects import ObjectStore
@@ -52,16 +53,18 @@ class State:
     """Everything a command needs of one project. Opened cheaply; each part, and the code for it, when it
     is asked for: `list` does without most of them."""
 
-    def __init__(self, project: Project, *, forgiving: bool = False) -> None:
-        """`forgiving`: a problem in a configuration file counts as if it were not set."""
+    def __init__(self, project: Project, *, forgiving: bool = False,
+                 settings: Settings | None = None) -> None:
+        """`forgiving`: a problem in a configuration file counts as if it were not set. `settings`: where the
+        caller has read them already."""
         self.project = project
         self.place = project.place
         self.root = os.fsencode(project.root)
         self.store_info = read_store_file(project)
         if not is_known(project.home, self.store_info["id"], project):
             raise StoreNotTrusted(path=project.state)
-        self.settings = (load_usable(project.home, project.state)[0] if forgiving
-                         else load_settings(project.home, project.state))
+        self.settings = settings or (load_usable(project.home, project.state)[0] if forgiving
+                                     else load_settings(project.home, project.state))
         self.files = RecordFiles(project.path("checkpoints"))
         self._objects: ObjectStore | None = None
         self._derived: DerivedDb | None = None

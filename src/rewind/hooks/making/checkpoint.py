@@ -15,6 +15,7 @@ from rewind.hooks.memory.hook_state import HookState
 from rewind.hooks.memory.in_turn import InTurn
 from rewind.hooks.transcript_path import own_transcript
 from rewind.paths import find_project
+from rewind.snapshot.scan.moment import Moment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,15 +28,6 @@ if TYPE_CHECKING:
     from rewind.transcript.find import SessionFile
 
 
-def make(work: Work, queue: Queue) -> bool:
-    """False where another process has taken care of the same event."""
-    try:
-        return _Making(work, queue).run()
-    except StoreMoved:  # while we waited for the lock
-        work.project = find_project(work.project.root, work.project.home) or work.project
-        return _Making(work, queue).run()
-
-
 _left_open: list[State] = []
 
 
@@ -43,85 +35,150 @@ class _ToldTwice(Exception):
     """Another process has taken care of the same event."""
 
 
-class _Making:
-    """One look at the tree: a record for this hook, and one for each that waited before it began."""
+class Making:
+    """The checkpoint of this hook, and those of others. What is open stays open from one to the next."""
 
     def __init__(self, work: Work, queue: Queue) -> None:
         self._work = work
         self._queue = queue
-        self._state = State(work.project, forgiving=True)
+        self._state = State(work.project, settings=work.settings)
+        self.took = 0.0  # seconds, for the latest one
+
+    def own(self) -> bool:
+        """False where another process has taken care of the same event."""
+        try:
+            return self._own()
+        except StoreMoved:  # while we waited for the lock
+            project = self._work.project
+            self._work.project = find_project(project.root, project.home) or project
+            self._state = State(self._work.project, forgiving=True)
+            return self._own()
+
+    def _own(self) -> bool:
+        work = self._work
+        try:
+            kind = "auto" if self._state.timeline.newest_here() else "initial"
+            session = _session(work.event.profile, own_transcript(work.event))
+            return self._make(_Look(work, self._state, self._queue), kind, session, work.outside)
+        except BaseException:
+            self._state.close()
+            raise
+
+    def _make(self, look: _Look, kind: str, session: SessionFile | None,
+              outside: list[str] | None = None) -> bool:
+        one = look.first
+        try:
+            save(self._state, one.description, kind=kind, trigger=one.trigger, session=session,
+                 find_session=False, wait=self._work.left(), first=look.begin, moment=one.moment,
+                 outside=outside, then=look.record_others)
+        except _ToldTwice:
+            return False
+        self.took = time.monotonic() - look.began
+        # This process ends soon. Closing would have SQLite write the WAL back and delete it: four syncs for a
+        # cache that may be lost. So SQLite does it by itself, once in many times.
+        if self._state not in _left_open:
+            _left_open.append(self._state)
+        return True
+
+    def for_other(self, one: Request) -> None:
+        look = _Look(_Served(one, self._work.project), self._state, self._queue)
+        if not self._make(look, "auto", _session_of(one, self._work.project.home)):
+            one.mark_done()
+
+
+class _Served:
+    """A request, as the first one of a look at the tree."""
+
+    def __init__(self, request: Request, project: Project) -> None:
+        self.request = request
+        self.project = project
+        self.description = request.description
+        self.trigger = request.trigger
+        self.moment = Moment(request.until - time.monotonic())
+        self.fresh: list[str] = []
+
+    def is_first(self) -> bool:
+        """The caller has the lock of the place, under which every key is noted."""
+        return self.request.is_waiting() and claim(HookState(self.project.own("hook-state.json")),
+                                                   self.request.key)
+
+
+class _Look:
+    """One look at the tree: a record for the first, and one for each that waited before it began."""
+
+    def __init__(self, first: Work | _Served, state: State, queue: Queue) -> None:
+        self.first = first
+        self.began = time.monotonic()
+        self._state = state
+        self._queue = queue
         self._others: list[Request] = []
         self._is_late = False
 
-    def run(self) -> bool:
-        work, state = self._work, self._state
-        try:
-            kind = "auto" if state.timeline.newest_here() else "initial"
-            save(state, work.decision.description, kind=kind, trigger=work.trigger,
-                 session=_session(work.event.profile, own_transcript(work.event)), find_session=False,
-                 wait=work.left(), first=self._begin, moment=work.moment, outside=work.outside,
-                 then=self._record_others)
-        except _ToldTwice:
-            return False
-        except BaseException:
-            state.close()
-            raise
-        # This process ends now. Closing would have SQLite write the WAL back and delete it: four syncs for a
-        # cache that may be lost. So SQLite does it by itself, once in many times.
-        _left_open.append(state)
-        return True
-
-    def _begin(self) -> None:
+    def begin(self) -> None:
         """As soon as the lock is had, and before the tree is looked at."""
-        work = self._work
-        if not work.is_first():
+        first = self.first
+        self.began = time.monotonic()
+        if not first.is_first():
             raise _ToldTwice
-        if work.fresh:
+        if first.fresh:
             from rewind.hooks.memory.pins import pin
 
-            pin(self._state, work.fresh)
-        self._is_late = work.moment.is_over()
+            pin(self._state, first.fresh)
+        self._is_late = first.moment.is_over()
         now = time.monotonic()
-        self._others = [one for one in self._queue.waiting() if (one.until <= now) is self._is_late]
+        self._others = [one for one in self._queue.waiting() if (one.until <= now) is self._is_late
+                        and not (isinstance(first, _Served) and one.path == first.request.path)]
         if self._is_late:
             # What changed since the first of these agents went on is uncertain for all of them.
-            work.moment.end_at(min([work.moment.until, *(one.until for one in self._others)]))
+            first.moment.end_at(min([first.moment.until, *(one.until for one in self._others)]))
 
-    def _record_others(self, draft: Draft) -> None:
-        """This look at the tree is good for whoever has waited until its end; or is as late as we are."""
-        if self._work.moment.is_over() is not self._is_late:
+    def record_others(self, draft: Draft) -> None:
+        """This look at the tree is good for whoever has waited until its end; or is as late as the first."""
+        done = [self.first.request] if isinstance(self.first, _Served) else []
+        others = self._good_for()
+        if not done and not others:
             return
-        done = time.monotonic()
-        others = [one for one in self._others if self._is_late or one.until > done]
-        if not others:
-            return
-        seen = HookState(self._work.project.own("hook-state.json"))
+        seen = HookState(self.first.project.own("hook-state.json"))
+        for one in done:
+            seen.claim(one.key)
         for one in others:
             if seen.claim(one.key):
                 self._record(one, draft)
+            done.append(one)
+        self._note_seen(done)
+        for one in done:  # the key first: whoever is not told that it is done finds that it was seen
             one.mark_done()
-        self._note_seen([one.key for one in others if one.key])
+
+    def _good_for(self) -> list[Request]:
+        if self.first.moment.is_over() is not self._is_late:
+            return []
+        done = time.monotonic()
+        return [one for one in self._others if self._is_late or one.until > done]
 
     def _record(self, one: Request, draft: Draft) -> None:
         trigger = {**one.trigger, "late": True} if self._is_late else one.trigger
         write_record(self._state, draft, "auto", one.description, trigger, self._conversation(one))
 
     def _conversation(self, one: Request) -> Captured | None:
-        profile = next((p for p in each_profile(self._work.project.home, forgiving=True)
-                        if p.name == one.agent), None)
-        session = _session(profile, one.transcript) if profile else None
+        session = _session_of(one, self.first.project.home)
         if session is None:
             return None
         from rewind.checkpoint.conversations.which_session import capture_current
 
         return capture_current(self._state, session)[0]
 
-    def _note_seen(self, keys: list[str]) -> None:
-        with InTurn(self._work.project.place_dir):
-            hooks = HookState(self._work.project.own("hook-state.json"))
-            for key in keys:
-                hooks.claim(key)
+    def _note_seen(self, done: list[Request]) -> None:
+        with InTurn(self.first.project.place_dir):
+            hooks = HookState(self.first.project.own("hook-state.json"))
+            for one in done:
+                hooks.claim(one.key)
+                hooks.note_ended(one.pid)  # killed from here on, it is not missing
             hooks.save()
+
+
+def _session_of(one: Request, home: str) -> SessionFile | None:
+    profile = next((p for p in each_profile(home, forgiving=True) if p.name == one.agent), None)
+    return _session(profile, one.transcript) if profile else None
 
 
 def _session(profile: Profile, path: str) -> SessionFile | None:

@@ -18,15 +18,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from rewind.config.load import Settings
     from rewind.hooks.decide import Decision
     from rewind.hooks.event import HookEvent
+    from rewind.hooks.making.checkpoint import Making
+    from rewind.hooks.making.service import Service
     from rewind.paths import Project
 
 _WAIT = 1.5  # seconds for the work to begin, from the start of the hook
 _PATIENCE = 10.0  # seconds for the work, then it goes on without us
 _LATE_WAIT = 60.0  # seconds for the work to begin where no hook waits for it
+# Seconds from the start of a hook to its turn, where a lone one takes 0.03: others may be on their way. After
+# more than that they have no time left to wait for anybody.
+_CROWDED, _TOO_CROWDED = 0.15, 1.0
 _LEAST = 0.25  # seconds, however long it took this process to get here
 _BEGUN, _MADE = b"*", b"made"
+_GOES_ON = b"made, and on for others"  # so nobody waits for the end of that process
 _MOST = 4096  # bytes of an answer
 
 
@@ -46,18 +53,20 @@ class NotMade(Exception):
 
 
 class Work:
-    """One checkpoint, as it is asked for. `made` and `failed` note in `hook-state.json` what became of it."""
+    """One checkpoint, as it is asked for. `made` and `failed` say in `hook-state.json` what became of it."""
 
-    def __init__(self, event: HookEvent, project: Project, decision: Decision, fresh: list[str],
-                 made: Callable[[int, bool], None], failed: Callable[[int, NotMade], None],
-                 outside: list[str] | None = None, age: float = 0.0) -> None:
+    def __init__(self, event: HookEvent, project: Project, settings: Settings, decision: Decision,
+                 fresh: list[str], made: Callable[[HookState, bool], None],
+                 failed: Callable[[int, NotMade], None], outside: list[str] | None = None,
+                 age: float = 0.0) -> None:
         """`age`: how many seconds ago the hook began."""
         self.event = event
         self.project = project
+        self.settings = settings
         self.decision = decision
         self.fresh = fresh
         self.outside = outside or []
-        self.made = made
+        self._made = made
         self.failed = failed
         self.trigger: dict[str, Any] = event.trigger()
         self.at = now()
@@ -66,18 +75,41 @@ class Work:
         self._is_alone = bool(self.fresh or self.outside)
         self.moment = Moment(max(_LEAST, (_PATIENCE if self._is_alone else _WAIT) - age))
         self._into = -1
+        self._is_made = False
 
-    def in_child(self, into: int) -> None:
-        """In the process that makes it; `into` leads to the hook."""
+    def in_child(self, into: int) -> Service | None:
+        """In the process that makes it; `into` leads to the hook. It goes on with what is returned."""
         self._into = into
         request = None if self._is_alone else self._request
         with Queue(self.project.place_dir, request, self._began + _LATE_WAIT) as queue:
-            if not queue.is_done:
-                from rewind.hooks.making.checkpoint import make
+            delay = time.monotonic() - self._began
+            making = None if queue.is_done else self._make(queue)
+            self._is_made = queue.is_done or making is not None
+            return self._service(making, queue, delay) if making else None
 
-                if not make(self, queue):
-                    return
-        self.made(os.getpid(), self.moment.is_over())
+    def _make(self, queue: Queue) -> Making | None:
+        """None where another process takes care of the same event."""
+        from rewind.hooks.making.checkpoint import Making
+
+        making = Making(self, queue)
+        return making if making.own() else None
+
+    def _service(self, making: Making, queue: Queue, delay: float) -> Service | None:
+        """Where others wait or may be on their way: many are at work if it took this long to get here."""
+        stay = delay if _CROWDED < delay < _TOO_CROWDED and making.took < _CROWDED else 0.0
+        if not stay and not queue.waiting():
+            return None
+        from rewind.hooks.making.service import Service
+
+        service = Service(making, queue, stay)
+        if not service.can_serve(queue.waiting()):
+            return None
+        queue.keep()
+        return service
+
+    @property
+    def description(self) -> str:
+        return self.decision.description
 
     def _request(self) -> dict[str, Any]:
         return {"until": self.moment.until, "key": self.event.key(), "trigger": self.trigger,
@@ -124,6 +156,16 @@ class Work:
     def is_late(self) -> bool:
         return HookState(self.project.own("hook-state.json")).is_late(os.getpid())
 
+    def note_made(self) -> bool:
+        """By the process that made it, within its turn. Whether its hook had called it late."""
+        hooks = HookState(self.project.own("hook-state.json"))
+        is_late = hooks.is_late(os.getpid())
+        hooks.note_ended(os.getpid())
+        if self._is_made:
+            self._made(hooks, self.moment.is_over())
+        hooks.save()
+        return is_late
+
     def _begun(self, pid: int) -> dict[str, Any]:
         # Elsewhere the start of a process is known to `ps` alone, which takes as long as a checkpoint.
         start = process_start(pid) if os.path.exists("/proc/self/stat") else ""
@@ -155,7 +197,7 @@ def in_time(work: Work) -> None:
         answer = _listen(work, pid, out)
     finally:
         os.close(out)
-    if answer is None:
+    if answer is None or answer == _GOES_ON:
         return
     os.waitpid(pid, 0)
     if answer != _MADE:
@@ -203,26 +245,27 @@ def _as_child(work: Work, into: int) -> None:
     try:
         detach(into)
         InTurn.wait = _PATIENCE  # no agent waits for this process, and a note is worth a wait
+        service = None
         try:
-            work.in_child(into)
+            service = work.in_child(into)
             error = None
         except BaseException as problem:
             error = NotMade(type(problem).__name__, str(problem))
-        if _tell(work, into, error.answer() if error else _MADE):
-            return
-        if error:
-            work.failed(os.getpid(), error)
-        else:
-            with InTurn(work.project.place_dir):
-                work.note_ended(os.getpid())  # the hook may have called it late after it was made
+        _report(work, into, error, _GOES_ON if service else _MADE)
+        if service:
+            service.run()
     finally:
         os._exit(0)
 
 
-def _tell(work: Work, into: int, answer: bytes) -> bool:
-    """False when nobody listens any more: the hook gave up waiting, or was killed."""
+def _report(work: Work, into: int, error: NotMade | None, made: bytes) -> None:
+    """To the hook; where nobody listens any more, because the hook gave up waiting or was killed, an error is
+    noted here."""
     with InTurn(work.project.place_dir):
+        is_late = work.is_late() if error else work.note_made()
         try:
-            return not work.is_late() and os.write(into, answer[:_MOST]) > 0
+            is_heard = not is_late and os.write(into, error.answer()[:_MOST] if error else made) > 0
         except OSError:
-            return False
+            is_heard = False
+    if error and not is_heard:
+        work.failed(os.getpid(), error)

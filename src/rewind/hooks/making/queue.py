@@ -33,6 +33,7 @@ class Request:
 
     def __init__(self, path: str, data: dict[str, Any]) -> None:
         self.path = path
+        self.pid = int(_pid_in(path))
         self.until = float(data["until"])  # by the monotonic clock: so long its agent does nothing
         self.key = str(data["key"])
         self.description = str(data["description"])
@@ -46,6 +47,10 @@ class Request:
             os.rename(self.path, _done(self.path))
         except OSError:
             pass
+
+    def is_waiting(self) -> bool:
+        """Whether nobody has made it yet. Its hook's process may have: where it goes without a turn."""
+        return os.path.lexists(self.path)
 
 
 class Queue:
@@ -62,6 +67,7 @@ class Queue:
         self._request = request
         self._path = ""  # of the request, once somebody may take it
         self._until = until
+        self._is_kept = False
 
     def __enter__(self) -> Queue:
         began = time.monotonic()
@@ -82,15 +88,17 @@ class Queue:
                  trace: TracebackType | None) -> None:
         self._leave()
 
+    def keep(self) -> None:
+        """It stays this hook's turn until its process ends, for it goes on with what the others ask for."""
+        self._is_kept = True
+
     def _try(self) -> bool:
         """Whether the wait is over: by our turn, or because another one has made it."""
-        try:
-            self._lock.__enter__()
-        except Locked:
-            self.is_done = self._is_made()
+        has_lock = self._lock.is_had()
+        self.is_done = self._is_made()  # perhaps right before we had the lock
+        if self.is_done or not has_lock:
             return self.is_done
-        self.is_done = self._is_made()  # right before we had the lock
-        if self.is_done or not self._is_behind():
+        if not self._is_behind():
             return True
         self._lock.close()
         return False
@@ -117,17 +125,23 @@ class Queue:
     def _leave(self) -> None:
         for path in (self._path, _done(self._path)) if self._path else ():
             _unlink(path)
-        self._lock.close()
+        self._path = ""
+        if not self._is_kept:
+            self._lock.close()
 
     def waiting(self) -> list[Request]:
         """What the others ask for, in the order in which they came."""
         try:
             names = sorted(os.listdir(self._folder))
-        except FileNotFoundError:
+        except OSError:
             return []
         paths = [os.path.join(self._folder, name) for name in names]
         found = [_read(path) for path in paths if path != self._path and not _is_left_over(path)]
         return [request for request in found if request]
+
+
+def _pid_in(path: str) -> str:
+    return os.path.basename(path).rpartition(".")[0].rpartition("-")[2]
 
 
 def _done(path: str) -> str:
@@ -147,8 +161,7 @@ def _read(path: str) -> Request | None:
 
 def _is_left_over(path: str) -> bool:
     """Not of a hook that waits: one that was killed leaves its file, which goes."""
-    name = os.path.basename(path)
-    pid = name.rpartition(".")[0].rpartition("-")[2]
+    name, pid = os.path.basename(path), _pid_in(path)
     if name.startswith(".") or not pid.isdigit():
         return True
     try:
