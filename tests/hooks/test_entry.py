@@ -422,7 +422,7 @@ CHECKPOINT = """\
     errors files
     hooks hooks.checkpoint hooks.decide hooks.entry hooks.event hooks.handle hooks.in_time hooks.in_turn
     hooks.log hooks.queue hooks.session_file hooks.state hooks.transcript_path
-    index marker paths quickjson sha256
+    index jsonfile marker paths quickjson sha256
     snapshot snapshot.build snapshot.cache snapshot.folders snapshot.git_head snapshot.gitconfig
     snapshot.gitfiles snapshot.moment snapshot.quickhash snapshot.read snapshot.reasons snapshot.rules
     snapshot.scan snapshot.sqlite_files snapshot.tree snapshot.walk

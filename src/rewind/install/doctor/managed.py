@@ -6,7 +6,7 @@ import os
 import sys
 from typing import NamedTuple
 
-from rewind.install.machine.system import read_object
+from rewind import jsonfile
 from rewind.install.plugin import NAME
 
 TYPE_CHECKING = False
@@ -49,7 +49,7 @@ def _files(folder: str) -> Iterator[str]:
 
 
 def _in_file(file: str) -> Iterator[Forbidden]:
-    settings = read_object(file, _MAX_BYTES)
+    settings = jsonfile.read_or_empty(file, _MAX_BYTES)
     for key in ("disableAllHooks", "allowManagedHooksOnly"):
         if settings.get(key) is True:
             yield Forbidden(key, file, hooks=True)

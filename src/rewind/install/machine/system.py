@@ -6,9 +6,9 @@ import os
 import shlex
 from typing import NamedTuple
 
+from rewind import jsonfile
 from rewind.errors import RewindError
-from rewind.fast import quickjson
-from rewind.files import read_bounded, sweep_drafts, write_atomic
+from rewind.files import read_bounded, sweep_drafts
 from rewind.install.machine.shim import NAME
 
 TYPE_CHECKING = False
@@ -70,7 +70,7 @@ class System:
 
     def notes(self) -> dict[str, Any]:
         """What an installation remembers about itself, for the one that removes it."""
-        return read_object(self._notes, _MAX_BYTES)
+        return jsonfile.read_or_empty(self._notes, _MAX_BYTES)
 
     def sweep(self) -> None:
         """What an installation that was killed left of its files. The caller holds the lock."""
@@ -78,16 +78,7 @@ class System:
             sweep_drafts(path)
 
     def write_notes(self, notes: dict[str, Any]) -> None:
-        write_atomic(self._notes, quickjson.dump_file(notes))
-
-
-def read_object(path: str, limit: int) -> dict[str, Any]:
-    """A JSON object that some part of Rewind keeps; an empty one where it cannot be read."""
-    try:
-        found = quickjson.loads(read_bounded(path, limit))
-    except (OSError, ValueError, RecursionError, RewindError):
-        found = None
-    return found if isinstance(found, dict) else {}
+        jsonfile.write(self._notes, notes)
 
 
 def read_baked(script: str) -> Baked | None:
