@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import safe, size
 from rewind.cli.parse.session import note, open_controller, print_json
 from rewind.errors import DONE, UsageError
-from rewind.words import plural
+from rewind.words import plural, safe, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from rewind.cli.output.ask import ask_yes, has_terminal
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import path_json, safe, shown, size
+from rewind.cli.output.style import path_json
 from rewind.cli.parse.session import note, open_controller, print_json
 from rewind.errors import DONE, FAILED
-from rewind.words import plural
+from rewind.words import plural, safe, shown, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import sys
 import time
 
-from rewind.cli.output.style import age, path_json, safe, shown, style_for
+from rewind.cli.output.style import path_json, style_for
 from rewind.cli.parse.session import note, open_controller, print_json
 from rewind.errors import UsageError
-from rewind.words import plural
+from rewind.words import age, plural, safe, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ import sys
 import time
 
 from rewind.cli.output.columns import cells, cut, terminal_width
-from rewind.cli.output.style import age, safe, style_for
+from rewind.cli.output.style import style_for
 from rewind.cli.parse.session import note, open_controller, print_json
 from rewind.errors import UsageError
-from rewind.words import plural
+from rewind.words import age, plural, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

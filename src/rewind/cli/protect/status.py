@@ -9,10 +9,10 @@ import sys
 
 from rewind.cli.look.sessions import kept_json, tell_kept
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import age, path_json, safe, shown, size, style_for
+from rewind.cli.output.style import path_json, style_for
 from rewind.cli.parse.session import note, open_controller, print_json
 from rewind.cli.protect import unprotected
-from rewind.words import plural
+from rewind.words import age, plural, safe, shown, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -67,6 +67,19 @@ class BlamedLine:
         turn = f"t{self.author.turn}" if self.author.turn else AGENT
         return (f"{(self.author.session or '')[:8]}:{turn}" if several else turn) + star
 
+    @property
+    def words(self) -> str:
+        """What tells the most about it, on one line: the prompt, the commit, what the person said of it."""
+        if self.commit:
+            text = self.commit.summary
+        elif self.who == AGENT:
+            text = self.author.prompt
+        elif self.record is None:
+            text = "not in a checkpoint yet"
+        else:  # what a hook wrote there is about the turn that came next, that of a backup about a command
+            text = "" if self.record.kind in ("auto", "backup") else self.record.description
+        return " ".join(text.split())
+
 
 class Blame:
     def __init__(self, path: bytes, lines: list[BlamedLine], damaged: dict[str, RewindError]) -> None:
