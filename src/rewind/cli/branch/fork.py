@@ -14,7 +14,7 @@ from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.session import note, open_controller, print_json
 from rewind.controller import AtCheckpoint, AtTurn, turn_name
 from rewind.errors import DONE, UsageError
-from rewind.words import plural, quoted, safe
+from rewind.words import and_more, plural, quoted, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,5 +107,4 @@ def _tell_missing(future: Future) -> None:
 
 
 def _names(names: list[str]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join(safe(name) for name in names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return and_more([safe(name) for name in names], _NAMED)
