@@ -41,9 +41,9 @@ def who_changed(state: State, old: str, new: str) -> dict[bytes, list[str]]:
 
 def edited_since(state: State, name: str) -> set[bytes]:
     """Paths that a person changed between turns since a checkpoint, on the line of the project."""
-    standing, parents = here(state), lineage(state)
+    current, parents = here(state), lineage(state)
     authors = Authors(state, parents)
-    return {path for before, record in (_steps(parents, name, standing.name) if standing else ())
+    return {path for before, record in (_steps(parents, name, current.name) if current else ())
             if authors.turn_of(record) is None for path in _changed(state, before, record)}
 
 

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from rewind.cli.output.style import Paint
     from rewind.snapshot.diff.compare import Read
     from rewind.snapshot.diff.patch import Line
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
 
 _STYLES = {"head": "bold", "hunk": "cyan", "remark": "cyan", "-": "red", "+": "green"}
 
 
-def patch(path: bytes, old: Entry | None, new: Entry | None, read_old: Read,
+def patch(path: bytes, old: TreeEntry | None, new: TreeEntry | None, read_old: Read,
           read_new: Read) -> Iterator[Line]:
     for one in comparisons(path, old, new, read_old, read_new):
         yield from patch_lines(one)

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rewind.snapshot.diff.compare import Read
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
 
-    Changed = tuple[bytes, "Entry | None", "Entry | None"]
+    Changed = tuple[bytes, "TreeEntry | None", "TreeEntry | None"]
 
 _LEAST = 0.5
 _PIECE = 64  # bytes of a line that count as one piece
@@ -27,7 +27,8 @@ _MOST_BYTES = 512 << 10
 class Rename:
     __slots__ = ("new", "new_entry", "old", "old_entry", "percent")
 
-    def __init__(self, old: bytes, old_entry: Entry, new: bytes, new_entry: Entry, percent: int) -> None:
+    def __init__(self, old: bytes, old_entry: TreeEntry, new: bytes, new_entry: TreeEntry,
+                 percent: int) -> None:
         self.old = old
         self.old_entry = old_entry
         self.new = new
@@ -37,8 +38,8 @@ class Rename:
 
 # of one file
 
-def renamed_from(path: bytes, entry: Entry, data: bytes, gone: list[tuple[bytes, Entry]],
-                 read: Callable[[Entry], bytes]) -> bytes | None:
+def renamed_from(path: bytes, entry: TreeEntry, data: bytes, gone: list[tuple[bytes, TreeEntry]],
+                 read: Callable[[TreeEntry], bytes]) -> bytes | None:
     """Which of the files that are not there any more this one was."""
     same = [old for old, found in gone if found.same_content(entry)]
     if same:
@@ -68,11 +69,11 @@ def find_renames(changes: list[Changed], read_old: Read, read_new: Read) -> list
     return sorted(found, key=lambda one: one.new)
 
 
-def _counts(entry: Entry) -> bool:
+def _counts(entry: TreeEntry) -> bool:
     return entry.kind not in (DIR, UNCOVERED) and entry.size > 0
 
 
-def _same(gone: dict[bytes, Entry], come: dict[bytes, Entry]) -> list[Rename]:
+def _same(gone: dict[bytes, TreeEntry], come: dict[bytes, TreeEntry]) -> list[Rename]:
     by_content: dict[tuple[bytes, bytes], list[bytes]] = {}
     for path, entry in gone.items():
         by_content.setdefault((entry.kind, entry.ref), []).append(path)
@@ -86,7 +87,7 @@ def _same(gone: dict[bytes, Entry], come: dict[bytes, Entry]) -> list[Rename]:
     return found
 
 
-def _alike(gone: dict[bytes, Entry], come: dict[bytes, Entry], read_old: Read,
+def _alike(gone: dict[bytes, TreeEntry], come: dict[bytes, TreeEntry], read_old: Read,
            read_new: Read) -> list[Rename]:
     before = {path: _content(path, entry, read_old) for path, entry in gone.items()}
     after = {path: _content(path, entry, read_new) for path, entry in come.items()}
@@ -101,7 +102,7 @@ def _alike(gone: dict[bytes, Entry], come: dict[bytes, Entry], read_old: Read,
     return found
 
 
-def _content(path: bytes, entry: Entry, read: Read) -> Content | None:
+def _content(path: bytes, entry: TreeEntry, read: Read) -> Content | None:
     """None of what is binary or large."""
     data = read(path, entry, _MOST_BYTES) if entry.size <= _MOST_BYTES and entry.kind != LINK else None
     return Content(data) if data and not is_binary(data) else None

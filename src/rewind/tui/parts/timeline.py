@@ -19,16 +19,16 @@ from rewind.tui.parts.rows import drawn, folded_at_first, rows_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.checkpoint.map.story import Item
+    from rewind.checkpoint.map.by_session import Item
     from rewind.tui.parts.rows import Row
 
 
-class Timeline(ScrollView, can_focus=True):
+class TimelineList(ScrollView, can_focus=True):
     COMPONENT_CLASSES = {"timeline--cursor", "timeline--cursor-blurred"}
     DEFAULT_CSS = """
-    Timeline { overflow-x: hidden; scrollbar-size-vertical: 1; }
-    Timeline .timeline--cursor { background: $primary 35%; }
-    Timeline .timeline--cursor-blurred { background: $primary 15%; }
+    TimelineList { overflow-x: hidden; scrollbar-size-vertical: 1; }
+    TimelineList .timeline--cursor { background: $primary 35%; }
+    TimelineList .timeline--cursor-blurred { background: $primary 15%; }
     """
     BINDINGS = [
         Binding("up,k", "move(-1)", "Up", show=False), Binding("down,j", "move(1)", "Down", show=False),
@@ -87,7 +87,7 @@ class Timeline(ScrollView, can_focus=True):
         self.virtual_size = Size(0, len(rows))
         keys = [row.item.key for row in rows]
         at = keys.index(key) if key in keys else max(0, len(rows) - 1)
-        self.set_reactive(Timeline.cursor, at)
+        self.set_reactive(TimelineList.cursor, at)
         self.refresh()
         # The size is known only once this is laid out.
         self.call_after_refresh(self._reveal)

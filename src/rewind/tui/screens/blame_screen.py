@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Optional
 
-    from rewind.checkpoint.map.story import Item
+    from rewind.checkpoint.map.by_session import Item
     from rewind.checkpoint.turns.blame.blame import Blame, BlamedLine
     from rewind.controller import Controller
     from rewind.tui.app import RewindApp

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from rewind.controller import Controller, Difference
     from rewind.snapshot.diff.compare import Comparison
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
     from rewind.web.reads.query import Query
 
-    Change = tuple[bytes, Entry | None, Entry | None]
+    Change = tuple[bytes, TreeEntry | None, TreeEntry | None]
 
 _MOST_FILES = 2000
 _COUNTED = 300  # files whose lines are counted
