@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 
-from rewind.checkpoint.rewind.log.lineage import here, lineage
+from rewind.checkpoint.rewind.log.lineage import here, is_result, lineage
 from rewind.checkpoint.select.selectors import select
 from rewind.checkpoint.turns.blame.git import commits_of
 from rewind.checkpoint.turns.blame.versions import FileVersions
@@ -76,8 +76,10 @@ class BlamedLine:
             text = self.author.prompt
         elif self.record is None:
             text = "not in a checkpoint yet"
-        else:  # what a hook wrote there is about the turn that came next, that of a backup about a command
-            text = "" if self.record.kind in ("auto", "backup") else self.record.description
+        elif self.record.kind == "backup" or (self.record.kind == "auto" and not is_result(self.record)):
+            text = ""  # a backup tells of a command, and what a hook wrote of the turn that came next
+        else:
+            text = self.record.description
         return " ".join(text.split())
 
 
