@@ -111,6 +111,7 @@ if TYPE_CHECKING:
     from rewind.snapshot.archive.portable import Imported
     from rewind.snapshot.diff import compare as comparing
     from rewind.snapshot.diff.compare import Comparison, compare
+    from rewind.snapshot.diff.patch import comparisons, describe_sizes, hunk_lines, patch_lines
     from rewind.snapshot.diff.rename import find_renames
     from rewind.snapshot.diff.textdiff import hunks, is_binary
     from rewind.snapshot.rules.reasons import Reasons
@@ -137,9 +138,10 @@ __all__ = [
     "LINK", "NOW", "OPERATION", "PROMPT", "SESSION", "UNCOVERED", "Adopted", "Applied", "AtCheckpoint",
     "AtTurn", "BeforeFork", "BeforeOperation", "BeforePrompts", "BeforeUndo", "BroughtBack", "Controller",
     "Difference", "EarlierOnLine", "Reasons", "Reverted", "Side", "all_projects", "as_tree", "brief",
-    "check_root", "checked_url", "compare", "comparing", "entry_at", "every_path", "find_renames", "fold",
-    "folder_for", "hooks_home", "hunks", "invalid", "is_binary", "is_name", "is_session_id", "is_timestamp",
-    "iso_time", "kept_outside", "lane_shape", "load_tier", "load_usable", "look_at_clone", "pieces_of",
+    "check_root", "checked_url", "compare", "comparing", "comparisons", "describe_sizes", "entry_at",
+    "every_path", "find_renames", "fold", "folder_for", "hooks_home", "hunk_lines", "hunks", "invalid",
+    "is_binary", "is_name", "is_session_id", "is_timestamp", "iso_time", "kept_outside", "lane_shape",
+    "load_tier", "load_usable", "look_at_clone", "patch_lines", "pieces_of",
     "plain_title", "read_index", "read_log", "seconds_between", "set_value", "shown_url", "split_selector",
     "timestamp", "torn_paths", "turn_name", "unknown", "unset_value",
 ]
@@ -169,6 +171,7 @@ _PASSES = {
     "rewind.snapshot.diff.compare": ("compare",),
     "rewind.snapshot.trees.content": ("pieces_of",),
     "rewind.snapshot.trees.fold": ("fold",),
+    "rewind.snapshot.diff.patch": ("comparisons", "describe_sizes", "hunk_lines", "patch_lines"),
     "rewind.snapshot.diff.rename": ("find_renames",),
     "rewind.snapshot.trees.listing": ("entry_at", "every_path"),
     "rewind.snapshot.rules.reasons": ("Reasons",),

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import os
 
-from rewind.errors import HomeUnreadable, RewindError, StoreDamaged
-from rewind.fast import quickjson
-from rewind.files import read_bounded
+from rewind import jsonfile
+from rewind.errors import HomeUnreadable, StoreDamaged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,14 +96,12 @@ def _version(path: str) -> object:
 
 def _read(path: str) -> Index:
     try:
-        data = quickjson.loads(read_bounded(path, _MAX_BYTES))
+        data = jsonfile.read(path, _MAX_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         return Index({"format": 1, "stores": {}})
     except OSError as error:
         raise HomeUnreadable(reason=error.strerror, path=path)
-    except (ValueError, RecursionError, RewindError):
-        data = None
-    if not isinstance(data, dict) or not isinstance(data.get("stores"), dict):
+    if data is None or not isinstance(data.get("stores"), dict):
         raise StoreDamaged(what=f"{path} is not readable",
                            hint="Move it away, then run `rewind init --trust` in each project.")
     return Index(data)

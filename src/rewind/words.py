@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import time
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 # Why a path is not touched, or could not be restored.
 REASONS = {
-    "ignored": "newer than the checkpoint and ignored by git",
-    "ignored-large": "ignored by git and too large to be captured",
+    "ignored": "ignored by git",
+    "ignored-large": "ignored by git and not small",
     "skip-list": "a cache or dependency directory that can be rebuilt",
     "too-large": "larger than maxFileSizeMb",
     "unreadable": "not readable",
     "special": "not a file, link or directory",
-    "pins-only": "only pinned files are captured there",
+    "pins-only": "only files that the agent edited are captured there",
     "not-captured": "could not be captured first",
     "changed": "changed before the late checkpoint could read it",
-    "too-deep": "nested too deeply",
+    "too-deep": "nested more deeply than Rewind looks",
     "not-empty": "not empty: something in it is kept",
     "missing": "lost from the store",
     "mount-point": "something is mounted there",
@@ -35,6 +37,8 @@ REASONS = {
     "file-and-directory": "a file on one side, a directory on the other",
     "too-long-to-merge": "too large to merge by lines",
     "torn": "changed while it was captured",
+    "not-yours": "belongs to another user",
+    "not-a-file": "not a plain file",
 }
 
 
@@ -51,6 +55,63 @@ def and_more(names: list[str], shown: int, total: int = 0) -> str:
     total = total or len(names)
     first = ", ".join(names[:shown])
     return first if total <= shown else f"{first} and {total - shown:,} more"
+
+
+_UNITS = ((60, 1, "s", "s"), (5400, 60, "min", "m"), (129600, 3600, "h", "h"),
+          (86400 * 99, 86400, "days", "d"), (31557600 * 2, 2629800, "months", "mo"))
+
+
+def age(then: float, now: float | None = None) -> str:
+    """How long ago, in one unit: people compare, they do not calculate."""
+    number, unit, _ = _ago(then, now)
+    return f"{number} {unit} ago" if unit else "now"
+
+
+def short_age(then: float, now: float | None = None) -> str:
+    """The same in at most four characters; nothing where the time is not known."""
+    number, unit, short = _ago(then, now)
+    return "" if not then else f"{number}{short}" if unit else "now"
+
+
+def _ago(then: float, now: float | None) -> tuple[str, str, str]:
+    seconds = max(0.0, (time.time() if now is None else now) - then)
+    for limit, step, unit, short in _UNITS:
+        if seconds < limit:
+            return (f"{seconds / step:.0f}", unit, short) if seconds >= 1 else ("", "", "")
+    return f"{seconds / 31557600:.0f}", "years", "y"
+
+
+def size(count: float) -> str:
+    for unit in ("B", "KB", "MB", "GB"):
+        if count < 1000 or unit == "GB":
+            break
+        count /= 1024
+    return f"{count:.0f} {unit}" if unit == "B" or count >= 10 else f"{count:.1f} {unit}"
+
+
+def shown(path: bytes) -> str:
+    """A name as one line of text: bytes that are not UTF-8 and control characters are escaped."""
+    return safe(path.decode("utf-8", "surrogateescape"))
+
+
+def safe(text: str, kept: str = "") -> str:
+    """Text from a record or a transcript, for a terminal: on one line, nothing that can steer it."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in kept else _escaped(c) for c in text)
+
+
+def safe_lines(text: str) -> str:
+    """The same for text that may have several lines, and tabs."""
+    return safe(text.replace("\r", ""), "\n\t")
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(char, f"\\u{code:04x}" if code > 255
+                                                       else f"\\x{code:02x}")
 
 
 def printable(text: str) -> str:

@@ -73,6 +73,19 @@ def test_diff_stat_groups_by_who(story: Story) -> None:
     assert by == {"app.py": ["Edit"], "notes.txt": ["you"]}
 
 
+def test_what_is_saved_by_hand_while_a_turn_runs_is_still_the_turns(story: Story) -> None:
+    """As `blame` says it."""
+    top = story.cli.project
+    story.begin("And once more")
+    story.use("Edit", file_path=str(top / "app.py"), old_string="two", new_string="three")
+    (top / "app.py").write_text("three\n")
+    story.cli.ok("save", "in between")
+    story.finish()
+    by = {one["path"]: one["by"] for one in story.cli.json("diff", "t2+", "t3+")["modified"]}
+    assert by == {"app.py": ["Edit"]}
+    assert {line["turn"] for line in story.cli.json("blame", "app.py")["lines"]} == {3}
+
+
 def test_who_is_not_guessed_across_branches_or_for_what_is_not_saved(story: Story) -> None:
     story.cli.ok("save", "late")
     story.cli.ok("restore", "t1", "--code-only")

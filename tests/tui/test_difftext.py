@@ -28,3 +28,19 @@ def test_lines_of_some_files_are_not_passed_off_as_those_of_all(
         controller.close()
     assert found.summary().plain == said
     assert len(found.counts) == min(most + 1, 5)
+
+
+def test_a_newline_that_is_missing_at_the_end_is_told(cli: InProcess) -> None:  # noqa: F811
+    """Else a line is shown as replaced by the same line."""
+    file = Path(cli.project) / "a.txt"
+    file.write_text("one\ntwo\n")
+    cli.ok("init")
+    file.write_text("one\ntwo")
+    controller = Controller(str(cli.project))
+    try:
+        with controller.diff("last", None) as difference:
+            found = changed(difference, 10, 100)
+    finally:
+        controller.close()
+    assert [line.plain for line in found.patch] == [
+        "a.txt", "@@ -1,2 +1,2 @@", " one", "-two", "+two", "\\ No newline at end of file"]

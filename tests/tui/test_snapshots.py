@@ -38,7 +38,7 @@ def steady(monkeypatch: pytest.MonkeyPatch) -> None:
     needs_the_pinned()
     monkeypatch.setattr(timeline_screen, "_LOOK_AGAIN", 3600.0)  # else what is behind depends on the machine
     for room in (rows, forks_screen, blame_screen):
-        monkeypatch.setattr(room, "age", lambda then, now=None: "2m" if then else "")
+        monkeypatch.setattr(room, "short_age", lambda then, now=None: "2m" if then else "")
     monkeypatch.setattr(details, "clock", lambda then: "2026-11-15 10:15")
     for place in (details, flows, futures, timeline_screen):
         monkeypatch.setattr(place, "from_home", lambda folder: "~/shop")

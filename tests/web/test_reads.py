@@ -316,6 +316,15 @@ def test_a_checkpoint_is_compared_with_now_and_with_another(site: Site, shop: Sh
     assert other["modified"] == ["a.txt"] and other["added"] == [] and "+2" in other["patch"]
 
 
+def test_a_patch_is_the_one_of_the_command_line(site: Site, shop: Shop) -> None:
+    name = of_turn(site, 1)
+    (shop.cli.project / "a.txt").write_text("without a newline")
+    (shop.cli.project / "b c.txt").write_text("new\n")
+    (shop.cli.project / "b c.txt").chmod(0o755)
+    found = site.get(f"/api/checkpoints/{name}/diff", to="now")
+    assert found["patch"] == shop.cli.ok("diff", name).out
+
+
 def test_a_large_patch_is_left_out_and_binary_files_are_named(site: Site, shop: Shop) -> None:
     name = of_turn(site, 4)
     (shop.cli.project / "long.txt").write_text("a line of text\n" * 30_000)

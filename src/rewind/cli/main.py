@@ -174,7 +174,8 @@ def _report(error: RewindError, as_json: bool, argv: list[str] | None = None) ->
             body["near"] = [command for command, _ in near]
         print(quickjson.dumps({"error": body}), file=sys.stderr)
         return
-    from rewind.cli.output.style import safe, style_for
+    from rewind.cli.output.style import style_for
+    from rewind.words import safe
 
     paint = style_for(sys.stderr)
     # Both may quote a file's name, which may hold anything.

@@ -9,10 +9,10 @@ import errno
 import os
 import time
 
+from rewind import jsonfile
 from rewind.config.load import load_usable
 from rewind.errors import RewindError, StoreNotTrusted
 from rewind.fast import quickjson
-from rewind.files import read_bounded
 from rewind.hooks.decide import decide
 from rewind.hooks.event import EDIT, PROMPT_TEXT, SHELL, read_event
 from rewind.hooks.memory.hook_state import HookState
@@ -138,12 +138,10 @@ def _trusted(project: Project) -> _Found:
         return _Found(reason=f"{project.state} is behind a symbolic link, which Rewind does not follow."
                              " Remove the link, then run `rewind init`.")
     try:
-        store = quickjson.loads(read_bounded(project.path(STORE_FILE), 1 << 20))
-        store_id = str(store.get("id")) if isinstance(store, dict) else ""
+        store = jsonfile.read(project.path(STORE_FILE), 1 << 20)
     except OSError as error:
         return _Found(reason=_not_ours(project.state, error.strerror or str(error)))
-    except (ValueError, RecursionError, RewindError):
-        store_id = ""
+    store_id = "" if store is None else str(store.get("id"))
     if is_known(project.home, store_id, project):
         return _Found(project, store_id)
     if not store_id:

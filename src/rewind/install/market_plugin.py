@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from rewind import jsonfile
 from rewind.agents.registry import profiles, session_home
 from rewind.errors import ProfileInvalid
-from rewind.install.machine.system import read_object
 from rewind.install.plugin import NAME
 
 if TYPE_CHECKING:
@@ -51,13 +51,13 @@ def _enabled(profile: Profile) -> dict[str, object]:
     home = session_home(profile)
     if home is None or not (profile.registration or {}).get("plugin"):
         return {}
-    found = read_object(os.path.join(home, "settings.json"), _MAX_BYTES).get("enabledPlugins")
+    found = jsonfile.read_or_empty(os.path.join(home, "settings.json"), _MAX_BYTES).get("enabledPlugins")
     return found if isinstance(found, dict) else {}
 
 
 def _folders(profile: Profile, name: str) -> list[str]:
     file = os.path.join(session_home(profile) or "", "plugins", "installed_plugins.json")
-    plugins = read_object(file, _MAX_BYTES).get("plugins")
+    plugins = jsonfile.read_or_empty(file, _MAX_BYTES).get("plugins")
     entries = plugins.get(name) if isinstance(plugins, dict) else None
     return [entry["installPath"] for entry in entries if isinstance(entry, dict)
             and isinstance(entry.get("installPath"), str)] if isinstance(entries, list) else []

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import time
 
+from rewind import jsonfile
 from rewind.agents.profile import holds, pick
 from rewind.agents.registry import is_under_root, session_home
 from rewind.errors import NotInPlace, RewindError
-from rewind.fast import quickjson
-from rewind.files import is_locked, process_start, read_bounded
+from rewind.files import is_locked, process_start
 from rewind.transcript.names import is_session_id
 
 TYPE_CHECKING = False
@@ -140,11 +140,8 @@ def _entries(folder: str) -> Iterator[tuple[int, dict[str, Any]]]:
         pid = name[: -len(".json")]
         if not name.endswith(".json") or not (pid.isascii() and pid.isdigit()):
             continue
-        try:
-            entry = quickjson.loads(read_bounded(os.path.join(folder, name), _MAX_BYTES))
-        except (OSError, ValueError, RecursionError, RewindError):
-            continue
-        if isinstance(entry, dict):
+        entry = jsonfile.read_or_empty(os.path.join(folder, name), _MAX_BYTES)
+        if entry:
             yield int(pid), entry
 
 

@@ -13,7 +13,7 @@ import pytest
 from chat_scene import LONG_AGO, Claude, Scene, a_dead_pid, client_is_running, droid, prompts_of
 from cli.conftest import InProcess
 from make_transcripts import place
-from rewind.cli.output import style
+from rewind import words
 from rewind.errors import TranscriptUnreadable
 from rewind_cli import tree_state
 
@@ -106,7 +106,7 @@ def test_a_dry_run_names_every_prompt_that_would_go_and_no_other(scene: Scene) -
 def test_control_characters_in_a_prompt_do_not_reach_the_terminal(scene: Scene) -> None:
     scene.say("\x1b[31mred\x07 and \u202eturned")
     result = scene.cli.ok("back")
-    assert "\x1b[31m" not in result.err and "\x07" not in result.err and style.safe("x") == "x"
+    assert "\x1b[31m" not in result.err and "\x07" not in result.err and words.safe("x") == "x"
 
 
 # errors

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rewind.cli.output.patch import for_terminal, quoted
+from rewind.cli.output.patch import for_terminal
+from rewind.snapshot.diff.patch import quoted
 from rewind_cli import Rewind, differences, paths_of, tree_state
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 
-from rewind.errors import FormatTooNew, RewindError, StoreDamaged
-from rewind.fast import quickjson
-from rewind.files import read_bounded, write_atomic
+from rewind import jsonfile
+from rewind.errors import FormatTooNew, StoreDamaged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,12 +25,10 @@ class Branches:
 
     def _load(self) -> dict[str, Any]:
         try:
-            data = quickjson.loads(read_bounded(self.path, _MAX_BYTES))
+            data = jsonfile.read(self.path, _MAX_BYTES)
         except FileNotFoundError:
             return {"format": FORMAT, "branches": []}
-        except (ValueError, RecursionError, RewindError):
-            data = None
-        if not isinstance(data, dict) or not _are_sound(data.get("branches")):
+        if data is None or not _are_sound(data.get("branches")):
             raise StoreDamaged(what=f"{self.path} is not readable",
                                hint="Move this file away and try again. The sessions themselves are fine.")
         if isinstance(data.get("format"), int) and data["format"] > FORMAT:
@@ -41,7 +38,7 @@ class Branches:
     def save(self) -> None:
         from rewind.checkpoint.records.seal import sealed
 
-        write_atomic(self.path, quickjson.dump_file(sealed(self.data)))
+        jsonfile.write(self.path, sealed(self.data))
 
     @property
     def all(self) -> list[dict[str, Any]]:

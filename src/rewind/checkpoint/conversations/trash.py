@@ -5,13 +5,13 @@ from __future__ import annotations
 import errno
 import os
 
+from rewind import jsonfile
 from rewind.agents.registry import is_under_root, profile_named
 from rewind.checkpoint.conversations.bring_back import note_in_index
 from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.project.unfinished import Unfinished
 from rewind.errors import NotAFork, PlaceTaken, RewindError
-from rewind.fast import quickjson
-from rewind.files import draft_of, make_private_dir, read_bounded, write_atomic
+from rewind.files import draft_of, make_private_dir
 from rewind.transcript.names import SUFFIX, is_session_id, session_id_of
 from rewind.transcript.write.import_session import give, take
 from rewind.transcript.write.in_place import copy_whole
@@ -63,7 +63,7 @@ def move_to_trash(state: State, fork: dict[str, Any]) -> None:
     take(session, profile, state.project.root)
     about = {"sessionId": session, "path": path, "agent": profile.name}
     with Unfinished(state.project, draft_of(os.path.join(folder, ABOUT))):
-        write_atomic(os.path.join(folder, ABOUT), quickjson.dump_file(about))
+        jsonfile.write(os.path.join(folder, ABOUT), about)
     for one in (path, *sidecar_paths(path, profile)):  # what is left beside it does no harm
         if os.path.lexists(one):
             move_file(one, os.path.join(folder, os.path.basename(one)))
@@ -89,12 +89,8 @@ def file_in_trash(state: State, name: str, about: dict[str, Any]) -> str:
 
 
 def _about(folder: str) -> dict[str, Any] | None:
-    try:
-        about = quickjson.loads(read_bounded(os.path.join(folder, ABOUT), 1 << 20))
-    except (OSError, ValueError, RecursionError, RewindError):
-        return None
-    known = isinstance(about, dict) and is_session_id(str(about.get("sessionId")))
-    return about if known else None
+    about = jsonfile.read_or_empty(os.path.join(folder, ABOUT), 1 << 20)
+    return about if is_session_id(str(about.get("sessionId"))) else None
 
 
 def _by_age(name: str) -> tuple[str, int]:

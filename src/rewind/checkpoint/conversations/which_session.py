@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import time
 
+from rewind import jsonfile
 from rewind.agents.registry import is_under_root, profile_for, profile_named, profile_of_environment
 from rewind.errors import NoSession, RewindError, SessionNotFound, StoreUnavailable, TranscriptNotFound
-from rewind.fast import quickjson
-from rewind.files import read_bounded
 from rewind.transcript.find import (
     SessionFile,
     belonging,
@@ -222,12 +221,7 @@ def _of_environment(state: State, environ: Mapping[str, str]) -> SessionFile | N
 
 def recorded_sessions(state: State) -> list[dict[str, Any]]:
     """What the hooks wrote to `session.json`, the latest first."""
-    try:
-        data = quickjson.loads(read_bounded(state.project.own("session.json"), _MAX_BYTES))
-    except (OSError, ValueError, RecursionError, RewindError):
-        return []
-    if not isinstance(data, dict):
-        return []
+    data = jsonfile.read_or_empty(state.project.own("session.json"), _MAX_BYTES)
     recent = data.get("recent")
     found = [data, *(recent if isinstance(recent, list) else [])]
     return [s for s in found if isinstance(s, dict) and isinstance(s.get("transcript_path"), str)]

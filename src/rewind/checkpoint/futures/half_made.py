@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import os
 
+from rewind import jsonfile
 from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.futures.directory import clear, foreign_file, forget_broken, forget_place, work_trees
 from rewind.checkpoint.project.identity import sweep_place
-from rewind.errors import RewindError, WorkNotSaved
-from rewind.fast import quickjson
-from rewind.files import fsync_dir, make_private_dir, read_bounded, write_atomic
+from rewind.errors import WorkNotSaved
+from rewind.files import fsync_dir, make_private_dir
 from rewind.transcript.write.content import new_session_id
 
 TYPE_CHECKING = False
@@ -36,7 +36,7 @@ class Making:
 
     def __enter__(self) -> None:
         make_private_dir(os.path.dirname(self.path))
-        write_atomic(self.path, quickjson.dump_file(self.note))
+        jsonfile.write(self.path, self.note)
         fsync_dir(os.path.dirname(self.path))
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
@@ -61,12 +61,8 @@ def _notes(state: State) -> list[dict[str, Any]]:
 
 
 def _read(path: str) -> dict[str, Any] | None:
-    try:
-        note = quickjson.loads(read_bounded(path, _MAX_BYTES))
-    except (OSError, ValueError, RecursionError, RewindError):
-        return None
-    texts = isinstance(note, dict) and all(isinstance(note.get(key), str)
-                                           for key in ("sessionId", "name", "dir", "point"))
+    note = jsonfile.read_or_empty(path, _MAX_BYTES)
+    texts = all(isinstance(note.get(key), str) for key in ("sessionId", "name", "dir", "point"))
     return note if texts and os.path.basename(path) == note["sessionId"] + ".json" else None
 
 

@@ -1,24 +1,26 @@
-"""Who changed what between two checkpoints: an editing tool, a shell command, or a person between turns."""
+"""What changed each path between two checkpoints: an editing tool, a shell command, or a person between
+turns. Whose a change is, `turns/who.py` decides; here it is looked up what the turn did it with."""
 
 from __future__ import annotations
 
 import os
 
 from rewind.agents.registry import profile_for
-from rewind.checkpoint.map.facts import add_turns, transcript_of
+from rewind.checkpoint.map.facts import transcript_of
 from rewind.checkpoint.map.turn_changes import is_directory
-from rewind.checkpoint.map.turn_map import EDIT, TURN, rows_between
 from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.rewind.log.lineage import here, lineage
+from rewind.checkpoint.turns.who import Authors
 from rewind.errors import RewindError
 from rewind.snapshot.trees.change import Paths, differences
 from rewind.transcript.turns.turn_tools import TurnTools, tools_of_turn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rewind.checkpoint.map.turn_map import MapRow
     from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.rewind.log.lineage import Lineage
 
 SHELL, YOU, OTHERS = "shell commands", "you", "others"
 
@@ -28,33 +30,47 @@ def who_changed(state: State, old: str, new: str) -> dict[bytes, list[str]]:
     tools, `SHELL`, `YOU`, or `OTHERS` where nothing tells. Empty where the second did not come from the
     first."""
     found: dict[bytes, list[str]] = {}
-    rows = rows_between(state, old, new)
-    add_turns(state, rows)
-    for row in rows:
-        try:
-            _add(found, row, _changed(state, row), tools_of(state, row) if row.kind == TURN else None,
-                 state.root)
-        except RewindError:
-            continue  # collected since, or damaged
+    parents = lineage(state)
+    authors = Authors(state, parents)
+    for before, record in _steps(parents, old, new):
+        for path in _changed(state, before, record):
+            who = found.setdefault(path, [])
+            who += [name for name in _names(authors, record, path, state.root) if name not in who]
     return found
 
 
-def _add(found: dict[bytes, list[str]], row: MapRow, paths: Iterable[bytes], tools: TurnTools | None,
-         root: bytes) -> None:
-    for path in paths:
-        who = found.setdefault(path, [])
-        for name in _authors(row, path, tools, root):
-            if name not in who:
-                who.append(name)
+def edited_since(state: State, name: str) -> set[bytes]:
+    """Paths that a person changed between turns since a checkpoint, on the line of the project."""
+    current, parents = here(state), lineage(state)
+    authors = Authors(state, parents)
+    return {path for before, record in (_steps(parents, name, current.name) if current else ())
+            if authors.turn_of(record) is None for path in _changed(state, before, record)}
 
 
-def _authors(row: MapRow, path: bytes, tools: TurnTools | None, root: bytes) -> list[str]:
-    if row.kind == EDIT:
-        return [OTHERS if row.by_others else YOU]
+def _steps(parents: Lineage, old: str, new: str) -> list[tuple[Record, Record]]:
+    """Each checkpoint on the way with the one before it, oldest first."""
+    line = list(parents.line(new))
+    at = next((number for number, record in enumerate(line) if record.name == old), 0)
+    return list(zip(line[1:at + 1], line[:at]))[::-1]
+
+
+def _changed(state: State, old: Record, new: Record) -> list[bytes]:
+    if old.tree == new.tree:
+        return []
+    try:
+        with Source(state, old) as before, Source(state, new) as after:
+            return [path for path, then, now in differences(old.tree, before.tree, new.tree, after.tree,
+                                                            Paths()) if not is_directory(then, now)]
+    except RewindError:
+        return []  # collected since, or damaged
+
+
+def _names(authors: Authors, record: Record, path: bytes, root: bytes) -> list[str]:
+    tools = authors.tools_of(record)
     if tools is None:
-        return [YOU]  # a checkpoint by hand has what was changed before it
-    full = os.path.realpath(os.fsdecode(os.path.join(root, path)))
-    named = tools.edited.get(full) or tools.edited.get(os.fsdecode(os.path.join(root, path)))
+        return [YOU]
+    full = os.fsdecode(os.path.join(root, path))
+    named = tools.edited.get(os.path.realpath(full)) or tools.edited.get(full)
     return named or [SHELL if tools.commands else OTHERS]
 
 
@@ -67,27 +83,3 @@ def tools_of(state: State, row: MapRow) -> TurnTools:
     except (RewindError, OSError):
         pass
     return TurnTools()
-
-
-def _changed(state: State, row: MapRow) -> list[bytes]:
-    if not row.before or not row.after or row.before.tree == row.after.tree:
-        return []
-    old, new = state.files.read(row.before.name), state.files.read(row.after.name)
-    with Source(state, old) as before, Source(state, new) as after:
-        return [path for path, then, now in differences(old.tree, before.tree, new.tree, after.tree, Paths())
-                if not is_directory(then, now)]
-
-
-def edited_since(state: State, name: str) -> set[bytes]:
-    """Paths that a person changed between turns since a checkpoint, on the line of the project."""
-    from rewind.checkpoint.rewind.log.lineage import here
-
-    current = here(state)
-    found: set[bytes] = set()
-    for row in rows_between(state, name, current.name) if current else ():
-        if row.kind != TURN and not row.by_others:
-            try:
-                found.update(_changed(state, row))
-            except RewindError:
-                continue
-    return found

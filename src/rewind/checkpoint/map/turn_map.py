@@ -59,21 +59,6 @@ def turn_map(state: State, *, backups: bool = False, session: str | None = None,
     return rows[::-1]
 
 
-def rows_between(state: State, old: str, new: str) -> list[MapRow]:
-    """What led from one checkpoint to a later one, oldest first; nothing where it did not come from it."""
-    briefs = list(reversed(state.timeline.briefs()))
-    builder = _Builder(briefs, parents_of(briefs, partial_backups(state, briefs)), True)
-    builder.rows("")
-    if old not in builder.state:
-        return []
-    start, at = builder.state[old], builder.state.get(new)
-    found = []
-    while at is not None and at is not start:
-        found.append(at)
-        at = at.parent
-    return found[::-1] if at is start else []
-
-
 class _Builder:
     """Sees the records one by one, oldest first."""
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 
+from rewind import jsonfile
 from rewind.checkpoint.project.known_stores import change, holds, remember
 from rewind.errors import RewindError
-from rewind.files import make_private_dir, sweep_drafts, write_atomic
+from rewind.files import make_private_dir, sweep_drafts
 from rewind.index import MAIN, load_index
 from rewind.marker import IN_AGENT, has_marker, read_marker, write_marker
 from rewind.paths import is_same_dir
@@ -104,7 +105,5 @@ def enter_place(project: Project) -> None:
     """A place that was not seen before gets its directory, with a note which work tree it is."""
     if project.place == MAIN or os.path.exists(project.own(_PLACE_FILE)):
         return
-    from rewind.fast import quickjson
-
     make_private_dir(project.place_dir)
-    write_atomic(project.own(_PLACE_FILE), quickjson.dump_file({"format": 1, "root": project.root}))
+    jsonfile.write(project.own(_PLACE_FILE), {"format": 1, "root": project.root})

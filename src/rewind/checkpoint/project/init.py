@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import time
 
+from rewind import jsonfile
 from rewind.checkpoint.project import identity, known_stores
 from rewind.checkpoint.project.state import FORMAT, State, read_store_file
 from rewind.checkpoint.records.seal import sealed
 from rewind.errors import RewindError, StoreDamaged, StoreNotTrusted, UsageError
-from rewind.fast import quickjson
-from rewind.files import Lock, make_durable_dir, make_private_dir, read_bounded, write_atomic
+from rewind.files import Lock, make_durable_dir, make_private_dir, write_atomic
 from rewind.index import MAIN, STORAGE, load_index
 from rewind.paths import STORE_FILE, Project, global_state, open_project, project_state
 from rewind.snapshot.rules.gitfiles import work_tree_top
@@ -113,11 +113,7 @@ def _left_behind(root: str, home: str) -> str:
 
 def read_root(state: str) -> str:
     """The project that a directory in global storage is for, as it says itself."""
-    try:
-        data = quickjson.loads(read_bounded(os.path.join(state, PROJECT_FILE), 1 << 20))
-    except (OSError, ValueError, RecursionError, RewindError):
-        return ""
-    root = data.get("root") if isinstance(data, dict) else None
+    root = jsonfile.read_or_empty(os.path.join(state, PROJECT_FILE), 1 << 20).get("root")
     return root if isinstance(root, str) else ""
 
 
@@ -205,13 +201,13 @@ def _create(project: Project) -> None:
     make_private_dir(project.path("checkpoints"))
     write_atomic(project.path(".gitignore"), b"*\n")
     if project.mode == "global":
-        write_atomic(project.path(PROJECT_FILE), quickjson.dump_file({"root": project.main}))
+        jsonfile.write(project.path(PROJECT_FILE), {"root": project.main})
     data = {"format": FORMAT, "id": store_id, "root": project.main,
             "createdAt": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
     # In the project, known before it exists, or a crash in between would leave what nobody trusts. In global
     # storage, known once it exists, for others look there at what is known; `_left_behind` finds the rest.
     if project.mode != "global":
         known_stores.remember(project.home, store_id, project.main)
-    write_atomic(project.path(STORE_FILE), quickjson.dump_file(sealed(data)))
+    jsonfile.write(project.path(STORE_FILE), sealed(data))
     if project.mode == "global":
         known_stores.remember(project.home, store_id, project.main)

@@ -8,9 +8,8 @@ from __future__ import annotations
 import os
 import time
 
-from rewind.errors import RewindError
-from rewind.fast import quickjson
-from rewind.files import Lock, make_durable_dir, read_bounded, sweep_drafts, write_atomic
+from rewind import jsonfile
+from rewind.files import Lock, make_durable_dir, sweep_drafts
 from rewind.index import FILE, load_index, texts
 from rewind.paths import STORE_FILE, is_same_dir, project_state
 
@@ -41,11 +40,7 @@ def holds(root: str, store_id: str) -> bool:
 
 
 def store_id_in(state: str) -> str:
-    try:
-        data = quickjson.loads(read_bounded(os.path.join(state, STORE_FILE), _MAX_STORE))
-    except (OSError, ValueError, RecursionError, RewindError):
-        return ""
-    found = data.get("id") if isinstance(data, dict) else None
+    found = jsonfile.read_or_empty(os.path.join(state, STORE_FILE), _MAX_STORE).get("id")
     return found if isinstance(found, str) else ""
 
 
@@ -73,7 +68,7 @@ def change(home: str, store_id: str, put: Callable[[dict[str, Any]], None]) -> N
         data["stores"][store_id] = entry
         path = os.path.join(home, FILE)
         sweep_drafts(path)
-        write_atomic(path, quickjson.dump_file(data))
+        jsonfile.write(path, data)
 
 
 def forget_store(home: str, store_id: str) -> None:
@@ -81,4 +76,4 @@ def forget_store(home: str, store_id: str) -> None:
     with Lock(os.path.join(home, "known-stores.lock"), "init"):
         data = load_index(home, fresh=True).data
         if data["stores"].pop(store_id, None) is not None:
-            write_atomic(os.path.join(home, FILE), quickjson.dump_file(data))
+            jsonfile.write(os.path.join(home, FILE), data)

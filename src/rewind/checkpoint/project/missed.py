@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import time
 
+from rewind import jsonfile
 from rewind.checkpoint.records.record import is_timestamp, timestamp
-from rewind.errors import RewindError
-from rewind.fast import quickjson
-from rewind.files import process_start, read_bounded
+from rewind.files import process_start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ class Missed:
     """Both, as they are now. Whatever cannot be read is as if it were not there."""
 
     def __init__(self, project: Project) -> None:
-        data = _read(project.own(FILE))
+        data = jsonfile.read_or_empty(project.own(FILE), MAX_BYTES)
         begun = dicts(data.get("begun"))
         alive = [one for one in begun if is_alive(one)]
         killed = [{**one, "reason": KILLED} for one in begun if one not in alive]
@@ -46,14 +45,6 @@ class Missed:
 
     def late_json(self) -> list[dict[str, Any]]:
         return [{key: one.get(key) for key in ("at", "event", "session", "description")} for one in self.late]
-
-
-def _read(path: str) -> dict[str, Any]:
-    try:
-        data = quickjson.loads(read_bounded(path, MAX_BYTES))
-    except (OSError, ValueError, RecursionError, RewindError):
-        data = None
-    return data if isinstance(data, dict) else {}
 
 
 def dicts(value: Any) -> list[dict[str, Any]]:

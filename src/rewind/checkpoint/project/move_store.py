@@ -12,10 +12,10 @@ import os
 import shutil
 import stat
 
+from rewind import jsonfile
 from rewind.checkpoint.project import identity, known_stores
 from rewind.checkpoint.project.init import PROJECT_FILE
 from rewind.errors import InTheWay, RewindError
-from rewind.fast import quickjson
 from rewind.files import fsync_dir, give_to_owner, make_durable_dir, read_bounded, write_atomic
 from rewind.marker import marker_path, read_marker
 from rewind.paths import STORE_FILE, Project, global_state, project_state
@@ -44,7 +44,7 @@ def move_store(state: State, mode: str, progress: Progress | None = None) -> Pro
     _check(new, store_id)
     with state.locked("config", all_places=True):
         state.close()
-        write_atomic(old.path(PROJECT_FILE), quickjson.dump_file({"root": old.main}))
+        jsonfile.write(old.path(PROJECT_FILE), {"root": old.main})
         make_durable_dir(os.path.dirname(new.state))
         if not _rename(old.state, new.state, store_id):
             _copy(old.state, new.state, store_id, progress)
@@ -76,11 +76,7 @@ def _is_ours(folder: str, store_id: str) -> bool:
 
 
 def _moving(folder: str) -> str:
-    try:
-        data = quickjson.loads(read_bounded(os.path.join(folder, _MOVING), 1 << 16))
-    except (OSError, ValueError, RecursionError, RewindError):
-        return ""
-    return str(data.get("id")) if isinstance(data, dict) else ""
+    return str(jsonfile.read_or_empty(os.path.join(folder, _MOVING), 1 << 16).get("id", ""))
 
 
 def _rename(old: str, new: str, store_id: str) -> bool:
@@ -103,7 +99,7 @@ def _rename(old: str, new: str, store_id: str) -> bool:
 def _copy(old: str, new: str, store_id: str, progress: Progress | None) -> None:
     make_durable_dir(new)
     os.chmod(new, 0o700)
-    write_atomic(os.path.join(new, _MOVING), quickjson.dump_file({"id": store_id, "from": old}))
+    jsonfile.write(os.path.join(new, _MOVING), {"id": store_id, "from": old})
     _unlink(os.path.join(new, STORE_FILE))
     with _Quiet(os.path.join(old, "objects.db")):
         files = dict(_files(old))
@@ -196,7 +192,7 @@ def _is_same(old: str, new: str) -> bool:
 
 def _drop(folder: str, store_id: str) -> None:
     """Until nothing is left, it says whose it was: the next attempt must know what a killed one left."""
-    write_atomic(os.path.join(folder, _MOVING), quickjson.dump_file({"id": store_id}))
+    jsonfile.write(os.path.join(folder, _MOVING), {"id": store_id})
     _unlink(os.path.join(folder, STORE_FILE))  # from here on this is no store any more
     fsync_dir(folder)
     for name in os.listdir(folder):

@@ -6,6 +6,7 @@ import os
 import stat
 import time
 
+from rewind import jsonfile
 from rewind.checkpoint.project.identity import enter_place
 from rewind.checkpoint.project.known_stores import is_known
 from rewind.checkpoint.records.record import RecordFiles
@@ -20,8 +21,7 @@ from rewind.errors import (
     StoreMoved,
     StoreNotTrusted,
 )
-from rewind.fast import quickjson
-from rewind.files import Lock, give_to_owner, is_wanted, on_local_disk, process_start, read_bounded
+from rewind.files import Lock, give_to_owner, is_wanted, on_local_disk, process_start
 from rewind.index import MAIN
 from rewind.paths import PLACES, STORE_FILE, Project, is_same_dir
 from rewind.store.derived import DerivedDb
@@ -255,7 +255,6 @@ class State:
         """The first writer of this version: the old history becomes the beginning of the log. Records stay as
         they are; an earlier version that is still running refuses the store from now on."""
         from rewind.checkpoint.records.seal import sealed
-        from rewind.files import write_atomic
 
         info = read_store_file(self.project)  # another process may have done it meanwhile
         if info["format"] < FORMAT:
@@ -264,7 +263,7 @@ class State:
             operations, current, newest = self.operations(), here(self), self.timeline.newest()
             operations.bring_over(current.name if current else "", newest.sequence if newest else 0)
             info = sealed({**info, "format": FORMAT})
-            write_atomic(self.project.path(STORE_FILE), quickjson.dump_file(info))
+            jsonfile.write(self.project.path(STORE_FILE), info)
             operations.forget_old()
         self.store_info = info
 
@@ -405,11 +404,11 @@ class State:
 
     def pins(self) -> list[bytes]:
         try:
-            pins = quickjson.loads(read_bounded(self.project.path("pins.json"), _MAX_BYTES))["pins"]
+            pins = (jsonfile.read(self.project.path("pins.json"), _MAX_BYTES) or {})["pins"]
             return [p.encode("utf-8", "surrogateescape") for p in pins if is_inside(p)]
         except FileNotFoundError:
             return []
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, RewindError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise StoreDamaged(what=f"{self.project.path('pins.json')} is not readable",
                                hint="Move this file away and try again. Pinned files are pinned again when"
                                     " the agent edits them.")
@@ -563,11 +562,8 @@ def read_store_file(project: Project) -> dict[str, Any]:
         raise RewindError(f"{project.state} is a symbolic link, which Rewind does not follow.",
                           hint="Remove the link, then run `rewind init`.")
     path = project.path(STORE_FILE)
-    try:
-        info = quickjson.loads(read_bounded(path, _MAX_BYTES))
-    except (ValueError, RecursionError, RewindError):
-        info = None
-    if not isinstance(info, dict) or not isinstance(info.get("id"), str):
+    info = jsonfile.read(path, _MAX_BYTES)
+    if info is None or not isinstance(info.get("id"), str):
         raise StoreDamaged(what=f"{path} is not readable",
                            hint="Move it away and run `rewind init --trust`; the checkpoints are kept.")
     found = info.get("format")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 
+from rewind import jsonfile
 from rewind.checkpoint.remote.url import checked_url, is_remote_name
-from rewind.errors import RemoteExists, RemoteNotFound, RewindError, StoreDamaged, UsageError
-from rewind.fast import quickjson
-from rewind.files import read_bounded, write_atomic
+from rewind.errors import RemoteExists, RemoteNotFound, StoreDamaged, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,19 +48,16 @@ class Remotes:
 
     def _load(self) -> dict[str, Any]:
         try:
-            data = quickjson.loads(read_bounded(self.path, _MAX_BYTES))
+            data = jsonfile.read(self.path, _MAX_BYTES) or {}
         except FileNotFoundError:
             return {"writer": os.urandom(16).hex(), "remotes": {}}
-        except (ValueError, RecursionError, RewindError):
-            data = None
         if not _is_sound(data):
             raise StoreDamaged(what=f"{self.path} is not readable",
                                hint="Move it away and add the remotes again: rewind remote add NAME URL")
-        found: dict[str, Any] = data
-        return found
+        return data
 
     def save(self) -> None:
-        write_atomic(self.path, quickjson.dump_file(self.data))
+        jsonfile.write(self.path, self.data)
 
     @property
     def writer(self) -> str:
@@ -104,19 +100,15 @@ class Remotes:
         self._times = self._load_times()  # while a pull downloads, somebody may have pushed
         remote.times = {**self._times.get(remote.name, {}), **times}
         self._times[remote.name] = remote.times
-        write_atomic(self._times_path, quickjson.dump_file(self._times), sync=False)
+        jsonfile.write(self._times_path, self._times, sync=False)
 
     def _load_times(self) -> dict[str, Any]:
-        try:
-            data = quickjson.loads(read_bounded(self._times_path, _MAX_BYTES))
-        except (OSError, ValueError, RecursionError, RewindError):
-            return {}
-        return {name: times for name, times in data.items() if isinstance(times, dict)} \
-            if isinstance(data, dict) else {}
+        data = jsonfile.read_or_empty(self._times_path, _MAX_BYTES)
+        return {name: times for name, times in data.items() if isinstance(times, dict)}
 
 
-def _is_sound(data: Any) -> bool:
-    remotes = data.get("remotes") if isinstance(data, dict) else None
+def _is_sound(data: dict[str, Any]) -> bool:
+    remotes = data.get("remotes")
     return (isinstance(remotes, dict) and isinstance(data.get("writer"), str) and is_writer(data["writer"])
             and all(is_remote_name(name) and isinstance(remote, dict) and isinstance(remote.get("url"), str)
                     for name, remote in remotes.items()))

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import os
 
-from rewind.errors import RewindError
-from rewind.fast import quickjson
-from rewind.files import read_bounded, write_atomic
+from rewind import jsonfile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,10 +43,10 @@ class Damage:
         self.objects: set[bytes] = set()
         self.checkpoints: dict[str, Lacks] = {}
         try:
-            data = quickjson.loads(read_bounded(path, _MAX_BYTES))
+            data = jsonfile.read_or_empty(path, _MAX_BYTES)
             self.objects = {bytes.fromhex(oid) for oid in data["objects"]}
             self.checkpoints = {str(name): _lacks(told) for name, told in data["checkpoints"].items()}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, RewindError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             pass  # only a memory of what `validate` finds again
 
     def save(self) -> None:
@@ -59,8 +57,8 @@ class Damage:
         told = {name: {"files": lacks.files, "chat": lacks.chat,
                        "paths": [p.decode("utf-8", "surrogateescape") for p in lacks.paths]}
                 for name, lacks in sorted(self.checkpoints.items())}
-        write_atomic(self.path, quickjson.dump_file(
-            {"format": FORMAT, "objects": sorted(oid.hex() for oid in self.objects), "checkpoints": told}))
+        jsonfile.write(self.path, {"format": FORMAT, "objects": sorted(oid.hex() for oid in self.objects),
+                                   "checkpoints": told})
 
 
 def _lacks(told: dict[str, Any]) -> Lacks:

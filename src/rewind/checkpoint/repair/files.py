@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from rewind import jsonfile
 from rewind.checkpoint.records.record import ARCHIVE, FORMAT, METADATA, Record, decode_record
 from rewind.checkpoint.records.seal import SEAL, is_broken, sealed
 from rewind.checkpoint.repair.own_files import (
@@ -59,7 +60,7 @@ def _repair_json(state: State, name: str, problem: str, aside: Quarantine, dry_r
         # It can be read, and nothing says what it was: what it says now is all there is.
         aside.keep_copy(path)
         if not dry_run:
-            write_atomic(path, quickjson.dump_file(sealed(quickjson.loads(raw))))
+            jsonfile.write(path, sealed(quickjson.loads(raw)))
         return "kept as it is, because there is no other copy"
     aside.move(path)
     return f"put aside; lost: {MEANING.get(name, 'what it said')}"

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import time
 
-from rewind.errors import RewindError
+from rewind import jsonfile
 from rewind.fast import quickjson
-from rewind.files import read_bounded, write_atomic
 from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.watchman.where import find_socket, start_server
 
@@ -82,7 +81,7 @@ def turn_off(state: State, missed: list[bytes]) -> None:
     more = f" and {len(missed) - _SHOWN:,} more" if len(missed) > _SHOWN else ""
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     try:
-        write_atomic(off_path(state), quickjson.dump_file({"at": at, "missed": paths, "count": len(missed)}))
+        jsonfile.write(off_path(state), {"at": at, "missed": paths, "count": len(missed)})
         fd = os.open(state.project.path("rewind.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             os.write(fd, f"{at} {os.getpid()} Watchman missed changes and is not asked any more:"
@@ -108,9 +107,9 @@ def missed_text(missed: list[bytes]) -> str:
 def missed_here(state: State) -> tuple[str, list[str]] | None:
     """When Watchman was turned off, and for which paths; None where it was not."""
     try:
-        found = quickjson.loads(read_bounded(off_path(state), _MAX_BYTES))
+        found = jsonfile.read(off_path(state), _MAX_BYTES) or {}
         return str(found["at"]), [str(path) for path in found["missed"]]
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError, RewindError):
+    except (OSError, KeyError, TypeError):
         return "", []

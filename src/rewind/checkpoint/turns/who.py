@@ -12,6 +12,7 @@ from rewind.transcript.find import session_with_id
 from rewind.transcript.place.cursor import place_in
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.turns.turn_index import open_turns
+from rewind.transcript.turns.turn_tools import TurnTools, tools_of_turn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,10 +53,24 @@ class Authors:
         self._prompts = _Prompts(state)
         self._by, self._after, self._newest = _replay(parents)
         self._known: dict[str, Author] = {}
+        self._tools: dict[str, TurnTools] = {}
 
     def of(self, record: Record) -> Author:
         """Who changed what differs between a checkpoint and its parent."""
-        return self._author(self._by.get(record.name))
+        return self._author(self.turn_of(record))
+
+    def turn_of(self, record: Record) -> Record | None:
+        """The first checkpoint of the turn that did; None: it was the person."""
+        return self._by.get(record.name)
+
+    def tools_of(self, record: Record) -> TurnTools | None:
+        """What that turn used, as far as its transcript tells; None: it was the person."""
+        began = self.turn_of(record)
+        if began is None:
+            return None
+        if began.name not in self._tools:
+            self._tools[began.name] = self._prompts.tools(began)
+        return self._tools[began.name]
 
     def since(self, record: Record) -> Author:
         """Who changes files now, while the project stands on this checkpoint. If others were made since, it
@@ -135,6 +150,15 @@ class _Prompts:
             return _row_of(rows, _place(file, began), began)
         except (RewindError, OSError):
             return None
+
+    def tools(self, began: Record) -> TurnTools:
+        row, known = self.row(began), self._known.get(began.session or "")
+        try:
+            if row and known:
+                return tools_of_turn(known[0].path, known[0].profile, row.offset)
+        except (RewindError, OSError):
+            pass
+        return TurnTools()
 
     def _session(self, id: str) -> tuple[SessionFile, list[Row]] | None:
         if id not in self._known:

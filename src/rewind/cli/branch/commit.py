@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import sys
 
-from rewind.cli.output.style import path_json, safe, shown, style_for
+from rewind.cli.output.style import path_json, style_for
 from rewind.cli.parse.session import note, open_controller, print_json
 from rewind.errors import UsageError
-from rewind.words import plural
+from rewind.words import and_more, plural, safe, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ def run(args: argparse.Namespace) -> int:
 def _print(done: Committed, dry_run: bool, patches: str | None) -> None:
     paint = style_for(sys.stdout)
     for made in done.commits:
-        print(f"{paint(made.sha[:7], 'yellow')}  {safe(made.draft.subject)}  {paint(_files(made), 'dim')}")
+        files = and_more([shown(path) for path in made.paths], _SHOWN)
+        print(f"{paint(made.sha[:7], 'yellow')}  {safe(made.draft.subject)}  {paint(files, 'dim')}")
     _print_left_out(done)
     for text in done.notes:
         note(safe(text))
@@ -80,16 +81,10 @@ def _print(done: Committed, dry_run: bool, patches: str | None) -> None:
              f"To look at them:  git log -p {since}{done.branch}")
 
 
-def _files(made: Made) -> str:
-    names = ", ".join(shown(path) for path in made.paths[:_SHOWN])
-    return f"{names} and {len(made.paths) - _SHOWN} more" if len(made.paths) > _SHOWN else names
-
-
 def _print_left_out(done: Committed) -> None:
     for reason in sorted({reason for _, reason in done.left_out}):
         paths = [shown(path) for path, why in done.left_out if why == reason]
-        more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
-        note(f"Left out, {reason}: {', '.join(paths[:_SHOWN])}{more}")
+        note(f"Left out, {reason}: {and_more(paths, _SHOWN)}")
 
 
 def _json(done: Committed, dry_run: bool) -> dict[str, Any]:

@@ -11,11 +11,10 @@ Name a turn as everywhere else: `t4` is before it, `t4+` after it. A checkpoint 
 from __future__ import annotations
 
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import safe
 from rewind.cli.parse.session import note, open_controller, print_json
 from rewind.controller import AtCheckpoint, AtTurn, turn_name
 from rewind.errors import DONE, UsageError
-from rewind.words import plural, quoted
+from rewind.words import and_more, plural, quoted, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,5 +107,4 @@ def _tell_missing(future: Future) -> None:
 
 
 def _names(names: list[str]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join(safe(name) for name in names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return and_more([safe(name) for name in names], _NAMED)

@@ -15,11 +15,11 @@ import sys
 
 from rewind.cli.branch.futures import bring_back, print_lanes, remove_lanes, split_lanes
 from rewind.cli.look.sessions import print_tree, session_json
-from rewind.cli.output.style import safe, style_for
+from rewind.cli.output.style import style_for
 from rewind.cli.parse.session import note, open_controller, print_json
 from rewind.controller import lane_shape
 from rewind.errors import UsageError
-from rewind.words import plural
+from rewind.words import plural, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import sys
 
 from rewind.cli.go_back.merging import run_adopt
 from rewind.cli.output.columns import in_columns
-from rewind.cli.output.style import safe
 from rewind.cli.parse.session import note, print_json
 from rewind.controller import Adopted, lane_shape
 from rewind.errors import DONE, FutureNotFound, UsageError
+from rewind.words import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,11 +11,10 @@ import os
 from rewind.cli.give.pull import check_size, code_of, refused_json, sessions_json, tell_refused, tell_sessions
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import safe, size
 from rewind.cli.parse.session import note, print_json
 from rewind.controller import Controller, folder_for, look_at_clone
 from rewind.errors import DONE
-from rewind.words import plural
+from rewind.words import plural, safe, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,12 +13,11 @@ from __future__ import annotations
 import os
 
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import safe
 from rewind.cli.parse.session import note, print_json
 from rewind.controller import Controller
 from rewind.errors import DONE, UsageError
 from rewind.paths import current_dir
-from rewind.words import plural
+from rewind.words import plural, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

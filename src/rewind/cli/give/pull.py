@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import safe, size
-from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.cli.parse.session import note, note_some, open_controller, print_json
 from rewind.errors import DONE, PARTIAL, UsageError
-from rewind.words import plural
+from rewind.words import plural, safe, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +93,5 @@ def sessions_json(pulled: Pulled) -> list[dict[str, object]]:
 def tell_sessions(pulled: Pulled) -> None:
     for text in pulled.notes:
         note(safe(text))
-    for one in pulled.conversations[:_NAMED]:
-        note(f"To resume a conversation: {safe(one.resume)}")
-    if len(pulled.conversations) > _NAMED:
-        note(f"and {len(pulled.conversations) - _NAMED} more (rewind sessions)")
+    note_some([f"To resume a conversation: {safe(one.resume)}" for one in pulled.conversations], _NAMED,
+              "rewind sessions")

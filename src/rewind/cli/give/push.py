@@ -10,16 +10,17 @@ each machine writes to a place of its own there.
 
 from __future__ import annotations
 
+from rewind.cli.give.left_out import left_out_json, secrets_json
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import safe, size
-from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.cli.parse.session import note, note_some, open_controller, print_json
 from rewind.errors import DONE
-from rewind.words import plural
+from rewind.words import plural, shown, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from typing import Any
 
     from rewind.checkpoint.remote.push.push import Pushed
 
@@ -42,10 +43,9 @@ def run(args: argparse.Namespace) -> int:
         pushed = controller.push(args.remote, with_secrets=args.with_secrets, with_ignored=args.with_ignored,
                                  dry_run=args.dry_run, ask=has_terminal(), progress=progress)
     if args.json:
-        left_out = [{"path": _text(one.path), "reason": one.reason.decode()} for one in pushed.left_out]
         print_json({"checkpoints": pushed.checkpoints, "conversations": pushed.conversations,
-                    "bytes": pushed.bytes, "leftOut": left_out, "secrets": _secrets(pushed),
-                    "dryRun": args.dry_run})
+                    "bytes": pushed.bytes, "leftOut": left_out_json(pushed.left_out),
+                    "secrets": _secrets(pushed), "dryRun": args.dry_run})
         return DONE
     _tell_left_out(pushed)
     what = f"{plural(pushed.checkpoints, 'checkpoint')}, {plural(pushed.conversations, 'conversation')}"
@@ -58,26 +58,18 @@ def run(args: argparse.Namespace) -> int:
     return DONE
 
 
-def _text(path: bytes) -> str:
-    return path.decode("utf-8", "replace")
-
-
-def _secrets(pushed: Pushed) -> list[dict[str, object]]:
-    files: list[dict[str, object]] = [{"path": _text(one.path), "kind": kind, "line": line}
-                                      for one in pushed.left_out for kind, line in one.kinds]
-    return files + [{"session": session, "kind": kind, "turn": turn}
-                    for session, kind, turn in pushed.secrets]
+def _secrets(pushed: Pushed) -> list[dict[str, Any]]:
+    return secrets_json(pushed.left_out) + [{"session": session, "kind": kind, "turn": turn}
+                                            for session, kind, turn in pushed.secrets]
 
 
 def _tell_left_out(pushed: Pushed) -> None:
     secret = [one for one in pushed.left_out if one.kinds]
     if secret:
         note(f"Left out, for {plural(len(secret), 'file')} with secrets (--with-secrets sends them):")
-    for one in secret[:_NAMED]:
-        kind, line = one.kinds[0]
-        note(f"  {safe(_text(one.path))}{f':{line}' if line else ''}  {kind}")
-    if len(secret) > _NAMED:
-        note(f"  and {len(secret) - _NAMED} more (--json lists them)")
+    first = [(one.path, *one.kinds[0]) for one in secret]
+    note_some([f"  {shown(path)}{f':{line}' if line else ''}  {kind}" for path, kind, line in first], _NAMED,
+              "--dry-run --json")
     if pushed.secrets:
         note(f"Masked in conversations: {plural(len(pushed.secrets), 'secret')}, the first in turn"
              f" {pushed.secrets[0][2]} of {pushed.secrets[0][0]}")

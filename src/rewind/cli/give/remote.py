@@ -11,11 +11,10 @@ import sys
 
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.columns import in_columns
-from rewind.cli.output.style import age, safe, size
 from rewind.cli.parse.session import note, open_controller, print_json
 from rewind.controller import checked_url, shown_url, timestamp
 from rewind.errors import DONE, RemoteExists, UsageError
-from rewind.words import plural
+from rewind.words import age, plural, safe, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

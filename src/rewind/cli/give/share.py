@@ -9,12 +9,12 @@ To keep everything for yourself, secrets included, use `rewind export` instead.
 
 from __future__ import annotations
 
+from rewind.cli.give.left_out import left_out_json, secrets_json
 from rewind.cli.output.ask import ask_yes, has_terminal
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import path_json, safe, shown, size
-from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.cli.parse.session import note, note_some, open_controller, print_json
 from rewind.errors import DONE, FAILED
-from rewind.words import plural
+from rewind.words import and_more, plural, safe, shown, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,9 +91,9 @@ def _tell(sharing: Sharing, args: argparse.Namespace) -> None:
     for reason, what in (("ignored", "ignored by git; --with-ignored shares them"),
                          ("link-out", "links that lead out of the project"),
                          ("not-shared", "names that differ from others only by case")):
-        paths = [one.path for one in sharing.left_out if one.reason.decode() == reason]
+        paths = [shown(one.path) for one in sharing.left_out if one.reason.decode() == reason]
         if paths:
-            note(f"Left out: {_names(paths)} ({what}).")
+            note(f"Left out: {and_more(paths, 3)} ({what}).")
 
 
 def _tell_secrets(sharing: Sharing, args: argparse.Namespace) -> None:
@@ -105,24 +105,15 @@ def _tell_secrets(sharing: Sharing, args: argparse.Namespace) -> None:
         return
     note("Secrets, which are NOT left out:" if args.with_secrets
          else "Secrets, which are left out (files) or masked (conversation):")
-    for line in lines[:_SHOWN]:
-        note(f"  {line}")
-    if len(lines) > _SHOWN:
-        note(f"  and {len(lines) - _SHOWN} more; `--dry-run --json` lists them all")
+    note_some([f"  {line}" for line in lines], _SHOWN, "--dry-run --json")
 
 
 def _place(path: bytes, number: int) -> str:
     return f"{shown(path)}:{number}" if number else shown(path)
 
 
-def _names(paths: list[bytes]) -> str:
-    more = len(paths) - 3
-    return ", ".join(shown(path) for path in paths[:3]) + (f" and {more} more" if more > 0 else "")
-
-
 def _json(sharing: Sharing, args: argparse.Namespace, written: int | None) -> dict[str, Any]:
-    secrets: list[dict[str, Any]] = [{**path_json(one.path), "line": number or None, "kind": kind}
-                                     for one in sharing.secret_files for kind, number in one.kinds]
+    secrets = secrets_json(sharing.secret_files)
     secrets += [{"session": session, "turn": said.turn or None, "line": said.line, "kind": said.kind}
                 for session, said in sharing.said]
     return {"what": sharing.what.label, "file": args.file, "bytes": written,
@@ -131,6 +122,4 @@ def _json(sharing: Sharing, args: argparse.Namespace, written: int | None) -> di
                               for c in sharing.conversations],
             "contents": sharing.package.files, "unpackedBytes": sharing.package.size,
             "secrets": secrets, "withSecrets": args.with_secrets,
-            "leftOut": [{**path_json(one.path), "reason": one.reason.decode()}
-                        for one in sharing.left_out],
-            "notes": sharing.what.notes, "dryRun": args.dry_run}
+            "leftOut": left_out_json(sharing.left_out), "notes": sharing.what.notes, "dryRun": args.dry_run}

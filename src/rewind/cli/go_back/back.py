@@ -22,11 +22,11 @@ from rewind.cli.go_back.restored import (
 )
 from rewind.cli.go_back.resume import Resume, add_resume_option
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import path_json, safe, style_for
+from rewind.cli.output.style import path_json, style_for
 from rewind.cli.parse.session import note, open_controller, print_json
 from rewind.controller import BeforePrompts
 from rewind.errors import DONE, UsageError
-from rewind.words import plural, quoted
+from rewind.words import plural, quoted, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ import sys
 
 from rewind.cli.go_back.restored import common_arguments, conflict_json, outcome_json, plan_json, tell_chat
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import safe, shown, style_for
+from rewind.cli.output.style import style_for
 from rewind.cli.parse.arguments import project_paths
 from rewind.cli.parse.session import note, open_controller, print_json
 from rewind.errors import DONE, PARTIAL, UsageError
-from rewind.words import plural
+from rewind.words import plural, safe, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import sys
 
-from rewind.cli.output.style import age, path_json, safe, style_for
+from rewind.cli.output.style import path_json, style_for
 from rewind.cli.parse.session import open_controller, print_json
 from rewind.errors import UsageError
-from rewind.words import plural
+from rewind.words import age, plural, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _show(controller: Controller, op: Operation, as_json: bool) -> None:
 
 
 def _lines(controller: Controller, op: Operation, interrupted: Operation | None) -> list[tuple[str, str]]:
-    from rewind.cli.output.style import shown
+    from rewind.words import shown
 
     lines = [("operation", op.id), ("what", controller.describe(op)), ("when", f"{op.at}, {age(op.time)}"),
              ("state", _facts(op, interrupted) or "done")]

@@ -12,12 +12,12 @@ import sys
 from rewind.cli.go_back.restored import add_outside_option, common_arguments, show_outcome, show_plan
 from rewind.cli.go_back.resume import Resume, add_resume_option
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import path_json, safe, shown, style_for
+from rewind.cli.output.style import path_json, style_for
 from rewind.cli.parse.arguments import SELECTOR, project_paths
 from rewind.cli.parse.session import note, open_controller, print_json
 from rewind.controller import AtCheckpoint
 from rewind.errors import DONE, PARTIAL, UsageError
-from rewind.words import explain, plural
+from rewind.words import explain, plural, safe, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

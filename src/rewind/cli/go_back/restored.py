@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 
 from rewind.cli.output.change_lines import folded_text, painted
-from rewind.cli.output.style import path_json, shown, style_for
+from rewind.cli.output.style import path_json, style_for
 from rewind.cli.parse.session import note, print_json
 from rewind.errors import DONE, PARTIAL
-from rewind.words import explain
+from rewind.words import explain, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from __future__ import annotations
 import os
 import sys
 
-from rewind.cli.output.style import age, path_json, safe, shown, style_for
+from rewind.cli.output.style import path_json, style_for
 from rewind.cli.parse.session import note, open_controller, print_json, voice
 from rewind.errors import PARTIAL, UsageError
-from rewind.words import plural, quoted
+from rewind.words import age, plural, quoted, safe, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,10 +13,11 @@ import time
 
 from rewind.cli.output.columns import cells, cut
 from rewind.cli.output.pager import add_pager_option, paged
-from rewind.cli.output.style import age, path_json, safe, shown, style_for
+from rewind.cli.output.style import path_json, style_for
 from rewind.cli.parse.arguments import project_paths
 from rewind.cli.parse.session import note, open_controller, print_json
 from rewind.errors import UsageError
+from rewind.words import age, safe, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ def _range(text: str | None) -> tuple[int | None, int | None]:
 def _print(found: Blame) -> None:
     paint, now = style_for(sys.stdout), time.time()
     sessions = {line.author.session for line in found.lines if line.author.session}
-    rows = [(line.name(len(sessions) > 1), _age(line, now), _words(line)) for line in found.lines]
+    rows = [(line.name(len(sessions) > 1), _age(line, now), cut(safe(line.words), _WORDS))
+            for line in found.lines]
     widths = [max((cells(row[n]) for row in rows), default=0) for n in range(3)]
     digits = len(str(found.lines[-1].number)) if found.lines else 1
     for line, row in zip(found.lines, rows):
@@ -92,19 +94,6 @@ def _row(line: BlamedLine, paint: Paint, who: str, when: str, words: str, digits
 
 def _age(line: BlamedLine, now: float) -> str:
     return age(line.time, now) if line.time is not None else "now"
-
-
-def _words(line: BlamedLine) -> str:
-    """Of the prompt, else of what tells the most."""
-    if line.commit:
-        text = line.commit.summary
-    elif line.author.kind == "agent":
-        text = line.author.prompt
-    elif line.record is None:
-        text = "not in a checkpoint yet"
-    else:  # what a hook wrote there is about the turn that came next
-        text = line.record.description if line.record.kind != "auto" else ""
-    return cut(safe(" ".join(text.split())), _WORDS)
 
 
 def _json(line: BlamedLine, path: bytes) -> dict[str, Any]:

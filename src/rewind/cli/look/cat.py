@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import sys
 
-from rewind.cli.output.style import kind_of, path_json, shown
+from rewind.cli.output.style import kind_of, path_json
 from rewind.cli.parse.arguments import project_paths
 from rewind.cli.parse.session import open_controller, print_json
 from rewind.controller import DIR, LINK, UNCOVERED, split_selector
 from rewind.errors import PathNotFound, RewindError, UsageError
+from rewind.words import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

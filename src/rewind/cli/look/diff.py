@@ -15,11 +15,11 @@ from rewind.cli.output.diffstat import stat_lines, total_line
 from rewind.cli.output.pager import add_pager_option, paged
 from rewind.cli.output.patch import for_terminal, patch
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import kind_of, path_json, shown, style_for
+from rewind.cli.output.style import kind_of, path_json, style_for
 from rewind.cli.parse.arguments import project_paths
 from rewind.cli.parse.session import note, open_controller, print_json
 from rewind.controller import compare
-from rewind.words import explain
+from rewind.words import explain, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from rewind.cli.output.patch import Line
     from rewind.controller import Controller, Difference
     from rewind.snapshot.diff.compare import Comparison, Read
+    from rewind.snapshot.diff.patch import Line
     from rewind.snapshot.diff.rename import Rename
 
 summary = "show what changed between checkpoints, or since one"

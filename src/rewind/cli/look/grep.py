@@ -10,10 +10,10 @@ from __future__ import annotations
 import sys
 import time
 
-from rewind.cli.output.style import age, path_json, safe, shown, style_for
+from rewind.cli.output.style import path_json, style_for
 from rewind.cli.parse.session import note, open_controller, print_json
 from rewind.errors import UsageError
-from rewind.words import plural
+from rewind.words import age, and_more, plural, safe, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,9 +117,8 @@ def _print(found: list[Found], length: int) -> None:
         if command:
             print(f"{'':<10}{command}")
         if more:
-            names = ", ".join(one.session.session_id[:8] for one in more[:3])
-            rest = f" and {len(more) - 3} more" if len(more) > 3 else ""
-            print(paint(f"{'':<10}also in {plural(len(more), 'other session')}: {names}{rest}", "dim"))
+            names = and_more([one.session.session_id[:8] for one in more], 3)
+            print(paint(f"{'':<10}also in {plural(len(more), 'other session')}: {names}", "dim"))
 
 
 def _when(found: Found, now: float) -> str:

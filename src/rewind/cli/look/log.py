@@ -10,10 +10,10 @@ from rewind.cli.output.changed import lines
 from rewind.cli.output.columns import cut
 from rewind.cli.output.pager import add_pager_option, paged
 from rewind.cli.output.patch import for_terminal, patch
-from rewind.cli.output.style import age, path_json, safe, style_for
+from rewind.cli.output.style import path_json, style_for
 from rewind.cli.parse.arguments import project_paths
 from rewind.cli.parse.session import note, open_controller, print_json
-from rewind.words import plural
+from rewind.words import age, plural, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.search.file_log import LogEntry
-    from rewind.cli.output.patch import Line
     from rewind.cli.output.style import Paint
     from rewind.controller import Controller
     from rewind.errors import RewindError
+    from rewind.snapshot.diff.patch import Line
 
 summary = "show which checkpoints changed a file, and after which prompt"
 examples = ("rewind log src/app.py", "rewind log src/app.py --patch   # with what changed",
@@ -52,8 +52,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _checked(entries: Iterator[LogEntry], path: bytes) -> Iterator[LogEntry]:
-    from rewind.cli.output.style import shown
     from rewind.errors import PathNeverSeen
+    from rewind.words import shown
 
     seen = False
     for entry in entries:

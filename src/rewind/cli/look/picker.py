@@ -8,12 +8,12 @@ import time
 
 from rewind.cli.go_back.restored import exit_code, print_code, tell_chat, tell_code
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import age, safe, style_for
+from rewind.cli.output.style import style_for
 from rewind.cli.parse.session import note
 from rewind.controller import BOTH, CHECKPOINT, CODE, CONVERSATION, NOW, PROMPT, SESSION, Controller
 from rewind.errors import DONE, NotInitialised, RewindError
 from rewind.paths import current_dir
-from rewind.words import plural
+from rewind.words import age, plural, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ import sys
 import time
 
 from rewind.cli.output.columns import cells, cut, terminal_width
-from rewind.cli.output.style import age, safe, style_for
-from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.cli.output.style import style_for
+from rewind.cli.parse.session import note, note_some, open_controller, print_json
 from rewind.errors import UsageError
-from rewind.words import plural
+from rewind.words import age, plural, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,10 +64,8 @@ def tell_kept(kept: list[Kept]) -> None:
     if not kept:
         return
     note(f"{plural(len(kept), 'conversation')} that the agent has deleted; to bring one back:")
-    for one in kept[:_NAMED]:
-        note(f"  rewind sessions restore {one.session_id}  ({one.agent}, {age(one.record.created)})")
-    if len(kept) > _NAMED:
-        note(f"  and {len(kept) - _NAMED} more (`rewind sessions --json` lists them)")
+    note_some([f"  rewind sessions restore {one.session_id}  ({one.agent}, {age(one.record.created)})"
+               for one in kept], _NAMED, "rewind sessions --json")
 
 
 def _restore(args: argparse.Namespace) -> int:

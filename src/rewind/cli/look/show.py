@@ -8,12 +8,12 @@ import time
 from rewind.cli.output.change_lines import change_lines, painted, renames_in
 from rewind.cli.output.changed import lines, why_not_all
 from rewind.cli.output.pager import add_pager_option, paged
-from rewind.cli.output.style import age, kind_of, path_json, safe, shown, size, style_for
+from rewind.cli.output.style import kind_of, path_json, style_for
 from rewind.cli.parse.arguments import SELECTOR
 from rewind.cli.parse.session import note, open_controller, print_json
 from rewind.controller import kept_outside, torn_paths
 from rewind.errors import CheckpointNotFound
-from rewind.words import plural
+from rewind.words import age, plural, safe, shown, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

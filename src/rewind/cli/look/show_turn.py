@@ -7,9 +7,9 @@ import time
 
 from rewind.cli.look.list.list_turns import changed
 from rewind.cli.output.change_lines import change_lines, painted, renames_in
-from rewind.cli.output.style import age, path_json, safe, style_for
+from rewind.cli.output.style import path_json, style_for
 from rewind.cli.parse.session import note
-from rewind.words import plural
+from rewind.words import age, plural, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

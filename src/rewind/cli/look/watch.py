@@ -8,10 +8,11 @@ import time
 
 from rewind.cli.output.changed import amount
 from rewind.cli.output.columns import cells, cut
-from rewind.cli.output.style import safe, style_for
+from rewind.cli.output.style import style_for
 from rewind.cli.parse.session import note, open_controller
 from rewind.errors import RewindError, UsageError
 from rewind.fast import quickjson
+from rewind.words import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

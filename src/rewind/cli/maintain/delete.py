@@ -7,11 +7,10 @@ a checkpoint that an operation needs to be undone is deleted as well.
 from __future__ import annotations
 
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import age, safe, size
 from rewind.cli.parse.arguments import SELECTOR
 from rewind.cli.parse.session import open_controller, print_json
 from rewind.errors import RewindError
-from rewind.words import plural
+from rewind.words import age, plural, safe, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import sys
 
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import path_json, shown, size
+from rewind.cli.output.style import path_json
 from rewind.cli.parse.arguments import SELECTOR
 from rewind.cli.parse.session import note, open_controller, print_json
 from rewind.errors import UsageError
-from rewind.words import plural
+from rewind.words import plural, shown, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

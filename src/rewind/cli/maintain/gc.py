@@ -9,10 +9,9 @@ the backups that `undo-restore` and `redo` need.
 from __future__ import annotations
 
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import size
 from rewind.cli.parse.session import note, open_controller, print_json
 from rewind.errors import UsageError
-from rewind.words import plural
+from rewind.words import plural, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

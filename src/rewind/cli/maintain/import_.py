@@ -7,10 +7,9 @@ a part of it. A file that contains anything suspicious is refused.
 from __future__ import annotations
 
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import safe, size
 from rewind.cli.parse.session import note, open_controller, print_json
 from rewind.errors import UsageError
-from rewind.words import plural
+from rewind.words import plural, safe, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

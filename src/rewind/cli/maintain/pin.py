@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from rewind.cli.output.style import safe
 from rewind.cli.parse.arguments import SELECTOR
 from rewind.cli.parse.session import open_controller, print_json
+from rewind.words import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ import sys
 
 from rewind.cli.output.ask import ask_yes, has_terminal
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import path_json, safe, shown, style_for
+from rewind.cli.output.style import path_json, style_for
 from rewind.cli.parse.session import note, open_controller, print_json
 from rewind.errors import DAMAGED, DONE, FAILED, PARTIAL, UsageError
-from rewind.words import plural
+from rewind.words import plural, safe, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.cli.output.style import shown
-from rewind.words import plural
+from rewind.words import plural, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

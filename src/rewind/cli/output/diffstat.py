@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from rewind.cli.output.change_lines import mode_remark
 from rewind.cli.output.columns import cells, fitted
-from rewind.cli.output.patch import describe_sizes
-from rewind.cli.output.style import shown
 from rewind.controller import comparing as c
-from rewind.words import plural
+from rewind.controller import describe_sizes
+from rewind.words import plural, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,135 +1,32 @@
-"""A comparison as lines of a patch in git's format, with a remark where there is no text to show.
-
-The lines are bytes: in a file they are what `git apply` and `patch` take, and only on the way to a
-terminal is what could steer it made visible instead.
-"""
+"""A patch on its way to a terminal: with colours, and with what could steer it made visible."""
 
 from __future__ import annotations
 
-from rewind.cli.output.style import shown, size
-from rewind.controller import DIR, LINK, hunks
-from rewind.controller import comparing as c
+from rewind.controller import comparisons, patch_lines
+from rewind.words import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rewind.cli.output.style import Paint
-    from rewind.snapshot.diff.compare import Comparison, Read
-    from rewind.snapshot.diff.textdiff import Hunk
+    from rewind.snapshot.diff.compare import Read
+    from rewind.snapshot.diff.patch import Line
     from rewind.snapshot.trees.tree import TreeEntry
 
-    Line = tuple[str, bytes]  # style, text
-
-_STYLES = {b" ": "", b"-": "red", b"+": "green"}
-_NO_NEWLINE = b"\\ No newline at end of file"
-_ESCAPES = {0x07: b"\\a", 0x08: b"\\b", 0x09: b"\\t", 0x0A: b"\\n", 0x0B: b"\\v", 0x0C: b"\\f",
-            0x0D: b"\\r", 0x22: b'\\"', 0x5C: b"\\\\"}
+_STYLES = {"head": "bold", "hunk": "cyan", "remark": "cyan", "-": "red", "+": "green"}
 
 
 def patch(path: bytes, old: TreeEntry | None, new: TreeEntry | None, read_old: Read,
           read_new: Read) -> Iterator[Line]:
-    if old and new and (old.kind == LINK) != (new.kind == LINK):
-        # A file that became a link, or the reverse, is one thing gone and another one new.
-        yield from _patch(c.compare(path, old, None, read_old, read_new))
-        yield from _patch(c.compare(path, None, new, read_old, read_new))
-    else:
-        yield from _patch(c.compare(path, old, new, read_old, read_new))
-
-
-def _patch(found: Comparison) -> Iterator[Line]:
-    if found.verdict == c.DIRECTORY:
-        yield "bold", _directory(found)
-        return
-    if found.verdict in (c.TEXT, c.SAME) or _mode_lines(found):
-        yield from _header(found)
-    if found.verdict == c.TEXT:
-        yield from _body(found)
-    elif found.verdict != c.SAME:
-        yield "cyan", _remark(found)
-
-
-def _header(found: Comparison) -> Iterator[Line]:
-    old, new = quoted(b"a/" + found.path), quoted(b"b/" + found.path)
-    yield "bold", b"diff --git " + old + b" " + new
-    for line in _mode_lines(found):
-        yield "bold", line
-    if found.blocks:
-        # Git ends such names with a tab, without which `patch` would cut them at the first space.
-        tab = b"\t" if b" " in found.path else b""
-        yield "bold", b"--- " + (old + tab if found.old else b"/dev/null")
-        yield "bold", b"+++ " + (new + tab if found.new else b"/dev/null")
-
-
-def _mode_lines(found: Comparison) -> list[bytes]:
-    old, new = found.old, found.new
-    if old is None and new is not None:
-        return [b"new file mode " + _mode(new)]
-    if new is None and old is not None:
-        return [b"deleted file mode " + _mode(old)]
-    if old and new and _mode(old) != _mode(new):
-        return [b"old mode " + _mode(old), b"new mode " + _mode(new)]
-    return []
-
-
-def _mode(entry: TreeEntry) -> bytes:
-    return b"120000" if entry.kind == LINK else b"100%03o" % entry.mode
-
-
-def _body(found: Comparison) -> Iterator[Line]:
-    for hunk in hunks(found.old_lines, found.new_lines, found.blocks):
-        yield "cyan", hunk.header()
-        yield from _hunk_lines(hunk)
-
-
-def _hunk_lines(hunk: Hunk) -> Iterator[Line]:
-    for sign, line in hunk.lines:
-        if line.endswith(b"\n"):
-            yield _STYLES[sign], sign + line[:-1]
-        else:
-            yield _STYLES[sign], sign + line
-            yield "", _NO_NEWLINE
-
-
-def _remark(found: Comparison) -> bytes:
-    sizes = describe_sizes(found.old, found.new)
-    what, why = {c.BINARY: ("Binary file", ""),
-                 c.LARGE: ("Large file", ", too large to be shown line by line"),
-                 c.UNREADABLE: ("File", ", but cannot be read now")}[found.verdict]
-    did = "added" if found.old is None else "deleted" if found.new is None else "changed"
-    return b"%s %s %s (%s)%s" % (what.encode(), quoted(found.path), did.encode(), sizes.encode(),
-                                 why.encode())
-
-
-def describe_sizes(old: TreeEntry | None, new: TreeEntry | None) -> str:
-    return " -> ".join(size(entry.size) for entry in (old, new) if entry)
-
-
-def _directory(found: Comparison) -> bytes:
-    old, new = found.old, found.new
-    name = quoted(found.path + b"/")
-    if old and new and old.kind == new.kind == DIR:
-        return b"Directory %s changed its mode (%03o -> %03o)" % (name, old.mode, new.mode)
-    return b"Empty directory " + name + (b" added" if new else b" deleted")
-
-
-def quoted(path: bytes) -> bytes:
-    """A name as git writes it: in quotes when something in it would break the line."""
-    try:
-        # Also what only turns the direction of writing, say, or begins a line in some programs.
-        plain = path.decode().isprintable() and not any(byte in _ESCAPES for byte in path)
-    except UnicodeDecodeError:
-        plain = False
-    if plain:
-        return path
-    return b'"' + b"".join(_ESCAPES.get(byte) or (bytes([byte]) if 0x20 <= byte < 0x7F
-                                                  else b"\\%03o" % byte) for byte in path) + b'"'
+    for one in comparisons(path, old, new, read_old, read_new):
+        yield from patch_lines(one)
 
 
 def for_terminal(line: Line, paint: Paint) -> str:
     """The line with everything made visible that could do more than be read; tabs stay."""
-    style, text = line
+    kind, text = line
     if text.startswith(b" "):
         text = text.rstrip(b"\r")  # on unchanged lines the other line ending is of no interest
     safe = "\t".join(shown(part) for part in text.split(b"\t"))
-    return paint(safe, style) if style else safe
+    return paint(safe, _STYLES[kind]) if kind in _STYLES else safe

@@ -96,8 +96,9 @@ def _add_arguments(module: ModuleType, parser: Any) -> None:
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
-# argparse takes 6 ms to load and to build one parser, a tenth of a checkpoint. The plain command
-# lines that people and scripts type all day need none of it; whatever is not plain goes to argparse.
+# With argparse `rewind save --if-changed` takes 47 ms of CPU time, without it 33: to load it and to build one
+# parser. The plain command lines that people and scripts type all day need none of it; whatever is not plain
+# goes to argparse.
 
 class _NotPlain(Exception):
     pass

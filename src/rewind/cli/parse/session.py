@@ -71,6 +71,15 @@ def note(text: str) -> None:
         print(text, file=sys.stderr)
 
 
+def note_some(lines: list[str], most: int, command: str) -> None:
+    """The first lines of a list; `command` shows all of them."""
+    for line in lines[:most]:
+        note(line)
+    if len(lines) > most:
+        indent = "  " if lines[0].startswith("  ") else ""
+        note(f"{indent}and {len(lines) - most:,} more (`{command}` lists them)")
+
+
 def detail(text: str) -> None:
     """What only those want to know who ask with --verbose."""
     if voice.verbose:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rewind.cli.output.style import safe
 from rewind.cli.plugin.plans import outcome_answer, plan_answer
 from rewind.controller import BeforeOperation
+from rewind.words import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

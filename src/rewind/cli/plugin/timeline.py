@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rewind.cli.output.style import safe
 from rewind.controller import PROMPT
+from rewind.words import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

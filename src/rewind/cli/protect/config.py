@@ -19,7 +19,7 @@ import os
 import sys
 
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import safe, style_for
+from rewind.cli.output.style import style_for
 from rewind.cli.parse.session import note, open_controller, print_json
 from rewind.cli.protect.hook_options import (
     change_hooks,
@@ -40,6 +40,7 @@ from rewind.controller import (
 )
 from rewind.errors import DONE, PARTIAL, NotInitialised, UsageError
 from rewind.paths import rewind_home
+from rewind.words import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

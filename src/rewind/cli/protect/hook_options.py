@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from rewind.cli.output.style import safe
 from rewind.cli.parse.session import note
 from rewind.controller import load_usable
 from rewind.errors import NotInitialised, RewindError, UsageError
@@ -18,6 +17,7 @@ from rewind.install.machine.installer import (
 )
 from rewind.install.machine.system import System
 from rewind.paths import current_dir
+from rewind.words import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import size
 from rewind.cli.parse.session import note, print_json
 from rewind.controller import Controller
 from rewind.paths import current_dir, open_project, rewind_home
-from rewind.words import plural
+from rewind.words import plural, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import sys
 
-from rewind.cli.output.style import safe, style_for
+from rewind.cli.output.style import style_for
 from rewind.cli.parse.session import note, print_json
 from rewind.paths import rewind_home
-from rewind.words import plural
+from rewind.words import plural, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import path_json, safe, shown, size
+from rewind.cli.output.style import path_json
 from rewind.cli.parse.session import note, open_controller, print_json
-from rewind.words import plural
+from rewind.words import plural, safe, shown, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

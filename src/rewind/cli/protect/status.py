@@ -9,10 +9,10 @@ import sys
 
 from rewind.cli.look.sessions import kept_json, tell_kept
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import age, path_json, safe, shown, size, style_for
+from rewind.cli.output.style import path_json, style_for
 from rewind.cli.parse.session import note, open_controller, print_json
 from rewind.cli.protect import unprotected
-from rewind.words import plural
+from rewind.words import age, and_more, plural, safe, shown, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,9 +83,8 @@ def _facts(status: Status, missed: Missed) -> list[tuple[str, str]]:
     facts.append(("disk", _disk(status)))
     facts.append(("unprotected", unprotected.count(status.uncovered)))
     if status.torn:
-        names = ", ".join(shown(path) for path in status.torn[:_FIRST])
-        more = f" and {len(status.torn) - _FIRST:,} more" if len(status.torn) > _FIRST else ""
-        facts.append(("torn", f"{names}{more}: written while the newest checkpoint was made; save again"))
+        names = and_more([shown(path) for path in status.torn], _FIRST)
+        facts.append(("torn", f"{names}: written while the newest checkpoint was made; save again"))
     if status.interrupted_text:
         facts.append(("interrupted", safe(status.interrupted_text)))
     facts += [("interrupted", safe(text)) for text in status.unfinished]

@@ -6,33 +6,33 @@ import os
 import stat
 import sys
 
-from rewind.cli.output.style import safe, shown, style_for
+from rewind.cli.output.style import style_for
 from rewind.cli.parse.session import note
 from rewind.controller import Reasons
-from rewind.words import plural
+from rewind.words import explain, plural, safe, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from rewind.checkpoint.project.status import Status
     from rewind.config.load import Settings
 
-# In the order of how much they should worry: (reason, what it means, what can be done).
-_REASONS = (
-    (Reasons.UNREADABLE, "not readable", "Make them readable, for example with chmod."),
-    (Reasons.TOO_LARGE, "larger than maxFileSizeMb ({maxFileSizeMb} MB)",
-     "`rewind config --set maxFileSizeMb=…` captures larger files."),
-    (Reasons.IGNORED_LARGE, "ignored by git and not small",
-     "`rewind config --set ignored=all` captures everything that git ignores. The settings"
-     " ignoredFileMaxKb, ignoredDirMaxFiles and ignoredDirMaxMb define what is small."),
-    (Reasons.IGNORED, "ignored by git (the setting `ignored` is {ignored})",
-     "`rewind config --set ignored=small` captures small ones."),
-    (Reasons.PINS_ONLY, "only files that the agent edited are captured in here", ""),
-    (Reasons.CHANGED, "changed while a late checkpoint was being made", ""),
-    (Reasons.TOO_DEEP, "nested more deeply than Rewind looks", ""),
-    (Reasons.SPECIAL, "not a file, link or directory", ""),
-    (Reasons.SKIP_LIST, "caches and dependency trees (built-in list and .rewindignore)",
-     "A line such as `!node_modules/` in .rewindignore captures one of them."),
-)
+# In the order of how much they should worry, with what can be done.
+_HINTS = {
+    Reasons.UNREADABLE: "Make them readable, for example with chmod.",
+    Reasons.TOO_LARGE: "`rewind config --set maxFileSizeMb=…` captures larger files.",
+    Reasons.IGNORED_LARGE:
+        "`rewind config --set ignored=all` captures everything that git ignores. The settings"
+        " ignoredFileMaxKb, ignoredDirMaxFiles and ignoredDirMaxMb define what is small.",
+    Reasons.IGNORED: "`rewind config --set ignored=small` captures small ones.",
+    Reasons.PINS_ONLY: "", Reasons.CHANGED: "", Reasons.TOO_DEEP: "", Reasons.SPECIAL: "",
+    Reasons.SKIP_LIST: "A line such as `!node_modules/` in .rewindignore captures one of them.",
+}
+# Where more is to be said of all of them than of one.
+_HEADINGS = {Reasons.TOO_LARGE: "larger than maxFileSizeMb ({maxFileSizeMb} MB)",
+             Reasons.IGNORED: "ignored by git (the setting `ignored` is {ignored})",
+             Reasons.SKIP_LIST: "caches and dependency trees (built-in list and .rewindignore)"}
 
 
 def count(uncovered: list[tuple[bytes, bytes]]) -> str:
@@ -52,23 +52,26 @@ def show(status: Status, settings: Settings, everything: bool) -> None:
     paint = style_for(sys.stdout)
     values = {key: value for key, value, _ in settings.items()}
     hints = []
-    for reason, meaning, hint in _grouped(status.uncovered):
+    for reason in _in_order({reason for _, reason in status.uncovered}):
         paths = [path for path, why in status.uncovered if why == reason]
-        print(f"{paint(meaning.format(**values), 'bold')}  ({len(paths):,})")
+        print(f"{paint(_heading(reason, values), 'bold')}  ({len(paths):,})")
         if reason == Reasons.SKIP_LIST and not everything:
             hints.append("To list caches and dependency trees as well: rewind status --unprotected --all")
         else:
             _print_paths(paths, status.project.root)
-        hints += [hint] if hint else []
+        hints += [_HINTS[reason]] if _HINTS.get(reason) else []
     for hint in hints:
         note(hint)
 
 
-def _grouped(uncovered: list[tuple[bytes, bytes]]) -> list[tuple[bytes, str, str]]:
-    present = {reason for _, reason in uncovered}
-    known = [row for row in _REASONS if row[0] in present]
-    others = sorted(present - {row[0] for row in _REASONS})
-    return known + [(reason, safe(reason.decode("ascii", "replace")), "") for reason in others]
+def _in_order(reasons: set[bytes]) -> list[bytes]:
+    return [reason for reason in _HINTS if reason in reasons] + sorted(reasons - _HINTS.keys())
+
+
+def _heading(reason: bytes, values: dict[str, Any]) -> str:
+    if reason in _HEADINGS:
+        return _HEADINGS[reason].format(**values)
+    return safe(explain(reason.decode("ascii", "replace")))
 
 
 def _print_paths(paths: list[bytes], root: str) -> None:

@@ -5,9 +5,9 @@ Hidden, and quiet whatever happens: a shell that completes must never show an er
 
 from __future__ import annotations
 
-from rewind.cli.output.style import age, safe
 from rewind.cli.parse.commands import ALIASES, COMMANDS, load_command, options_before
 from rewind.errors import RewindError
+from rewind.words import age, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 import sys
 
-from rewind.cli.output.style import safe, style_for
+from rewind.cli.output.style import style_for
 from rewind.cli.parse.session import print_json
 from rewind.errors import DONE, FAILED, RewindError
 from rewind.install.doctor.doctor import examine
 from rewind.install.doctor.finding import OK, PROBLEM, WARNING
 from rewind.paths import current_dir, rewind_home
+from rewind.words import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import shutil
 import sys
 
 from rewind.cli.output.ask import ask_choice, ask_yes, has_terminal
-from rewind.cli.output.style import safe, style_for
+from rewind.cli.output.style import style_for
 from rewind.cli.parse.session import note, print_json
 from rewind.controller import BY_KEY, hooks_home, load_tier
 from rewind.errors import DONE, PARTIAL, UsageError
@@ -26,6 +26,7 @@ from rewind.install.machine.installer import (
 )
 from rewind.install.machine.library import own_package
 from rewind.paths import rewind_home
+from rewind.words import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,12 +10,13 @@ import shlex
 import sys
 
 from rewind.cli.output.ask import ask_yes, has_terminal
-from rewind.cli.output.style import safe, style_for
+from rewind.cli.output.style import style_for
 from rewind.cli.parse.session import note, print_json
 from rewind.errors import DONE, PARTIAL, RewindError, UsageError
 from rewind.install.machine.library import own_package
 from rewind.install.machine.uninstaller import Uninstall
 from rewind.paths import current_dir, find_project, rewind_home
+from rewind.words import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -99,8 +99,8 @@ class _Served:
 
     def is_first(self) -> bool:
         """The caller has the lock of the place, under which every key is noted."""
-        return self.request.is_waiting() and claim(HookState(self.project.own("hook-state.json")),
-                                                   self.request.key)
+        return self.request.is_waiting() and HookState(self.project.own("hook-state.json")).claim(
+            self.request.key)
 
 
 class _Look:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import time
 
-from rewind.errors import Locked, RewindError
-from rewind.fast import quickjson
-from rewind.files import Lock, make_private_dir, read_bounded, write_atomic
+from rewind import jsonfile
+from rewind.errors import Locked
+from rewind.files import Lock, make_private_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Queue:
         if len(os.listdir(self._folder)) >= _MOST:
             raise Locked(holder=f"{_MOST} hooks wait already")
         path = os.path.join(self._folder, f"{time.monotonic_ns():020d}-{os.getpid()}.json")
-        write_atomic(path, quickjson.dump_file(self._request()), sync=False)
+        jsonfile.write(path, self._request(), sync=False)
         self._path = path
 
     def _leave(self) -> None:
@@ -150,8 +150,8 @@ def _done(path: str) -> str:
 
 def _read(path: str) -> Request | None:
     try:
-        request = Request(path, quickjson.loads(read_bounded(path, _MAX_BYTES)))
-    except (OSError, ValueError, TypeError, KeyError, RecursionError, RewindError):
+        request = Request(path, jsonfile.read_or_empty(path, _MAX_BYTES))
+    except (ValueError, TypeError, KeyError):
         return None
     if abs(request.until - time.monotonic()) < _OLD:
         return request

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.errors import RewindError
-from rewind.fast import quickjson
-from rewind.files import read_bounded, write_atomic
+from rewind import jsonfile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,11 +38,8 @@ class HookState:
         self._load()
 
     def _load(self) -> None:
-        try:
-            data = quickjson.loads(read_bounded(self.path, _MAX_BYTES))
-        except (OSError, ValueError, RecursionError, RewindError):
-            return
-        if not isinstance(data, dict) or data.get("format") != FORMAT:
+        data = jsonfile.read_or_empty(self.path, _MAX_BYTES)
+        if data.get("format") != FORMAT:
             return
         last, failures, prompts = (data.get(key) for key in ("lastCheckpoint", "failures", "prompts"))
         self.last_checkpoint = float(last) if isinstance(last, (int, float)) else 0.0
@@ -65,7 +60,7 @@ class HookState:
                 "missed": self.missed[-_MOST_MISSED:],
                 **({"notices": self.notices[-_MOST_ERRORS:]} if self.notices else {})}
         try:
-            write_atomic(self.path, quickjson.dump_file(data), sync=False)
+            jsonfile.write(self.path, data, sync=False)
             return True
         except OSError:
             return False  # a full disk is reported by what matters, the checkpoint itself

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from rewind import jsonfile
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.seal import sealed
 from rewind.errors import RewindError
-from rewind.fast import quickjson
-from rewind.files import write_atomic
 from rewind.snapshot.trees.tree import DIR, UNCOVERED, Tree
 
 TYPE_CHECKING = False
@@ -49,4 +48,4 @@ def pin(state: State, paths: list[str]) -> None:
     fresh = [path for path in paths if path not in pins]
     if fresh:
         data = {"format": 1, "pins": (pins + fresh)[-_MOST:]}
-        write_atomic(state.project.path("pins.json"), quickjson.dump_file(sealed(data)))
+        jsonfile.write(state.project.path("pins.json"), sealed(data))

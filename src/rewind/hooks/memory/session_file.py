@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 
-from rewind.errors import RewindError
-from rewind.fast import quickjson
-from rewind.files import process_start, read_bounded, write_atomic
+from rewind import jsonfile
+from rewind.files import process_start
 from rewind.hooks.memory.in_turn import InTurn
 from rewind.hooks.memory.log import now
 from rewind.hooks.transcript_path import transcript_path
@@ -31,14 +30,10 @@ class SessionMemory:
         self._turn = InTurn(os.path.dirname(path))  # other sessions write it, too
 
     def _load(self) -> None:
-        try:
-            data = quickjson.loads(read_bounded(self.path, _MAX_BYTES))
-        except (OSError, ValueError, RecursionError, RewindError):
-            data = None
-        self.data = data if isinstance(data, dict) else {}
+        self.data = jsonfile.read_or_empty(self.path, _MAX_BYTES)
 
     def _save(self) -> None:
-        write_atomic(self.path, quickjson.dump_file(self.data), sync=False)
+        jsonfile.write(self.path, self.data, sync=False)
 
     def begin(self, event: HookEvent, env_file: str, environ: Mapping[str, str]) -> None:
         """A session starts or goes on: it is the latest now; a turn is not running yet."""

@@ -6,14 +6,13 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rewind import __version__
+from rewind import __version__, jsonfile
 from rewind.agents.registry import session_home
 from rewind.errors import ProfileInvalid, RewindError
 from rewind.install.doctor.client_version import client_version
 from rewind.install.doctor.finding import ok, problem, warning
 from rewind.install.doctor.managed import MANAGED, forbidden
 from rewind.install.machine.installer import agents_found, registered_agents
-from rewind.install.machine.system import read_object
 from rewind.install.market_plugin import is_switched_off, market_plugin
 from rewind.install.plugin import installed_version, is_ours, plugin_folder
 from rewind.install.settings.register import is_disabled
@@ -112,6 +111,6 @@ def _is_untrusted(profile: Profile, root: str) -> bool:
     home = session_home(profile) or ""
     moved = os.path.join(home, ".claude.json")  # with CLAUDE_CONFIG_DIR
     file = moved if os.path.exists(moved) else os.path.join(os.path.dirname(home), ".claude.json")
-    projects = read_object(file, _MAX_BYTES).get("projects")
+    projects = jsonfile.read_or_empty(file, _MAX_BYTES).get("projects")
     project = projects.get(root) if isinstance(projects, dict) else None
     return isinstance(project, dict) and project.get("hasTrustDialogAccepted") is False

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from rewind import jsonfile
 from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.project.init import root_to_protect
 from rewind.checkpoint.project.missed import Missed
@@ -20,7 +21,6 @@ from rewind.checkpoint.upkeep import retention
 from rewind.errors import RewindError
 from rewind.install.doctor.client_version import numbers, version_in
 from rewind.install.doctor.finding import ok, problem, warning
-from rewind.install.machine.system import read_object
 from rewind.snapshot.rules.rules import MB
 from rewind.transcript.find import latest_sessions
 
@@ -224,7 +224,7 @@ def _missed(project: Project) -> Iterator[Finding]:
 
 def _hook_errors(project: Project, system: System) -> Iterator[Finding]:
     name, log = "hook errors", project.path("rewind.log")
-    data = read_object(project.own("hook-state.json"), _MAX_BYTES)
+    data = jsonfile.read_or_empty(project.own("hook-state.json"), _MAX_BYTES)
     errors, failures = data.get("errors"), data.get("failures")
     last = errors[-1] if isinstance(errors, list) and errors and isinstance(errors[-1], dict) else {}
     if isinstance(failures, int) and failures > 0:

@@ -6,10 +6,10 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from rewind import jsonfile
 from rewind.agents.profile import pick
 from rewind.agents.registry import session_home
 from rewind.errors import RewindError
-from rewind.install.machine.system import read_object
 from rewind.transcript.find import latest_sessions
 from rewind.transcript.read.lines import events_backward, open_transcript
 
@@ -39,7 +39,7 @@ def _running(profile: Profile) -> list[str]:
         names = [name for name in os.listdir(folder) if name.endswith(".json")]
     except OSError:
         return []
-    found = [read_object(os.path.join(folder, name), _MAX_BYTES).get("version") for name in names]
+    found = [jsonfile.read_or_empty(os.path.join(folder, name), _MAX_BYTES).get("version") for name in names]
     return [version for version in found if isinstance(version, str)]
 
 

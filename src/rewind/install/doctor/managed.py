@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from rewind.install.machine.system import read_object
+from rewind import jsonfile
 from rewind.install.plugin import NAME
 
 MANAGED = "/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code"
@@ -45,7 +45,7 @@ def _files(folder: str) -> Iterator[str]:
 
 
 def _in_file(file: str) -> Iterator[Forbidden]:
-    settings = read_object(file, _MAX_BYTES)
+    settings = jsonfile.read_or_empty(file, _MAX_BYTES)
     for key in ("disableAllHooks", "allowManagedHooksOnly"):
         if settings.get(key) is True:
             yield Forbidden(key, file, hooks=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
+from rewind import jsonfile
 from rewind.checkpoint.project.all_projects import all_projects
-from rewind.install.machine.system import read_object
 
 _MAX_BYTES = 16 << 20
 
@@ -18,7 +18,7 @@ class Remaining(NamedTuple):
 
 def known_roots(home: str) -> list[str]:
     """The projects that were ever protected, as `known-stores.json` has them."""
-    stores = read_object(os.path.join(home, "known-stores.json"), _MAX_BYTES).get("stores")
+    stores = jsonfile.read_or_empty(os.path.join(home, "known-stores.json"), _MAX_BYTES).get("stores")
     entries = stores.values() if isinstance(stores, dict) else ()
     roots = [entry.get("root") for entry in entries if isinstance(entry, dict)]
     return sorted({root for root in roots if isinstance(root, str) and os.path.isabs(root)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from rewind import jsonfile
 from rewind.errors import RewindError
-from rewind.fast import quickjson
-from rewind.files import read_bounded, sweep_drafts, write_atomic
+from rewind.files import read_bounded, sweep_drafts
 from rewind.install.machine.shim import NAME
 
 PROGRAM = "bin-rewind"
@@ -39,14 +39,14 @@ class Notes:
 
     @classmethod
     def read(cls, path: str) -> Notes:
-        found = read_object(path, _MAX_BYTES)
+        found = jsonfile.read_or_empty(path, _MAX_BYTES)
         made = found.get("madeDirectories")
         texts = {one for one in made if isinstance(one, str)} if isinstance(made, list) else set()
         return cls(str(found.get("version") or ""), str(found.get("python") or ""), texts)
 
-    def dump(self) -> bytes:
-        return quickjson.dump_file({"format": 1, "version": self.version, "python": self.python,
-                                    "madeDirectories": sorted(self.made)})
+    def write(self, path: str) -> None:
+        jsonfile.write(path, {"format": 1, "version": self.version, "python": self.python,
+                              "madeDirectories": sorted(self.made)})
 
 
 class System:
@@ -94,16 +94,7 @@ class System:
             sweep_drafts(path)
 
     def write_notes(self, notes: Notes) -> None:
-        write_atomic(self._notes, notes.dump())
-
-
-def read_object(path: str, limit: int) -> dict[str, Any]:
-    """A JSON object that some part of Rewind keeps; an empty one where it cannot be read."""
-    try:
-        found = quickjson.loads(read_bounded(path, limit))
-    except (OSError, ValueError, RecursionError, RewindError):
-        found = None
-    return found if isinstance(found, dict) else {}
+        notes.write(self._notes)
 
 
 def read_baked(script: str) -> Baked | None:

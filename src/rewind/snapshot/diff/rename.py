@@ -1,20 +1,27 @@
-"""Files that went under one name and came under another, with the same content or most of it."""
+"""Files that went under one name and came under another, as git decides it: the same content, else the most
+similar one of which at least half is left."""
 
 from __future__ import annotations
 
+from collections import Counter
+
 from rewind.snapshot.diff.textdiff import is_binary
-from rewind.snapshot.trees.tree import DIR, UNCOVERED
+from rewind.snapshot.trees.tree import DIR, LINK, UNCOVERED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rewind.snapshot.diff.compare import Read
     from rewind.snapshot.trees.tree import TreeEntry
 
     Changed = tuple[bytes, "TreeEntry | None", "TreeEntry | None"]
 
-_MOST_PAIRS = 400  # pairs that are compared line by line
+_LEAST = 0.5
+_PIECE = 64  # bytes of a line that count as one piece
+_MOST_FILES = 1000  # git looks at as many
+_MOST_PAIRS = 400  # of a whole difference, which is only shown
 _MOST_BYTES = 512 << 10
-_ALIKE = 60  # percent
 
 
 class Rename:
@@ -28,6 +35,27 @@ class Rename:
         self.new_entry = new_entry
         self.percent = percent
 
+
+# of one file
+
+def renamed_from(path: bytes, entry: TreeEntry, data: bytes, gone: list[tuple[bytes, TreeEntry]],
+                 read: Callable[[TreeEntry], bytes]) -> bytes | None:
+    """Which of the files that are not there any more this one was."""
+    same = [old for old, found in gone if found.same_content(entry)]
+    if same:
+        return _namesake(same, path)
+    content = Content(data)
+    best, score = None, _LEAST
+    for old, found in gone[:_MOST_FILES]:
+        if not _could_be(found.size, len(data)):
+            continue
+        alike = content.alike(Content(read(found)))
+        if alike > score or (alike == score and (best is None or _name(old) == _name(path))):
+            best, score = old, alike
+    return best
+
+
+# of everything that changed
 
 def find_renames(changes: list[Changed], read_old: Read, read_new: Read) -> list[Rename]:
     """Each file once; the same content first, then what is most alike."""
@@ -53,45 +81,60 @@ def _same(gone: dict[bytes, TreeEntry], come: dict[bytes, TreeEntry]) -> list[Re
     for path, entry in come.items():
         old = by_content.get((entry.kind, entry.ref))
         if old:
-            # Of several the one that keeps its name.
-            at = next((p for p in old if _name(p) == _name(path)), old[0])
+            at = _namesake(old, path)
             old.remove(at)
             found.append(Rename(at, gone[at], path, entry, 100))
     return found
 
 
-def _name(path: bytes) -> bytes:
-    return path.rpartition(b"/")[2]
-
-
 def _alike(gone: dict[bytes, TreeEntry], come: dict[bytes, TreeEntry], read_old: Read,
            read_new: Read) -> list[Rename]:
-    before = {path: _lines(path, entry, read_old) for path, entry in gone.items()}
-    after = {path: _lines(path, entry, read_new) for path, entry in come.items()}
-    scores = sorted(((_percent(old_lines, new_lines), old, new) for old, old_lines in before.items()
-                     for new, new_lines in after.items() if old_lines and new_lines), reverse=True)
+    before = {path: _content(path, entry, read_old) for path, entry in gone.items()}
+    after = {path: _content(path, entry, read_new) for path, entry in come.items()}
+    scores = sorted(((one.alike(other), old, new) for old, one in before.items() if one
+                     for new, other in after.items() if other), reverse=True)
     found: list[Rename] = []
-    taken: set[tuple[str, bytes]] = set()
-    for percent, old, new in scores:
-        if percent < _ALIKE:
+    for score, old, new in scores:
+        if score < _LEAST:
             break
-        if ("-", old) not in taken and ("+", new) not in taken:
-            taken |= {("-", old), ("+", new)}
-            found.append(Rename(old, gone[old], new, come[new], percent))
+        if old in gone and new in come:
+            found.append(Rename(old, gone.pop(old), new, come.pop(new), int(100 * score)))
     return found
 
 
-def _lines(path: bytes, entry: TreeEntry, read: Read) -> dict[bytes, int]:
-    """How often each line is there; none of what is binary or large."""
-    data = read(path, entry, _MOST_BYTES) if entry.size <= _MOST_BYTES and entry.kind != b"l" else None
-    found: dict[bytes, int] = {}
-    for line in data.split(b"\n") if data and not is_binary(data) else ():
-        found[line] = found.get(line, 0) + 1
-    return found
+def _content(path: bytes, entry: TreeEntry, read: Read) -> Content | None:
+    """None of what is binary or large."""
+    data = read(path, entry, _MOST_BYTES) if entry.size <= _MOST_BYTES and entry.kind != LINK else None
+    return Content(data) if data and not is_binary(data) else None
 
 
-def _percent(old: dict[bytes, int], new: dict[bytes, int]) -> int:
-    """How many of the bytes, by whole lines, are on both sides."""
-    common = sum(min(count, new.get(line, 0)) * (len(line) + 1) for line, count in old.items())
-    most = max(sum(count * (len(line) + 1) for line, count in side.items()) for side in (old, new))
-    return 100 * common // most
+# of two files
+
+class Content:
+    """How many bytes of a file are which pieces. The ends of lines make no difference."""
+
+    def __init__(self, data: bytes) -> None:
+        self._size = len(data)
+        self._pieces: Counter[bytes] = Counter()
+        for line in data.replace(b"\r\n", b"\n").splitlines(keepends=True):
+            for at in range(0, len(line), _PIECE):
+                piece = line[at:at + _PIECE]
+                self._pieces[piece] += len(piece)
+
+    def alike(self, other: Content) -> float:
+        """The share of the larger one that is in both."""
+        return sum((self._pieces & other._pieces).values()) / max(self._size, other._size, 1)
+
+
+def _could_be(one: int, other: int) -> bool:
+    """Whether half of the larger one can be in the smaller one at all."""
+    return bool(one and other) and min(one, other) >= max(one, other) * _LEAST
+
+
+def _namesake(paths: list[bytes], path: bytes) -> bytes:
+    """Of several the one that keeps its name."""
+    return next((one for one in paths if _name(one) == _name(path)), paths[0])
+
+
+def _name(path: bytes) -> bytes:
+    return path.rpartition(b"/")[2]

@@ -9,8 +9,8 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
-from rewind.tui.parts.words import path, safe
-from rewind.words import explain
+from rewind.tui.parts.words import path
+from rewind.words import explain, safe_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Outcome(ModalScreen[bool]):
                 yield Static(Text(self.command, overflow="fold"), classes="command")
             if self.note:
                 yield Static(Text("\nThe agent does not know of this. To tell it, paste:", "dim"))
-                yield Static(Text(safe(self.note), overflow="fold"), classes="command")
+                yield Static(Text(safe_lines(self.note), overflow="fold"), classes="command")
             with Horizontal(classes="buttons"):
                 if self.command:
                     yield Button(Text("Resume (r)"), id="resume", compact=True, variant="primary")
@@ -88,4 +88,4 @@ def about_files(done: Done) -> list[Text]:
 
 
 def about_notes(notes: list[str]) -> list[Text]:
-    return [Text(safe(note), "yellow") for note in notes if note]
+    return [Text(safe_lines(note), "yellow") for note in notes if note]

@@ -17,7 +17,8 @@ from rewind.tui.dialogs.dialog import Ask, Confirm, Tell
 from rewind.tui.dialogs.working import Failure, Working
 from rewind.tui.flows import flows
 from rewind.tui.flows.merging import FORK_HOW, merge
-from rewind.tui.parts.words import from_home, one_line, safe
+from rewind.tui.parts.words import from_home, one_line
+from rewind.words import safe_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def line(lane: Lane, marked: bool = False) -> Text:
     last = lane_shape.last_run(lane)
     passed = (lane.last_run or {}).get("code") == 0
     text.append("\n    ").append(f"{one_line(last)} · " if last else "", "green" if passed else "red")
-    return text.append(safe(lane_shape.problem(lane) or from_home(lane.dir)), "dim")
+    return text.append(safe_lines(lane_shape.problem(lane) or from_home(lane.dir)), "dim")
 
 
 async def adopt(app: RewindApp, lane: Lane) -> bool:
@@ -61,13 +62,13 @@ async def adopt(app: RewindApp, lane: Lane) -> bool:
 
 
 async def remove(app: RewindApp, lane: Lane) -> bool:
-    body = [Text(lane.name, "bold"), Text(safe(from_home(lane.dir)), "dim"),
+    body = [Text(lane.name, "bold"), Text(safe_lines(from_home(lane.dir)), "dim"),
             Text("A checkpoint keeps its files, and its conversation goes to the trash; u brings both back.")]
     if not await app.push_screen_wait(Confirm("Remove this fork?", body, "Remove", dangerous=True)):
         return False
     result = await flows.attempt(app, "Removing…", lambda c, p: _remove(c, lane.name, False))
     if isinstance(result, Failure) and isinstance(result.error, WorkNotSaved):
-        question = [Text(safe(result.message)), Text("It cannot be brought back then.", "dim")]
+        question = [Text(safe_lines(result.message)), Text("It cannot be brought back then.", "dim")]
         if not await app.push_screen_wait(Confirm("Work would be lost", question, "Remove it anyway",
                                                   dangerous=True)):
             return False
@@ -126,7 +127,7 @@ class CompareScreen(ModalScreen[bool]):
         for lane in self.lanes:
             table.add_column(Text(lane.name, "bold blue"), overflow="fold")
         for path, found in self.files.items():
-            table.add_row(Text(safe(path)), *map(_cell, found))
+            table.add_row(Text(safe_lines(path)), *map(_cell, found))
         table.add_row(Text("all files", "bold"), *(Text(lane_shape.size(lane)) for lane in self.lanes))
         table.add_row(Text("turns", "bold"), *(Text(lane_shape.turns(lane) or "–") for lane in self.lanes))
         if self.ran:

@@ -9,8 +9,8 @@ from rewind.tui.dialogs.choose import Choose
 from rewind.tui.dialogs.dialog import Confirm, Tell
 from rewind.tui.dialogs.outcome import Outcome, about_notes
 from rewind.tui.flows.flows import apply_plan, do
-from rewind.tui.parts.words import plan_lines, safe
-from rewind.words import plural
+from rewind.tui.parts.words import path, plan_lines
+from rewind.words import plural, safe_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ async def merge(app: RewindApp, title: str, target: MakeTarget, what: str = CODE
     if plan is None or plan.code is None:
         return False
     if not plan.code.changes:
-        await app.push_screen_wait(Tell("Nothing to do", [Text(safe(plan.about), "bold"),
+        await app.push_screen_wait(Tell("Nothing to do", [Text(safe_lines(plan.about), "bold"),
                                                           Text("The code is already as it would be.")]))
         return False
     if not await app.push_screen_wait(Confirm(title, _plan_lines(plan), title)):
@@ -94,7 +94,7 @@ async def _settled(app: RewindApp, title: str, target: MakeTarget, what: str,
             return plan
         count = plural(len(plan.code.conflicts), "conflict")
         body = [Text(f"{count}. Nothing is written before you choose.", "bold"),
-                *[Text.assemble(("! ", "red"), safe(kept.path.decode("utf-8", "backslashreplace")),
+                *[Text.assemble(("! ", "red"), path(kept.path),
                                 (f"  ({kept.remark()})", "dim")) for kept in plan.code.conflicts[:20]]]
         choices = [choice for choice in ways if choice[0] != how]
         chosen = await app.push_screen_wait(Choose(title, body, choices))
@@ -110,14 +110,14 @@ async def _plan(app: RewindApp, target: Target, what: str) -> Plan | None:
 
 def _plan_lines(plan: Plan) -> list[Text]:
     assert plan.code is not None
-    lines = [Text(safe(plan.about), "bold"), Text(plan.code.counts(), "dim"), *plan_lines(plan.code)]
+    lines = [Text(safe_lines(plan.about), "bold"), Text(plan.code.counts(), "dim"), *plan_lines(plan.code)]
     lines += [Text.assemble(("settled: ", "yellow"), kept.path.decode("utf-8", "backslashreplace"),
                             (f"  ({kept.remark()})", "dim")) for kept in plan.code.settled]
     return [*lines, *about_notes(plan.all_notes()), Text(""), Text(_STAYS, "dim")]
 
 
 def _done_lines(done: Done, verb: str) -> list[Text]:
-    lines = [Text(f"{verb} {safe(done.about)}", "bold"), Text(done.plan.counts() + ".")]
+    lines = [Text(f"{verb} {safe_lines(done.about)}", "bold"), Text(done.plan.counts() + ".")]
     lines += [Text.assemble(("not done: ", "red"), f"{path.decode('utf-8', 'backslashreplace')} ({reason})")
               for path, reason in done.remaining]
     return [*lines, *about_notes(done.notes), Text("Press U to undo this.", "dim")]

@@ -9,8 +9,8 @@ from rich.text import Text
 from rewind.controller import CHECKPOINT, EDIT, LANE, NOW, OPERATION, PROMPT, SESSION, lane_shape
 from rewind.errors import RewindError
 from rewind.tui.parts.difftext import Changed, changed
-from rewind.tui.parts.words import clock, from_home, one_line, safe
-from rewind.words import plural, quoted
+from rewind.tui.parts.words import clock, from_home, one_line
+from rewind.words import plural, quoted, safe_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _session(controller: Controller, item: Item, text: Text) -> None:
         at = "" if info.rewind_from_turn is None else f", after turn {info.rewind_from_turn}"
         facts.append(("fork of", f"{info.parent[:8]}{at}"))
     for title, value in facts:
-        text.append(f"{title:<9}", "dim").append(f"{safe(value)}\n")
+        text.append(f"{title:<9}", "dim").append(f"{safe_lines(value)}\n")
     if info.archived:
         text.append("\nFolded away: a fork of it was promoted.\n", "dim")
     resume = controller.resume_command(info)
@@ -133,13 +133,13 @@ def _prompt(controller: Controller, item: Item, text: Text) -> None:
     if item.letter and item.session:
         text.append(f"{item.letter} ▌{one_line(item.session.name)}\n", "dim")
     said = _said(controller, item)
-    text.append(f"{safe(said.prompt if said else item.text).strip()}\n", "bold")
+    text.append(f"{safe_lines(said.prompt if said else item.text).strip()}\n", "bold")
     for block in said.blocks if said else ():
         if block["kind"] == "text":
-            text.append(f"\n{safe(block['text']).strip()}\n")
+            text.append(f"\n{safe_lines(block['text']).strip()}\n")
         elif block["kind"] == "tool":
             failed = (" failed", "red") if block["isError"] else ("", "")
-            text.append("⚙ ", "magenta").append(f"{safe(block['name'])} ", "magenta")
+            text.append("⚙ ", "magenta").append(f"{safe_lines(block['name'])} ", "magenta")
             said_of = (block["summary"] or "").replace(controller.project.root + os.sep, "")
             text.append(one_line(said_of)[:200], "dim").append(*failed).append("\n")
 
@@ -188,13 +188,13 @@ def _lane(controller: Controller, item: Item, text: Text) -> None:
     if item.turn:
         when = f"  {clock(item.time)}" if item.time else ""
         text.append(f"Turn {item.turn}", "bold cyan").append(f"{when}\n", "dim")
-        text.append(f"{safe(item.text).strip()}\n", "bold")
+        text.append(f"{safe_lines(item.text).strip()}\n", "bold")
     facts = [("state", lane.state), ("turns", lane_shape.turns(lane)), ("changes", lane_shape.size(lane)),
              ("last run", lane_shape.last_run(lane)), ("in", from_home(lane.dir))]
     for title, value in facts:
-        text.append(f"{title:<9}", "dim").append(f"{safe(value)}\n") if value else None
+        text.append(f"{title:<9}", "dim").append(f"{safe_lines(value)}\n") if value else None
     problem = lane_shape.problem(lane)
-    text.append(f"\n{safe(problem)}\n" if problem else "", "red")
+    text.append(f"\n{safe_lines(problem)}\n" if problem else "", "red")
     text.append("\nEnter shows the forks: compare, adopt, remove, go on.\n", "dim")
 
 

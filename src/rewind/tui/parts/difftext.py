@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from rewind.controller import LINK, hunks
+from rewind.controller import LINK, hunk_lines, hunks
 from rewind.controller import comparing as c
-from rewind.tui.parts.words import path, safe, signed
-from rewind.words import plural
+from rewind.tui.parts.words import path, signed
+from rewind.words import plural, safe_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     # Which part of a difference a line belongs to: the path, and the id of the hunk; "" is the whole file.
     Part = Optional[tuple[bytes, str]]
 
-_STYLES = {b"+": "green", b"-": "red", b" ": ""}
+_STYLES = {"hunk": "cyan", "+": "green", "-": "red", " ": "", "note": "dim"}
 _REMARKS = {c.BINARY: "binary", c.LARGE: "too large to be shown", c.UNREADABLE: "cannot be read now",
             c.SAME: "its mode changed", c.DIRECTORY: "directory"}
 
@@ -99,10 +99,9 @@ def _add_patch(found: Changed, one: Comparison, most: int) -> None:
 
 
 def _add_hunk(found: Changed, hunk: Hunk, part: Part) -> None:
-    found.add(Text(hunk.header().decode(), "cyan"), part)
-    for sign, line in hunk.lines:
-        shown = safe(line.rstrip(b"\r\n").decode("utf-8", "backslashreplace"))
-        found.add(Text(f"{sign.decode()}{shown[:2000]}", _STYLES[sign]), part)
+    for kind, line in hunk_lines(hunk):
+        shown = safe_lines(line.decode("utf-8", "backslashreplace"))
+        found.add(Text(shown[:2000], _STYLES[kind]), part)
 
 
 def _mode(one: Comparison) -> str:

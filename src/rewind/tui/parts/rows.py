@@ -7,8 +7,8 @@ from rich.text import Text
 
 from rewind.controller import CHECKPOINT, EDIT, LANE, NOW, OPERATION, PROMPT, SESSION, lane_shape
 from rewind.graph import NODE, lanes
-from rewind.tui.parts.words import age, one_line, signed
-from rewind.words import is_large_deletion, plural
+from rewind.tui.parts.words import one_line, signed
+from rewind.words import is_large_deletion, plural, short_age
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def drawn(row: Row, width: int, now: float, marked: bool = False) -> Text:
     _add_lane(text, row)
     _DRAW[item.kind](text, row)
     tail = Text().append("◀ here " if item.here and not row.inner else "", "bold yellow")
-    tail.append(_size(row)).append(f"{age(item.time, now):>3}", "dim")
+    tail.append(_size(row)).append(f"{short_age(item.time, now):>3}", "dim")
     room = max(4, width - tail.cell_len - 1)
     text.truncate(room, overflow="ellipsis", pad=True)
     return text.append(" ").append(tail)

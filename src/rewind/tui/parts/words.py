@@ -1,4 +1,4 @@
-"""How things are said on the screen: ages, counts, and text that can do no harm there."""
+"""How things are said on the screen: times, counts, names and plans."""
 
 from __future__ import annotations
 
@@ -7,21 +7,11 @@ import time
 
 from rich.text import Text
 
-from rewind.words import plural
+from rewind.words import plural, safe, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.rewind.files.file_plan import RestorePlan
-
-def age(then: float, now: float | None = None) -> str:
-    """In at most four characters; nothing where the time is not known."""
-    if not then:
-        return ""
-    seconds = max(0.0, (time.time() if now is None else now) - then)
-    for limit, step, unit in ((60, 1, "s"), (5400, 60, "m"), (129600, 3600, "h"), (86400 * 99, 86400, "d")):
-        if seconds < limit:
-            return f"{seconds / step:.0f}{unit}"
-    return f"{seconds / 31557600:.0f}y" if seconds > 31557600 * 2 else f"{seconds / 2629800:.0f}mo"
 
 
 def clock(then: float) -> str:
@@ -32,16 +22,8 @@ def one_line(text: str) -> str:
     return safe(" ".join(text.split()))
 
 
-def safe(text: str) -> str:
-    """Line ends and tabs stay; whatever else is not printable is made visible."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c in "\n\t" else "" if c == "\r" else f"\\x{ord(c):02x}"
-                   for c in text)
-
-
 def path(name: bytes) -> str:
-    return one_line(name.decode("utf-8", "backslashreplace")) or "?"
+    return shown(name) or "?"
 
 
 def from_home(folder: str) -> str:

@@ -16,8 +16,8 @@ from rewind.tui.dialogs.dialog import Tell
 from rewind.tui.dialogs.file_dialog import ChooseFile
 from rewind.tui.flows import flows
 from rewind.tui.parts.diff_view import DiffView
-from rewind.tui.parts.words import age, one_line, path, safe
-from rewind.words import plural
+from rewind.tui.parts.words import path
+from rewind.words import plural, safe, safe_lines, short_age
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class BlameScreen(Screen["Turn"]):
     def moved(self) -> None:
         """All of the prompt, as far as there is room."""
         line = self._line()
-        self.query_one("#about", Static).update(Text(_words(line) if line else "", no_wrap=True,
+        self.query_one("#about", Static).update(Text(safe(line.words) if line else "", no_wrap=True,
                                                      overflow="ellipsis"))
 
     def _line(self) -> BlamedLine | None:
@@ -147,8 +147,8 @@ class BlameScreen(Screen["Turn"]):
 
 def drawn_blame(found: Blame, now: float, room: int) -> list[Text]:
     several = len({line.author.session for line in found.lines if line.author.session}) > 1
-    heads = [(line.name(several), age(line.time, now) if line.time is not None else "now",
-              _words(line)) for line in found.lines]
+    heads = [(line.name(several), short_age(line.time, now) if line.time is not None else "now",
+              safe(line.words)) for line in found.lines]
     who = max(len(head[0]) for head in heads)
     digits = len(str(found.lines[-1].number))
     lines = []
@@ -156,19 +156,9 @@ def drawn_blame(found: Blame, now: float, room: int) -> list[Text]:
         text = Text.assemble((f"{head[0]:<{who}}", _STYLES[line.who]), (f" {head[1]:>4} ", "dim"))
         words = Text(head[2])
         words.truncate(room, overflow="ellipsis", pad=True)
-        shown = safe(line.text.rstrip(b"\r\n").decode("utf-8", "backslashreplace"))[:2000]
+        shown = safe_lines(line.text.rstrip(b"\r\n").decode("utf-8", "backslashreplace"))[:2000]
         lines.append(text.append(words).append(f" {line.number:>{digits}} ", "dim").append(shown))
     return lines
-
-
-def _words(line: BlamedLine) -> str:
-    if line.commit:
-        return one_line(line.commit.summary)
-    if line.who == "agent":
-        return one_line(line.author.prompt)
-    if line.record is None:
-        return "not in a checkpoint yet"
-    return "" if line.record.kind == "backup" else one_line(line.record.description)
 
 
 def _no_turn(line: BlamedLine) -> str:

@@ -16,8 +16,8 @@ from rewind.controller import as_tree
 from rewind.tui.dialogs.dialog import Ask, Confirm
 from rewind.tui.dialogs.outcome import Outcome
 from rewind.tui.flows import flows, futures
-from rewind.tui.parts.words import age, one_line
-from rewind.words import plural
+from rewind.tui.parts.words import one_line
+from rewind.words import plural, short_age
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ def _line(depth: int, info: SessionInfo) -> Text:
     text = Text(no_wrap=True, overflow="ellipsis")
     text.append(f"{'  ' * (depth - 1)}╰─" if depth else "", "dim").append("▌", "magenta" if depth else "cyan")
     text.append(one_line(info.name) or "(no title)", "dim" if info.archived else "bold")
-    text.append(f"  {plural(len(info.turns), 'turn')} · {age(info.file.modified)}", "dim")
+    text.append(f"  {plural(len(info.turns), 'turn')} · {short_age(info.file.modified)}", "dim")
     if info.parent and info.rewind_from_turn is not None and " · from turn " not in info.name:
         text.append(f" · from turn {info.rewind_from_turn}", "dim")
     branch = info.branch or {}

@@ -22,9 +22,9 @@ from rewind.tui.flows import flows
 from rewind.tui.parts.advice import advice
 from rewind.tui.parts.details import preview
 from rewind.tui.parts.timeline import TimelineList
-from rewind.tui.parts.words import from_home, one_line, safe
+from rewind.tui.parts.words import from_home, one_line
 from rewind.tui.screens.help import help_lines
-from rewind.words import plural
+from rewind.words import plural, safe_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class TimelineScreen(Screen[None]):
             with self.app.host.open() as controller:
                 text = preview(controller, item)
                 if item.kind == NOW:
-                    text.append("".join(f"\n{safe(line)}\n" for line in self.advice), "yellow")
+                    text.append("".join(f"\n{safe_lines(line)}\n" for line in self.advice), "yellow")
         except Exception as error:
             text = Text("\n").join(Failure(error).text())
         if self.is_attached:  # the person may have left meanwhile

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from rewind.controller import comparing as c
-from rewind.controller import hunks
+from rewind.controller import comparisons, patch_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.controller import Difference
-    from rewind.snapshot.diff.compare import Comparison
 
 MOST_BYTES = 200 << 10
 _MOST_FILES = 50
@@ -30,33 +29,16 @@ def patch_of(difference: Difference, one_path: bool) -> Patch:
     lines: list[str] = []
     size = 0
     for path, old, new in difference.changes:
-        one = c.compare(path, old, new, difference.old.content, difference.new.content)
-        if one.verdict in (c.BINARY, c.LARGE, c.UNREADABLE):
+        compared = list(comparisons(path, old, new, difference.old.content, difference.new.content))
+        if any(one.verdict in (c.BINARY, c.LARGE, c.UNREADABLE) for one in compared):
             found.binary.append(path)
             continue
-        for line in _lines(one):
+        for _, line in (line for one in compared for line in patch_lines(one)):
             size += len(line) + 1
             if size > MOST_BYTES:
                 if one_path:
                     found.text = "\n".join([*lines, "… the rest is left out …"])
                 return found
-            lines.append(line)
+            lines.append(line.decode("utf-8", "replace"))
     found.text = "\n".join(lines) + "\n" if lines else ""
-    return found
-
-
-def _lines(one: Comparison) -> list[str]:
-    name = one.path.decode("utf-8", "backslashreplace").replace("\n", "\\n")
-    head = ["--- " + (f"a/{name}" if one.old else "/dev/null"),
-            "+++ " + (f"b/{name}" if one.new else "/dev/null")]
-    if one.verdict != c.TEXT:
-        return [*head, f"(only {'the mode' if one.verdict == c.SAME else 'a directory'} changed)"]
-    found = head
-    for hunk in hunks(one.old_lines, one.new_lines, one.blocks):
-        found.append(hunk.header().decode())
-        for sign, line in hunk.lines:
-            text = line.decode("utf-8", "replace")
-            found.append(sign.decode() + text[:-1] if text.endswith("\n") else sign.decode() + text)
-            if not text.endswith("\n"):
-                found.append("\\ No newline at end of file")
     return found

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import secrets
 import stat
 
-from rewind.errors import RewindError
-from rewind.files import read_bounded, write_atomic
+from rewind import jsonfile
 
 FILE = "ui.json"
 _KEY = re.compile(r"[\w-]{43}")
@@ -24,10 +22,10 @@ def remembered(path: str) -> tuple[str, int]:
     try:
         info = os.lstat(path)
         private = stat.S_ISREG(info.st_mode) and not info.st_mode & 0o077 and info.st_uid == os.getuid()
-        data = json.loads(read_bounded(path, 4096)) if private else {}
-    except (OSError, ValueError, RewindError):
-        data = {}
-    key, port = (data.get("key"), data.get("port")) if isinstance(data, dict) else (None, None)
+    except OSError:
+        private = False
+    data = jsonfile.read_or_empty(path, 4096) if private else {}
+    key, port = data.get("key"), data.get("port")
     if not isinstance(key, str) or not _KEY.fullmatch(key):
         return new_key(), 0
     return key, port if isinstance(port, int) and 0 < port < 65536 else 0
@@ -36,6 +34,6 @@ def remembered(path: str) -> tuple[str, int]:
 def remember(path: str, key: str, port: int) -> None:
     """Where it cannot be kept, the next start makes another one."""
     try:
-        write_atomic(path, json.dumps({"key": key, "port": port}).encode())
+        jsonfile.write(path, {"key": key, "port": port})
     except OSError:
         pass

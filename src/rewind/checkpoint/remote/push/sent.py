@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import os
 
+from rewind import jsonfile
 from rewind.checkpoint.records.record import session_of
 from rewind.errors import RewindError
-from rewind.fast import quickjson
-from rewind.files import read_bounded, write_atomic
 from rewind.transcript.find import candidates
 
 TYPE_CHECKING = False
@@ -34,17 +33,14 @@ class Sent:
 
     def _load(self, tip: str) -> dict[str, Any]:
         """Only if it is about the very commit that is there."""
-        try:
-            data = quickjson.loads(read_bounded(self._path, _MAX_BYTES))
-        except (OSError, ValueError, RecursionError, RewindError):
-            return {}
-        fits = isinstance(data, dict) and data.get("tip") == tip and data.get("withSecrets") == self._secrets
+        data = jsonfile.read_or_empty(self._path, _MAX_BYTES)
+        fits = data.get("tip") == tip and data.get("withSecrets") == self._secrets
         stamps = data.get("sessions") if fits else None
         return stamps if isinstance(stamps, dict) else {}
 
     def save(self, tip: str) -> None:
         data = {"tip": tip, "withSecrets": self._secrets, "sessions": self._stamps}
-        write_atomic(self._path, quickjson.dump_file(data), sync=False)
+        jsonfile.write(self._path, data, sync=False)
 
     def grown(self, state: State, records: list[Record], new: list[Record]) -> list[OutConversation]:
         """Those of the project's checkpoints that have changed, and those that new checkpoints are part

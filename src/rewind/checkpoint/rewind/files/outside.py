@@ -24,7 +24,7 @@ from rewind.checkpoint.save.outside import (
 from rewind.errors import ChangedSincePlan, RewindError
 from rewind.snapshot.apply.apply import Applier
 from rewind.snapshot.trees.change import Change
-from rewind.words import plural
+from rewind.words import explain, plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.log.operations import Effect
 
 OUTSIDE = "outside"  # the kind of effect: `files` with `path`, what was there `before`, what is there `after`
-_REASONS = {"not-yours": "it belongs to another user", "not-a-file": "it is not a plain file any more",
-            "too-large": "it is too large", "unreadable": "it cannot be read"}
 _STRANGERS = ("Files outside the project that were kept by another user or on another machine stay as they"
               " are.")
 _MOVED = "a directory on the way is a symbolic link now"
@@ -170,7 +168,7 @@ def _bring(state: State, one: dict[str, Any]) -> list[str]:
     if not may_be_kept(state.project, path):
         reason = _MOVED
     elif now.skipped:
-        reason = _REASONS.get(now.skipped, now.skipped)
+        reason = explain(now.skipped)
     elif _is_as(now, one["after"]):
         return []
     else:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from rewind.errors import RewindError, StoreDamaged
-from rewind.fast import quickjson
-from rewind.files import read_bounded
+from rewind import jsonfile
+from rewind.errors import StoreDamaged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,17 +20,14 @@ _COMMANDS = {"restore": "restore", "back": "back", "undo": "undo", "redo": "rest
 
 def read_old(path: str) -> dict[str, Any]:
     try:
-        data = quickjson.loads(read_bounded(path, _MAX_BYTES))
+        data = jsonfile.read(path, _MAX_BYTES) or {}
     except FileNotFoundError:
         return {}
-    except (ValueError, RecursionError, RewindError):
-        data = None
-    entries = data.get("entries") if isinstance(data, dict) else None
+    entries = data.get("entries")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise StoreDamaged(what=f"{path} is not readable",
                            hint="Move this file away and try again. The checkpoints themselves are fine.")
-    found: dict[str, Any] = data
-    return found
+    return data
 
 
 def lines_of(path: str) -> list[Lines]:

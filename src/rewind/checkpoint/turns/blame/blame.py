@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 
-from rewind.checkpoint.rewind.log.lineage import here, lineage
+from rewind.checkpoint.rewind.log.lineage import here, is_result, lineage
 from rewind.checkpoint.select.selectors import select
 from rewind.checkpoint.turns.blame.git import commits_of
 from rewind.checkpoint.turns.blame.versions import FileVersions
@@ -66,6 +66,21 @@ class BlamedLine:
             return self.who + star
         turn = f"t{self.author.turn}" if self.author.turn else AGENT
         return (f"{(self.author.session or '')[:8]}:{turn}" if several else turn) + star
+
+    @property
+    def words(self) -> str:
+        """What tells the most about it, on one line: the prompt, the commit, what the person said of it."""
+        if self.commit:
+            text = self.commit.summary
+        elif self.who == AGENT:
+            text = self.author.prompt
+        elif self.record is None:
+            text = "not in a checkpoint yet"
+        elif self.record.kind == "backup" or (self.record.kind == "auto" and not is_result(self.record)):
+            text = ""  # a backup tells of a command, and what a hook wrote of the turn that came next
+        else:
+            text = self.record.description
+        return " ".join(text.split())
 
 
 class Blame:

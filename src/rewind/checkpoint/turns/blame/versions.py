@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 from rewind.checkpoint.records.source import Source
 from rewind.errors import RewindError, StoreDamaged
-from rewind.snapshot.diff.similar import most_similar
+from rewind.snapshot.diff.rename import renamed_from
 from rewind.snapshot.trees.change import Paths, differences
 from rewind.snapshot.trees.content import whole
 from rewind.snapshot.trees.listing import entry_at
@@ -148,7 +148,7 @@ class FileVersions:
                 parent.tree, lambda oid: self._tree(parent, oid),
                 record.tree, lambda oid: self._tree(record, oid), Paths())
                 if old and new is None and old.kind in FILES]
-            return most_similar(version.path, version.entry, version.data, gone,
+            return renamed_from(version.path, version.entry, version.data, gone,
                                 lambda entry: self.content(parent, entry))
         except StoreDamaged as error:
             self.damaged[parent.name] = error

@@ -16,10 +16,9 @@ from __future__ import annotations
 import sys
 
 from rewind.cli.output.pager import add_pager_option, paged
-from rewind.cli.output.style import age, safe
 from rewind.cli.parse.session import detail, note, open_controller, print_json
 from rewind.controller import timestamp
-from rewind.words import plural
+from rewind.words import age, plural, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

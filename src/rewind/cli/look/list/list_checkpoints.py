@@ -6,10 +6,9 @@ import sys
 import time
 
 from rewind.cli.output.pager import paged
-from rewind.cli.output.style import age, safe, size
 from rewind.cli.parse.session import detail, note
 from rewind.errors import RewindError
-from rewind.words import plural
+from rewind.words import age, plural, safe, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ import time
 
 from rewind.cli.output.changed import amount
 from rewind.cli.output.columns import cells, cut, terminal_width
-from rewind.cli.output.style import age, safe, size, style_for
+from rewind.cli.output.style import style_for
+from rewind.words import age, safe, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import time
 
 from rewind.cli.output.changed import amount
 from rewind.cli.output.columns import cells, cut, cut_quote, terminal_width
-from rewind.cli.output.style import age, safe, style_for
+from rewind.cli.output.style import style_for
 from rewind.graph import lanes
-from rewind.words import and_more, is_large_deletion
+from rewind.words import age, and_more, is_large_deletion, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
