@@ -104,7 +104,7 @@ function pointWords(name) {
 }
 
 export function openDiff(from, target, path) {
-  const {body, foot, close} = openModal(path, {wide: true, kind: 'diff-dialog'});
+  const {body} = openModal(path, {wide: true, kind: 'diff-dialog', leave: 'Close'});
   body.append(
     h(
       'p.muted.diff-ends',
@@ -116,6 +116,5 @@ export function openDiff(from, target, path) {
   );
   const place = h('div');
   body.append(place);
-  foot.append(h('button.plain', {type: 'button', onclick: () => close()}, 'Close'));
   return loadPatch(place, from, target, path);
 }

@@ -9,7 +9,7 @@ import {go, to} from '../core/route.js';
 import {plural} from '../core/format.js';
 import {openModal} from '../parts/modal.js';
 import {codePlan, planNotes, whyRefused} from './plan.js';
-import {loadingState, notice} from '../parts/states.js';
+import {errorNotice, loadingState} from '../parts/states.js';
 import {showPanel} from './panel.js';
 import {openUndo} from './restore.js';
 
@@ -71,10 +71,7 @@ class RewindDialog {
       h('label.field', {for: id}, 'Branch name'),
       this.name,
     );
-    this.modal.foot.append(
-      h('button.plain', {type: 'button', onclick: () => this.modal.close()}, 'Cancel'),
-      this.create,
-    );
+    this.modal.foot.append(this.create);
     this.modal.dialog.querySelector('input[type=radio]:checked').focus();
   }
 
@@ -149,14 +146,7 @@ class RewindDialog {
   }
 
   failed(error) {
-    fill(
-      this.what,
-      notice(
-        'error',
-        [h('strong', {}, error.message), ' ', error.hint],
-        h('button.quiet', {type: 'button', onclick: () => this.load()}, 'Try again'),
-      ),
-    );
+    fill(this.what, errorNotice(error, () => this.load()));
   }
 
   ready(on) {

@@ -243,7 +243,7 @@ export function chooseOther(session) {
     return say('There is no other session to compare with yet. Rewind to a turn to make a branch.', {
       kind: 'info',
     });
-  const {body, foot, close, dialog} = openModal('Compare with');
+  const {body, close, dialog} = openModal('Compare with');
   const list = h(
     'ul.pick',
     {},
@@ -279,7 +279,6 @@ export function chooseOther(session) {
     }
   });
   body.append(h('p.muted', {}, `“${sessionTitle(session)}” on the left, and on the right:`), list);
-  foot.append(h('button.plain', {type: 'button', onclick: () => close()}, 'Cancel'));
   dialog.querySelector('.pick-row').focus();
   return undefined;
 }
