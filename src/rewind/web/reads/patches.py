@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from rewind.controller import comparing as c
-from rewind.controller import hunks
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
+from rewind.controller import Difference, hunks
+from rewind.controller import comparing as c
+
 if TYPE_CHECKING:
-    from rewind.controller import Difference
     from rewind.snapshot.diff.compare import Comparison
 
 MOST_BYTES = 200 << 10
 _MOST_FILES = 50
 
 
+@dataclass
 class Patch:
     """`text` is None where there is too much of it; `binary` are paths without lines to show."""
 
-    def __init__(self) -> None:
-        self.text: str | None = None
-        self.binary: list[bytes] = []
+    text: str | None = None
+    binary: list[bytes] = field(default_factory=list)
 
 
 def patch_of(difference: Difference, one_path: bool) -> Patch:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from rewind.controller import Controller, Difference, hunks
 from rewind.controller import comparing as c
-from rewind.controller import hunks
 from rewind.errors import PathNotFound, RewindError
 from rewind.web.reads import shapes
 from rewind.web.reads.paths import checked, named_paths
+from rewind.web.reads.query import Query
 from rewind.web.render.rows import rows_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.controller import Controller, Difference
     from rewind.snapshot.diff.compare import Comparison
     from rewind.snapshot.trees.tree import Entry
-    from rewind.web.reads.query import Query
 
     Change = tuple[bytes, Entry | None, Entry | None]
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import time
+from typing import TYPE_CHECKING, Any
 
-from rewind.controller import seconds_between
+from rewind.controller import Controller, seconds_between
 from rewind.web.render.markdown import markdown
 from rewind.web.render.tools import kind_of, tool_view
 from rewind.words import explain
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.conversations.session_shape import TurnShape
     from rewind.checkpoint.conversations.session_tree import SessionInfo
     from rewind.checkpoint.map.turn_views import TurnView
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.apply import Outcome
     from rewind.checkpoint.rewind.code_at import CodeAt
     from rewind.checkpoint.rewind.files.file_plan import Kept, RestorePlan
-    from rewind.controller import Controller
     from rewind.transcript.turns.turn_blocks import TurnText
 
 MOST_LISTED = 500

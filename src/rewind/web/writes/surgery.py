@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from rewind.controller import Reverted, comparing
+from typing import TYPE_CHECKING, Any
+
+from rewind.controller import Controller, Reverted, comparing
 from rewind.errors import PathNotChanged, RewindError
 from rewind.web.reads import shapes
 from rewind.web.reads.files import author
 from rewind.web.reads.paths import checked, named_paths
+from rewind.web.reads.query import Query
 from rewind.web.render.rows import rows_of
 from rewind.words import explain
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.rewind.apply import Outcome
     from rewind.checkpoint.rewind.files.file_plan import Kept
     from rewind.checkpoint.rewind.plan import Plan
-    from rewind.controller import Controller
-    from rewind.web.reads.query import Query
 
 HOW = ("", "markers", "ours", "theirs")
 _EXPLAINED = 20  # conflicts whose lines are shown
