@@ -51,7 +51,16 @@ if TYPE_CHECKING:
     from rewind.checkpoint.futures.known import Lane
     from rewind.checkpoint.futures.make import Future
     from rewind.checkpoint.futures.run import Ran
-    from rewind.checkpoint.map.story import CHECKPOINT, EDIT, LANE, NOW, OPERATION, PROMPT, SESSION, Story
+    from rewind.checkpoint.map.by_session import (
+        CHECKPOINT,
+        EDIT,
+        LANE,
+        NOW,
+        OPERATION,
+        PROMPT,
+        SESSION,
+        ProjectMap,
+    )
     from rewind.checkpoint.map.turn_map import MapRow
     from rewind.checkpoint.map.turn_views import TurnPage
     from rewind.checkpoint.project.all_projects import all_projects
@@ -109,7 +118,7 @@ if TYPE_CHECKING:
     from rewind.snapshot.trees.content import pieces_of
     from rewind.snapshot.trees.fold import fold
     from rewind.snapshot.trees.listing import entry_at, every_path
-    from rewind.snapshot.trees.tree import DIR, LINK, UNCOVERED, Entry, Tree
+    from rewind.snapshot.trees.tree import DIR, LINK, UNCOVERED, Tree, TreeEntry
     from rewind.store.blobs import Blobs
     from rewind.transcript.find import SessionFile
     from rewind.transcript.names import is_session_id
@@ -147,7 +156,8 @@ _PASSES = {
     "rewind.checkpoint.remote.url": ("checked_url", "shown_url"),
     "rewind.checkpoint.conversations.session_shape": ("seconds_between",),
     "rewind.checkpoint.conversations.session_tree": ("as_tree",),
-    "rewind.checkpoint.map.story": ("CHECKPOINT", "EDIT", "LANE", "NOW", "OPERATION", "PROMPT", "SESSION"),
+    "rewind.checkpoint.map.by_session": (
+        "CHECKPOINT", "EDIT", "LANE", "NOW", "OPERATION", "PROMPT", "SESSION"),
     "rewind.checkpoint.records.timeline": ("brief",),
     "rewind.checkpoint.rewind.files.torn": ("torn_paths",),
     "rewind.checkpoint.select.turn_name": ("split_selector", "turn_name"),
@@ -204,7 +214,7 @@ class Side:
     def is_checkpoint(self) -> bool:
         return self._blobs is not None
 
-    def content(self, path: bytes, entry: Entry, limit: int) -> bytes | None:
+    def content(self, path: bytes, entry: TreeEntry, limit: int) -> bytes | None:
         """A file's bytes; None when they are more than `limit` or cannot be had (any more)."""
         if entry.size > limit:
             return None
@@ -221,7 +231,7 @@ class Difference:
     """Paths that differ: (path, entry before, entry after)."""
 
     def __init__(self, old: Side, new: Side,
-                 changes: list[tuple[bytes, Entry | None, Entry | None]],
+                 changes: list[tuple[bytes, TreeEntry | None, TreeEntry | None]],
                  not_captured: list[tuple[bytes, str]] | None = None) -> None:
         self.not_captured = not_captured or []  # of the paths that were named, with the reason
         self.old = old
@@ -951,22 +961,22 @@ class Controller:
 
     # looking
 
-    def story(self) -> Story:
+    def map_by_session(self) -> ProjectMap:
         """Sessions, prompts, checkpoints and forks in the order in which they happened; last comes now."""
-        from rewind.checkpoint.map.story import tell
+        from rewind.checkpoint.map.by_session import map_by_session
 
-        return tell(self.state)
+        return map_by_session(self.state)
 
-    def map(self) -> Story:
+    def map(self) -> ProjectMap:
         """The same in the order in which things happened, each with its row of the map: turns, what was
         edited between them, checkpoints made by hand, and operations."""
-        from rewind.checkpoint.map.story_map import tell_map
+        from rewind.checkpoint.map.in_order import map_in_order
 
-        return tell_map(self.state)
+        return map_in_order(self.state)
 
-    def story_stamp(self) -> str:
-        """Text that changes when there is something new to tell, and costs less than the story."""
-        from rewind.checkpoint.map.story import stamp
+    def map_stamp(self) -> str:
+        """Text that changes when there is something new to show, and costs less than the map."""
+        from rewind.checkpoint.map.by_session import stamp
 
         return stamp(self.state)
 
@@ -1023,7 +1033,7 @@ class Controller:
         self.state.look_again()
         return file_heat(self.state, self.find(name).name if name else "", patience)
 
-    def files(self, name: str) -> Iterator[tuple[bytes, Entry]]:
+    def files(self, name: str) -> Iterator[tuple[bytes, TreeEntry]]:
         """Every path that a checkpoint holds, and what it was."""
         from rewind.snapshot.trees.listing import every_path
 

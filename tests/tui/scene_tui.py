@@ -11,10 +11,10 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from chat_scene import Scene
-from rewind.checkpoint.map.story import Item
+from rewind.checkpoint.map.by_session import Item
 from rewind.tui.app import Host, RewindApp
 from rewind.tui.dialogs.working import Working
-from rewind.tui.parts.timeline import Timeline
+from rewind.tui.parts.timeline import TimelineList
 from rewind.tui.screens.timeline_screen import TimelineScreen
 
 SIZE, WIDE = (80, 24), (160, 50)
@@ -48,7 +48,7 @@ class Person:
         if not isinstance(screen, TimelineScreen):
             return True
         item = self.timeline.item
-        return screen.story is not None and (item is None or screen._shown == item.key)
+        return screen.project_map is not None and (item is None or screen._shown == item.key)
 
     async def press(self, *keys: str) -> None:
         for key in keys:
@@ -61,8 +61,8 @@ class Person:
         await self.calm()
 
     @property
-    def timeline(self) -> Timeline:
-        return self.app.screen_stack[1].query_one(Timeline)
+    def timeline(self) -> TimelineList:
+        return self.app.screen_stack[1].query_one(TimelineList)
 
     def items(self) -> list[Item]:
         return [row.item for row in self.timeline.rows]

@@ -13,7 +13,7 @@ from textual.widgets import Input
 
 from chat_scene import Scene, client_is_running
 from cli.conftest import InProcess
-from rewind.checkpoint.map.story import CHECKPOINT, PROMPT, SESSION
+from rewind.checkpoint.map.by_session import CHECKPOINT, PROMPT, SESSION
 from rewind.cli.output.theme import light_wanted, remember_light
 from rewind.tui.parts.diff_view import DiffView
 

@@ -12,11 +12,11 @@ from textual.widgets import ProgressBar
 
 from chat_scene import Scene
 from cli.conftest import InProcess
-from rewind.checkpoint.map.story import CHECKPOINT, PROMPT, SESSION
+from rewind.checkpoint.map.by_session import CHECKPOINT, PROMPT, SESSION
 from rewind.checkpoint.project.state import State
 from rewind.controller import Controller
 from rewind.tui.app import RewindApp
-from rewind.tui.parts.timeline import Timeline
+from rewind.tui.parts.timeline import TimelineList
 from rewind.tui.screens.timeline_screen import TimelineScreen
 
 pytestmark = pytest.mark.slow
@@ -88,7 +88,7 @@ def test_in_the_forks_every_question_can_be_left(scene: Scene) -> None:
 def test_the_mouse_alone_goes_back(scene: Scene) -> None:
     async def go(person: Person) -> None:
         at = next(n for n, item in enumerate(person.items()) if item.kind == PROMPT and item.turn == 2)
-        await person.pilot.click(Timeline, offset=(6, at), times=2)
+        await person.pilot.click(TimelineList, offset=(6, at), times=2)
         await person.calm()
         assert person.screen == "ChooseIntent"
         await person.pilot.click("OptionList", offset=(6, 2))  # the second of two lines each
@@ -97,7 +97,7 @@ def test_the_mouse_alone_goes_back(scene: Scene) -> None:
         await person.pilot.click("#no")
         await person.calm()
         assert files(scene) == ["one", "two"]
-        await person.pilot.click(Timeline, offset=(6, at), times=2)
+        await person.pilot.click(TimelineList, offset=(6, at), times=2)
         await person.calm()
         await person.pilot.click("OptionList", offset=(6, 2))
         await person.calm()

@@ -12,7 +12,7 @@ from scene_tui import SIZE, Person, at_keyboard
 from chat_scene import Claude, Turns
 from cli.conftest import InProcess
 from make_transcripts import place
-from rewind.checkpoint.map.story import LANE
+from rewind.checkpoint.map.by_session import LANE
 from rewind.tui.screens.forks_screen import ForksScreen
 from rewind_cli import tree_state
 

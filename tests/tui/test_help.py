@@ -9,7 +9,7 @@ from rich.text import Text
 from textual.binding import Binding
 
 from rewind.tui.parts.diff_view import DiffView
-from rewind.tui.parts.timeline import Timeline
+from rewind.tui.parts.timeline import TimelineList
 from rewind.tui.screens.diff_screen import DiffScreen
 from rewind.tui.screens.help import diff_help, help_lines
 from rewind.tui.screens.timeline_screen import TimelineScreen
@@ -27,7 +27,7 @@ def named(lines: list[Text]) -> set[str]:
     return {word.strip(";:,.") for line in lines for word in re.split(r"\s+", line.plain)}
 
 
-@pytest.mark.parametrize(("classes", "lines"), [((Timeline, TimelineScreen), help_lines()),
+@pytest.mark.parametrize(("classes", "lines"), [((TimelineList, TimelineScreen), help_lines()),
                                                 ((DiffView, DiffScreen), diff_help())])
 def test_every_key_is_in_the_footer_or_in_the_help(classes: tuple[type, ...], lines: list[Text]) -> None:
     words = named(lines)

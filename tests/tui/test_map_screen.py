@@ -8,7 +8,7 @@ from scene_tui import Person, at_keyboard
 from chat_scene import Scene
 from cli.conftest import InProcess
 from map_scene import Story, afternoon
-from rewind.checkpoint.map.story import EDIT, OPERATION, PROMPT, SESSION
+from rewind.checkpoint.map.by_session import EDIT, OPERATION, PROMPT, SESSION
 from rewind.tui.parts.rows import drawn
 from rewind_cli import differences, tree_state
 

@@ -8,7 +8,7 @@ from scene_tui import SIZE, Person, at_keyboard
 from chat_scene import Scene
 from cli.conftest import InProcess
 from map_scene import Story
-from rewind.checkpoint.map.story import PROMPT, SESSION
+from rewind.checkpoint.map.by_session import PROMPT, SESSION
 from rewind.tui.parts.diff_view import DiffView
 from rewind_cli import differences, tree_state
 

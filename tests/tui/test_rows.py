@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from rewind.checkpoint.map.story import CHECKPOINT, NOW, OPERATION, PROMPT, SESSION, Item
+from rewind.checkpoint.map.by_session import CHECKPOINT, NOW, OPERATION, PROMPT, SESSION, Item
 from rewind.checkpoint.map.turn_map import MapRow
 from rewind.tui.parts.rows import drawn, folded_at_first, rows_of
 

@@ -17,7 +17,7 @@ from test_futures_screen import comes, futures_of, on_the_forks
 from chat_scene import Scene, client_is_running
 from cli.conftest import InProcess
 from map_scene import Story, afternoon
-from rewind.checkpoint.map.story import CHECKPOINT, LANE, PROMPT
+from rewind.checkpoint.map.by_session import CHECKPOINT, LANE, PROMPT
 from rewind.tui.dialogs import outcome
 from rewind.tui.dialogs.working import Working
 from rewind.tui.flows import flows, futures

@@ -335,9 +335,9 @@ class _Hook:
         event = self.event
         if event.name not in ("SessionStart", "SessionEnd", "UserPromptSubmit", "Stop") or not event.session:
             return
-        from rewind.hooks.memory.session_file import SessionFile
+        from rewind.hooks.memory.session_file import SessionMemory
 
-        file = SessionFile(self.project.own("session.json"))
+        file = SessionMemory(self.project.own("session.json"))
         if event.name == "SessionStart":
             self._start_session(file)
         elif event.name == "SessionEnd":

@@ -18,7 +18,7 @@ from rewind.snapshot.apply import swap
 from rewind.snapshot.apply.apply import Applied, Applier
 from rewind.snapshot.apply.replaced import Replaced, is_open_for_writing
 from rewind.snapshot.trees.change import Change
-from rewind.snapshot.trees.tree import DIR, FILE, LINK, Entry
+from rewind.snapshot.trees.tree import DIR, FILE, LINK, TreeEntry
 from rewind.store.blobs import oid_of, unpack
 
 
@@ -51,8 +51,8 @@ class Bench:
         self.blobs = Memory()
         self.sink: Optional[Memory] = Memory()
 
-    def file(self, text: str, mode: int = 0o644) -> Entry:
-        return Entry(FILE, mode, len(text.encode()), self.blobs.add(text.encode()))
+    def file(self, text: str, mode: int = 0o644) -> TreeEntry:
+        return TreeEntry(FILE, mode, len(text.encode()), self.blobs.add(text.encode()))
 
     def applier(self) -> Applier:
         return Applier(os.fsencode(self.root), self.blobs, str(self.staging), time.time_ns(), sink=self.sink)
@@ -68,15 +68,15 @@ class Bench:
         return done
 
 
-def link(target: str) -> Entry:
-    return Entry(LINK, 0, len(target), target.encode())
+def link(target: str) -> TreeEntry:
+    return TreeEntry(LINK, 0, len(target), target.encode())
 
 
-def folder(mode: int = 0o755) -> Entry:
-    return Entry(DIR, mode, 0, b"")
+def folder(mode: int = 0o755) -> TreeEntry:
+    return TreeEntry(DIR, mode, 0, b"")
 
 
-def write(path: str, target: Entry, before: Optional[Entry] = None) -> Change:
+def write(path: str, target: TreeEntry, before: Optional[TreeEntry] = None) -> Change:
     return Change("write", path.encode(), target, before)
 
 
@@ -198,7 +198,7 @@ def test_many_directories_do_not_use_up_the_file_descriptors(bench: Bench) -> No
     ("dir", "file"), ("link", "file"), ("file", "link"), ("link", "other-link"), ("file", "fifo")])
 def test_a_path_that_is_not_as_planned_stops_everything_before_the_first_write(
         bench: Bench, planned: Optional[str], found: Optional[str]) -> None:
-    entries: dict[Optional[str], Optional[Entry]] = {
+    entries: dict[Optional[str], Optional[TreeEntry]] = {
         None: None, "file": bench.file("1234 "), "dir": folder(), "link": link("one")}
     path = bench.root / "it"
     if found == "dir":
@@ -237,7 +237,7 @@ def test_a_file_edited_after_the_look_is_left_alone_and_reported(bench: Bench) -
 
 def test_missing_content_is_found_out_before_the_first_write(bench: Bench) -> None:
     (bench.root / "a").write_text("before")
-    missing = Entry(FILE, 0o644, 3, b"m" * 32)
+    missing = TreeEntry(FILE, 0o644, 3, b"m" * 32)
     with pytest.raises(StoreDamaged):
         bench.apply(write("a", bench.file("new"), bench.file("before")), write("b", missing))
     assert (bench.root / "a").read_text() == "before" and not (bench.root / "b").exists()

@@ -26,7 +26,7 @@ from rewind.snapshot.archive.portable import links_out, read_snapshot, write_sna
 from rewind.snapshot.rules.rules import Rules
 from rewind.snapshot.scan.cache import ScanCache
 from rewind.snapshot.scan.scan import scan
-from rewind.snapshot.trees.tree import CHUNKED, DIR, FILE, LINK, UNCOVERED, Entry, Tree, encode_pieces
+from rewind.snapshot.trees.tree import CHUNKED, DIR, FILE, LINK, UNCOVERED, Tree, TreeEntry, encode_pieces
 from rewind.store.blobs import CHUNK
 from rewind.store.objects import ObjectStore
 
@@ -173,9 +173,9 @@ def test_the_top_directory_may_be_partial(tmp_path: Path) -> None:
 
 def test_names_longer_than_this_file_system_allows_come_back(tmp_path: Path) -> None:
     def make(store: ObjectStore) -> bytes:
-        tree = store.put(Tree({b"n" * 300: Entry(FILE, 0o644, 2, store.put(b"hi"))}).encode())
+        tree = store.put(Tree({b"n" * 300: TreeEntry(FILE, 0o644, 2, store.put(b"hi"))}).encode())
         for _ in range(1200):  # deeper than Python recurses
-            tree = store.put(Tree({b"d" * 3: Entry(DIR, 0o755, 0, tree)}).encode())
+            tree = store.put(Tree({b"d" * 3: TreeEntry(DIR, 0o755, 0, tree)}).encode())
         return tree
 
     there = planted(tmp_path, make)
@@ -243,7 +243,7 @@ def test_a_file_cut_in_an_unusual_way_is_not_written_as_if_it_would_come_back(
         tmp_path: Path) -> None:
     def make(store: ObjectStore) -> bytes:
         pieces = store.put(encode_pieces([(2, store.put(b"ab")), (1, store.put(b"c"))]))
-        return store.put(Tree({b"f": Entry(CHUNKED, 0o644, 3, pieces)}).encode())
+        return store.put(Tree({b"f": TreeEntry(CHUNKED, 0o644, 3, pieces)}).encode())
 
     with pytest.raises(StoreDamaged):
         planted(tmp_path, make).write()
@@ -275,7 +275,7 @@ def make(path: Path, manifest: Any, *members: tuple[str, bytes, str | bytes]) ->
 
 F, D, L = tarfile.REGTYPE, tarfile.DIRTYPE, tarfile.SYMTYPE
 TOP = ("files", D, "")
-HELLO = Tree({b"hello": Entry(FILE, 0o644, 2, sha256(b"hi").digest())})
+HELLO = Tree({b"hello": TreeEntry(FILE, 0o644, 2, sha256(b"hi").digest())})
 HELLO_MEMBERS = (TOP, ("files/hello", F, b"hi"))
 
 
@@ -496,7 +496,7 @@ def put_tree(store: ObjectStore, tree: dict[bytes, Any]) -> bytes:
     for name, (kind, mode, rest) in tree.items():
         size = len(rest) if kind in (FILE, LINK) else 0
         ref = put_tree(store, rest) if kind == DIR else store.put(rest) if kind == FILE else rest
-        entries[name] = Entry(kind, mode, size, ref)
+        entries[name] = TreeEntry(kind, mode, size, ref)
     return store.put(Tree(entries, b"pins-only" if len(tree) == 2 else b"").encode())
 
 
@@ -519,7 +519,7 @@ def test_every_tree_comes_back(tmp_path_factory: Any, tree: dict[bytes, Any]) ->
 def test_a_changed_archive_is_refused_or_holds_what_it_claims(tmp_path_factory: Any,
                                                               data: st.DataObject) -> None:
     folder = tmp_path_factory.mktemp("changed")
-    tree = Tree({**HELLO.entries, b"x": Entry(UNCOVERED, 0, 0, b"ignored")})
+    tree = Tree({**HELLO.entries, b"x": TreeEntry(UNCOVERED, 0, 0, b"ignored")})
     path = make(folder / "x", manifest_for(tree, uncovered=[["x", "ignored"]]), *HELLO_MEMBERS)
     raw = bytearray(gzip.decompress(path.read_bytes()))
     used = len(bytes(raw).rstrip(b"\0"))

@@ -13,7 +13,7 @@ from rewind.errors import HunkChanged
 from rewind.snapshot.diff.textdiff import Hunk, blocks, hunks, lines_of
 from rewind.snapshot.merge.hunk_merge import HunkMerge
 from rewind.snapshot.merge.three_way import Side, file_entry
-from rewind.snapshot.trees.tree import Entry, Tree
+from rewind.snapshot.trees.tree import Tree, TreeEntry
 from rewind.store.blobs import oid_of
 
 NAME = b"a.txt"
@@ -40,7 +40,7 @@ class Trees:
                    ids: list[str]) -> HunkMerge:
         return HunkMerge(self.side(new), self.side(now), self.side(old), self.put, {NAME: ids})
 
-    def result(self, merge: HunkMerge) -> Optional[Entry]:
+    def result(self, merge: HunkMerge) -> Optional[TreeEntry]:
         return self.tree(merge.root()).entries.get(NAME)
 
 

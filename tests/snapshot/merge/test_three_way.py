@@ -9,7 +9,7 @@ import pytest
 from rewind.snapshot.merge.three_way import MODES, Side, TreeMerge, file_entry
 from rewind.snapshot.trees.change import Paths
 from rewind.snapshot.trees.listing import every_path
-from rewind.snapshot.trees.tree import CHUNKED, DIR, FILE, LINK, UNCOVERED, Entry, Tree, decode_pieces
+from rewind.snapshot.trees.tree import CHUNKED, DIR, FILE, LINK, UNCOVERED, Tree, TreeEntry, decode_pieces
 from rewind.store.blobs import CHUNK, oid_of
 
 # A tree as a test writes it: text is a file, (mode, text) one with a mode, bytes is a link, a dictionary is a
@@ -28,7 +28,7 @@ class Store:
     def tree(self, oid: bytes) -> Tree:
         return Tree.decode(self.blobs[oid])
 
-    def read(self, path: bytes, entry: Entry) -> Optional[bytes]:
+    def read(self, path: bytes, entry: TreeEntry) -> Optional[bytes]:
         return self.blobs[entry.ref]
 
     def side(self, shape: Shape) -> Side:
@@ -39,13 +39,14 @@ class Store:
         entries = {name.encode(): self._entry(what) for name, what in shape.items() if name}
         return self.put(Tree(entries, partial.encode()).encode())
 
-    def _entry(self, what: Any) -> Entry:
+    def _entry(self, what: Any) -> TreeEntry:
         if isinstance(what, dict):
-            return Entry(DIR, what.get("/", 0o755), 0, self.add({k: v for k, v in what.items() if k != "/"}))
+            rest = {k: v for k, v in what.items() if k != "/"}
+            return TreeEntry(DIR, what.get("/", 0o755), 0, self.add(rest))
         if isinstance(what, list):
-            return Entry(UNCOVERED, 0, 0, what[0].encode())
+            return TreeEntry(UNCOVERED, 0, 0, what[0].encode())
         if isinstance(what, bytes):
-            return Entry(LINK, 0, len(what), what)
+            return TreeEntry(LINK, 0, len(what), what)
         mode, text = what if isinstance(what, tuple) else (0o644, what)
         return file_entry(text.encode(), mode, self.put)
 
@@ -53,7 +54,7 @@ class Store:
         """Path -> what is there."""
         return {path.decode(): self._what(entry) for path, entry in every_path(root, self.tree)}
 
-    def _what(self, entry: Entry) -> Any:
+    def _what(self, entry: TreeEntry) -> Any:
         if entry.kind == DIR:
             return oct(entry.mode)
         if entry.kind in (LINK, UNCOVERED):

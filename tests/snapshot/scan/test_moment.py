@@ -17,7 +17,7 @@ from rewind.snapshot.scan.cache import ScanCache
 from rewind.snapshot.scan.moment import Moment
 from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.trees.listing import every_path
-from rewind.snapshot.trees.tree import FILE, LINK, UNCOVERED, Entry
+from rewind.snapshot.trees.tree import FILE, LINK, UNCOVERED, TreeEntry
 from rewind.store.derived import DerivedDb
 from rewind.store.objects import ObjectStore
 
@@ -43,7 +43,7 @@ def store(tmp_path: Path) -> Iterator[ObjectStore]:
 
 
 def capture(project: Path, store: ObjectStore, moment: Moment | None,
-            cache: ScanCache | None = None) -> dict[bytes, Entry]:
+            cache: ScanCache | None = None) -> dict[bytes, TreeEntry]:
     cache = cache or ScanCache(None)
     snapshot = scan(os.fsencode(project), Rules(builtin=b""), cache, store, keep=True, processes=1,
                     moment=moment)

@@ -27,7 +27,7 @@ from rewind.snapshot.scan.read import read_file
 from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.trees.content import whole
 from rewind.snapshot.trees.listing import every_path
-from rewind.snapshot.trees.tree import DIR, FILE, LINK, UNCOVERED, Entry
+from rewind.snapshot.trees.tree import DIR, FILE, LINK, UNCOVERED, TreeEntry
 from rewind.store.derived import DerivedDb
 from rewind.store.objects import ObjectStore
 
@@ -60,7 +60,7 @@ class Scanner:
     def use(self, **rules: Any) -> None:
         self.rules = Rules(builtin=BUILTIN, **rules)
 
-    def entries(self, **how: Any) -> dict[bytes, Entry]:
+    def entries(self, **how: Any) -> dict[bytes, TreeEntry]:
         snapshot = self(**how)
         return dict(every_path(snapshot.root, snapshot.tree))
 
@@ -125,7 +125,7 @@ def fill(root: Path) -> None:
     (root / "link").symlink_to("README")
 
 
-def reasons(entries: dict[bytes, Entry]) -> dict[bytes, bytes]:
+def reasons(entries: dict[bytes, TreeEntry]) -> dict[bytes, bytes]:
     return {path: e.ref for path, e in entries.items() if e.kind == UNCOVERED}
 
 

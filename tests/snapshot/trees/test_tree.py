@@ -15,8 +15,8 @@ from rewind.snapshot.trees.tree import (
     FILE,
     LINK,
     UNCOVERED,
-    Entry,
     Tree,
+    TreeEntry,
     decode_pieces,
     encode_pieces,
     unsafe_name,
@@ -29,8 +29,8 @@ MODES = st.integers(0, 0o7777)
 SIZES = st.integers(0, 2**64 - 1)
 IDS = st.binary(min_size=32, max_size=32)
 TARGETS = st.binary(max_size=20).filter(lambda t: b"\0" not in t)
-ENTRIES = st.one_of(st.builds(Entry, st.sampled_from([FILE, CHUNKED, DIR]), MODES, SIZES, IDS),
-                    st.builds(Entry, st.sampled_from([LINK, UNCOVERED]), MODES, SIZES, TARGETS))
+ENTRIES = st.one_of(st.builds(TreeEntry, st.sampled_from([FILE, CHUNKED, DIR]), MODES, SIZES, IDS),
+                    st.builds(TreeEntry, st.sampled_from([LINK, UNCOVERED]), MODES, SIZES, TARGETS))
 TREES = st.builds(Tree, st.dictionaries(NAMES, ENTRIES, max_size=6), st.sampled_from([b"", b"pins-only"]))
 QUICK = settings(max_examples=100, deadline=None)
 
@@ -47,7 +47,7 @@ def test_what_is_encoded_is_decoded(tree: Tree) -> None:
 
 @QUICK
 @given(st.dictionaries(NAMES, ENTRIES, max_size=6))
-def test_equal_trees_have_equal_bytes_whatever_the_order(entries: dict[bytes, Entry]) -> None:
+def test_equal_trees_have_equal_bytes_whatever_the_order(entries: dict[bytes, TreeEntry]) -> None:
     backwards = dict(reversed(list(entries.items())))
     assert Tree(entries).encode() == Tree(backwards).encode()
 
@@ -58,14 +58,15 @@ def test_other_trees_for_its_directories_make_the_listing_that_they_would_have_m
         tree: Tree, data: st.DataObject) -> None:
     dirs = [name for name, entry in tree.entries.items() if entry.kind == DIR]
     others = data.draw(st.dictionaries(st.sampled_from(dirs), IDS)) if dirs else {}
-    entries = {name: Entry(DIR, entry.mode, entry.size, others[name]) if name in others else entry
+    entries = {name: TreeEntry(DIR, entry.mode, entry.size, others[name]) if name in others else entry
                for name, entry in tree.entries.items()}
     assert with_trees(tree.encode(), others) == Tree(entries, tree.partial).encode()
 
 
 @pytest.mark.parametrize("name", [b"file", b"nobody", b"target", b""])
 def test_what_is_no_directory_of_the_listing_gets_no_tree(name: bytes) -> None:
-    blob = Tree({b"file": Entry(FILE, 0o644, 1, b"i" * 32), b"link": Entry(LINK, 0, 6, b"target")}).encode()
+    blob = Tree({b"file": TreeEntry(FILE, 0o644, 1, b"i" * 32),
+                 b"link": TreeEntry(LINK, 0, 6, b"target")}).encode()
     with pytest.raises(StoreDamaged):
         with_trees(blob, {name: b"x" * 32})
 
@@ -121,7 +122,7 @@ def test_a_name_that_leads_elsewhere_is_refused(name: bytes) -> None:
 
 
 def test_a_name_twice_or_out_of_order_is_refused() -> None:
-    good = Tree({b"a": Entry(FILE, 0, 0, bytes(32)), b"b": Entry(FILE, 0, 0, bytes(32))}).encode()
+    good = Tree({b"a": TreeEntry(FILE, 0, 0, bytes(32)), b"b": TreeEntry(FILE, 0, 0, bytes(32))}).encode()
     for names in (b"a\0a\0", b"b\0a\0"):
         with pytest.raises(StoreDamaged):
             Tree.decode(good.replace(b"a\0b\0", names))
@@ -142,7 +143,8 @@ def test_a_list_of_chunks_comes_back(pieces: list[tuple[int, bytes]]) -> None:
 
 
 def test_entries_are_equal_when_restoring_them_gives_the_same() -> None:
-    entry = Entry(FILE, 0o644, 3, b"x" * 32)
-    assert entry == Entry(FILE, 0o644, 3, b"x" * 32) and hash(entry) == hash(Entry(FILE, 0o644, 3, b"x" * 32))
-    assert entry != Entry(FILE, 0o755, 3, b"x" * 32) and entry.same_content(Entry(FILE, 0o755, 3, b"x" * 32))
-    assert entry != Entry(CHUNKED, 0o644, 3, b"x" * 32) and entry != "something else"
+    entry = TreeEntry(FILE, 0o644, 3, b"x" * 32)
+    same, other = TreeEntry(FILE, 0o644, 3, b"x" * 32), TreeEntry(FILE, 0o755, 3, b"x" * 32)
+    assert entry == same and hash(entry) == hash(same)
+    assert entry != other and entry.same_content(other)
+    assert entry != TreeEntry(CHUNKED, 0o644, 3, b"x" * 32) and entry != "something else"

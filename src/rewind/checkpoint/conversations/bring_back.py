@@ -60,7 +60,7 @@ class Home:
         self.point = point  # the checkpoint that the place began with
 
 
-class ChatPlan:
+class ConversationPlan:
     """A session and where to cut it. `source` is its file, or what the store has of it."""
 
     def __init__(self, profile: Profile, original: str, source: str, cut: Cut) -> None:
@@ -112,7 +112,7 @@ class ChatPlan:
         if self.is_from_store:
             os.unlink(self.source)
 
-    def __enter__(self) -> ChatPlan:
+    def __enter__(self) -> ConversationPlan:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
@@ -120,7 +120,7 @@ class ChatPlan:
         self.close()
 
 
-def plan_of_record(state: State, record: Record) -> ChatPlan:
+def plan_of_record(state: State, record: Record) -> ConversationPlan:
     """Where a checkpoint cuts its conversation. To be closed, for it may hold a temporary file."""
     data = record.data.get("transcript")
     if not record.data.get("hasTranscript") or not isinstance(data, dict):
@@ -128,7 +128,7 @@ def plan_of_record(state: State, record: Record) -> ChatPlan:
     profile = profile_named(str(data.get("agent")), state.project.home)
     original = _where_now(profile, checked_path(profile, data))
     source, offset, identity = _source(state, record, data, original, profile)
-    plan = ChatPlan(profile, original, source, Cut(0))
+    plan = ConversationPlan(profile, original, source, Cut(0))
     plan.identity = identity
     try:
         with open_conversation(source, profile, identity) as file:
@@ -269,7 +269,7 @@ class Done:
         self.notes: list[str] = []
 
 
-def make_fork(state: State, plan: ChatPlan, session_id: str, name: str = "") -> Done:
+def make_fork(state: State, plan: ConversationPlan, session_id: str, name: str = "") -> Done:
     """The fork gets this id, which the log knows already."""
     done = Done()
     home = plan.home
@@ -312,7 +312,7 @@ def _name_in_client(state: State, profile: Profile, fork: Fork) -> None:
         pass  # the fork can be resumed by its id all the same
 
 
-def turns_before(plan: ChatPlan) -> int | None:
+def turns_before(plan: ConversationPlan) -> int | None:
     """How many turns are kept; not found out now where that would take longer than the fork itself."""
     if plan.turns is not None:
         return plan.turns
@@ -348,7 +348,7 @@ def resume_command(state: State, profile: Profile, session_id: str, path: str) -
     return f"cd {quote(where)} && {command}"
 
 
-def refuse_if_open(state: State, plan: ChatPlan, force: bool) -> None:
+def refuse_if_open(state: State, plan: ConversationPlan, force: bool) -> None:
     check_in_place(plan.profile)
     reason = why_open(plan.profile, plan.session_id, plan.original,
                       recorded_session(state, plan.session_id))
@@ -356,7 +356,7 @@ def refuse_if_open(state: State, plan: ChatPlan, force: bool) -> None:
         raise SessionInUse(reason=reason)
 
 
-def rewrite_in_place(state: State, plan: ChatPlan, backup: str | None, *, force: bool) -> Done:
+def rewrite_in_place(state: State, plan: ConversationPlan, backup: str | None, *, force: bool) -> Done:
     """What the file held goes to `backup`, which the log knows already."""
     check_ours(plan.profile, plan.original)
     refuse_if_open(state, plan, force)

@@ -63,10 +63,10 @@ class Logged:
         self.command = command
 
     def __enter__(self) -> None:
-        standing, newest = here(self.state), self.state.timeline.newest()
-        self.standing = standing.name if standing else ""
+        current, newest = here(self.state), self.state.timeline.newest()
+        self.current = current.name if current else ""
         self.sequence = newest.sequence if newest else 0
-        self.op = self.operations.begin(self.command, before=self.standing, effects=self.effects,
+        self.op = self.operations.begin(self.command, before=self.current, effects=self.effects,
                                         session=self.effects[0]["sessionId"], sequence=self.sequence,
                                         resumes=self.resumes)
 
@@ -74,7 +74,7 @@ class Logged:
                  trace: TracebackType | None) -> None:
         failed = isinstance(error, Exception)
         if error is None or failed:
-            self.operations.end(self.op, result=ops.PARTIAL if failed else ops.DONE, here=self.standing,
+            self.operations.end(self.op, result=ops.PARTIAL if failed else ops.DONE, here=self.current,
                                 sequence=self.sequence, effects=[] if failed else self.effects)
 
 

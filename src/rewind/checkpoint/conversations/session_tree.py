@@ -40,7 +40,7 @@ class SessionInfo:
         self.running = False
         self.busy = False  # a turn is running
         self.rests = False  # nobody went on in it for as long as the setting allows
-        self.put_aside = ""  # the checkpoint with the code that making it replaced
+        self.replaced_code = ""  # the checkpoint with the code that making it replaced
         self.notes: list[str] = []  # what could not be done with it
 
     @property
@@ -93,7 +93,7 @@ def session_infos(state: State) -> list[SessionInfo]:
     for info in infos:
         info.running, info.busy = life.of(info.file)
         info.rests = info.file.modified < resting_since
-        info.put_aside = aside.get(info.session_id, "")
+        info.replaced_code = aside.get(info.session_id, "")
     _set_parents(infos, {id: branch["parentSessionId"] for id, branch in branches.items()})
     return infos
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.conversations.bring_back import ChatPlan, Home
+from rewind.checkpoint.conversations.bring_back import ConversationPlan, Home
 from rewind.checkpoint.futures.known import AtPlace, check_whole, find_lane, point_of, session_of
 from rewind.checkpoint.rewind.log.lineage import here
 from rewind.checkpoint.turns.spans import Span
@@ -38,6 +38,6 @@ def add_conversation(state: State, found: Destination, name: str) -> None:
         return
     with open_conversation(file.path, file.profile) as opened:
         cut = Cut(end_of_lines(opened)).marked(opened)
-    found.chat = ChatPlan(file.profile, file.path, file.path, cut)
+    found.chat = ConversationPlan(file.profile, file.path, file.path, cut)
     found.chat.check_format()
     found.chat.home = Home(state.project.root, state.place)

@@ -69,7 +69,7 @@ def announce(effect: Effect) -> list[str]:
 
 # removing
 
-def put_aside(state: State, effect: Effect) -> None:
+def move_away(state: State, effect: Effect) -> None:
     session, aside = str(effect["sessionId"]), str(effect["aside"])
     Branches(state).change(session, {"removed": effect["checkpoint"] or True, "aside": aside})
     if not os.path.isdir(str(effect["dir"])):
@@ -101,7 +101,7 @@ def do_rmdir(state: State, effect: Effect, result: Conversations) -> Effect | No
     if _was_changed(state, effect):
         result.notes.append(f"Kept the fork's directory, because it was changed: {folder}")
         return None
-    put_aside(state, effect)
+    move_away(state, effect)
     finish(state, str(effect["sessionId"]))
     result.notes.append(f"Removed the fork's directory: {folder}")
     return effect

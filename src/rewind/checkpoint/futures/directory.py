@@ -17,7 +17,7 @@ from rewind.snapshot.scan.cache import ScanCache
 from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.trees.change import Paths, differences
 from rewind.snapshot.trees.listing import uncovered
-from rewind.snapshot.trees.tree import FILES, UNCOVERED, Entry
+from rewind.snapshot.trees.tree import FILES, UNCOVERED, TreeEntry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def is_as(state: State, record: Record, folder: str, place: str) -> bool:
 
 
 def _differences(state: State, record: Record, folder: str,
-                 place: str) -> list[tuple[bytes, Entry | None, Entry | None]]:
+                 place: str) -> list[tuple[bytes, TreeEntry | None, TreeEntry | None]]:
     """Between the checkpoint and the directory. A directory that is in no checkpoint does not count."""
     project = state.project
     there = State(Project(folder, project.state, project.home, place, project.main))
@@ -141,7 +141,7 @@ def _differences(state: State, record: Record, folder: str,
         with Source(there, record) as source:
             found = list(differences(record.tree, source.tree, snapshot.root, snapshot.tree, Paths()))
         # Of what is not captured the trees say nothing.
-        found += [(path, None, Entry(UNCOVERED, 0, 0, reason))
+        found += [(path, None, TreeEntry(UNCOVERED, 0, 0, reason))
                   for path, reason in uncovered(snapshot.root, snapshot.tree) if _is_file(there.root, path)]
     finally:
         there.close()

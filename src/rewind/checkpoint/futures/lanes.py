@@ -1,9 +1,9 @@
-"""Futures in the story of the project: each a line of its own, from where it parted."""
+"""Futures in the map of the project: each a line of its own, from where it parted."""
 
 from __future__ import annotations
 
 from rewind.checkpoint.futures.known import AtPlace, lanes, look, session_of
-from rewind.checkpoint.map.story import LANE, Item
+from rewind.checkpoint.map.by_session import LANE, Item
 from rewind.checkpoint.map.turn_map import MapRow
 from rewind.checkpoint.records.record import is_timestamp, timestamp
 from rewind.errors import RewindError

@@ -7,7 +7,7 @@ import os
 
 from rewind.checkpoint.conversations.forks import Logged
 from rewind.checkpoint.conversations.trash import check_free, free_name, move_to_trash, trashed
-from rewind.checkpoint.futures.away import finish, inverse, put_aside, removal
+from rewind.checkpoint.futures.away import finish, inverse, move_away, removal
 from rewind.checkpoint.futures.compare import bring_up_to_date
 from rewind.checkpoint.futures.half_made import remove_half_made, sweep
 from rewind.checkpoint.futures.known import AtPlace, interrupted, look, session_of
@@ -60,7 +60,7 @@ def _remove(state: State, lane: Lane, wanted: list[dict[str, Any]], begun: Opera
     with Logged(state, ops.DELETE, *wanted, resumes=begun.id if begun else None):
         for effect in wanted:
             if effect["kind"] != effects.TRASH:
-                put_aside(state, effect)
+                move_away(state, effect)
             elif os.path.lexists(effect["path"]):  # not yet done by a process that was killed
                 move_to_trash(state, effect)
     finish(state, lane.session_id)

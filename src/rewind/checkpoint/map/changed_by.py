@@ -82,9 +82,9 @@ def edited_since(state: State, name: str) -> set[bytes]:
     """Paths that a person changed between turns since a checkpoint, on the line of the project."""
     from rewind.checkpoint.rewind.log.lineage import here
 
-    standing = here(state)
+    current = here(state)
     found: set[bytes] = set()
-    for row in rows_between(state, name, standing.name) if standing else ():
+    for row in rows_between(state, name, current.name) if current else ():
         if row.kind != TURN and not row.by_others:
             try:
                 found.update(_changed(state, row))

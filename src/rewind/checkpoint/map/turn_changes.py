@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
 
 _NAMED = 400  # files that are listed,
 _COUNTED = 200  # and whose lines are counted
@@ -116,5 +116,5 @@ def _compare(before: Source, after: Source) -> dict[str, Any]:
             "counted": len(files) <= _COUNTED and not large, **({"large": large} if large else {})}
 
 
-def is_directory(then: Entry | None, now: Entry | None) -> bool:
+def is_directory(then: TreeEntry | None, now: TreeEntry | None) -> bool:
     return all(entry is None or entry.kind == DIR for entry in (then, now))

@@ -86,10 +86,10 @@ class _Builder:
         self.state: dict[str, MapRow | None] = {}  # the row that left the code as a checkpoint has it
         self._turns: dict[str | None, MapRow] = {}  # the last turn of each session
 
-    def rows(self, standing: str) -> list[MapRow]:
+    def rows(self, current: str) -> list[MapRow]:
         for brief in self._briefs:
             self.state[brief.name] = self._see(brief)
-        at = self.state.get(standing)
+        at = self.state.get(current)
         if at:
             at.here = True
         return self._rows

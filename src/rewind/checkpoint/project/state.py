@@ -248,8 +248,8 @@ class State:
         if info["format"] < FORMAT:
             from rewind.checkpoint.rewind.log.lineage import here
 
-            operations, standing, newest = self.operations(), here(self), self.timeline.newest()
-            operations.bring_over(standing.name if standing else "", newest.sequence if newest else 0)
+            operations, current, newest = self.operations(), here(self), self.timeline.newest()
+            operations.bring_over(current.name if current else "", newest.sequence if newest else 0)
             info = sealed({**info, "format": FORMAT})
             write_atomic(self.project.path(STORE_FILE), quickjson.dump_file(info))
             operations.forget_old()

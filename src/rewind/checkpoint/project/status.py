@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.snapshot.scan.build import Snapshot
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
 
 
 class Status:
@@ -58,7 +58,7 @@ def _unfinished_forks(state: State) -> list[str]:
 
 
 def _changes(state: State, base: Record | None,
-             snapshot: Snapshot) -> list[tuple[bytes, Entry | None, Entry | None]]:
+             snapshot: Snapshot) -> list[tuple[bytes, TreeEntry | None, TreeEntry | None]]:
     if base is None:
         return []
     with Source(state, base) as source:

@@ -43,8 +43,8 @@ def repair_archives(state: State, records: list[Record], aside: Quarantine, copi
         if record.format != "archive":
             continue
         one = _Archive(state, record, aside, dry_run)
-        if (snapshot_of(record) or {}).get("file") and not one.chat_is_whole():
-            told.append((f"conversation of {record.name}", one.repair_chat()))
+        if (snapshot_of(record) or {}).get("file") and not one.conversation_is_whole():
+            told.append((f"conversation of {record.name}", one.repair_conversation()))
         if not one.code_is_whole():
             told.append((f"archive of {record.name}", one.repair_code(records, copies)))
             records[number] = one.record
@@ -175,7 +175,7 @@ class _Archive:
 
     # conversation
 
-    def chat_is_whole(self) -> bool:
+    def conversation_is_whole(self) -> bool:
         try:
             with open(os.devnull, "wb") as nowhere:
                 write_out(self.state, self.record, nowhere.fileno())
@@ -183,7 +183,7 @@ class _Archive:
         except (RewindError, OSError):
             return False
 
-    def repair_chat(self) -> str:
+    def repair_conversation(self) -> str:
         path = self.state.files.path(self.record.name, CHAT)
         told = (snapshot_of(self.record) or {}).get("bytes")
         size = told if isinstance(told, int) else 0

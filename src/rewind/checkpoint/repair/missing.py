@@ -6,7 +6,7 @@ from rewind.checkpoint.rewind.files.file_plan import Kept
 from rewind.errors import StoreDamaged
 from rewind.snapshot.trees.content import pieces_of
 from rewind.snapshot.trees.listing import every_path
-from rewind.snapshot.trees.tree import DIR, MISSING, Entry
+from rewind.snapshot.trees.tree import DIR, MISSING, TreeEntry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def leave_out_missing(source: Source, plan: RestorePlan) -> None:
     plan.leave_out(lost)
     told = {kept.path for kept in plan.kept}
     if source.lost_trees or source.record.code.get("lost"):
-        lost |= {path for path, entry in [(b".", Entry(DIR, 0, 0, source.record.tree)),
+        lost |= {path for path, entry in [(b".", TreeEntry(DIR, 0, 0, source.record.tree)),
                                           *every_path(source.record.tree, source.tree)]
                  if entry.kind == DIR and source.tree(entry.ref).partial == MISSING}
     plan.kept += [Kept(path, MISSING.decode(), conflict=True) for path in sorted(lost - told)]

@@ -159,7 +159,7 @@ def examine_records(state: State, records: Iterable[Record], found: Examined, bl
     records = list(records)
     for number, record in enumerate(records):
         files = _check_code(state, record, shared, found) + shared.outside(record)
-        chat = _ChatChecker(state, shared).problem(record) if record.data.get("hasTranscript") else ""
+        chat = _ConversationChecker(state, shared).problem(record) if record.data.get("hasTranscript") else ""
         if state.files.is_reserved(record.name):  # not collected by another process since it was listed
             found.add_checkpoint(record.name, files, chat, record.code.get("lost"))
         if progress:
@@ -289,7 +289,7 @@ class _Checker:
         return self._blobs[oid]
 
 
-class _ChatChecker:
+class _ConversationChecker:
     """What is wrong with a conversation in the store."""
 
     def __init__(self, state: State, checker: _Checker) -> None:

@@ -136,7 +136,7 @@ class _Act:
         self.force = force
         self.progress = progress
         self.operations = state.operations()
-        self.standing = here(state)
+        self.current = here(state)
         self.outcome = Outcome(found)
         self.conversation = _conversation(state, found, force)
 
@@ -158,7 +158,7 @@ class _Act:
             expected.refuse_other(None)
         if not self.effects and not self.found.undoes and not self.found.redoes:
             return self.outcome
-        op = self._begin(self.standing.name if self.standing else "", [])
+        op = self._begin(self.current.name if self.current else "", [])
         try:
             self._converse()
         except (RewindError, OSError):
@@ -214,7 +214,7 @@ class _Act:
         record = self.found.record
         return bool(not plan.changes and not self.effects and not self.found.resumes and record
                     and not self.found.undoes and not self.found.redoes
-                    and (self._partial or (self.standing and self.standing.name == record.name)))
+                    and (self._partial or (self.current and self.current.name == record.name)))
 
     def _is_refused(self, ready: Ready) -> bool:
         """A merge is done as a whole or not at all: not where it has conflicts, or nothing to do."""
@@ -232,16 +232,16 @@ class _Act:
     def _before(self, ready: Ready) -> str:
         """The checkpoint that holds the code as it is now: the one that the project stands on, or a backup.
         The way back of a killed operation is the state before it first began."""
-        standing = self.standing
+        current = self.current
         kept = outside.keep_present(self.state, self.effects, bool(self.found.resumes))
-        same = standing and standing.tree == ready.draft.snapshot.root
+        same = current and current.tree == ready.draft.snapshot.root
         if kept or (ready.plan.changes and not same):
             self.outcome.backup = self._write_backup(ready, kept)
         if self.found.resumes:
             return self.found.resumes.here_before
         if self.outcome.backup:
             return self.outcome.backup.name
-        return standing.name if standing else ""
+        return current.name if current else ""
 
     def _write_backup(self, ready: Ready, kept: dict[str, Any]) -> Record:
         from rewind.checkpoint.conversations.which_session import capture_current
@@ -282,10 +282,10 @@ class _Act:
 
     def _end(self, op: Operation, result: str) -> None:
         moves = self.found.record is not None and not self._partial
-        standing = self.standing.name if self.standing else ""
+        current = self.current.name if self.current else ""
         outcome = self.outcome
         self.operations.end(
-            op, result=result, here=self.found.record.name if moves and self.found.record else standing,
+            op, result=result, here=self.found.record.name if moves and self.found.record else current,
             sequence=self._sequence(), written=len(outcome.plan.written), deleted=len(outcome.plan.deleted),
             kept=len(outcome.plan.kept), effects=self.conversation.done if self.conversation else [],
             remaining=ops.names_of(path for path, _ in outcome.remaining[:_MOST_REMAINING]) or None)

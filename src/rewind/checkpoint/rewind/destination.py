@@ -7,7 +7,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from rewind.checkpoint.conversations.bring_back import ChatPlan
+    from rewind.checkpoint.conversations.bring_back import ConversationPlan
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.conversation.effects import Effect
     from rewind.checkpoint.rewind.files.code import Wanted
@@ -27,7 +27,7 @@ class Destination:
         self.in_place = request.in_place
         self.code: Wanted | None = None
         self.exact = True  # whether the code is that of the very moment
-        self.chat: ChatPlan | None = None
+        self.chat: ConversationPlan | None = None
         self.prompts: list[Prompt] = []  # that the conversation loses, newest last
         self.boundary: int | None = None
         self.effects: list[Effect] = []

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.files.code import Wanted
     from rewind.checkpoint.rewind.target import Request
     from rewind.snapshot.diff.compare import Comparison
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
 
 _SHOWN = ("write", "delete", "chmod")
 
@@ -27,11 +27,11 @@ def preview(state: State, request: Request, path: bytes) -> Comparison | None:
 
 
 def _of_code(state: State, wanted: Wanted, path: bytes) -> Comparison | None:
-    def read_now(path: bytes, entry: Entry, limit: int) -> bytes | None:
+    def read_now(path: bytes, entry: TreeEntry, limit: int) -> bytes | None:
         return read_live(state.root, path, limit)
 
     def act(source: Source, look_back: Source | None) -> Comparison | None:
-        def read_then(path: bytes, entry: Entry, limit: int) -> bytes | None:
+        def read_then(path: bytes, entry: TreeEntry, limit: int) -> bytes | None:
             return whole(entry, source.blobs) if entry.size <= limit else None
 
         plan, _ = planned(state, wanted, source, look_back)

@@ -93,10 +93,10 @@ def _earlier_on_line(state: State, request: Request, target: targets.EarlierOnLi
     half_done = operations.interrupted()
     if half_done and half_done.command == ops.UNDO:
         return finish(state, request, half_done)
-    standing = here(state)
-    line = list(lineage(state).line(standing.name)) if standing else []
-    record = first_that_differs(state, line, standing.name if standing else "")
-    if record is None or standing is None:
+    current = here(state)
+    line = list(lineage(state).line(current.name)) if current else []
+    record = first_that_differs(state, line, current.name if current else "")
+    if record is None or current is None:
         raise NothingToUndo()
     found = Destination(ops.UNDO, request)
     found.code = Wanted(record)

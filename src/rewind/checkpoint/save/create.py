@@ -165,10 +165,10 @@ def write_record(state: State, draft: Draft, kind: str, description: str,
         state.objects.commit()
         state.objects.settle(state.on_shared_disk)
     note_vanished(state)
-    standing = here(state)
+    current = here(state)
     state.timeline.sweep()
     record = new_record(state, kind, description, draft.code,
-                        {"trigger": trigger or {}, "parent": standing.name if standing else None,
+                        {"trigger": trigger or {}, "parent": current.name if current else None,
                          "git": git_head(work_tree_top(state.root)), "hasTranscript": chat is not None,
                          "transcript": chat.data if chat else None, **(outside or {})})
     if draft.archive is not None:

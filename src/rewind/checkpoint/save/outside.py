@@ -12,7 +12,7 @@ import stat
 from rewind.fast.sha256 import sha256
 from rewind.files import read_bounded
 from rewind.snapshot.scan.read import GONE, read_file
-from rewind.snapshot.trees.tree import CHUNKED, FILE, Entry, decode_pieces
+from rewind.snapshot.trees.tree import CHUNKED, FILE, TreeEntry, decode_pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Kept:
 
     __slots__ = ("entry", "path", "skipped")
 
-    def __init__(self, path: bytes, entry: Entry | None, skipped: str = "") -> None:
+    def __init__(self, path: bytes, entry: TreeEntry | None, skipped: str = "") -> None:
         self.path = path
         self.entry = entry
         self.skipped = skipped  # why its content is not there, in a word
@@ -67,7 +67,7 @@ def from_json(data: object) -> Kept | None:
         return None
     if len(ref) != 32 or not isinstance(mode, int) or not isinstance(size, int) or size < 0:
         return None
-    return Kept(path, Entry(CHUNKED if data.get("pieces") else FILE, mode & 0o7777, size, ref))
+    return Kept(path, TreeEntry(CHUNKED if data.get("pieces") else FILE, mode & 0o7777, size, ref))
 
 
 def kept_outside(record: Record) -> list[Kept]:
@@ -129,7 +129,7 @@ def look(path: bytes, sink: BlobSink | None = None, limit: int | None = None) ->
     read = read_file(path, sink, limit=limit)
     if read.failure is not None:
         return Kept(path, None, read.failure.decode() if read.failure != GONE else "")
-    return Kept(path, Entry(read.kind, stat.S_IMODE(info.st_mode), read.size, read.ref))
+    return Kept(path, TreeEntry(read.kind, stat.S_IMODE(info.st_mode), read.size, read.ref))
 
 
 def identity(home: str) -> str:

@@ -56,11 +56,11 @@ def save(state: State, description: str = "", *, kind: str = "manual", if_change
         # What is kept by now is in no checkpoint yet, and a collection could take it for unused.
         draft = capture(state, state.rules(), progress, moment, aside=not kept, trusting=True)
         try:
-            standing = here(state) if if_changed else None
-            if standing and standing.tree == draft.snapshot.root:
+            current = here(state) if if_changed else None
+            if current and current.tree == draft.snapshot.root:
                 state.objects.commit()
                 draft.snapshot.remember(state.cache)
-                return Saved(standing, False)
+                return Saved(current, False)
             chat, note = _conversation(state, session) if session or find_session else (None, "")
             if moment and moment.is_over():
                 trigger = {**(trigger or {}), "late": True}

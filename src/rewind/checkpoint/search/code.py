@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
 
 _LARGEST = 2 << 20
 _LONGEST = 400  # of a line, characters that are told
@@ -46,7 +46,7 @@ def search_code(state: State, text: str, *, any_case: bool = False,
                 damaged[record.name] = error
 
 
-def _unseen(source: Source, root: bytes, seen: set[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, Entry]]:
+def _unseen(source: Source, root: bytes, seen: set[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, TreeEntry]]:
     pending = [(b"", root)]
     while pending:
         prefix, oid = pending.pop()
@@ -62,7 +62,7 @@ def _unseen(source: Source, root: bytes, seen: set[tuple[bytes, bytes]]) -> Iter
                 yield path, entry
 
 
-def _in_file(record: Record, path: bytes, source: Source, entry: Entry, wanted: bytes,
+def _in_file(record: Record, path: bytes, source: Source, entry: TreeEntry, wanted: bytes,
              any_case: bool) -> Iterator[CodeFound]:
     if entry.size > _LARGEST or entry.kind == b"l":
         return

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.checkpoint.select.last_prompt import LastPrompt
     from rewind.snapshot.diff.compare import Comparison, Read
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
 
-    Changed = tuple[bytes, "Entry | None", "Entry | None"]
+    Changed = tuple[bytes, "TreeEntry | None", "TreeEntry | None"]
     Row = tuple[tuple[int, int], Record, "Record | None", "Operation | None"]
 
 
@@ -140,7 +140,7 @@ def _changes(old: Source | None, new: Source, path: bytes) -> list[Changed]:
 
 
 def _reader(side: Source | None) -> Read:
-    def read(path: bytes, entry: Entry, limit: int) -> bytes | None:
+    def read(path: bytes, entry: TreeEntry, limit: int) -> bytes | None:
         return whole(entry, side.blobs) if side and entry.size <= limit else None
 
     return read

@@ -20,7 +20,7 @@ from rewind.snapshot.trees.tree import (
     LINK,
     MAX_DEPTH,
     UNCOVERED,
-    Entry,
+    TreeEntry,
     is_git_dir,
     unsafe_name,
 )
@@ -47,7 +47,7 @@ class InEntry:
 
     __slots__ = ("entry", "partial", "path")
 
-    def __init__(self, path: bytes, entry: Entry | None, partial: bytes = b"") -> None:
+    def __init__(self, path: bytes, entry: TreeEntry | None, partial: bytes = b"") -> None:
         self.path = path
         self.entry = entry
         self.partial = partial
@@ -75,14 +75,14 @@ def decode_entry(value: Any) -> InEntry:
     if letter == "x":
         return InEntry(path, None)
     if letter == "u":
-        return InEntry(path, Entry(UNCOVERED, 0, 0, _reason(value[2])))
+        return InEntry(path, TreeEntry(UNCOVERED, 0, 0, _reason(value[2])))
     if letter == "l":
         return InEntry(path, _link(path, value[2]))
     mode = _number(value[2], 0o7777)
     if letter == "d":
-        return InEntry(path, Entry(DIR, mode, 0, b""), _reason(value[3]) if len(value) == 4 else b"")
+        return InEntry(path, TreeEntry(DIR, mode, 0, b""), _reason(value[3]) if len(value) == 4 else b"")
     size = _number(value[3], MAX_SIZE)
-    return InEntry(path, Entry(FILE if size <= CHUNK else CHUNKED, mode, size, digest_of(value[4])))
+    return InEntry(path, TreeEntry(FILE if size <= CHUNK else CHUNKED, mode, size, digest_of(value[4])))
 
 
 def _path(value: Any, may_be_top: bool) -> bytes:
@@ -101,7 +101,7 @@ def _path(value: Any, may_be_top: bool) -> bytes:
     return path
 
 
-def _link(path: bytes, value: Any) -> Entry:
+def _link(path: bytes, value: Any) -> TreeEntry:
     target = bytes_of(value)
     if not target or b"\0" in target or len(target) >= MAX_NAME:
         raise ValueError(f"the target of the link {text_of(path)!a:.200} is malformed")
@@ -109,7 +109,7 @@ def _link(path: bytes, value: Any) -> Entry:
         raise ValueError(f"the link {text_of(path)!a:.200} leads out of the tree, to {value!a:.200}")
     if any(is_git_dir(part) for part in target.split(b"/")):
         raise ValueError(f"the link {text_of(path)!a:.200} leads to git's own files")
-    return Entry(LINK, 0, len(target), target)
+    return TreeEntry(LINK, 0, len(target), target)
 
 
 def _reason(value: Any) -> bytes:

@@ -220,8 +220,8 @@ class LineTurns:
     """Checkpoints on the line as turns, the oldest is number 1: for a project without conversations."""
 
     def __init__(self, state: State) -> None:
-        standing = here(state)
-        line = list(lineage(state).line(standing.name)) if standing else []
+        current = here(state)
+        line = list(lineage(state).line(current.name)) if current else []
         self.records = line[::-1]
 
     @property

@@ -21,7 +21,7 @@ from rewind.checkpoint.upkeep.retention import (
     mark,
     needed_because,
     never_collected,
-    sweep_kept_chats,
+    sweep_kept_conversations,
 )
 from rewind.errors import StoreDamaged
 from rewind.files import Lock, fsync_dir
@@ -170,7 +170,7 @@ class _Collection:
         with Piece(state, self.wait):
             deleted = state.objects.last_deleted()  # also by one that was killed in the middle of it
             state.files.sweep({name for name in state.timeline.known_names() if name > deleted})
-            sweep_kept_chats(state)
+            sweep_kept_conversations(state)
         if os.path.isdir(state.files.folder):
             fsync_dir(state.files.folder)
 

@@ -181,7 +181,7 @@ def bridge(state: State, parents: Lineage, name: str, going: Set[str]) -> None:
             state.timeline.add(renewed)
 
 
-def sweep_kept_chats(state: State) -> None:
+def sweep_kept_conversations(state: State) -> None:
     """Deleted forks and backups of rewritten transcripts, once they are old and no step leads to them."""
     import shutil
 
@@ -216,7 +216,7 @@ def mark(state: State, records: Iterable[Record], live: set[bytes],
                 live.add(oid)
                 added.append(oid)
         _mark_tree(state.objects, record.tree, live, added)
-        _mark_chat(state.objects, record, live, added)
+        _mark_conversation(state.objects, record, live, added)
         if progress:
             progress("Looking at checkpoints", number + 1, len(todo))
     return added
@@ -256,7 +256,7 @@ def _mark_tree(store: ObjectStore, root: bytes, live: set[bytes], added: list[by
                     added.extend(fresh)
 
 
-def _mark_chat(store: ObjectStore, record: Record, live: set[bytes], added: list[bytes]) -> None:
+def _mark_conversation(store: ObjectStore, record: Record, live: set[bytes], added: list[bytes]) -> None:
     """Later links refer to earlier ones: from the first that is known, all before it are, too."""
     header, body = header_of(record), body_of(record)
     if header is None or body is None:

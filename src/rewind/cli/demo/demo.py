@@ -153,7 +153,7 @@ class _Tour:
         self._page.prompt(TURNS[-1]["prompt"])
         self._fork = back["fork"]
         self._page.say(f"taken back; resume: {back['fork']['resume'].rpartition('&& ')[2]}", "dim")
-        return [self._files_are(self._before, "as they were before that prompt"), self._chat_goes_on()]
+        return [self._files_are(self._before, "as they were before that prompt"), self._talk_goes_on()]
 
     def _undo(self, *command: str) -> list[str]:
         self.world.rewind(*command)
@@ -164,7 +164,7 @@ class _Tour:
     def _redo(self, *command: str) -> list[str]:
         redone = self.world.rewind(*command)
         self._fork = redone["fork"] or self._fork
-        texts = [self._files_are(self._before, "as they were before that prompt"), self._chat_goes_on()]
+        texts = [self._files_are(self._before, "as they were before that prompt"), self._talk_goes_on()]
         problems = self.world.rewind("validate", "--deep")["problems"]
         _check(not problems, "; ".join(str(p) for p in problems))
         return [*texts, "Every byte in the store is sound: rewind validate --deep"]
@@ -177,7 +177,7 @@ class _Tour:
         _check(not wrong, f"{_and(wrong)} should be {how}")
         return f"{plural(len(wanted), 'file')} {how}, byte for byte."
 
-    def _chat_goes_on(self) -> str:
+    def _talk_goes_on(self) -> str:
         turns = self.world.rewind("sessions", "show", self._fork["path"])["turns"]
         said = [turn["prompt"] for turn in turns if turn["active"]]
         _check(said == [turn["prompt"] for turn in TURNS[:-1]], f"the fork has the prompts {said}")

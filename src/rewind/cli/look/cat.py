@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.records.source import Source
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
 
 summary = "print a file from a checkpoint"
 examples = ("rewind cat last:src/app.py", "rewind cat t4:logo.png > old-logo.png",
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _entry(source: Source, path: bytes) -> Entry:
+def _entry(source: Source, path: bytes) -> TreeEntry:
     from rewind.controller import entry_at
 
     name = source.record.name
@@ -69,7 +69,7 @@ def _entry(source: Source, path: bytes) -> Entry:
     return entry
 
 
-def _pieces(source: Source, entry: Entry) -> Iterator[bytes]:
+def _pieces(source: Source, entry: TreeEntry) -> Iterator[bytes]:
     from rewind.controller import pieces_of
 
     return pieces_of(entry, source.blobs)
@@ -100,7 +100,7 @@ def _write(pieces: Iterator[bytes]) -> None:
     sys.stdout.buffer.flush()
 
 
-def _json(name: str, path: bytes, entry: Entry, data: bytes) -> dict[str, Any]:
+def _json(name: str, path: bytes, entry: TreeEntry, data: bytes) -> dict[str, Any]:
     import base64
 
     try:

@@ -17,7 +17,7 @@ from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.checkpoint.map.story import Item
+    from rewind.checkpoint.map.by_session import Item
     from rewind.checkpoint.rewind.apply import Outcome
     from rewind.checkpoint.rewind.plan import Plan
 
@@ -79,7 +79,7 @@ class _Picker:
         """Until something was done, or the person has seen enough."""
         show = True
         while True:
-            self.items = self.controller.story().items if show else self.items
+            self.items = self.controller.map_by_session().items if show else self.items
             numbers = self._list(show)
             answer = _ask("Number, text to filter, m for more, q to quit:")
             show = True
@@ -160,7 +160,7 @@ class _Picker:
         where = "before the prompt" if item.kind == PROMPT else f"to {name}"
         print(f"\nGo back {where}: {safe(' '.join(item.text.split()))}")
         for number, text in enumerate(_CHOICES, 1):
-            lacks = number != 2 and not item.has_chat
+            lacks = number != 2 and not item.has_conversation
             print(f"  {text}" + (self.paint("  (it holds no conversation)", "dim") if lacks else ""))
         intent = _INTENTS.get(answer := _ask("1, 2 or 3; Enter for the list:"))
         if intent is None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.select.last_prompt import LastPrompt
     from rewind.cli.look.show_turn import Turn
     from rewind.controller import Controller, Difference
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
 
 summary = "show a checkpoint or a turn, and what changed with it"
 examples = ("rewind show                   # where the project stands", "rewind show 12 --files",
@@ -209,7 +209,7 @@ def _parent(changed: _Changed) -> str:
     return safe(changed.parent) + ("" if changed.difference else " (deleted since)")
 
 
-def _file_line(path: bytes, entry: Entry) -> str:
+def _file_line(path: bytes, entry: TreeEntry) -> str:
     if entry.kind == b"u":
         return f"{'-':>5} {'-':>9}  {shown(path)}  (not captured: {shown(entry.ref)})"
     end = {b"d": "/", b"l": f" -> {shown(entry.ref)}"}.get(entry.kind, "")
@@ -235,7 +235,7 @@ def _json(controller: Controller, record: Record, files: bool) -> dict[str, Any]
     return found
 
 
-def _file_json(path: bytes, entry: Entry) -> dict[str, Any]:
+def _file_json(path: bytes, entry: TreeEntry) -> dict[str, Any]:
     if entry.kind == b"u":
         return path_json(path, kind=kind_of(entry), reason=entry.ref.decode("ascii", "replace"))
     more = {"target": path_json(entry.ref)["path"]} if entry.kind == b"l" else {}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rewind.cli.output.style import Paint
     from rewind.controller import Difference
     from rewind.snapshot.diff.rename import Rename
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
 
 COLOURS = {"+": "green", "~": "yellow", "-": "red", "=": "dim", "→": "cyan"}
 
@@ -39,15 +39,15 @@ def change_lines(difference: Difference, renames: list[Rename],
                      if wanted is None or one.new in wanted or one.old in wanted]
 
 
-def _is_directory(entry: Entry | None) -> bool:
+def _is_directory(entry: TreeEntry | None) -> bool:
     return entry is not None and entry.kind == b"d"
 
 
-def _sign(old: Entry | None, new: Entry | None) -> str:
+def _sign(old: TreeEntry | None, new: TreeEntry | None) -> str:
     return "+" if old is None else "-" if new is None else "~"
 
 
-def mode_remark(old: Entry | None, new: Entry | None) -> str:
+def mode_remark(old: TreeEntry | None, new: TreeEntry | None) -> str:
     if old and new and old.kind == new.kind and old.mode != new.mode and old.kind != b"l":
         return f"mode {old.mode:03o} → {new.mode:03o}"
     return ""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rewind.cli.output.style import Paint
     from rewind.snapshot.diff.compare import Comparison, Read
     from rewind.snapshot.diff.textdiff import Hunk
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
 
     Line = tuple[str, bytes]  # style, text
 
@@ -27,7 +27,7 @@ _ESCAPES = {0x07: b"\\a", 0x08: b"\\b", 0x09: b"\\t", 0x0A: b"\\n", 0x0B: b"\\v"
             0x0D: b"\\r", 0x22: b'\\"', 0x5C: b"\\\\"}
 
 
-def patch(path: bytes, old: Entry | None, new: Entry | None, read_old: Read,
+def patch(path: bytes, old: TreeEntry | None, new: TreeEntry | None, read_old: Read,
           read_new: Read) -> Iterator[Line]:
     if old and new and (old.kind == LINK) != (new.kind == LINK):
         # A file that became a link, or the reverse, is one thing gone and another one new.
@@ -72,7 +72,7 @@ def _mode_lines(found: Comparison) -> list[bytes]:
     return []
 
 
-def _mode(entry: Entry) -> bytes:
+def _mode(entry: TreeEntry) -> bytes:
     return b"120000" if entry.kind == LINK else b"100%03o" % entry.mode
 
 
@@ -101,7 +101,7 @@ def _remark(found: Comparison) -> bytes:
                                  why.encode())
 
 
-def describe_sizes(old: Entry | None, new: Entry | None) -> str:
+def describe_sizes(old: TreeEntry | None, new: TreeEntry | None) -> str:
     return " -> ".join(size(entry.size) for entry in (old, new) if entry)
 
 

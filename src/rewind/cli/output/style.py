@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TextIO
 
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
 
     Paint = Callable[[str, str], str]
 
@@ -59,7 +59,7 @@ def path_json(path: bytes, **more: object) -> dict[str, Any]:
     return {"path": text, **exact, **more}
 
 
-def kind_of(entry: Entry) -> str:
+def kind_of(entry: TreeEntry) -> str:
     return {b"l": "link", b"d": "directory", b"u": "uncovered"}.get(entry.kind, "file")
 
 

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from rewind.checkpoint.map.story import Item
+    from rewind.checkpoint.map.by_session import Item
     from rewind.controller import Controller
 
 MOST = 200
@@ -18,7 +18,8 @@ _LONGEST = 200
 
 def timeline(controller: Controller, asked: Any) -> dict[str, Any]:
     """Newest last, as the conversation is read. A row goes to the moment before its prompt."""
-    items = [item for item in controller.story().items if item.kind == PROMPT and item.session][-MOST:]
+    items = controller.map_by_session().items
+    items = [item for item in items if item.kind == PROMPT and item.session][-MOST:]
     figures = _figures(controller, items)
     last = max((at for at, item in enumerate(items) if _session(item) == asked.session), default=-1)
     return {"rows": [_row(item, figures, at == last) for at, item in enumerate(items)]}

@@ -24,7 +24,7 @@ _MOST_RECENT = 20
 _SHELLS = ("sh", "bash", "dash", "zsh", "ash", "busybox", "fish", "env", "timeout", "sudo", "nice")
 
 
-class SessionFile:
+class SessionMemory:
     def __init__(self, path: str) -> None:
         self.path = path
         self.data: dict[str, Any] = {}

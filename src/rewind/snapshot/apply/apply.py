@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rewind.snapshot.trees.change import Change
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
     from rewind.store.blobs import Blobs, BlobSink
 
     Progress = Callable[[str, int, int], None]
@@ -42,7 +42,7 @@ class Applied:
     def __init__(self) -> None:
         self.failed: list[tuple[bytes, str]] = []
         self.not_empty: list[bytes] = []
-        self.replaced: dict[bytes, Entry] = {}  # content that was replaced and that the plan did not know of
+        self.replaced: dict[bytes, TreeEntry] = {}  # content that the plan did not know of
 
 
 class Applier:
@@ -127,7 +127,7 @@ class Applier:
                 self._staged[change.path] = path
             self.progress("Preparing files", number + 1, len(writes))
 
-    def _write_new(self, path: bytes, entry: Entry, dir_fd: int | None = None,
+    def _write_new(self, path: bytes, entry: TreeEntry, dir_fd: int | None = None,
                    owner: os.stat_result | None = None) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
         fd = os.open(path, flags, 0o600, dir_fd=dir_fd)

@@ -11,7 +11,7 @@ import stat
 import time
 
 from rewind.snapshot.scan.read import FileTrouble, read_open
-from rewind.snapshot.trees.tree import Entry
+from rewind.snapshot.trees.tree import TreeEntry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Replaced:
     def __init__(self, sink: BlobSink) -> None:
         self._sink = sink
         self._held: list[tuple[Change, int]] = []
-        self.found: dict[bytes, Entry] = {}
+        self.found: dict[bytes, TreeEntry] = {}
 
     def hold(self, change: Change, name: bytes, dir_fd: int | None) -> int | None:
         """A descriptor of what stands there, or stood there and has another name now, for `look_at`."""
@@ -83,7 +83,7 @@ class Replaced:
             kind, size, ref = read_open(fd, info.st_size, None)
             if known is None or (kind, ref) != (known.kind, known.ref):
                 kind, size, ref = read_open(fd, os.fstat(fd).st_size, self._sink)
-                self.found[change.path] = Entry(kind, stat.S_IMODE(info.st_mode), size, ref)
+                self.found[change.path] = TreeEntry(kind, stat.S_IMODE(info.st_mode), size, ref)
         except FileTrouble:
             pass  # the backup could not read it either
 

@@ -19,8 +19,8 @@ from rewind.snapshot.trees.tree import (
     FILE,
     LINK,
     UNCOVERED,
-    Entry,
     Tree,
+    TreeEntry,
     encode_pieces,
     is_git_dir,
 )
@@ -69,7 +69,7 @@ def write_snapshot(file: BinaryIO, metadata: dict[str, Any], root: bytes, trees:
     out.close()
 
 
-def _add(out: ArchiveWriter, name: bytes, entry: Entry, blobs: Blobs) -> None:
+def _add(out: ArchiveWriter, name: bytes, entry: TreeEntry, blobs: Blobs) -> None:
     if entry.kind == LINK:
         out.add_link(name, entry.ref)
     else:
@@ -190,7 +190,7 @@ class _Folder:
     def __init__(self, path: bytes, mode: int) -> None:
         self.path = path
         self.mode = mode
-        self.entries: dict[bytes, Entry] = {}
+        self.entries: dict[bytes, TreeEntry] = {}
 
 
 class Builder:
@@ -241,16 +241,16 @@ class Builder:
             self._close()
         return self._root
 
-    def _entry(self, member: Member) -> Entry:
+    def _entry(self, member: Member) -> TreeEntry:
         if member.kind == archive.LINK:
-            return Entry(LINK, 0, len(member.target), member.target)
+            return TreeEntry(LINK, 0, len(member.target), member.target)
         if member.size <= CHUNK:
-            return Entry(FILE, member.mode, member.size, self._put(member.read(CHUNK)))
+            return TreeEntry(FILE, member.mode, member.size, self._put(member.read(CHUNK)))
         pieces = []
         while member.left:
             data = member.read(CHUNK)
             pieces.append((len(data), self._put(data)))
-        return Entry(CHUNKED, member.mode, member.size, self._put(encode_pieces(pieces)))
+        return TreeEntry(CHUNKED, member.mode, member.size, self._put(encode_pieces(pieces)))
 
     def _close(self) -> None:
         folder = self._open.pop()
@@ -258,11 +258,11 @@ class Builder:
         for name, reason in self._uncovered.pop(path, {}).items():
             if name in folder.entries:
                 self._refuse(f"its manifest denies {shown(folder.path + b'/' + name)}, which is in it.")
-            folder.entries[name] = Entry(UNCOVERED, 0, 0, reason)
+            folder.entries[name] = TreeEntry(UNCOVERED, 0, 0, reason)
         tree = self._put(Tree(folder.entries, self._partial.pop(path, b"")).encode())
         if self._open:
             name = folder.path.rpartition(b"/")[2]
-            self._open[-1].entries[name] = Entry(DIR, folder.mode, 0, tree)
+            self._open[-1].entries[name] = TreeEntry(DIR, folder.mode, 0, tree)
         else:
             self._root = tree
 

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rewind.snapshot.diff.textdiff import Block
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
 
-    Read = Callable[[bytes, Entry, int], "bytes | None"]  # path, entry, limit -> content
+    Read = Callable[[bytes, TreeEntry, int], "bytes | None"]  # path, entry, limit -> content
 
 MAX_BYTES = 2 << 20
 MAX_LINES = 50_000
@@ -24,7 +24,7 @@ DIRECTORY, SAME = "directory", "same"  # SAME: only the mode differs
 class Comparison:
     __slots__ = ("blocks", "new", "new_lines", "old", "old_lines", "path", "verdict")
 
-    def __init__(self, path: bytes, old: Entry | None, new: Entry | None, verdict: str) -> None:
+    def __init__(self, path: bytes, old: TreeEntry | None, new: TreeEntry | None, verdict: str) -> None:
         self.path = path
         self.old = old
         self.new = new
@@ -44,7 +44,7 @@ class Comparison:
         return self.verdict not in (LARGE, UNREADABLE)
 
 
-def compare(path: bytes, old: Entry | None, new: Entry | None, read_old: Read,
+def compare(path: bytes, old: TreeEntry | None, new: TreeEntry | None, read_old: Read,
             read_new: Read) -> Comparison:
     sides = [entry for entry in (old, new) if entry]
     if any(entry.kind == DIR for entry in sides):
@@ -57,7 +57,7 @@ def compare(path: bytes, old: Entry | None, new: Entry | None, read_old: Read,
     return _compare_texts(Comparison(path, old, new, TEXT), texts)
 
 
-def _content(path: bytes, entry: Entry | None, read: Read) -> bytes | None:
+def _content(path: bytes, entry: TreeEntry | None, read: Read) -> bytes | None:
     if entry is None:
         return b""
     return entry.ref if entry.kind == LINK else read(path, entry, MAX_BYTES)

@@ -8,9 +8,9 @@ from rewind.snapshot.trees.tree import DIR, UNCOVERED
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.snapshot.diff.compare import Read
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
 
-    Changed = tuple[bytes, "Entry | None", "Entry | None"]
+    Changed = tuple[bytes, "TreeEntry | None", "TreeEntry | None"]
 
 _MOST_PAIRS = 400  # pairs that are compared line by line
 _MOST_BYTES = 512 << 10
@@ -20,7 +20,8 @@ _ALIKE = 60  # percent
 class Rename:
     __slots__ = ("new", "new_entry", "old", "old_entry", "percent")
 
-    def __init__(self, old: bytes, old_entry: Entry, new: bytes, new_entry: Entry, percent: int) -> None:
+    def __init__(self, old: bytes, old_entry: TreeEntry, new: bytes, new_entry: TreeEntry,
+                 percent: int) -> None:
         self.old = old
         self.old_entry = old_entry
         self.new = new
@@ -40,11 +41,11 @@ def find_renames(changes: list[Changed], read_old: Read, read_new: Read) -> list
     return sorted(found, key=lambda one: one.new)
 
 
-def _counts(entry: Entry) -> bool:
+def _counts(entry: TreeEntry) -> bool:
     return entry.kind not in (DIR, UNCOVERED) and entry.size > 0
 
 
-def _same(gone: dict[bytes, Entry], come: dict[bytes, Entry]) -> list[Rename]:
+def _same(gone: dict[bytes, TreeEntry], come: dict[bytes, TreeEntry]) -> list[Rename]:
     by_content: dict[tuple[bytes, bytes], list[bytes]] = {}
     for path, entry in gone.items():
         by_content.setdefault((entry.kind, entry.ref), []).append(path)
@@ -63,7 +64,7 @@ def _name(path: bytes) -> bytes:
     return path.rpartition(b"/")[2]
 
 
-def _alike(gone: dict[bytes, Entry], come: dict[bytes, Entry], read_old: Read,
+def _alike(gone: dict[bytes, TreeEntry], come: dict[bytes, TreeEntry], read_old: Read,
            read_new: Read) -> list[Rename]:
     before = {path: _lines(path, entry, read_old) for path, entry in gone.items()}
     after = {path: _lines(path, entry, read_new) for path, entry in come.items()}
@@ -80,7 +81,7 @@ def _alike(gone: dict[bytes, Entry], come: dict[bytes, Entry], read_old: Read,
     return found
 
 
-def _lines(path: bytes, entry: Entry, read: Read) -> dict[bytes, int]:
+def _lines(path: bytes, entry: TreeEntry, read: Read) -> dict[bytes, int]:
     """How often each line is there; none of what is binary or large."""
     data = read(path, entry, _MOST_BYTES) if entry.size <= _MOST_BYTES and entry.kind != b"l" else None
     found: dict[bytes, int] = {}

@@ -10,15 +10,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
 
 _LEAST = 0.5
 _MOST_FILES = 1000  # git looks at as many
 _PIECE = 64  # bytes of a line that count as one piece
 
 
-def most_similar(path: bytes, entry: Entry, data: bytes, gone: list[tuple[bytes, Entry]],
-                 read: Callable[[Entry], bytes]) -> bytes | None:
+def most_similar(path: bytes, entry: TreeEntry, data: bytes, gone: list[tuple[bytes, TreeEntry]],
+                 read: Callable[[TreeEntry], bytes]) -> bytes | None:
     """`gone` are the files that are not there any more."""
     name = os.path.basename(path)
     same = [old for old, found in gone if found.same_content(entry)]

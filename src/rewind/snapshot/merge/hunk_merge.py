@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.snapshot.diff.compare import Comparison
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
 
 
 class HunkMerge(TreeMerge):
@@ -28,13 +28,13 @@ class HunkMerge(TreeMerge):
         self._whole = theirs
         self._mixed: dict[bytes, bytes] = {}  # made of both sides, by path
 
-    def _leaf(self, path: bytes, base: Entry | None, ours: Entry | None,
-              theirs: Entry | None) -> Entry | None:
+    def _leaf(self, path: bytes, base: TreeEntry | None, ours: TreeEntry | None,
+              theirs: TreeEntry | None) -> TreeEntry | None:
         if path in self.chosen and self.paths.covers(path):
             theirs = self._part(path, base, theirs)
         return super()._leaf(path, base, ours, theirs)
 
-    def _part(self, path: bytes, base: Entry | None, theirs: Entry | None) -> Entry | None:
+    def _part(self, path: bytes, base: TreeEntry | None, theirs: TreeEntry | None) -> TreeEntry | None:
         if any(entry and entry.kind not in FILES for entry in (base, theirs)):
             raise HunkChanged(path=path.decode("utf-8", "surrogateescape"))
         one = compare(path, theirs, base, _reader(self._whole), _reader(self.base))
@@ -47,11 +47,11 @@ class HunkMerge(TreeMerge):
         data = self._mixed[path] = _mixed(one, [found[id].old_range for id in wanted])
         return file_entry(data, (base or theirs).mode, self.put)  # type: ignore[union-attr]
 
-    def _read_theirs(self, path: bytes, entry: Entry) -> bytes | None:
+    def _read_theirs(self, path: bytes, entry: TreeEntry) -> bytes | None:
         return self._mixed[path] if path in self._mixed else self._whole.read(path, entry)
 
 
-def _reader(side: Side) -> Callable[[bytes, Entry, int], bytes | None]:
+def _reader(side: Side) -> Callable[[bytes, TreeEntry, int], bytes | None]:
     return lambda path, entry, limit: side.read(path, entry) if entry.size <= limit else None
 
 

@@ -17,8 +17,8 @@ from rewind.snapshot.trees.tree import (
     FILES,
     LINK,
     UNCOVERED,
-    Entry,
     Tree,
+    TreeEntry,
     check_depth,
     encode_pieces,
 )
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from rewind.snapshot.trees.change import Trees
 
-    Read = Callable[[bytes, Entry], Optional[bytes]]
+    Read = Callable[[bytes, TreeEntry], Optional[bytes]]
 
 # Why a path is in conflict; `words.py` says them in sentences.
 TEXT, BINARY, LINKS, MODES = "both-changed", "both-changed-binary", "both-changed-link", "both-changed-mode"
@@ -106,8 +106,8 @@ class TreeMerge:
                 found[name] = entry
         return ours if found == ours.entries else Tree(found, ours.partial)
 
-    def _entry(self, path: bytes, base: Entry | None, ours: Entry | None,
-               theirs: Entry | None) -> Entry | None:
+    def _entry(self, path: bytes, base: TreeEntry | None, ours: TreeEntry | None,
+               theirs: TreeEntry | None) -> TreeEntry | None:
         if any(entry is not None and entry.kind == UNCOVERED for entry in (base, ours, theirs)):
             return self._uncovered(path, base, ours, theirs)
         leaf = self._leaf(path, *(None if _is_dir(entry) else entry for entry in (base, ours, theirs)))
@@ -119,8 +119,8 @@ class TreeMerge:
 
     # what was there and was not captured
 
-    def _uncovered(self, path: bytes, base: Entry | None, ours: Entry | None,
-                   theirs: Entry | None) -> Entry | None:
+    def _uncovered(self, path: bytes, base: TreeEntry | None, ours: TreeEntry | None,
+                   theirs: TreeEntry | None) -> TreeEntry | None:
         """If ours alone was not captured, it may be yet: the caller looks again before it writes there."""
         if not self.paths.covers(path):
             return ours
@@ -139,8 +139,8 @@ class TreeMerge:
 
     # files and links
 
-    def _leaf(self, path: bytes, base: Entry | None, ours: Entry | None,
-              theirs: Entry | None) -> Entry | None:
+    def _leaf(self, path: bytes, base: TreeEntry | None, ours: TreeEntry | None,
+              theirs: TreeEntry | None) -> TreeEntry | None:
         if base == theirs or not self.paths.covers(path):
             return ours
         self.touched.append(path)
@@ -152,16 +152,16 @@ class TreeMerge:
             return self._clash(path, LINKS if ours.kind == theirs.kind else KINDS, ours, theirs)
         return self._file(path, base if base and base.kind in FILES else None, ours, theirs)
 
-    def _file(self, path: bytes, base: Entry | None, ours: Entry, theirs: Entry) -> Entry:
+    def _file(self, path: bytes, base: TreeEntry | None, ours: TreeEntry, theirs: TreeEntry) -> TreeEntry:
         content = self._content(path, base, ours, theirs)
         base_mode = base.mode if base else -1
         mode = theirs.mode if ours.mode in (theirs.mode, base_mode) else ours.mode
         if mode == ours.mode and ours.mode != theirs.mode and theirs.mode != base_mode:
             settled = self._clash(path, MODES, ours, theirs)
             mode = settled.mode if settled else mode
-        return Entry(content.kind, mode, content.size, content.ref)
+        return TreeEntry(content.kind, mode, content.size, content.ref)
 
-    def _content(self, path: bytes, base: Entry | None, ours: Entry, theirs: Entry) -> Entry:
+    def _content(self, path: bytes, base: TreeEntry | None, ours: TreeEntry, theirs: TreeEntry) -> TreeEntry:
         if ours.same_content(theirs) or (base and theirs.same_content(base)):
             return ours
         if base and ours.same_content(base):
@@ -174,10 +174,10 @@ class TreeMerge:
             return self._value(path, BINARY, ours, theirs)
         return self._text(path, ours, texts[0], texts[1], texts[2])
 
-    def _value(self, path: bytes, reason: str, ours: Entry, theirs: Entry) -> Entry:
+    def _value(self, path: bytes, reason: str, ours: TreeEntry, theirs: TreeEntry) -> TreeEntry:
         return self._clash(path, reason, ours, theirs) or ours
 
-    def _text(self, path: bytes, entry: Entry, base: bytes, ours: bytes, theirs: bytes) -> Entry:
+    def _text(self, path: bytes, entry: TreeEntry, base: bytes, ours: bytes, theirs: bytes) -> TreeEntry:
         found = merge(base, ours, theirs, how=self.how or MARKERS, our_label=self.labels[0],
                       their_label=self.labels[1])
         if found.conflicts:
@@ -188,8 +188,8 @@ class TreeMerge:
 
     # directories
 
-    def _directory(self, path: bytes, base: Entry | None, ours: Entry | None,
-                   theirs: Entry | None) -> Entry | None:
+    def _directory(self, path: bytes, base: TreeEntry | None, ours: TreeEntry | None,
+                   theirs: TreeEntry | None) -> TreeEntry | None:
         """It is there if something is in it, or if it should be there empty. Modes of directories are no
         reason for a conflict: ours stays where both changed."""
         if base == theirs:
@@ -209,11 +209,12 @@ class TreeMerge:
         if ours and base and theirs and ours.mode == base.mode and covered:
             mode = theirs.mode
         ref = ours.ref if ours and tree is trees[1] else self.put(tree.encode())
-        return Entry(DIR, mode, 0, ref)
+        return TreeEntry(DIR, mode, 0, ref)
 
     # conflicts
 
-    def _clash(self, path: bytes, reason: str, ours: Entry | None, theirs: Entry | None) -> Entry | None:
+    def _clash(self, path: bytes, reason: str, ours: TreeEntry | None,
+               theirs: TreeEntry | None) -> TreeEntry | None:
         """What stands there now, unless the person said which side to take. What was deleted here is still in
         the way of a file that has the name of its directory."""
         settled = self.how in (OURS, THEIRS)
@@ -223,14 +224,14 @@ class TreeMerge:
         return ours or theirs
 
 
-def file_entry(data: bytes, mode: int, put: Callable[[bytes], bytes]) -> Entry:
+def file_entry(data: bytes, mode: int, put: Callable[[bytes], bytes]) -> TreeEntry:
     """As a scan would store it."""
     if len(data) <= CHUNK:
-        return Entry(FILE, mode, len(data), put(data))
+        return TreeEntry(FILE, mode, len(data), put(data))
     pieces = [data[at:at + CHUNK] for at in range(0, len(data), CHUNK)]
     ref = put(encode_pieces([(len(piece), put(piece)) for piece in pieces]))
-    return Entry(CHUNKED, mode, len(data), ref)
+    return TreeEntry(CHUNKED, mode, len(data), ref)
 
 
-def _is_dir(entry: Entry | None) -> bool:
+def _is_dir(entry: TreeEntry | None) -> bool:
     return entry is not None and entry.kind == DIR

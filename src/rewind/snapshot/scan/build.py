@@ -21,7 +21,7 @@ from rewind.snapshot.scan.read import (
     store_pieces,
 )
 from rewind.snapshot.scan.sqlite_files import companions, is_database_at, is_journal_at
-from rewind.snapshot.trees.tree import DIR, FILES, LINK, UNCOVERED, Entry, Tree, with_trees
+from rewind.snapshot.trees.tree import DIR, FILES, LINK, UNCOVERED, Tree, TreeEntry, with_trees
 from rewind.store.blobs import oid_of, pack_hashes
 
 TYPE_CHECKING = False
@@ -99,7 +99,7 @@ class _Look:
         self.listing = listing
         self.fd = fd
         self.limit = None if w.FORCED in listing.verdicts else limit
-        self.entries: dict[bytes, Entry] = {}
+        self.entries: dict[bytes, TreeEntry] = {}
         self.rows: dict[bytes, tuple[Any, ...]] = {row[0]: row for row in listing.rows}
         self.racy: set[bytes] = set()
         self.outgrown: set[bytes] = set()  # too large since they were listed
@@ -221,7 +221,7 @@ class Builder:
             return [row[0] for row in listing.rows if w.is_dir_row(row)]
         return [name for name, entry in self._old_entries(folder).items() if entry.kind == DIR]
 
-    def _old_entries(self, folder: bytes) -> dict[bytes, Entry]:
+    def _old_entries(self, folder: bytes) -> dict[bytes, TreeEntry]:
         known = self.known.get(folder)
         return self.out.tree(known.tree).entries if known and known.tree in self.out.blobs else {}
 
@@ -266,7 +266,7 @@ class Builder:
         groups = companions(look.entries.keys() | uncertain)
         for main in {groups.get(name, name) for name in changed}:
             uncertain |= {main, *(name for name, of in groups.items() if of == main)}
-        look.entries.update((name, Entry(UNCOVERED, 0, 0, CHANGED)) for name in uncertain)
+        look.entries.update((name, TreeEntry(UNCOVERED, 0, 0, CHANGED)) for name in uncertain)
         look.settled = look.settled and not uncertain
 
     def _take_over(self, folder: bytes, old: w.Known) -> bool:
@@ -292,7 +292,7 @@ class Builder:
                                          old.marks)
         return True
 
-    def _give_trees(self, folder: bytes, entries: dict[bytes, Entry]) -> tuple[list[w.Known], bool]:
+    def _give_trees(self, folder: bytes, entries: dict[bytes, TreeEntry]) -> tuple[list[w.Known], bool]:
         """Each directory's entry gets its tree. Their rows, for the totals, and whether none is missing."""
         below = []
         settled = True
@@ -303,13 +303,13 @@ class Builder:
             reason = self.found.failed.get(child)
             if reason is None:
                 known = self._below(child)
-                entries[name] = Entry(DIR, entry.mode, 0, known.tree)
+                entries[name] = TreeEntry(DIR, entry.mode, 0, known.tree)
                 below.append(known)
                 continue
             settled = False
             del entries[name]
             if reason:
-                entries[name] = Entry(UNCOVERED, 0, 0, reason)
+                entries[name] = TreeEntry(UNCOVERED, 0, 0, reason)
         return below, settled
 
     def _below(self, folder: bytes) -> w.Known:
@@ -375,10 +375,10 @@ class Builder:
                 continue
             if w.is_dir_row(row):
                 reason = _CLOSED_REASON.get(verdict)
-                look.entries[name] = (Entry(UNCOVERED, 0, 0, reason) if reason
-                                      else Entry(DIR, row[1] & 0o7777, 0, b""))
+                look.entries[name] = (TreeEntry(UNCOVERED, 0, 0, reason) if reason
+                                      else TreeEntry(DIR, row[1] & 0o7777, 0, b""))
             elif reasons.get(name):
-                look.entries[name] = Entry(UNCOVERED, 0, 0, reasons[name])
+                look.entries[name] = TreeEntry(UNCOVERED, 0, 0, reasons[name])
             elif not self._reused(look, row, None if verdict == w.FORCED else stats.get(name), old.get(name)):
                 to_read.append(row)
         self._read(look, to_read)
@@ -386,14 +386,14 @@ class Builder:
         return look
 
     def _reused(self, look: _Look, row: tuple[Any, ...], stat: tuple[tuple[int, ...], bool] | None,
-                entry: Entry | None) -> bool:
+                entry: TreeEntry | None) -> bool:
         """Whether it need not be read, for it is as the last scan saw it; or it is a link."""
         name = row[0]
         if max(row[2], row[3]) >= self.racy_from:
             look.racy.add(name)
         if self.moment and self.moment.ended_before(row[3]):
             look.settled = False
-            look.entries[name] = Entry(UNCOVERED, 0, 0, CHANGED)
+            look.entries[name] = TreeEntry(UNCOVERED, 0, 0, CHANGED)
             return True
         if stat and entry and not stat[1] and stat[0] == row[1:] and entry.kind in (*FILES, LINK):
             look.entries[name] = entry
@@ -423,13 +423,13 @@ class Builder:
         except OSError:
             look.settled = False  # gone, or no longer a link: the next scan sees what it is
             if self.moment and self.moment.is_over():
-                look.entries[name] = Entry(UNCOVERED, 0, 0, CHANGED)
+                look.entries[name] = TreeEntry(UNCOVERED, 0, 0, CHANGED)
             return
         if self.moment and self.moment.has_changed(look.rows[name][1:], row):
             look.settled = False
-            look.entries[name] = Entry(UNCOVERED, 0, 0, CHANGED)
+            look.entries[name] = TreeEntry(UNCOVERED, 0, 0, CHANGED)
             return
-        look.entries[name] = Entry(LINK, 0, len(target), target)
+        look.entries[name] = TreeEntry(LINK, 0, len(target), target)
 
     def _reasons(self, listing: w.Listing, fd: int) -> dict[bytes, bytes]:
         """Name -> why a file is not captured. A SQLite database and its journals share one fate."""
@@ -480,20 +480,20 @@ class Builder:
         if self.moment and read.failure != UNREADABLE \
                 and self.moment.has_changed(look.rows[name][1:], read.row if read.settled else ()):
             look.settled = False
-            look.entries[name] = Entry(UNCOVERED, 0, 0, CHANGED)
+            look.entries[name] = TreeEntry(UNCOVERED, 0, 0, CHANGED)
             return
         if read.failure is not None:
             look.settled = False
             if read.failure == TOO_LARGE:
                 look.outgrown.add(name)
             if read.failure != GONE:
-                look.entries[name] = Entry(UNCOVERED, 0, 0, read.failure)
+                look.entries[name] = TreeEntry(UNCOVERED, 0, 0, read.failure)
             return
         if not read.settled or look.rows[name][1:] != read.row:
             look.settled = False
             look.racy.add(name)
             look.rows[name] = (name, *read.row)
-        look.entries[name] = Entry(read.kind, read.row[4] & 0o7777, read.size, read.ref)
+        look.entries[name] = TreeEntry(read.kind, read.row[4] & 0o7777, read.size, read.ref)
 
     def _settle_databases(self, look: _Look) -> None:
         """A database and its journal were read one after the other: make sure they fit together."""
@@ -517,7 +517,7 @@ class Builder:
         try:
             copied = copy_database(main, look.fd, look.limit, self._now_ns)
         except TooLarge:
-            look.entries.update((name, Entry(UNCOVERED, 0, 0, TOO_LARGE)) for name in names
+            look.entries.update((name, TreeEntry(UNCOVERED, 0, 0, TOO_LARGE)) for name in names
                                 if name == main or name in look.entries)
             return
         except FileNotFoundError:
@@ -532,11 +532,11 @@ class Builder:
         if any(self._is_late(look, name, file.signature) for name, file in copied.files.items()):
             copied.close()
             members = {main, *(name for name, of in companions(look.rows).items() if of == main)}
-            look.entries.update((name, Entry(UNCOVERED, 0, 0, CHANGED)) for name in members)
+            look.entries.update((name, TreeEntry(UNCOVERED, 0, 0, CHANGED)) for name in members)
             return
         for name, file in copied.files.items():
             kind, size, ref = store_pieces(file.pieces(), self.sink)
-            look.entries[name] = Entry(kind, file.signature[4] & 0o7777, size, ref)
+            look.entries[name] = TreeEntry(kind, file.signature[4] & 0o7777, size, ref)
         copied.close()
         if copied.torn:
             self.out.torn.append(w.join(look.listing.folder, main))
@@ -559,11 +559,11 @@ class Builder:
                 self._take(look, name, read_file(name, self.sink, None, look.fd, look.limit))
         if any(name in look.entries and look.entries[name].ref == CHANGED for name in members):
             # One of them without the others would not be a database.
-            look.entries.update((name, Entry(UNCOVERED, 0, 0, CHANGED)) for name in members)
+            look.entries.update((name, TreeEntry(UNCOVERED, 0, 0, CHANGED)) for name in members)
         if look.outgrown.intersection(members):
             real = _real_group(members, look.fd)
             if look.outgrown.intersection(real):
-                look.entries.update((name, Entry(UNCOVERED, 0, 0, TOO_LARGE)) for name in real
+                look.entries.update((name, TreeEntry(UNCOVERED, 0, 0, TOO_LARGE)) for name in real
                                     if name in look.entries)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from rewind.snapshot.trees.tree import DIR, EMPTY, UNCOVERED, Entry, Tree, check_depth
+from rewind.snapshot.trees.tree import DIR, EMPTY, UNCOVERED, Tree, TreeEntry, check_depth
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     Trees = Callable[[bytes], Tree]
+    Difference = tuple[bytes, "TreeEntry | None", "TreeEntry | None"]  # path, old, new
 
 
 class Change:
@@ -16,7 +17,7 @@ class Change:
 
     __slots__ = ("action", "before", "in_the_way", "path", "target")
 
-    def __init__(self, action: str, path: bytes, target: Entry | None, before: Entry | None,
+    def __init__(self, action: str, path: bytes, target: TreeEntry | None, before: TreeEntry | None,
                  in_the_way: bool = False) -> None:
         self.action = action
         self.path = path
@@ -57,7 +58,7 @@ class Paths:
 
 
 def differences(old: bytes | None, old_trees: Trees, new: bytes | None, new_trees: Trees,
-                paths: Paths, folder: bytes = b"") -> Iterator[tuple[bytes, Entry | None, Entry | None]]:
+                paths: Paths, folder: bytes = b"") -> Iterator[Difference]:
     """(path, old entry, new entry) for every file, link or empty directory that differs."""
     check_depth(folder)
     before = old_trees(old) if old else EMPTY
@@ -82,15 +83,15 @@ def differences(old: bytes | None, old_trees: Trees, new: bytes | None, new_tree
                                    b.ref if b and b_dir else None, new_trees, paths, path)
 
 
-def _unknown(a: Entry | None, b: Entry | None, before: Tree, after: Tree) -> bool:
+def _unknown(a: TreeEntry | None, b: TreeEntry | None, before: Tree, after: Tree) -> bool:
     """Not captured on one side means that nothing can be said about a difference."""
     if (a and a.kind == UNCOVERED) or (b and b.kind == UNCOVERED):
         return True
     return bool((a is None and before.partial) or (b is None and after.partial))
 
 
-def _directory_itself(path: bytes, a: Entry | None, b: Entry | None, old_trees: Trees,
-                      new_trees: Trees, paths: Paths) -> Iterator[tuple[bytes, Entry | None, Entry | None]]:
+def _directory_itself(path: bytes, a: TreeEntry | None, b: TreeEntry | None, old_trees: Trees,
+                      new_trees: Trees, paths: Paths) -> Iterator[Difference]:
     """A directory is worth a line of its own when its mode changed or when nothing is in it."""
     if not paths.covers(path):
         return

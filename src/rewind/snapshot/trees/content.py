@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewind.errors import StoreDamaged
-from rewind.snapshot.trees.tree import CHUNKED, FILE, LINK, Entry, decode_pieces
+from rewind.snapshot.trees.tree import CHUNKED, FILE, LINK, TreeEntry, decode_pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rewind.store.blobs import Blobs
 
 
-def pieces_of(entry: Entry, blobs: Blobs) -> Iterator[bytes]:
+def pieces_of(entry: TreeEntry, blobs: Blobs) -> Iterator[bytes]:
     """The content of a file or the target of a link, never more of it in memory than one chunk."""
     if entry.kind == LINK:
         yield entry.ref
@@ -32,5 +32,5 @@ def _sized(data: bytes, size: int) -> bytes:
     return data
 
 
-def whole(entry: Entry, blobs: Blobs) -> bytes:
+def whole(entry: TreeEntry, blobs: Blobs) -> bytes:
     return b"".join(pieces_of(entry, blobs))

@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rewind.snapshot.trees.change import Trees
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
 
 
-def every_path(root: bytes, trees: Trees) -> Iterator[tuple[bytes, Entry]]:
+def every_path(root: bytes, trees: Trees) -> Iterator[tuple[bytes, TreeEntry]]:
     """Directories before what they hold. No recursion: a tree may be deeper than Python's stack."""
     stack = [(b"", iter(sorted(trees(root).entries.items())))]
     while stack:
@@ -36,7 +36,7 @@ def uncovered(root: bytes, trees: Trees) -> Iterator[tuple[bytes, bytes]]:
             yield path, trees(entry.ref).partial
 
 
-def entry_at(trees: Trees, root: bytes, path: bytes) -> Entry | None:
+def entry_at(trees: Trees, root: bytes, path: bytes) -> TreeEntry | None:
     """The entry at `path` below the tree `root`, or None."""
     *folders, name = path.split(b"/")
     tree = trees(root)

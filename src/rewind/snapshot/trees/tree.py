@@ -30,7 +30,7 @@ _UNSAFE = _GIT_DIRS | {b"", b".", b".."}
 MAX_DEPTH = 400  # directories below each other; deeper is not captured, and a deeper tree is refused
 
 
-class Entry:
+class TreeEntry:
     """What a name stands for. Two entries are equal when restoring either gives the same thing."""
 
     __slots__ = ("kind", "mode", "ref", "size")
@@ -41,11 +41,11 @@ class Entry:
         self.size = size
         self.ref = ref
 
-    def same_content(self, other: Entry) -> bool:
+    def same_content(self, other: TreeEntry) -> bool:
         return self.kind == other.kind and self.ref == other.ref
 
     def __eq__(self, other: object) -> bool:
-        return (isinstance(other, Entry) and self.ref == other.ref and self.kind == other.kind
+        return (isinstance(other, TreeEntry) and self.ref == other.ref and self.kind == other.kind
                 and self.mode == other.mode and self.size == other.size)
 
     def __hash__(self) -> int:
@@ -53,7 +53,7 @@ class Entry:
 
     def __repr__(self) -> str:
         ref = self.ref if self.kind in (LINK, UNCOVERED) else self.ref.hex()[:8]
-        return f"Entry({self.kind.decode()} {self.mode:o} {self.size} {ref!r})"
+        return f"TreeEntry({self.kind.decode()} {self.mode:o} {self.size} {ref!r})"
 
 
 class Tree:
@@ -61,7 +61,7 @@ class Tree:
 
     __slots__ = ("entries", "partial")
 
-    def __init__(self, entries: dict[bytes, Entry], partial: bytes = b"") -> None:
+    def __init__(self, entries: dict[bytes, TreeEntry], partial: bytes = b"") -> None:
         self.entries = entries
         self.partial = partial
 
@@ -97,7 +97,7 @@ class Tree:
         if end > len(blob):
             raise ValueError("cut short")
         texts = blob[end:].split(b"\0")
-        entries: dict[bytes, Entry] = {}
+        entries: dict[bytes, TreeEntry] = {}
         previous = b""
         inline = count
         for i, (kind, mode, size, ref) in enumerate(_RECORD.iter_unpack(blob[start:end])):
@@ -109,7 +109,7 @@ class Tree:
                 inline += 1
             elif kind not in KINDS:
                 raise ValueError(f"unknown kind {kind!r}")
-            entries[name] = Entry(kind, mode & 0o7777, size, ref)
+            entries[name] = TreeEntry(kind, mode & 0o7777, size, ref)
             previous = name
         if inline != len(texts) - 1:
             raise ValueError("trailing bytes")

@@ -11,7 +11,7 @@ from rewind.tui.dialogs.choose import Choose
 from rewind.tui.parts.words import one_line
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.map.story import Item
+    from rewind.checkpoint.map.by_session import Item
 
 _CHOICES = (
     (BOTH, "Jump: code + chat", "files as they were then, and the chat as a new fork"),
@@ -23,7 +23,7 @@ _CHOICES = (
 class ChooseIntent(Choose):
     def __init__(self, item: Item) -> None:
         why_not = "this checkpoint holds no conversation"
-        disabled = {} if item.has_chat else {BOTH: why_not, CONVERSATION: why_not}
+        disabled = {} if item.has_conversation else {BOTH: why_not, CONVERSATION: why_not}
         super().__init__("Go back", _about(item), _CHOICES, disabled)
 
 

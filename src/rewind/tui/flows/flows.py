@@ -19,7 +19,7 @@ from rewind.tui.parts.words import from_home, one_line, plan_lines, safe
 from rewind.words import plural
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.map.story import Item
+    from rewind.checkpoint.map.by_session import Item
     from rewind.checkpoint.rewind.apply import Outcome as Done
     from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.checkpoint.rewind.plan import Plan

@@ -18,7 +18,7 @@ from rewind.tui.parts.words import path, plan_lines, safe
 from rewind.words import plural
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.map.story import Item
+    from rewind.checkpoint.map.by_session import Item
     from rewind.checkpoint.rewind.apply import Outcome as Done
     from rewind.checkpoint.rewind.files.file_plan import Kept
     from rewind.checkpoint.rewind.plan import Plan

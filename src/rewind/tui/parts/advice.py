@@ -10,15 +10,15 @@ from rewind.install.doctor.finding import OK
 from rewind.install.machine.system import System
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.map.story import Story
+    from rewind.checkpoint.map.by_session import ProjectMap
 
 _NO_TURNS = "No turns yet. Start your agent in this directory: each prompt appears here."
 _NO_CHECKPOINTS = "Turns marked ○ have no checkpoint, so only their conversation can be brought back."
 
 
-def advice(controller: Controller, story: Story) -> list[str]:
+def advice(controller: Controller, project_map: ProjectMap) -> list[str]:
     """Sentences; none where turns have checkpoints."""
-    prompts = [item for item in story.items if item.kind == PROMPT]
+    prompts = [item for item in project_map.items if item.kind == PROMPT]
     if any(item.record for item in prompts):
         return []
     found = check_hooks(System(controller.project.home), str(controller.setting("tier")),

@@ -1,4 +1,4 @@
-"""What is known of one item of the story: what was said, and what happened to the files."""
+"""What is known of one item of the map: what was said, and what happened to the files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rewind.tui.parts.words import clock, from_home, one_line, safe
 from rewind.words import plural, quoted
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.map.story import Item
+    from rewind.checkpoint.map.by_session import Item
     from rewind.checkpoint.map.turn_map import MapRow
     from rewind.transcript.turns.turn_blocks import TurnText
 
@@ -158,7 +158,7 @@ def _checkpoint(controller: Controller, item: Item, text: Text) -> None:
     text.append(f"{record.name}", "yellow").append(f"  {clock(item.time)}\n", "dim")
     count = record.code.get("fileCount")
     parts = [kind, *([plural(count, "file")] if isinstance(count, int) else []),
-             "with chat" if item.has_chat else "no chat"]
+             "with chat" if item.has_conversation else "no chat"]
     text.append(" · ".join(parts) + "\n", "dim")
 
 

@@ -15,7 +15,7 @@ from rewind.tui.parts.words import age, one_line, signed
 from rewind.words import is_large_deletion, plural
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.map.story import Item
+    from rewind.checkpoint.map.by_session import Item
     from rewind.checkpoint.map.turn_map import MapRow
 
 Key = tuple[str, ...]

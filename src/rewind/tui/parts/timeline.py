@@ -20,15 +20,15 @@ from rewind.controller import LANE, OPERATION, PROMPT, SESSION
 from rewind.tui.parts.rows import Row, drawn, folded_at_first, rows_of
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.map.story import Item
+    from rewind.checkpoint.map.by_session import Item
 
 
-class Timeline(ScrollView, can_focus=True):
+class TimelineList(ScrollView, can_focus=True):
     COMPONENT_CLASSES = {"timeline--cursor", "timeline--cursor-blurred"}
     DEFAULT_CSS = """
-    Timeline { overflow-x: hidden; scrollbar-size-vertical: 1; }
-    Timeline .timeline--cursor { background: $primary 35%; }
-    Timeline .timeline--cursor-blurred { background: $primary 15%; }
+    TimelineList { overflow-x: hidden; scrollbar-size-vertical: 1; }
+    TimelineList .timeline--cursor { background: $primary 35%; }
+    TimelineList .timeline--cursor-blurred { background: $primary 15%; }
     """
     BINDINGS = [
         Binding("up,k", "move(-1)", "Up", show=False), Binding("down,j", "move(1)", "Down", show=False),
@@ -84,7 +84,7 @@ class Timeline(ScrollView, can_focus=True):
         self.virtual_size = Size(0, len(rows))
         keys = [row.item.key for row in rows]
         at = keys.index(key) if key in keys else max(0, len(rows) - 1)
-        self.set_reactive(Timeline.cursor, at)
+        self.set_reactive(TimelineList.cursor, at)
         self.refresh()
         # The size is known only once this is laid out.
         self.call_after_refresh(self._reveal)

@@ -24,7 +24,7 @@ from rewind.tui.parts.words import age, one_line, path, safe
 from rewind.words import plural
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.map.story import Item
+    from rewind.checkpoint.map.by_session import Item
     from rewind.checkpoint.turns.blame.blame import Blame, BlamedLine
 
 Turn = Optional[tuple[str, int]]  # a session, and the number of the turn in it

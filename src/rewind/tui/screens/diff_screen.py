@@ -26,7 +26,7 @@ from rewind.tui.screens.blame_screen import BlameScreen
 from rewind.tui.screens.help import diff_help
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.map.story import Item
+    from rewind.checkpoint.map.by_session import Item
 
 _NOTHING = "Nothing differs here. Press n to see what changed since then, or Esc to go back to the list."
 

@@ -24,7 +24,7 @@ from rewind.tui.frame import Frame
 from rewind.tui.parts.advice import advice
 from rewind.tui.parts.details import preview
 from rewind.tui.parts.footer import footer
-from rewind.tui.parts.timeline import Timeline
+from rewind.tui.parts.timeline import TimelineList
 from rewind.tui.parts.words import from_home, safe
 from rewind.tui.screens.blame_screen import blame_a_file
 from rewind.tui.screens.diff_screen import DiffScreen
@@ -33,7 +33,7 @@ from rewind.tui.screens.help import help_lines
 from rewind.words import plural
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.map.story import Item, Story
+    from rewind.checkpoint.map.by_session import Item, ProjectMap
 
 _CALM = 0.12  # seconds on an item before its preview is worked out
 _LOOK_AGAIN = 2.0
@@ -54,7 +54,7 @@ class TimelineScreen(Screen[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.story: Story | None = None
+        self.project_map: ProjectMap | None = None
         self.filter = ""
         self._stamp = ""
         self._shown: tuple[str, ...] | None = None
@@ -68,7 +68,7 @@ class TimelineScreen(Screen[None]):
             with Vertical(id="left"):
                 # Not selected when it gets the focus: the next letter would replace the one that opened it.
                 yield Input(placeholder="words to look for", id="filter", compact=True, select_on_focus=False)
-                yield Timeline()
+                yield TimelineList()
             with VerticalScroll(id="right"):
                 yield Static(id="preview")
         yield footer()
@@ -76,7 +76,7 @@ class TimelineScreen(Screen[None]):
     def on_mount(self) -> None:
         self.query_one("#filter").display = False
         self.query_one("#warning").display = False
-        self.query_one(Timeline).focus()
+        self.query_one(TimelineList).focus()
         self.begin()
         self.set_interval(_LOOK_AGAIN, self.look_again)
 
@@ -87,7 +87,7 @@ class TimelineScreen(Screen[None]):
         await self._load()
 
     async def _load(self) -> None:
-        if self.story is None:
+        if self.project_map is None:
             found = await flows.attempt(self.app, "Reading the story of this project…", _read)
         else:  # behind the person's back: whatever they type meanwhile must arrive
             found = await asyncio.to_thread(self._read_quietly)
@@ -96,7 +96,7 @@ class TimelineScreen(Screen[None]):
         if isinstance(found, Failure):
             await self._cannot(found)
             return
-        self.story, self._stamp, root, interrupted, self.advice = found
+        self.project_map, self._stamp, root, interrupted, self.advice = found
         self._shown = None
         self._head(root)
         warning = self.query_one("#warning", Static)
@@ -114,13 +114,14 @@ class TimelineScreen(Screen[None]):
         self.app.exit()
 
     def _head(self, root: str) -> None:
-        assert self.story is not None
-        counts = [plural(self.story.checkpoints, "checkpoint"), plural(len(self.story.sessions), "session")]
+        assert self.project_map is not None
+        counts = [plural(self.project_map.checkpoints, "checkpoint"),
+                  plural(len(self.project_map.sessions), "session")]
         self.query_one("#top", Static).update(Text.assemble(
             (" Rewind ", "bold reverse"), f" {_from_the_end(root, 40)} ", (f" {' · '.join(counts)}", "dim")))
 
     def _rows(self) -> None:
-        self.query_one(Timeline).tell(self.story.items if self.story else [], self.filter)
+        self.query_one(TimelineList).tell(self.project_map.items if self.project_map else [], self.filter)
 
     def _read_quietly(self) -> Any:
         try:
@@ -132,7 +133,7 @@ class TimelineScreen(Screen[None]):
     @work(exclusive=True, group="look")
     async def look_again(self) -> None:
         """While an agent works here, its turns and checkpoints appear."""
-        if self.story is None or not self.is_current:
+        if self.project_map is None or not self.is_current:
             return
         found = await asyncio.to_thread(self._new_stamp)
         if found and found != self._stamp and self.is_current:
@@ -141,17 +142,17 @@ class TimelineScreen(Screen[None]):
     def _new_stamp(self) -> str:
         try:
             with self.app.host.open() as controller:
-                return controller.story_stamp()
+                return controller.map_stamp()
         except Exception:
             return ""  # whatever is wrong, the next thing that the person does tells it
 
     # the preview
 
-    @on(Timeline.Moved)
-    def moved(self, event: Timeline.Moved) -> None:
+    @on(TimelineList.Moved)
+    def moved(self, event: TimelineList.Moved) -> None:
         if self._pause:
             self._pause.stop()
-        if self.story is None:
+        if self.project_map is None:
             return
         if event.item is None:
             self._tell(Text("Nothing matches. Esc shows everything again." if self.filter
@@ -173,7 +174,7 @@ class TimelineScreen(Screen[None]):
             self.app.call_from_thread(self._seen, item, text)
 
     def _seen(self, item: Item, text: Text) -> None:
-        timelines = self.query(Timeline)
+        timelines = self.query(TimelineList)
         if timelines and timelines.first().item is item:
             self._shown = item.key
             self._tell(text)
@@ -184,8 +185,8 @@ class TimelineScreen(Screen[None]):
 
     # keys
 
-    @on(Timeline.Chosen)
-    def chosen(self, event: Timeline.Chosen) -> None:
+    @on(TimelineList.Chosen)
+    def chosen(self, event: TimelineList.Chosen) -> None:
         if event.item.kind == SESSION:
             self.continue_session(event.item)
         elif event.item.kind == LANE:
@@ -221,14 +222,14 @@ class TimelineScreen(Screen[None]):
             await self._load()
         if self.app.show_turn:
             self._show_all()
-            self.query_one(Timeline).stand_on(*self.app.show_turn)
+            self.query_one(TimelineList).stand_on(*self.app.show_turn)
             self.app.show_turn = None
 
     def action_forks(self, at: str = "") -> None:
         self.run_flow(lambda app: app.push_screen_wait(ForksScreen(at)))
 
     def action_diff(self) -> None:
-        timeline = self.query_one(Timeline)
+        timeline = self.query_one(TimelineList)
         item, mark = timeline.item, timeline.mark
         if item is None or item.kind in (SESSION, OPERATION, LANE):
             self.notify("Stand on a turn, an edit or a checkpoint to see what it changed.")
@@ -237,13 +238,13 @@ class TimelineScreen(Screen[None]):
         else:
             self._open_diff(item)
 
-    @on(Timeline.Marked)
-    def marked(self, event: Timeline.Marked) -> None:
+    @on(TimelineList.Marked)
+    def marked(self, event: TimelineList.Marked) -> None:
         self._compare(event.one, event.other)
 
     def _compare(self, one: Item, other: Item) -> None:
         """From the earlier one to the later."""
-        items = [item.key for item in self.story.items] if self.story else []
+        items = [item.key for item in self.project_map.items] if self.project_map else []
         first, last = sorted((one, other), key=lambda item: items.index(item.key) if item.key in items else 0)
         self._open_diff(first, last)
 
@@ -251,14 +252,14 @@ class TimelineScreen(Screen[None]):
         self.run_flow(lambda app: app.push_screen_wait(DiffScreen(item, other)))
 
     def action_revert(self) -> None:
-        item = self.query_one(Timeline).item
+        item = self.query_one(TimelineList).item
         if item is None or item.kind not in (PROMPT, CHECKPOINT, EDIT):
             self.notify("Stand on the turn that is to be taken back.")
         else:
             self.run_flow(lambda app: merging.revert(app, item))
 
     def action_blame(self) -> None:
-        item = self.query_one(Timeline).item
+        item = self.query_one(TimelineList).item
         self.run_flow(lambda app: blame_a_file(app, item))
 
     def action_help(self) -> None:
@@ -285,14 +286,15 @@ class TimelineScreen(Screen[None]):
     def on_key(self, event: events.Key) -> None:
         """Any other letter begins a filter: who types looks for something."""
         bound = event.key in self.active_bindings
-        if self.query_one(Timeline).has_focus and not bound and event.character and event.character.isalnum():
+        typed = event.character or ""
+        if self.query_one(TimelineList).has_focus and not bound and typed.isalnum():
             event.stop()
-            self.action_filter(event.character)
+            self.action_filter(typed)
 
     def on_paste(self, event: events.Paste) -> None:
         """What a terminal says was pasted is no keys: into the list, it is something to look for."""
         text = " ".join(event.text.split()).removeprefix("/")
-        if text and self.query_one(Timeline).has_focus:
+        if text and self.query_one(TimelineList).has_focus:
             event.stop()
             self.action_filter(text)
 
@@ -304,11 +306,11 @@ class TimelineScreen(Screen[None]):
     @on(Input.Submitted, "#filter")
     def settled(self) -> None:
         self.query_one("#filter").display = bool(self.filter)
-        self.query_one(Timeline).focus()
+        self.query_one(TimelineList).focus()
 
     def action_all(self) -> None:
         """One thing at a time: the mark, then the filter."""
-        if not self.query_one(Timeline).unmark():
+        if not self.query_one(TimelineList).unmark():
             self._show_all()
 
     def _show_all(self) -> None:
@@ -317,14 +319,14 @@ class TimelineScreen(Screen[None]):
         box = self.query_one("#filter", Input)
         box.value = ""
         box.display = False
-        self.query_one(Timeline).focus()
+        self.query_one(TimelineList).focus()
 
 
-def _read(controller: Controller, progress: object) -> tuple[Story, str, str, str, list[str]]:
-    # The stamp first: what comes while the story is told makes it told again.
-    stamp = controller.story_stamp()
-    story = controller.map()
-    return (story, stamp, controller.project.root, controller.interrupted_text(), advice(controller, story))
+def _read(controller: Controller, progress: object) -> tuple[ProjectMap, str, str, str, list[str]]:
+    # The stamp first: what comes while the map is drawn makes it drawn again.
+    stamp = controller.map_stamp()
+    found = controller.map()
+    return (found, stamp, controller.project.root, controller.interrupted_text(), advice(controller, found))
 
 
 def _from_the_end(path: str, most: int) -> str:

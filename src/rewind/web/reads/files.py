@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.search.file_log import LogEntry
     from rewind.checkpoint.select.last_prompt import LastPrompt
     from rewind.checkpoint.turns.blame.blame import BlamedLine
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
 
 NOW = "now"
 _MOST_LISTED = 2000
@@ -91,7 +91,7 @@ def _folder(side: Side, heat: Heat, folder: bytes, with_gone: bool) -> list[dict
     return sorted(found, key=lambda one: (one["kind"] != "folder", one["name"].casefold(), one["name"]))
 
 
-def _entries(side: Side, folder: bytes) -> dict[bytes, Entry] | None:
+def _entries(side: Side, folder: bytes) -> dict[bytes, TreeEntry] | None:
     found = side.tree(side.root)
     for name in folder.split(b"/") if folder else ():
         entry = found.entries.get(name)
@@ -110,7 +110,7 @@ def _search(side: Side, heat: Heat, words: str, with_gone: bool) -> Iterator[dic
             yield _gone(path, heat)
 
 
-def _entry(path: bytes, entry: Entry, heat: Heat) -> dict[str, Any]:
+def _entry(path: bytes, entry: TreeEntry, heat: Heat) -> dict[str, Any]:
     kind = _KINDS.get(entry.kind, "file")
     return {**_named(path), "kind": kind, "gone": False, **_changes(path, kind == "folder", heat),
             "size": entry.size if kind == "file" else None}

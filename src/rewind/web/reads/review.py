@@ -14,9 +14,9 @@ from rewind.web.render.rows import rows_of
 
 if TYPE_CHECKING:
     from rewind.snapshot.diff.compare import Comparison
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
 
-    Change = tuple[bytes, Entry | None, Entry | None]
+    Change = tuple[bytes, TreeEntry | None, TreeEntry | None]
 
 _MOST_FILES = 2000
 _COUNTED = 300  # files whose lines are counted

@@ -44,7 +44,7 @@ def session(controller: Controller, info: SessionInfo) -> dict[str, Any]:
         "title": info.title, "name": branch.get("name"), "parentSessionId": info.parent,
         "rewindFromTurn": info.rewind_from_turn, "rewindedAt": branch.get("rewindedAt"),
         "madeByRewind": info.made_by_rewind, "archived": info.archived, "promoted": info.promoted,
-        "codeRestored": bool(info.put_aside), "turns": len(info.turns), "messageCount": info.messages,
+        "codeRestored": bool(info.replaced_code), "turns": len(info.turns), "messageCount": info.messages,
         "created": (info.turns[0][1] or None) if info.turns else None, "modified": iso(file.modified),
         "running": info.running, "busy": info.busy, "bytes": file.size,
         "resume": _resume(controller, info)}

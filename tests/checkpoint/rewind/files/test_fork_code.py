@@ -28,7 +28,7 @@ def branch(scene: Scene, turn: int = 1, *, both: bool = True) -> str:
 
 
 def has_code(scene: Scene, session: str) -> bool:
-    return bool(scene.controller().session(session).put_aside)
+    return bool(scene.controller().session(session).replaced_code)
 
 
 def forward(scene: Scene, session: str) -> bool:
@@ -119,7 +119,7 @@ def test_going_back_within_the_branch_changes_nothing_about_it(scene: Scene) -> 
 
 def test_a_restore_of_some_files_is_not_the_way_back(scene: Scene) -> None:
     made = branch(scene)
-    aside = scene.controller().session(made).put_aside
+    aside = scene.controller().session(made).replaced_code
     scene.controller().restore(aside, paths=[b"a.txt"])
     assert scene.read("a") == "3" and has_code(scene, made)
 
@@ -127,7 +127,7 @@ def test_a_restore_of_some_files_is_not_the_way_back(scene: Scene) -> None:
 def test_a_backup_that_was_collected_is_not_offered(scene: Scene) -> None:
     made = branch(scene)
     controller = scene.controller()
-    controller.state.files.delete(controller.session(made).put_aside)
+    controller.state.files.delete(controller.session(made).replaced_code)
     assert not has_code(scene, made) and not forward(scene, made)
 
 

@@ -13,7 +13,7 @@ from rewind.controller import Controller
 from rewind.snapshot.apply.apply import Applier
 from rewind.snapshot.trees.change import Change
 from rewind.snapshot.trees.listing import every_path
-from rewind.snapshot.trees.tree import FILE, Entry, Tree
+from rewind.snapshot.trees.tree import FILE, Tree, TreeEntry
 from rewind.store.blobs import oid_of
 from rewind_cli import Rewind
 
@@ -25,7 +25,7 @@ def test_the_trees_of_some_files_know_of_nothing_else() -> None:
         stored[oid_of(blob)] = blob
         return oid_of(blob)
 
-    files = {path: Entry(FILE, 0o644, 1, bytes(32)) for path in (b"a", b"b/c", b"b/d/e")}
+    files = {path: TreeEntry(FILE, 0o644, 1, bytes(32)) for path in (b"a", b"b/c", b"b/d/e")}
     root = trees_of(files, put)
     trees = {oid: Tree.decode(blob) for oid, blob in stored.items()}
     assert {tree.partial for tree in trees.values()} == {ONLY_THESE}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rewind.checkpoint.rewind.files.file_plan import RestorePlan, plan_restore
 from rewind.errors import StoreDamaged
 from rewind.snapshot.trees.change import Paths
-from rewind.snapshot.trees.tree import DIR, FILE, LINK, UNCOVERED, Entry, Tree
+from rewind.snapshot.trees.tree import DIR, FILE, LINK, UNCOVERED, Tree, TreeEntry
 from rewind.store.blobs import oid_of
 
 Spec = dict[str, Any]  # name -> text, ("link", target), ("unknown", reason), ("mode", mode, text) or a Spec
@@ -31,22 +31,22 @@ def make(spec: Spec) -> bytes:
     return oid
 
 
-def entry_of(value: Any) -> Entry:
+def entry_of(value: Any) -> TreeEntry:
     if isinstance(value, dict):
-        return Entry(DIR, 0o755, 0, make(value))
+        return TreeEntry(DIR, 0o755, 0, make(value))
     if isinstance(value, str):
         value = ("mode", 0o644, value)
     if value[0] == "mode":
         if isinstance(value[2], dict):
-            return Entry(DIR, value[1], 0, make(value[2]))
-        return Entry(FILE, value[1], len(value[2]), oid_of(value[2].encode()))
+            return TreeEntry(DIR, value[1], 0, make(value[2]))
+        return TreeEntry(FILE, value[1], len(value[2]), oid_of(value[2].encode()))
     kind = {"link": LINK, "unknown": UNCOVERED}[value[0]]
-    return Entry(kind, 0, 0, value[1].encode())
+    return TreeEntry(kind, 0, 0, value[1].encode())
 
 
 def plan(then: Spec, now: Spec, *, ignored: tuple[str, ...] = (), paths: Optional[list[bytes]] = None,
          hidden: tuple[bytes, ...] = (), most: int = 1000) -> RestorePlan:
-    def skipped(path: bytes, present: Entry, ruled_as: bytes) -> bool:
+    def skipped(path: bytes, present: TreeEntry, ruled_as: bytes) -> bool:
         return any(ruled_as == p.encode() or ruled_as.startswith(p.encode() + b"/") for p in ignored)
 
     return plan_restore("c1", make(then), KNOWN.__getitem__, make(now), KNOWN.__getitem__, skipped,
@@ -188,7 +188,7 @@ def test_our_own_state_is_never_written_or_deleted() -> None:
 def test_a_few_objects_that_stand_for_a_million_files_are_refused() -> None:
     oid = make({"f": "1"})
     for _ in range(20):
-        tree = Tree({b"a": Entry(DIR, 0o755, 0, oid), b"b": Entry(DIR, 0o755, 0, oid)})
+        tree = Tree({b"a": TreeEntry(DIR, 0o755, 0, oid), b"b": TreeEntry(DIR, 0o755, 0, oid)})
         oid = oid_of(tree.encode())
         KNOWN[oid] = tree
     with pytest.raises(StoreDamaged, match="number of paths"):
@@ -198,7 +198,7 @@ def test_a_few_objects_that_stand_for_a_million_files_are_refused() -> None:
 
 def test_a_tree_that_holds_itself_is_refused() -> None:
     loop = b"L" * 32
-    KNOWN[loop] = Tree({b"d": Entry(DIR, 0o755, 0, loop)})
+    KNOWN[loop] = Tree({b"d": TreeEntry(DIR, 0o755, 0, loop)})
     with pytest.raises(StoreDamaged):
         plan_restore("c1", loop, KNOWN.__getitem__, make({}), KNOWN.__getitem__,
                      lambda path, entry, ruled_as: False, Paths())

@@ -6,7 +6,7 @@ import os
 
 from rewind.agents.registry import is_under_root, profile_named
 from rewind.checkpoint.conversations.bring_back import (
-    ChatPlan,
+    ConversationPlan,
     Home,
     check_ours,
     free_backup_name,
@@ -86,7 +86,7 @@ def finish_conversation(state: State, found: Destination, op: Operation) -> None
         return
     if not isinstance(original, str) or not isinstance(offset, int) or not is_under_root(profile, original):
         return
-    found.chat = ChatPlan(profile, original, original, Cut(offset, wanted.get("leaf"), True,
+    found.chat = ConversationPlan(profile, original, original, Cut(offset, wanted.get("leaf"), True,
                                                            mark if isinstance(mark, dict) else None))
     if wanted.get("root"):
         found.chat.home = Home(state.project.root, state.place)

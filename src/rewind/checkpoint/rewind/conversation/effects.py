@@ -19,7 +19,7 @@ import os
 from rewind.agents.registry import profile_named
 from rewind.checkpoint.conversations.bring_back import (
     BACKUPS,
-    ChatPlan,
+    ConversationPlan,
     check_ours,
     free_backup_name,
     made_of,
@@ -302,7 +302,7 @@ def _fork_of_backup(state: State, effect: Effect, result: Conversations) -> Effe
     if not os.path.lexists(str(effect["path"])):
         with open_transcript(backup) as file:
             cut = Cut(end_of_lines(file))
-        done = make_fork(state, ChatPlan(profile, str(effect["original"]), backup, cut), session)
+        done = make_fork(state, ConversationPlan(profile, str(effect["original"]), backup, cut), session)
         result.notes += done.notes
         effect = {**effect, **(done.effect or {})}
     result.notes.append(f"The session went on, so its backup came back as a fork: {session}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from rewind.checkpoint.conversations.bring_back import ChatPlan
+from rewind.checkpoint.conversations.bring_back import ConversationPlan
 from rewind.checkpoint.conversations.which_session import choose_session, recorded_session, session_at
 from rewind.checkpoint.rewind import target as targets
 from rewind.checkpoint.rewind.code_at import SessionCode, code_before, read_prompt_at
@@ -78,7 +78,7 @@ def _add_boundary(state: State, found: Destination, session: SessionFile, bounda
         _add_code(state, found, code_before(state, session, boundary.prompts[0].offset))
     if not request.wants_conversation:
         return
-    found.chat = ChatPlan(profile, session.path, session.path, boundary.cut)
+    found.chat = ConversationPlan(profile, session.path, session.path, boundary.cut)
     found.chat.check_format()
     if not boundary.resumable and not profile.fork["emptyResumes"]:
         found.start_anew = NothingBeforeCut(agent=profile.title, start=profile.commands["start"])
@@ -180,7 +180,7 @@ def _after_the_last(state: State, found: Destination, session: SessionFile, row:
         cut = Cut(end_of_lines(file)).marked(file)
     found.boundary = cut.offset
     if found.request.wants_conversation:
-        found.chat = ChatPlan(session.profile, session.path, session.path, cut)
+        found.chat = ConversationPlan(session.profile, session.path, session.path, cut)
         found.chat.check_format()
     if found.request.wants_code:
         code = SessionCode(state, session).after_last(read_prompt_at(session, row.offset))

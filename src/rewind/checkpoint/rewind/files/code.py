@@ -28,7 +28,7 @@ from rewind.snapshot.scan.sqlite_files import is_journal_at
 from rewind.snapshot.scan.walk import nested_exclude, read_ignore_file
 from rewind.snapshot.trees.change import Paths, differences
 from rewind.snapshot.trees.listing import entry_at, every_path
-from rewind.snapshot.trees.tree import DIR, UNCOVERED, Entry
+from rewind.snapshot.trees.tree import DIR, UNCOVERED, TreeEntry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def with_sources(state: State, wanted: Wanted, act: Callable[[Source, Source | N
             return act(source, look_back)
 
 
-def first_that_differs(state: State, records: Iterable[Record], standing: str) -> Record | None:
+def first_that_differs(state: State, records: Iterable[Record], current: str) -> Record | None:
     """The first of these checkpoints that going back to would change anything; one look for all. At the one
     that we stand on, what could not be restored is no reason to try it again."""
     rules = state.rules()
@@ -120,7 +120,7 @@ def first_that_differs(state: State, records: Iterable[Record], standing: str) -
             continue
         with Source(state, record) as source:
             plan, _ = _plan(state, source, rules, look, None)
-            if plan.changes or (plan.conflicts and record.name != standing):
+            if plan.changes or (plan.conflicts and record.name != current):
                 return record
     return None
 
@@ -301,7 +301,7 @@ def _most_changes(record: Record, snapshot: Snapshot) -> int:
 
 
 def _skipped(state: State, source: Source, then: Rules, now: Rules,
-             leaving: Source | None) -> Callable[[bytes, Entry, bytes], bool]:
+             leaving: Source | None) -> Callable[[bytes, TreeEntry, bytes], bool]:
     """Whether the rules of then or of now ignore a path that came later."""
     def nested(folder: bytes) -> bytes | None:
         return nested_exclude(state.root, folder)
@@ -321,7 +321,7 @@ def _skipped(state: State, source: Source, then: Rules, now: Rules,
     trees = (RuleTree(then, read_then, nested), RuleTree(now, read_now, nested))
     left_alone = LeftAlone(state, state.operations().mine())
 
-    def skipped(path: bytes, present: Entry, ruled_as: bytes) -> bool:
+    def skipped(path: bytes, present: TreeEntry, ruled_as: bytes) -> bool:
         if source.removes(path):
             return False
         if leaving:
@@ -347,7 +347,7 @@ def _brought(leaving: Source | None, path: bytes) -> Iterator[bytes]:
             yield path + b"/" + name
 
 
-def _entry_or_none(source: Source, path: bytes) -> Entry | None:
+def _entry_or_none(source: Source, path: bytes) -> TreeEntry | None:
     try:
         return entry_at(source.tree, source.record.tree, path)
     except StoreDamaged:
@@ -364,11 +364,11 @@ def _check_named(source: Source, snapshot: Snapshot, wanted: Wanted) -> None:
 
 def _foreign(state: State, plan: RestorePlan, snapshot: Snapshot) -> list[bytes]:
     """Planned paths that changed since the checkpoint that we stand on: only the backup will hold them."""
-    standing = here(state)
-    if not plan.changes or standing is None or state.timeline.has_tree(snapshot.root):
+    current = here(state)
+    if not plan.changes or current is None or state.timeline.has_tree(snapshot.root):
         return []
     try:
-        return sorted(_changed_since(state, standing, plan, snapshot))
+        return sorted(_changed_since(state, current, plan, snapshot))
     except StoreDamaged:
         return []  # a remark for the person; a damaged checkpoint must not stand in the way of a sound one
 

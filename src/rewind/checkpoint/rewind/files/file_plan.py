@@ -6,7 +6,7 @@ from rewind.errors import StoreDamaged
 from rewind.paths import is_state_path
 from rewind.snapshot.scan.sqlite_files import main_of
 from rewind.snapshot.trees.change import Change, Paths
-from rewind.snapshot.trees.tree import DIR, EMPTY, FILES, UNCOVERED, Entry, Tree, check_depth
+from rewind.snapshot.trees.tree import DIR, EMPTY, FILES, UNCOVERED, Tree, TreeEntry, check_depth
 from rewind.words import explain, plural
 
 TYPE_CHECKING = False
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rewind.snapshot.trees.change import Trees
 
-    Skipped = Callable[[bytes, Entry, bytes], bool]
+    Skipped = Callable[[bytes, TreeEntry, bytes], bool]
     Brought = Callable[[bytes], Iterable[bytes]]
 
 MAX_CHANGES = 3_000_000
@@ -173,7 +173,7 @@ class _Planner:
 
     # the checkpoint has it
 
-    def _both(self, path: bytes, target: Entry, present: Entry) -> None:
+    def _both(self, path: bytes, target: TreeEntry, present: TreeEntry) -> None:
         covered = self.paths.covers(path)
         if target.kind == DIR and present.kind == DIR:
             if target.mode != present.mode and covered:
@@ -196,7 +196,7 @@ class _Planner:
         elif target.mode != present.mode:
             self._change("chmod", path, target, present)
 
-    def _directory_in_the_way(self, path: bytes, target: Entry, present: Entry) -> None:
+    def _directory_in_the_way(self, path: bytes, target: TreeEntry, present: TreeEntry) -> None:
         mark, kept = len(self.plan.changes), len(self.plan.kept)
         if self._remove_dir(path, present, in_the_way=True):
             self._change("write", path, target, present)
@@ -205,7 +205,7 @@ class _Planner:
             del self.plan.kept[kept:]
             self.plan.kept.append(Kept(path, IN_THE_WAY, conflict=True))
 
-    def _add(self, path: bytes, target: Entry, present: Entry | None = None) -> None:
+    def _add(self, path: bytes, target: TreeEntry, present: TreeEntry | None = None) -> None:
         if target.kind == UNCOVERED:
             return
         if target.kind != DIR:
@@ -220,7 +220,7 @@ class _Planner:
             if self.paths.touches(child) and not self._is_another_place(child):
                 self._add(child, entry)
 
-    def _uncovered_now(self, path: bytes, target: Entry, present: Entry) -> None:
+    def _uncovered_now(self, path: bytes, target: TreeEntry, present: TreeEntry) -> None:
         if present.ref in _PASSING:
             self._ask_for(path, target)
             self._ask_for_more(path)
@@ -232,7 +232,7 @@ class _Planner:
         return path in self.looked_for or (
             not self.paths.covers(path) and self.looked_for.issuperset(self.paths.below(path)))
 
-    def _ask_for(self, path: bytes, target: Entry) -> None:
+    def _ask_for(self, path: bytes, target: TreeEntry) -> None:
         if target.kind == UNCOVERED:
             return
         if self.paths.covers(path):
@@ -256,7 +256,7 @@ class _Planner:
     def _was_brought(self, path: bytes) -> bool:
         return any(self.brought(path))
 
-    def _newer_way(self, path: bytes, present: Entry, then: Tree) -> None:
+    def _newer_way(self, path: bytes, present: TreeEntry, then: Tree) -> None:
         """A directory that only leads to what is named. If it was made for that, it goes with it."""
         if present.kind == UNCOVERED and present.ref in _PASSING:
             self._ask_for_more(path)
@@ -265,7 +265,7 @@ class _Planner:
             if self._was_brought(path):
                 self._change("rmdir", path, None, present)
 
-    def _newcomer(self, folder: bytes, name: bytes, present: Entry, then: Tree, now: Tree) -> None:
+    def _newcomer(self, folder: bytes, name: bytes, present: TreeEntry, then: Tree, now: Tree) -> None:
         path = folder + b"/" + name if folder else name
         main = main_of(name)
         database = (then.entries.get(main) or now.entries.get(main)) if main else None
@@ -282,12 +282,12 @@ class _Planner:
                 return
         self._remove(path, present)
 
-    def _is_journal_of(self, main: bytes | None, path: bytes, present: Entry, then: Tree) -> bool:
+    def _is_journal_of(self, main: bytes | None, path: bytes, present: TreeEntry, then: Tree) -> bool:
         """Of a database that the checkpoint holds."""
         database = then.entries.get(main) if main else None
         return bool(database and database.kind in FILES and present.kind in FILES and self.is_journal(path))
 
-    def _remove(self, path: bytes, present: Entry, *, in_the_way: bool = False,
+    def _remove(self, path: bytes, present: TreeEntry, *, in_the_way: bool = False,
                 rule_path: bytes | None = None) -> bool:
         """Plan to remove what came after the checkpoint; False when some of it stays."""
         if present.kind == UNCOVERED:
@@ -302,21 +302,21 @@ class _Planner:
         self._change("delete", path, None, present, in_the_way=in_the_way)
         return True
 
-    def _remove_dir(self, path: bytes, present: Entry, *, in_the_way: bool) -> bool:
+    def _remove_dir(self, path: bytes, present: TreeEntry, *, in_the_way: bool) -> bool:
         tree = self.now_trees(present.ref)
-        emptied = not tree.partial or self._was_brought(path)  # what else is in it is seen on the disk
+        may_go = not tree.partial or self._was_brought(path)  # what else is in it is seen on the disk
         for name, entry in tree.entries.items():
             main = main_of(name)
             is_ones = main in tree.entries and entry.kind in FILES and self.is_journal(path + b"/" + name)
             rule_path = path + b"/" + main if main and is_ones else None
             if not self._remove(path + b"/" + name, entry, in_the_way=in_the_way,
                                 rule_path=rule_path):
-                emptied = False
-        if emptied:
+                may_go = False
+        if may_go:
             self._change("rmdir", path, None, present, in_the_way=in_the_way)
-        return emptied
+        return may_go
 
-    def _change(self, action: str, path: bytes, target: Entry | None, before: Entry | None, *,
+    def _change(self, action: str, path: bytes, target: TreeEntry | None, before: TreeEntry | None, *,
                 in_the_way: bool = False) -> None:
         # A store that somebody else made may name our own state, or twenty objects may stand for
         # more files than any disk holds.

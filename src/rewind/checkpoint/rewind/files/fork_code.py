@@ -19,11 +19,11 @@ def code_put_aside(state: State) -> dict[str, str]:
     made = [(made_session(op.effects), op) for op in operations
             if op.is_step and not op.undone and op.before and op.paths is None]
     forks = [(session, op) for session, op in made if session]
-    standing = here(state)
-    if not forks or standing is None:
+    current = here(state)
+    if not forks or current is None:
         return {}
     parents = lineage(state)
-    line = list(parents.line(standing.name))
+    line = list(parents.line(current.name))
     names, trees = {r.name for r in line}, {r.tree for r in line}
     found: dict[str, str] = {}
     for session, op in forks:

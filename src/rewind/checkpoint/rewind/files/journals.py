@@ -14,12 +14,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.records.source import Source
     from rewind.snapshot.scan.build import Snapshot
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
 
 
 def with_journals(paths: list[bytes], root: bytes, source: Source, snapshot: Snapshot) -> list[bytes]:
     """An older database under a newer journal would be corrupt: naming one of them names the others."""
-    def then_and_now(path: bytes) -> tuple[Entry | None, Entry | None]:
+    def then_and_now(path: bytes) -> tuple[TreeEntry | None, TreeEntry | None]:
         return (entry_at(source.tree, source.record.tree, path),
                 entry_at(snapshot.tree, snapshot.root, path))
 
@@ -38,7 +38,7 @@ def with_journals(paths: list[bytes], root: bytes, source: Source, snapshot: Sna
     return found
 
 
-def _head(entry: Entry, source: Source) -> bytes:
+def _head(entry: TreeEntry, source: Source) -> bytes:
     try:
         return next(pieces_of(entry, source.blobs))[:HEAD]
     except StoreDamaged:

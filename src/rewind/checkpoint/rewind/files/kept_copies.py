@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from rewind.checkpoint.save.create import new_record
-from rewind.snapshot.trees.tree import DIR, Entry, Tree
+from rewind.snapshot.trees.tree import DIR, Tree, TreeEntry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ ONLY_THESE = b"kept-copy"  # why nothing is known of other names
 _FIRST = 3
 
 
-def trees_of(files: dict[bytes, Entry], put: Callable[[bytes], bytes]) -> bytes:
+def trees_of(files: dict[bytes, TreeEntry], put: Callable[[bytes], bytes]) -> bytes:
     """The root of trees that hold these files and know of nothing else."""
-    here: dict[bytes, Entry] = {}
-    below: dict[bytes, dict[bytes, Entry]] = {}
+    here: dict[bytes, TreeEntry] = {}
+    below: dict[bytes, dict[bytes, TreeEntry]] = {}
     for path, entry in files.items():
         name, slash, rest = path.partition(b"/")
         if slash:
@@ -49,11 +49,11 @@ def trees_of(files: dict[bytes, Entry], put: Callable[[bytes], bytes]) -> bytes:
         else:
             here[name] = entry
     for name, inside in below.items():
-        here[name] = Entry(DIR, 0o755, 0, trees_of(inside, put))
+        here[name] = TreeEntry(DIR, 0o755, 0, trees_of(inside, put))
     return put(Tree(here, ONLY_THESE).encode())
 
 
-def keep_copies(state: State, files: dict[bytes, Entry], going_to: Record) -> Record:
+def keep_copies(state: State, files: dict[bytes, TreeEntry], going_to: Record) -> Record:
     """The caller holds the lock; the content of the files is in the store already."""
     store = state.objects
     root, rules = trees_of(files, store.put), store.put(state.rules().to_json())

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.files.code import Ready
     from rewind.checkpoint.rewind.files.file_plan import RestorePlan
     from rewind.checkpoint.rewind.target import Merge
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
     from rewind.store.objects import ObjectStore
 
 RESULT = "result"  # what it is called before it is a checkpoint
@@ -186,7 +186,7 @@ def _copy(source: MergedSource, root: bytes, store: ObjectStore) -> None:
             raise StoreDamaged(what="a directory listing is not what it was")
 
 
-def _copy_file(source: MergedSource, entry: Entry, store: ObjectStore) -> None:
+def _copy_file(source: MergedSource, entry: TreeEntry, store: ObjectStore) -> None:
     content = source.get(entry.ref)
     for _, oid in decode_pieces(content) if entry.kind == CHUNKED else ():
         if not store.has(oid):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.turns.spans import Span
     from rewind.snapshot.rules.rules import Rules
     from rewind.snapshot.scan.build import Snapshot
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
     from rewind.store.blobs import Blobs
 
 _NOW = "now"
@@ -149,7 +149,7 @@ class MergedSource(Source):
     def _side(self, record: Record) -> Side:
         source = self._sources[record.name]
 
-        def read(path: bytes, entry: Entry) -> bytes | None:
+        def read(path: bytes, entry: TreeEntry) -> bytes | None:
             return whole(entry, source.blobs) if entry.size <= MOST_BYTES else None
 
         return Side(record.tree, source.tree, read)
@@ -159,7 +159,7 @@ class MergedSource(Source):
         self.made[oid] = data
         return oid
 
-    def _read_ours(self, path: bytes, entry: Entry) -> bytes | None:
+    def _read_ours(self, path: bytes, entry: TreeEntry) -> bytes | None:
         """What was merged a moment ago, else the file itself if it is still what the look has seen."""
         if entry.size > MOST_BYTES:
             return None
@@ -170,7 +170,7 @@ class MergedSource(Source):
             raise ChangedSincePlan(paths=path.decode("utf-8", "surrogateescape"))
         return data
 
-    def _has_all(self, entry: Entry) -> bool:
+    def _has_all(self, entry: TreeEntry) -> bool:
         if not self.has(entry.ref):
             return False
         return entry.kind != CHUNKED or all(self.has(oid) for _, oid in decode_pieces(self.get(entry.ref)))

@@ -12,7 +12,7 @@ from rewind.paths import is_state_path
 from rewind.snapshot.rules.reasons import Reasons
 from rewind.snapshot.rules.rules import IGNORE_NAMES, NORMAL, Rules, RuleTree
 from rewind.snapshot.trees.content import whole
-from rewind.snapshot.trees.tree import DIR, FILE, FILES, LINK, UNCOVERED, Entry, Tree, is_git_dir
+from rewind.snapshot.trees.tree import DIR, FILE, FILES, LINK, UNCOVERED, Tree, TreeEntry, is_git_dir
 from rewind.store.archive import leads_out
 from rewind.store.blobs import CHUNK
 
@@ -52,7 +52,7 @@ class Scanned:
     def __init__(self) -> None:
         self._known: dict[tuple[bytes, bytes], tuple[tuple[str, int], ...]] = {}
 
-    def kinds(self, path: bytes, entry: Entry, blobs: Blobs) -> tuple[tuple[str, int], ...]:
+    def kinds(self, path: bytes, entry: TreeEntry, blobs: Blobs) -> tuple[tuple[str, int], ...]:
         by_name = secrets.secret_by_name(path)
         if by_name:
             return ((by_name, 0),)
@@ -62,7 +62,7 @@ class Scanned:
             self._known[key] = self._scan(path, entry, blobs)
         return self._known[key]
 
-    def _scan(self, path: bytes, entry: Entry, blobs: Blobs) -> tuple[tuple[str, int], ...]:
+    def _scan(self, path: bytes, entry: TreeEntry, blobs: Blobs) -> tuple[tuple[str, int], ...]:
         if entry.size > secrets.LARGEST:
             return ()
         data = whole(entry, blobs)
@@ -87,7 +87,7 @@ class SharedTree:
         self._rule_tree = RuleTree(rules, self._ignore_file, lambda folder: None)
         self._folders: dict[bytes, Tree] = {b"": trees(root)}
         self._envs: dict[bytes, bytes] = {b"": self._env_of(rules.digest, trees(root))}
-        self._judged: dict[bytes, dict[bytes, Entry]] = {}
+        self._judged: dict[bytes, dict[bytes, TreeEntry]] = {}
 
     def env(self, folder: bytes) -> bytes:
         """Where two checkpoints have the same tree and the same of this, what is shared of it is the same."""
@@ -110,7 +110,7 @@ class SharedTree:
             self._folders[folder] = found
         return found
 
-    def raw_entry(self, folder: bytes, name: bytes) -> Entry | None:
+    def raw_entry(self, folder: bytes, name: bytes) -> TreeEntry | None:
         return self._raw_at(folder).entries.get(name)
 
     def _ignore_file(self, folder: bytes, name: bytes) -> bytes:
@@ -128,14 +128,14 @@ class SharedTree:
                 judged[name] = self._judge(folder, name, entry)
         entries = {name: entry for name, entry in judged.items() if name not in without}
         for _, name in case_clashes(entries):
-            entries[name] = Entry(UNCOVERED, 0, 0, Reasons.NOT_SHARED)
+            entries[name] = TreeEntry(UNCOVERED, 0, 0, Reasons.NOT_SHARED)
         return Tree(entries, raw.partial)
 
-    def _judge(self, folder: bytes, name: bytes, entry: Entry) -> Entry:
+    def _judge(self, folder: bytes, name: bytes, entry: TreeEntry) -> TreeEntry:
         reason = self.why(folder, name, entry)[0]
-        return Entry(UNCOVERED, 0, 0, reason) if reason else entry
+        return TreeEntry(UNCOVERED, 0, 0, reason) if reason else entry
 
-    def why(self, folder: bytes, name: bytes, entry: Entry) -> tuple[bytes, tuple[tuple[str, int], ...]]:
+    def why(self, folder: bytes, name: bytes, entry: TreeEntry) -> tuple[bytes, tuple[tuple[str, int], ...]]:
         """The reason why it is left out, or nothing."""
         path = folder + b"/" + name if folder else name
         if entry.kind == UNCOVERED:
@@ -154,7 +154,7 @@ class SharedTree:
         return b"", ()
 
 
-    def _is_ignored(self, folder: bytes, name: bytes, entry: Entry) -> bool:
+    def _is_ignored(self, folder: bytes, name: bytes, entry: TreeEntry) -> bool:
         return self._rule_tree.classify(folder, name, entry.kind == DIR) != NORMAL
 
 

@@ -14,7 +14,7 @@ from rewind.checkpoint.share.giving.mask import mask_text
 from rewind.checkpoint.share.taking.grow import case_clashes
 from rewind.fast.sha256 import sha256
 from rewind.snapshot.trees.content import pieces_of
-from rewind.snapshot.trees.tree import DIR, FILES, LINK, UNCOVERED, Entry, check_depth
+from rewind.snapshot.trees.tree import DIR, FILES, LINK, UNCOVERED, TreeEntry, check_depth
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class _From:
         self._outgoing = outgoing
         self._record = record
 
-    def pieces(self, entry: Entry) -> Iterator[bytes]:
+    def pieces(self, entry: TreeEntry) -> Iterator[bytes]:
         return pieces_of(entry, self._outgoing.tree_of(self._record).blobs)
 
 
@@ -57,7 +57,7 @@ class OutEntry:
 
     __slots__ = ("_from", "digest", "kind", "left_out", "mode", "partial", "path", "size", "target")
 
-    def __init__(self, path: bytes, entry: Entry | None, source: _From, partial: bytes = b"") -> None:
+    def __init__(self, path: bytes, entry: TreeEntry | None, source: _From, partial: bytes = b"") -> None:
         self.path = path
         self.kind = _kind(entry)
         self.mode = entry.mode if entry else 0
@@ -74,7 +74,7 @@ class OutEntry:
         return source.pieces(entry) if entry else iter(())
 
 
-def _kind(entry: Entry | None) -> str:
+def _kind(entry: TreeEntry | None) -> str:
     if entry is None:
         return DELETED
     return {DIR: "dir", LINK: "link", UNCOVERED: "left-out"}.get(entry.kind, "file")
@@ -196,13 +196,13 @@ class Outgoing:
         del self._trees[name]
 
     def _changes(self, before: SharedTree | None, old: bytes | None, after: SharedTree, new: bytes,
-                 folder: bytes) -> Iterator[tuple[bytes, Entry | None, bytes]]:
+                 folder: bytes) -> Iterator[tuple[bytes, TreeEntry | None, bytes]]:
         check_depth(folder)
         unchanged = _unchanged(before, old, after, new, folder)
         was = before.listing(folder, old, unchanged) if before and old else None
         now = after.listing(folder, new, unchanged)
         if not folder and now.partial and not (was and was.partial == now.partial):
-            yield b"", Entry(DIR, 0o755, 0, new), now.partial
+            yield b"", TreeEntry(DIR, 0o755, 0, new), now.partial
         names = sorted({*(was.entries if was else ()), *now.entries})
         for name in names:
             path = folder + b"/" + name if folder else name
@@ -214,8 +214,8 @@ class Outgoing:
                 continue
             yield from self._below(before, a if a and a.kind == DIR else None, after, b, path)
 
-    def _below(self, before: SharedTree | None, a: Entry | None, after: SharedTree, b: Entry,
-               path: bytes) -> Iterator[tuple[bytes, Entry | None, bytes]]:
+    def _below(self, before: SharedTree | None, a: TreeEntry | None, after: SharedTree, b: TreeEntry,
+               path: bytes) -> Iterator[tuple[bytes, TreeEntry | None, bytes]]:
         same = before is not None and a is not None and a.ref == b.ref and before.env(path) == after.env(path)
         partial = after.raw(b.ref).partial
         if a is None or a.mode != b.mode or (not same and before and before.raw(a.ref).partial != partial):
@@ -223,7 +223,8 @@ class Outgoing:
         if not same:
             yield from self._changes(before if a else None, a.ref if a else None, after, b.ref, path)
 
-    def _note(self, after: SharedTree, folder: bytes, name: bytes, path: bytes, entry: Entry | None) -> None:
+    def _note(self, after: SharedTree, folder: bytes, name: bytes, path: bytes,
+              entry: TreeEntry | None) -> None:
         """What a person is told before it leaves: secrets first of all."""
         if entry is None or entry.kind != UNCOVERED or path in self.left_out:
             return

@@ -8,7 +8,7 @@ import time
 from hashlib import sha256
 
 from rewind.agents.registry import profile_named, session_root
-from rewind.checkpoint.conversations.bring_back import ChatPlan, Home, make_fork, resume_command
+from rewind.checkpoint.conversations.bring_back import ConversationPlan, Home, make_fork, resume_command
 from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.share.giving.mask import PROJECT, Masker
 from rewind.errors import RewindError
@@ -90,7 +90,7 @@ def _bring(state: State, conversation: InConversation, arrived: Arrived, digest:
         return
     source = state.project.path(f"temporary-{os.getpid()}-{digest[:16]}{SUFFIX}")
     _write(conversation, source, root)
-    plan = ChatPlan(profile, original, source, Cut(0))
+    plan = ConversationPlan(profile, original, source, Cut(0))
     with plan:
         with open_conversation(source, profile) as file:
             plan.cut = Cut(end_of_lines(file)).marked(file)

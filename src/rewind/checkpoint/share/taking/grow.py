@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 from rewind.errors import StoreDamaged
-from rewind.snapshot.trees.tree import DIR, FILES, LINK, UNCOVERED, Entry, Tree, check_depth
+from rewind.snapshot.trees.tree import DIR, FILES, LINK, UNCOVERED, Tree, TreeEntry, check_depth
 from rewind.store.blobs import oid_of
 
 TYPE_CHECKING = False
@@ -108,7 +108,7 @@ class Grown:
             oid = self._put(Tree(folder.entries, folder.partial))
             if path:
                 above, _, name = path.rpartition(b"/")
-                opened[above].entries[name] = Entry(DIR, folder.mode, 0, oid)
+                opened[above].entries[name] = TreeEntry(DIR, folder.mode, 0, oid)
         return oid
 
     def _put(self, tree: Tree) -> bytes:
@@ -131,13 +131,13 @@ class Grown:
         return known
 
 
-def _check_case(path: bytes, entries: dict[bytes, Entry]) -> None:
+def _check_case(path: bytes, entries: dict[bytes, TreeEntry]) -> None:
     for other, name in case_clashes(entries):
         raise ValueError(f"{other!a:.100} and {name!a:.100} in {path!a:.100} are one name where case does not"
                          " count")
 
 
-def case_clashes(entries: dict[bytes, Entry]) -> list[tuple[bytes, bytes]]:
+def case_clashes(entries: dict[bytes, TreeEntry]) -> list[tuple[bytes, bytes]]:
     """Names of different things that are one name on many file systems, as `A` and `a`: a link by the one
     would lead what is written by the other elsewhere. Two files or two directories do no harm."""
     seen: dict[str, bytes] = {}
@@ -150,7 +150,7 @@ def case_clashes(entries: dict[bytes, Entry]) -> list[tuple[bytes, bytes]]:
     return found
 
 
-def _sort(entry: Entry) -> bytes:
+def _sort(entry: TreeEntry) -> bytes:
     return FILES[0] if entry.kind in FILES else entry.kind
 
 

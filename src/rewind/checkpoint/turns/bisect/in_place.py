@@ -48,10 +48,10 @@ class InPlace:
             half_done = self._state.operations().interrupted()
             if half_done:
                 raise RewindInterrupted(finish=finish_command(half_done))
-            standing = here(self._state)
-            if standing is None:
+            current = here(self._state)
+            if current is None:
                 raise NothingToBisect(reason="there is no checkpoint yet")
-            self._standing = standing
+            self._current = current
         except BaseException:
             self._lock.__exit__(None, None, None)
             raise
@@ -97,13 +97,13 @@ class InPlace:
 
     def _save(self, ready: Ready) -> None:
         """Before the first step: what is there now. Later: what the command or somebody else changed."""
-        expected = self._at or self._standing
+        expected = self._at or self._current
         if ready.draft.snapshot.root != expected.tree:
             text = "Before bisect" if self._at is None else f"Left by bisect at {self._at.name}"
             backup = write_record(self._state, ready.draft, "backup", text,
                                   {"event": ops.BISECT, "checkpoint": expected.name})
             self._before = self._before or backup
-        self._before = self._before or self._standing
+        self._before = self._before or self._current
 
     def _begin(self, record: Record, left_alone: list[str]) -> None:
         assert self._before is not None
@@ -119,7 +119,7 @@ class InPlace:
     def _end(self) -> None:
         assert self._op is not None
         self._operations.end(self._op, result=ops.PARTIAL if self.remaining else ops.DONE,
-                             here=self._standing.name, sequence=self._sequence())
+                             here=self._current.name, sequence=self._sequence())
 
     def _sequence(self) -> int:
         newest = self._state.timeline.newest()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.turns.blame.git import Commit
     from rewind.checkpoint.turns.blame.versions import Version
     from rewind.snapshot.diff.textdiff import Block
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
 
     # (first line in the version that is looked at, behind the last one, first line in the file asked for)
     Piece = tuple[int, int, int]
@@ -238,7 +238,7 @@ def _is_a_directory(path: bytes) -> RewindError:
                        hint="Name one of its files.")
 
 
-def _not_captured(path: bytes, entry: Entry) -> RewindError:
+def _not_captured(path: bytes, entry: TreeEntry) -> RewindError:
     reason = explain(entry.ref.decode("ascii", "replace"))
     return RewindError(f"No checkpoint holds this file ({reason}): {os.fsdecode(path)}",
                        hint="`rewind status --unprotected` says why, and what to do about it.")

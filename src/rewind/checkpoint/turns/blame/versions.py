@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.log.lineage import Lineage
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
     from rewind.store.blobs import Blobs
 
 
@@ -33,7 +33,7 @@ class Version:
 
     __slots__ = ("data", "entry", "path", "record")
 
-    def __init__(self, record: Record, path: bytes, entry: Entry, data: bytes) -> None:
+    def __init__(self, record: Record, path: bytes, entry: TreeEntry, data: bytes) -> None:
         self.record = record
         self.path = path
         self.entry = entry
@@ -78,7 +78,7 @@ class FileVersions:
         path = self._renamed_from(parent, version)
         return self.newest(parent, path) if path else None
 
-    def _version(self, record: Record, path: bytes, entry: Entry) -> Version | None:
+    def _version(self, record: Record, path: bytes, entry: TreeEntry) -> Version | None:
         data = self.content(record, entry)
         while True:
             parent = self._parents.parent(record.name)
@@ -88,7 +88,7 @@ class FileVersions:
                 return Version(record, path, entry, data)
             record = parent
 
-    def _get_ahead(self, record: Record | None, entry: Entry | None) -> None:
+    def _get_ahead(self, record: Record | None, entry: TreeEntry | None) -> None:
         """This is what is asked for next, nearly always."""
         if record and entry and entry.kind == FILE and entry.size > _WORTH and record.format != "archive":
             try:
@@ -96,7 +96,7 @@ class FileVersions:
             except StoreDamaged:
                 pass  # told when it is asked for
 
-    def _known(self, record: Record | None, path: bytes) -> tuple[Record | None, Entry | None]:
+    def _known(self, record: Record | None, path: bytes) -> tuple[Record | None, TreeEntry | None]:
         """The nearest checkpoint that tells what the path was, and what it was."""
         while record:
             entry = self._entry_or_none(record, path)
@@ -110,17 +110,17 @@ class FileVersions:
 
     # reading
 
-    def entry(self, record: Record, path: bytes) -> Entry | None:
+    def entry(self, record: Record, path: bytes) -> TreeEntry | None:
         return entry_at(lambda oid: self._tree(record, oid), record.tree, path)
 
-    def _entry_or_none(self, record: Record, path: bytes) -> Entry | None:
+    def _entry_or_none(self, record: Record, path: bytes) -> TreeEntry | None:
         try:
             return self.entry(record, path)
         except StoreDamaged as error:
             self.damaged[record.name] = error
             return None
 
-    def content(self, record: Record, entry: Entry) -> bytes:
+    def content(self, record: Record, entry: TreeEntry) -> bytes:
         return whole(entry, self._ahead if record.format != "archive" else self._blobs(record))
 
     def _tree(self, record: Record, oid: bytes) -> Tree:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.turns.spans import Span
-    from rewind.snapshot.trees.tree import Entry
+    from rewind.snapshot.trees.tree import TreeEntry
 
 _HARMLESS = ("bisect",)  # of what may be under way: it does not change what a commit would be
 _IGNORED, _FOREIGN = "ignored by git", "in another repository"
@@ -236,11 +236,11 @@ class Commits:
         return False
 
 
-def _is_content(a: Entry | None, b: Entry | None) -> bool:
+def _is_content(a: TreeEntry | None, b: TreeEntry | None) -> bool:
     return any(entry is not None and entry.kind in (*FILES, LINK) for entry in (a, b))
 
 
-def _mode(entry: Entry, known: bytes | None, keeps_modes: bool) -> str:
+def _mode(entry: TreeEntry, known: bytes | None, keeps_modes: bool) -> str:
     if entry.kind == LINK:
         return "120000"
     if not keeps_modes and known in (b"100644", b"100755"):

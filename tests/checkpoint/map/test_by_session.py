@@ -9,7 +9,7 @@ import pytest
 from chat_scene import Scene
 from cli.conftest import InProcess, cli  # noqa: F401
 from map_scene import Story
-from rewind.checkpoint.map.story import CHECKPOINT, NOW, PROMPT, SESSION, Item, stamp, tell
+from rewind.checkpoint.map.by_session import CHECKPOINT, NOW, PROMPT, SESSION, Item, map_by_session, stamp
 from rewind.controller import BOTH, CODE, CONVERSATION
 from rewind.errors import ChangedSincePlan, NothingBeforePrompt, PromptGone
 
@@ -27,7 +27,7 @@ def scene(cli: InProcess) -> Scene:  # noqa: F811
 
 
 def items(scene: Scene) -> list[Item]:
-    return tell(scene.controller().state).items
+    return map_by_session(scene.controller().state).items
 
 
 def the(scene: Scene, text: str, kind: str = PROMPT) -> Item:

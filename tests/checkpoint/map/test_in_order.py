@@ -11,7 +11,7 @@ from chat_scene import Scene
 from cli.conftest import InProcess, cli  # noqa: F401
 from make_transcripts import event_id
 from map_scene import Story, afternoon
-from rewind.checkpoint.map.story import CHECKPOINT, EDIT, NOW, OPERATION, PROMPT, SESSION, Item
+from rewind.checkpoint.map.by_session import CHECKPOINT, EDIT, NOW, OPERATION, PROMPT, SESSION, Item
 from rewind.controller import AtCheckpoint
 
 

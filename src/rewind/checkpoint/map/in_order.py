@@ -1,4 +1,4 @@
-"""The story in one order that holds with several sessions: as things happened, oldest first.
+"""The map in one order that holds with several sessions: as things happened, oldest first.
 
 The rows are those of `rewind list`. The transcripts add what rows do not know: prompts without a checkpoint,
 titles of sessions, and where a prompt stands in its conversation.
@@ -9,8 +9,18 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from rewind.checkpoint.futures.lanes import lane_items
+from rewind.checkpoint.map.by_session import (
+    CHECKPOINT,
+    EDIT,
+    NOW,
+    OPERATION,
+    PROMPT,
+    SESSION,
+    Item,
+    ProjectMap,
+    map_by_session,
+)
 from rewind.checkpoint.map.facts import add_changes, add_turns
-from rewind.checkpoint.map.story import CHECKPOINT, EDIT, NOW, OPERATION, PROMPT, SESSION, Item, Story, tell
 from rewind.checkpoint.map.turn_map import EDIT as EDIT_ROW
 from rewind.checkpoint.map.turn_map import TURN, turn_map
 from rewind.checkpoint.rewind.words import describe
@@ -28,18 +38,18 @@ _PATIENCE = 0.4  # seconds for counting what is not known yet
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def tell_map(state: State) -> Story:
+def map_in_order(state: State) -> ProjectMap:
     """Each session's heading stands before the first thing that happened in it; the last item is now."""
-    told = tell(state)
+    found = map_by_session(state)
     rows = turn_map(state)[::-1]
     add_turns(state, rows)
     add_changes(state, rows, _PATIENCE)
-    teller = _Teller(state, told.items)
-    items = _with_headings(teller.placed(rows), told.items)
+    teller = _Teller(state, found.items)
+    items = _with_headings(teller.placed(rows), found.items)
     _add_letters(items)
     now = Item(NOW, "Now", 0.0)
     now.row = next((row for row in rows if row.here), None)  # what it stands on
-    return Story([*items, *lane_items(state, rows), now], told.checkpoints, told.sessions)
+    return ProjectMap([*items, *lane_items(state, rows), now], found.checkpoints, found.sessions)
 
 
 class _Teller:

@@ -1,4 +1,4 @@
-"""What happened in a project, in the order in which a person would tell it: sessions with their turns, the
+"""What happened in a project, session by session: sessions with their turns, the
 checkpoints made in them, and forks where they branched off. Only for looking; nothing is decided here."""
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ EDIT, OPERATION, LANE = "edit", "operation", "lane"  # of the map alone
 
 
 class Item:
-    """One line of the story. A prompt's `record` is the checkpoint made when it was given, if any."""
+    """One line of the map. A prompt's `record` is the checkpoint made when it was given, if any."""
 
     __slots__ = ("changes", "depth", "here", "kind", "lane", "letter", "offset", "record", "row", "session",
                  "text", "time", "turn", "under", "uuid")
@@ -60,7 +60,7 @@ class Item:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The same for the same thing in a story told later."""
+        """The same for the same thing at a later look."""
         session = self.session.session_id if self.session else ""
         name = self.record.name if self.record and (self.kind in (CHECKPOINT, EDIT) or not self.uuid) else ""
         if self.row and self.row.op:
@@ -81,31 +81,31 @@ class Item:
         return AtCheckpoint(self.record.name)
 
     @property
-    def has_chat(self) -> bool:
+    def has_conversation(self) -> bool:
         if self.kind == EDIT:
             return False
-        told = bool(self.record and self.record.data.get("hasTranscript"))
-        return (self.kind == PROMPT and self.session is not None) or told
+        captured = bool(self.record and self.record.data.get("hasTranscript"))
+        return (self.kind == PROMPT and self.session is not None) or captured
 
 
-class Story:
+class ProjectMap:
     def __init__(self, items: list[Item], checkpoints: int, sessions: list[SessionInfo]) -> None:
         self.items = items
         self.checkpoints = checkpoints
         self.sessions = sessions
 
 
-def tell(state: State) -> Story:
+def map_by_session(state: State) -> ProjectMap:
     """Oldest first; the last item is the project as it is now."""
     state.look_again()
     records = state.timeline.shown()[::-1]
     infos = session_infos(state)
-    items = _Teller(state, records, infos).items()
-    standing = here(state)
+    items = _BySession(state, records, infos).items()
+    current = here(state)
     for item in items:
-        item.here = bool(item.record and standing and item.record.name == standing.name)
+        item.here = bool(item.record and current and item.record.name == current.name)
     _add_changes(state, items)
-    return Story([*items, Item(NOW, "Now", 0.0)], len(records), infos)
+    return ProjectMap([*items, Item(NOW, "Now", 0.0)], len(records), infos)
 
 
 def _add_changes(state: State, items: list[Item]) -> None:
@@ -119,7 +119,7 @@ def _add_changes(state: State, items: list[Item]) -> None:
 
 
 def stamp(state: State) -> str:
-    """Text that changes when there is something new to tell."""
+    """Text that changes when there is something new to show."""
     from rewind.transcript.find import project_sessions
 
     parts = [_changed(state.project.path(name)) for name in
@@ -135,7 +135,7 @@ def _changed(path: str) -> str:
         return "-"
 
 
-class _Teller:
+class _BySession:
     def __init__(self, state: State, records: list[Record], infos: list[SessionInfo]) -> None:
         self.state = state
         known = {info.session_id for info in infos}
