@@ -1,4 +1,4 @@
-// The dialog in which a plan is shown and confirmed; of a plan with conflicts, a person says how to settle them.
+// The dialog in which a plan is shown and confirmed; where it can be done in several ways, one is chosen.
 
 import {h, fill, freshId} from '../core/element.js';
 import {icon} from '../parts/icons.js';
@@ -10,28 +10,33 @@ import {showPanel} from './panel.js';
 
 /**
  * `lead(plan)` and `text`: what stands on top; `load(how)`: makes the plan; `parts(plan, how, choose)`: draws
- * it; `above(plan)`: what comes before the choice; `ready(plan)`: whether it can be carried out as it is;
- * `ways`: [value, label, meaning] of each way to settle a conflict; `run(stamp, how)`, then `done(answer)`.
+ * it; `above(plan)` and `below`: what comes before and after; `ready(plan)`: whether it can be carried out.
+ * `how`: the way that is chosen at first, `choice(choose)`: draws the ways; or `ways`: those to settle a
+ * conflict, each [value, label, meaning], drawn once there is one. `run(stamp, how)`, then `done(answer)`.
  */
 export function openPlan({
   title,
+  kind = '',
   lead = null,
   text = null,
   sign = 'rewind',
   label,
+  how = '',
+  choice = null,
   ways = [],
   load,
   above = () => null,
   parts,
+  below = [],
   ready = () => true,
   run,
   done,
 }) {
-  const {body, foot, cancel, close, dialog} = openModal(title);
+  const {body, foot, cancel, close, dialog} = openModal(title, {kind});
   const first = lead && h('p.lead', {}, lead({}));
   const problem = h('div', {role: 'alert'});
   const clashes = h('div', {'aria-live': 'polite'});
-  const choice = h('div');
+  const chosen = h('div', {}, choice?.(choose));
   const place = h('div.plan', {'aria-live': 'polite'});
   const act = h(
     'button.primary',
@@ -39,11 +44,15 @@ export function openPlan({
     icon(sign),
     h('span', {}, label),
   );
-  fill(body, first, text && h('p.muted', {}, text), problem, clashes, choice, place);
+  fill(body, first, text && h('p.muted', {}, text), problem, clashes, chosen, place, below);
   foot.append(act);
-  cancel.focus();
+  (chosen.querySelector(':checked') || cancel).focus();
+  body.addEventListener('keydown', event => {
+    if (event.key !== 'Enter' || event.target.type !== 'text') return;
+    event.preventDefault();
+    if (!act.disabled) confirm();
+  });
   let plan = null;
-  let how = '';
   show();
   return dialog;
 
@@ -57,6 +66,7 @@ export function openPlan({
       plan = found;
       draw();
     } catch (error) {
+      if (wanted !== how) return;
       plan = null;
       fill(place, errorNotice(error, show));
     }
@@ -64,12 +74,12 @@ export function openPlan({
 
   function draw() {
     const unsettled = plan.conflicts?.length || plan.settled?.length;
-    if (ways.length && unsettled && !choice.firstChild) fill(choice, settling(ways, choose));
+    if (ways.length && unsettled && !chosen.firstChild) fill(chosen, settling(ways, choose));
     if (first) fill(first, lead(plan));
     fill(clashes, above(plan));
     fill(place, parts(plan, how, choose));
     act.disabled = !ready(plan);
-    if (!act.disabled && !choice.contains(document.activeElement)) act.focus();
+    if (!act.disabled && !body.contains(document.activeElement)) act.focus();
   }
 
   function choose(value) {
@@ -79,6 +89,7 @@ export function openPlan({
 
   async function confirm() {
     act.disabled = true;
+    fill(problem);
     try {
       const answer = await run(plan.stamp, how);
       close();

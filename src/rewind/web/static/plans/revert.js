@@ -1,14 +1,12 @@
 // Taking back one turn and nothing else: the plan, conflicts with their lines, and the note for the agent.
 
-import {h, fill} from '../core/element.js';
+import {h} from '../core/element.js';
 import {icon} from '../parts/icons.js';
 import {api} from '../core/api.js';
 import {wire} from '../core/wire.js';
 import {oneLine, plural} from '../core/format.js';
-import {openModal} from '../parts/modal.js';
-import {errorState, loadingState, notice} from '../parts/states.js';
-import {pathText, whyNoLines} from '../code/diff.js';
-import {linesView} from '../code/lines.js';
+import {notice} from '../parts/states.js';
+import {openLines, pathText} from '../code/diff.js';
 import {authorWords} from '../files/blame.js';
 import {codePlan, planNotes} from './plan.js';
 import {changes, isSettled, openPlan, said} from './confirm.js';
@@ -24,6 +22,10 @@ const SETTLED = {ours: 'kept as it is now', theirs: 'as before the turn', marker
 /** `done` is called once it is done. */
 export function openRevert(session, turn, done = () => {}) {
   const {sessionId} = session;
+  const show = (path, how) =>
+    openLines(path, `The file now → without turn ${turn.turn}`, () =>
+      api.revertFile(sessionId, turn.turn, how, path),
+    );
   return openPlan({
     title: `Take back only turn ${turn.turn}?`,
     lead: () => h('q', {}, oneLine(turn.prompt, 120)),
@@ -37,7 +39,7 @@ export function openRevert(session, turn, done = () => {}) {
     above: plan => (plan.conflicts.length ? conflicts(plan, session) : null),
     parts: (plan, how) => [
       plan.settled.length ? settled(plan) : null,
-      changes(plan) ? codePlan(plan, path => openLines(session, turn, how, path)) : null,
+      changes(plan) ? codePlan(plan, path => show(path, how)) : null,
       !changes(plan) && !plan.conflicts.length ? nothing(plan) : null,
       planNotes(plan),
     ],
@@ -113,23 +115,6 @@ function settled(plan) {
       h('li', {}, pathText(one.path), h('small', {}, `conflict: ${SETTLED[plan.how]}`)),
     ),
   );
-}
-
-/** One file of the plan, from how it is now to how it would be. */
-async function openLines(session, turn, how, path) {
-  const {body} = openModal(path, {wide: true, kind: 'diff-dialog', leave: 'Close'});
-  const place = h('div', {}, loadingState('Reading the difference', 2));
-  body.append(h('p.muted.diff-ends', {}, `The file now → without turn ${turn.turn}`), place);
-  try {
-    const found = await api.revertFile(session.sessionId, turn.turn, how, path);
-    const label = `Changes to ${path}`;
-    fill(
-      place,
-      found.rows.length ? linesView(found.rows, {label}) : h('p.muted.pad', {}, whyNoLines(found.verdict)),
-    );
-  } catch (error) {
-    fill(place, errorState(error));
-  }
 }
 
 /** Why a turn has nothing to take back, or null. */

@@ -11,10 +11,12 @@ import {renderTurn} from '../turns/turn.js';
 import {fileList, filesOf, openDiff} from '../code/diff.js';
 import {emptyState, errorState, loadingState} from '../parts/states.js';
 import {say} from '../parts/toast.js';
+import {View} from '../parts/view.js';
 
-export class CompareView {
+export class CompareView extends View {
   constructor(host, a, b) {
-    Object.assign(this, {host, a, b, folds: new Set(), side: 'a'});
+    super(host);
+    Object.assign(this, {a, b, folds: new Set(), side: 'a'});
     this.load();
   }
 
@@ -219,20 +221,6 @@ export class CompareView {
             : say('Open the session to see this difference.', {kind: 'info'}),
       },
     );
-  }
-
-  key() {
-    return false;
-  }
-
-  goTo() {}
-
-  arrive() {
-    this.host.querySelector('h1')?.focus({preventScroll: true});
-  }
-
-  end() {
-    this.ended = true;
   }
 }
 
