@@ -13,28 +13,13 @@ import io
 import subprocess
 import tarfile
 from pathlib import Path
-from typing import Any, Callable
 
 import pytest
 
+from attacks.tar_members import Change, added, member
 from rewind_cli import Rewind, Tree, tree_state
 
 pytestmark = pytest.mark.slow
-
-Change = Callable[[list[tuple[tarfile.TarInfo, bytes]]], list[tuple[tarfile.TarInfo, bytes]]]
-
-
-def member(name: str, data: bytes = b"x", **more: Any) -> tuple[tarfile.TarInfo, bytes]:
-    info = tarfile.TarInfo(name)
-    info.size = len(data)
-    for key, value in more.items():
-        setattr(info, key, value)
-    return info, data
-
-
-def added(*members: tuple[tarfile.TarInfo, bytes]) -> Change:
-    return lambda found: [*found, *members]
-
 
 LINK, HARD, CHAR, FIFO = tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE
 ATTACKS: dict[str, Change] = {

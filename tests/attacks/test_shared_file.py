@@ -12,10 +12,9 @@ from typing import Any, Callable
 
 import pytest
 
+from attacks.tar_members import Change, Members, added, member
 from rewind_cli import Rewind, tree_state
 
-Members = list[tuple[tarfile.TarInfo, bytes]]
-Change = Callable[[Members], Members]
 SECOND = "checkpoints/000002.json"
 OTHER = "0" * 32
 
@@ -65,18 +64,6 @@ def write(file: Path, members: Members) -> None:
 
 def _named(members: Members) -> list[tuple[str, bytes]]:
     return [(info.name, data) for info, data in members]
-
-
-def member(name: str, data: bytes = b"x", **more: Any) -> tuple[tarfile.TarInfo, bytes]:
-    info = tarfile.TarInfo(name)
-    info.size = len(data)
-    for key, value in more.items():
-        setattr(info, key, value)
-    return info, data
-
-
-def added(*members: tuple[tarfile.TarInfo, bytes]) -> Change:
-    return lambda found: [*found, *members]
 
 
 def json_in(name: str, change: Callable[[dict[str, Any]], None]) -> Change:

@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
+    from typing import Any
 
     from rewind.checkpoint.project.state import State
 
@@ -89,33 +90,30 @@ def _alone(state: State, do: Callable[[], None]) -> None:
 
 
 def _pack(state: State, wait: float) -> None:
-    state.objects.begin_upkeep()
+    objects = state.objects
+    objects.begin_upkeep()
     try:
         pace = Pace(*_PACK_BYTES)
-        found = state.objects.next_loose(pace.size)
-        while found is not None:
-            with Piece(state, wait) as piece:
-                state.objects.replace_loose(found)
-            pace.note(piece.seconds)
-            let_others(state, wait)
-            state.objects.write_back()
-            found = state.objects.next_loose(pace.size)
-        _pack_singles(state, wait, pace)
+        _replace_all(state, wait, pace, objects.replace_loose, lambda _: objects.next_loose(pace.size))
+        # What saves stored one by one since the last time.
+        _replace_all(state, wait, pace, objects.replace_singles,
+                     lambda last: objects.next_singles(last.upto if last else 0, pace.size))
         give_back_space(state, wait)
     finally:
-        state.objects.end_upkeep()
+        objects.end_upkeep()
 
 
-def _pack_singles(state: State, wait: float, pace: Pace) -> None:
-    """What saves stored one by one since the last time."""
-    found = state.objects.next_singles(0, pace.size)
+def _replace_all(state: State, wait: float, pace: Pace, replace: Callable[[Any], None],
+                 after: Callable[[Any], Any]) -> None:
+    """`after(None)` is the first lot, then the one after the last."""
+    found = after(None)
     while found is not None:
         with Piece(state, wait) as piece:
-            state.objects.replace_singles(found)
+            replace(found)
         pace.note(piece.seconds)
         let_others(state, wait)
         state.objects.write_back()
-        found = state.objects.next_singles(found.upto, pace.size)
+        found = after(found)
 
 
 def take_bundles_apart(state: State, wait: float) -> None:
