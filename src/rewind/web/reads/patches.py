@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rewind.controller import Difference, hunks
 from rewind.controller import comparing as c
+from rewind.web.render.rows import Row, rows_of
 
 if TYPE_CHECKING:
     from rewind.snapshot.diff.compare import Comparison
@@ -21,6 +22,14 @@ class Patch:
 
     text: str | None = None
     binary: list[bytes] = field(default_factory=list)
+
+
+def line_rows(one: Comparison, path: str) -> list[Row]:
+    """The lines of both sides with their colours; none where it is no text."""
+    if one.verdict != c.TEXT:
+        return []
+    old, new = (b"".join(lines).decode("utf-8", "replace") for lines in (one.old_lines, one.new_lines))
+    return rows_of(old, new, one.blocks, path)
 
 
 def patch_of(difference: Difference, one_path: bool) -> Patch:
