@@ -12,7 +12,7 @@ from cli.conftest import InProcess
 from make_transcripts import ClaudeTalk, DroidTalk, Line, event_id, place, resumed
 from rewind.checkpoint.conversations.which_session import session_at
 from rewind.checkpoint.records.record import Record
-from rewind.checkpoint.rewind.apply import Outcome
+from rewind.checkpoint.rewind.outcome import Outcome
 from rewind.controller import AtTurn, Controller
 from rewind.files import process_start
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
-from rewind.cli.main import COMMANDS
 from rewind.cli.parse.arguments import parse
+from rewind.cli.parse.commands import COMMANDS
 from rewind.errors import RewindError
 
 ROOT = Path(__file__).parent.parent

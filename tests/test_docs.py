@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import rewind.errors as errors
-from rewind.cli.main import COMMANDS, load_command
 from rewind.cli.parse.arguments import make_parser
+from rewind.cli.parse.commands import COMMANDS, load_command
 from rewind.config.settings import SETTINGS, Setting
 from rewind.errors import RewindError
 from rewind.snapshot.scan import build, read

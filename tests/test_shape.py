@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import sys
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 
 import pytest
@@ -66,21 +66,63 @@ INTERFACES = ("cli", "tui", "web")
 BELOW = [room for room, rank in RANKS.items() if 0 < rank < RANKS["controller"]]
 
 
-def loaded_modules(path: Path) -> list[str]:
-    """What a module imports when it runs; an import for types alone reaches nothing."""
+def running_nodes(path: Path) -> Iterator[ast.AST]:
+    """All but what is there for types alone, which reaches nothing."""
     tree = parsed(path)
     typed = {id(inner) for node in ast.walk(tree) if isinstance(node, ast.If)
              and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
              for inner in ast.walk(node)}
+    return (node for node in ast.walk(tree) if id(node) not in typed)
+
+
+def loaded_modules(path: Path) -> list[str]:
+    """What a module imports when it runs."""
     found = []
-    for node in ast.walk(tree):
-        if id(node) in typed:
-            continue
+    for node in running_nodes(path):
         if isinstance(node, ast.ImportFrom):
             found += [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
         elif isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
     return found
+
+
+def test_no_imports_lead_in_a_circle() -> None:
+    """Also not those inside functions."""
+    modules = {_name_of(path): path for path in MODULES if room_of(path) not in ENTRIES}
+    targets = {name: {found for found in _targets(path, modules) if found != name}
+               for name, path in modules.items()}
+    assert not list(_circles(targets))
+
+
+def _targets(path: Path, modules: Container[str]) -> Iterator[str]:
+    for node in running_nodes(path):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in modules)
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:  # a module of a package, or something in a module
+                inner, outer = f"{node.module}.{alias.name}", node.module or ""
+                yield from [name for name in (inner, outer) if name in modules][:1]
+
+
+def _name_of(path: Path) -> str:
+    parts = ("rewind", *path.relative_to(SOURCE).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _circles(targets: dict[str, set[str]]) -> Iterator[str]:
+    """What is left when all that leads out is taken away, and all that only leads in."""
+    leads_back = _without_ends(targets)
+    led_to = _without_ends({name: {one for one in leads_back if name in leads_back[one]}
+                            for name in leads_back})
+    for name in sorted(led_to):
+        yield f"{name} imports {', '.join(sorted(leads_back[name] & led_to.keys()))}"
+
+
+def _without_ends(targets: dict[str, set[str]]) -> dict[str, set[str]]:
+    ends = {name for name, found in targets.items() if not found}
+    if not ends:
+        return targets
+    return _without_ends({name: found - ends for name, found in targets.items() if name not in ends})
 
 
 def test_no_interface_reaches_past_the_controller() -> None:

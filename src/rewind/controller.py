@@ -76,15 +76,15 @@ if TYPE_CHECKING:
     from rewind.checkpoint.remote.push.push import Pushed
     from rewind.checkpoint.remote.status import Statuses
     from rewind.checkpoint.remote.url import checked_url, shown_url
+    from rewind.checkpoint.repair.check_records import Examined
     from rewind.checkpoint.repair.damage import Lacks
     from rewind.checkpoint.repair.repair import Repaired
-    from rewind.checkpoint.repair.validate import Examined
-    from rewind.checkpoint.rewind.apply import Outcome
     from rewind.checkpoint.rewind.code_at import CodeAt
     from rewind.checkpoint.rewind.files.git_since import GitSince
     from rewind.checkpoint.rewind.files.torn import torn_paths
     from rewind.checkpoint.rewind.log.lineage import Lineage
     from rewind.checkpoint.rewind.log.operations import Operation
+    from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
     from rewind.checkpoint.save.outside import kept_outside
@@ -94,7 +94,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.search.file_log import LogEntry
     from rewind.checkpoint.search.prompts import Found
     from rewind.checkpoint.select.last_prompt import LastPrompt
-    from rewind.checkpoint.select.selectors import Selected
+    from rewind.checkpoint.select.selected import Selected
     from rewind.checkpoint.select.turn_name import split_selector, turn_name
     from rewind.checkpoint.share.giving.give import Sharing
     from rewind.checkpoint.share.taking.open_file import Opened
@@ -594,22 +594,24 @@ class Controller:
             return True
         return False
 
-    def open_in(self, session_id: str) -> str:
-        """The agent whose client has this session open; empty where nobody has."""
+    def open_in(self, outcome: Outcome) -> str:
+        """The agent whose client still has the conversation open that was left; empty where nobody has."""
         from rewind.checkpoint.conversations.session_tree import Life
 
-        try:
-            file = self.session_file(session_id)
-        except SessionNotFound:
+        left = outcome.left
+        if left is None or not os.path.isfile(left.original):
             return ""
-        return file.profile.title if Life(self.state).of(file)[0] else ""
+        return left.profile.title if Life(self.state).is_open(left.profile, left.session_id) else ""
 
-    def asked(self, session_id: str, offset: int, uuid: str) -> tuple[int | None, float | None]:
-        """Which turn a prompt is, and when it was given, as far as that is known without reading much."""
+    def asked(self, outcome: Outcome) -> tuple[int | None, float | None]:
+        """Which turn the first prompt taken back was, and when it was given, as far as that is known without
+        reading much."""
         from rewind.checkpoint.select.prompt_facts import prompt_facts
 
+        if outcome.left is None or not outcome.prompts:
+            return None, None
         try:
-            return prompt_facts(self.state, self.session_file(session_id), offset, uuid)
+            return prompt_facts(self.state, outcome.left, outcome.prompts[0])
         except (RewindError, OSError):
             return None, None
 

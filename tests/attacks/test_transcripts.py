@@ -45,7 +45,7 @@ def swapped_after(monkeypatch: pytest.MonkeyPatch, name: str, path: Path, outsid
     monkeypatch.setattr(bring_back, name, swapping)
 
 
-@pytest.mark.parametrize("moment", ["checked_path", "_source", "resolve_cut", "turns_before"])
+@pytest.mark.parametrize("moment", ["checked_path", "_in_original", "resolve_cut", "turns_before"])
 @pytest.mark.parametrize("how", [["--context-only"], ["--context-only", "--in-place", "--force"]],
                          ids=["fork", "in place"])
 def test_a_link_put_in_its_place_is_not_read(talk: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,

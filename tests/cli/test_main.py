@@ -12,8 +12,8 @@ import pytest
 
 import rewind.cli.look.list.list_ as list_command
 from rewind import __version__
-from rewind.cli.main import COMMANDS, load_command
 from rewind.cli.parse.arguments import make_parser
+from rewind.cli.parse.commands import COMMANDS, load_command
 from rewind.errors import Locked, StoreDamaged
 from rewind_cli import Rewind
 

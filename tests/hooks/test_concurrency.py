@@ -164,19 +164,18 @@ NOTE = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from types import SimpleNamespace as Some
-from rewind.hooks.making.in_time import claim
 from rewind.hooks.memory.in_turn import InTurn
-from rewind.hooks.memory.session_file import SessionFile
+from rewind.hooks.memory.session_file import SessionMemory
 from rewind.hooks.memory.hook_state import HookState
 state, name = sys.argv[2:]
 event = Some(session=name, transcript="", subagent="", found=None, profile=Some(name="claude"))
 InTurn.wait = 90.0  # what is tried is that nothing is lost, not how long anybody waits
 sys.stdin.readline()
 for number in range(15):
-    SessionFile(state + "/session.json").turn(event, running=number % 2 == 0)
+    SessionMemory(state + "/session.json").turn(event, running=number % 2 == 0)
     with InTurn(state):
         hooks = HookState(state + "/hook-state.json")
-        assert claim(hooks, f"{name} {number}") and not claim(hooks, f"{name} {number}")
+        assert hooks.claim(f"{name} {number}") and not hooks.claim(f"{name} {number}")
         hooks.save()
 """
 

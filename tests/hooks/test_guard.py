@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from rewind.cli.main import COMMANDS as COMMANDS_OF_REWIND
+from rewind.cli.parse.commands import COMMANDS as COMMANDS_OF_REWIND
 from rewind.hooks import guard as sentences
 from rewind.hooks.guard import Guard
 

@@ -6,6 +6,7 @@ import os
 import sys
 
 from rewind import __version__
+from rewind.cli.parse.commands import ALIASES, COMMANDS, GROUPS, PROJECT, load_command, options_before
 from rewind.errors import BUG, DONE, FAILED, INTERRUPTED, RewindError, UsageError
 from rewind.fast import quickjson
 
@@ -14,46 +15,7 @@ if TYPE_CHECKING:
     import argparse
     from types import ModuleType
 
-# Options that may stand before the command.
-_SWITCHES = ("-q", "--quiet", "-v", "--verbose", "-qv", "-vq")
-_PROJECT = ("-C", "--project")
-# Command -> module. `summary` of each module is its line in the overview.
-COMMANDS = {
-    "init": "protect.init", "save": "protect.save", "projects": "protect.projects",
-    "status": "protect.status", "config": "protect.config",
-    "list": "look.list.list_",
-    "show": "look.show", "diff": "look.diff", "blame": "look.blame", "bisect": "look.bisect",
-    "log": "look.log", "cat": "look.cat", "grep": "look.grep", "watch": "look.watch",
-    "sessions": "look.sessions", "ui": "look.ui", "tui": "look.tui",
-    "revert": "go_back.revert", "apply": "go_back.apply", "restore": "go_back.restore",
-    "jump": "go_back.restore", "undo": "go_back.undo", "redo": "go_back.redo",
-    "undo-restore": "go_back.undo_restore", "ops": "go_back.ops", "back": "go_back.back",
-    "rewrite-chat": "go_back.rewrite_chat",
-    "commit": "branch.commit", "forks": "branch.forks", "fork": "branch.fork",
-    "gc": "maintain.gc", "export": "maintain.export", "import": "maintain.import_",
-    "validate": "maintain.validate", "pin": "maintain.pin", "unpin": "maintain.pin",
-    "describe": "maintain.describe", "delete": "maintain.delete",
-    "share": "give.share", "open": "give.open_", "remote": "give.remote", "push": "give.push",
-    "pull": "give.pull", "clone": "give.clone",
-    "demo": "demo.demo",
-    "install": "set_up.install", "uninstall": "set_up.uninstall", "doctor": "set_up.doctor",
-    "completion": "set_up.completion", "version": "set_up.version",
-}
-ALIASES = {"ls": "list", "st": "status"}
 _WITH_REMOTES = ("push", "pull", "clone")  # they may also be typed after `remote`
-_GROUPS = (
-    ("Protect", ("init", "save", "status", "projects", "config")),
-    ("Look", ("list", "show", "diff", "log", "blame", "bisect", "cat", "sessions", "grep", "watch", "ui",
-              "tui")),
-    ("Go back", ("back", "restore", "jump", "undo", "redo", "undo-restore", "ops")),
-    ("Single turns", ("revert", "apply")),
-    ("Branches of the conversation", ("fork", "forks", "rewrite-chat")),
-    ("Git", ("commit",)),
-    ("Give to others", ("share", "open", "remote", "push", "pull", "clone")),
-    ("Maintain", ("pin", "unpin", "describe", "delete", "gc", "export", "import", "validate")),
-    ("Try it", ("demo",)),
-    ("Set up", ("install", "uninstall", "doctor", "completion", "version")),
-)
 
 
 def run() -> None:
@@ -109,14 +71,14 @@ def _dispatch(argv: list[str]) -> int:
         raise UsageError("There is a null byte in an argument.", hint="Paths and names cannot contain one.")
     count = options_before(argv)
     before, argv = argv[:count], argv[count:]
-    if before and before[-1] in _PROJECT:
+    if before and before[-1] in PROJECT:
         raise UsageError(f"{before[-1]} needs a value.", hint="Run `rewind help` to see the commands.")
     if not argv and sys.stdin.isatty() and sys.stdout.isatty():
         argv = ["tui"]
     if not argv or argv[0] in ("-h", "--help") or argv == ["help"]:
         from rewind.cli.parse.overview import overview
 
-        print(overview(_GROUPS))
+        print(overview(GROUPS))
         return DONE
     if argv[0] in ("-V", "--version"):
         print(f"rewind {__version__}")
@@ -149,19 +111,6 @@ def _dispatch(argv: list[str]) -> int:
     return _run(module, arguments)
 
 
-def options_before(argv: list[str]) -> int:
-    """How many words stand before the command: `rewind -C DIR --quiet list`."""
-    at = 0
-    while at < len(argv):
-        if argv[at] in _PROJECT:
-            at += 2
-        elif argv[at] in _SWITCHES or argv[at].startswith(("-C", "--project=")):
-            at += 1
-        else:
-            break
-    return min(at, len(argv))
-
-
 def _run(module: ModuleType, arguments: argparse.Namespace) -> int:
     if not (arguments.quiet or arguments.verbose):
         code: int = module.run(arguments)
@@ -179,22 +128,6 @@ def _run(module: ModuleType, arguments: argparse.Namespace) -> int:
         detail(f"{arguments.command} took {(time.perf_counter() - began) * 1000:.0f} ms")
         voice.quiet = voice.verbose = False
     return code
-
-
-def load_command(name: str) -> ModuleType:
-    module = COMMANDS.get(name)
-    if module is None:
-        raise _unknown_command(name)
-    loaded: ModuleType = __import__(f"rewind.cli.{module}", fromlist=["run"])
-    return loaded
-
-
-def _unknown_command(name: str) -> UsageError:
-    import difflib
-
-    near = difflib.get_close_matches(name, COMMANDS, n=1)
-    hint = f"Did you mean `rewind {near[0]}`?" if near else "Run `rewind help` to see the commands."
-    return UsageError(f'There is no command "{name}".', hint=hint)
 
 
 def _make_streams_safe() -> None:

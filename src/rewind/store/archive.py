@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import struct
 import zlib
-from hashlib import sha256
 
 from rewind.errors import ArchiveRefused, RewindError
+from rewind.fast.sha256 import sha256
 from rewind.store.inflate import STEP, Inflated
 
 TYPE_CHECKING = False
@@ -240,11 +240,11 @@ class ArchiveReader:
                 self.refuse(f"the name {shown(name)} has {shown(part)} in it, which is off limits.")
 
     def _check_place(self, member: Member) -> None:
-        key = sha256(member.name).digest()
+        key = sha256(member.name)
         if key in self._seen:
             self.refuse(f"{shown(member.name)} is in it twice.")
         folder = member.name.rpartition(b"/")[0]
-        above = self._seen.get(sha256(folder).digest()) if folder else DIR
+        above = self._seen.get(sha256(folder)) if folder else DIR
         if above != DIR:
             where = {FILE: "below a file", LINK: "below a link"}.get(above or b"", "in no directory")
             self.refuse(f"{shown(member.name)} lies {where}.")

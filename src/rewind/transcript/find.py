@@ -8,6 +8,7 @@ import stat
 from rewind.agents.profile import holds, pick
 from rewind.agents.registry import is_under_root, profiles, session_root
 from rewind.errors import RewindError, SessionAmbiguous, SessionNotFound, UsageError
+from rewind.transcript.layout import by_date
 from rewind.transcript.names import SUFFIX, is_session_id, session_id_of
 from rewind.transcript.read.lines import events_forward, open_transcript, size_of
 
@@ -28,7 +29,7 @@ _LONGEST_PATH = 64 << 10
 class SessionFile:
     """A transcript that belongs to the project."""
 
-    __slots__ = ("modified", "path", "profile", "session_id", "size")
+    __slots__ = ("_origin", "modified", "path", "profile", "session_id", "size")
 
     def __init__(self, path: str, profile: Profile, info: os.stat_result) -> None:
         self.path = path
@@ -36,6 +37,13 @@ class SessionFile:
         self.session_id = session_id_of(path, profile)
         self.modified = info.st_mtime
         self.size = info.st_size
+        self._origin: tuple[str | None, bool] | None = None
+
+    def origin(self) -> tuple[str | None, bool]:
+        """The directory that it began in, and whether it is a subagent's, which is no session of its own."""
+        if self._origin is None:
+            self._origin = _read_origin(self)
+        return self._origin
 
 
 class Area:
@@ -197,21 +205,6 @@ def _folders(profile: Profile, area: Area, environ: Mapping[str, str] | None) ->
     return found
 
 
-def by_date(top: str) -> Iterator[str]:
-    """`YYYY/MM/DD` below a directory, the latest first."""
-    for year in _numbered(top):
-        for month in _numbered(year):
-            yield from _numbered(month)
-
-
-def _numbered(folder: str) -> list[str]:
-    try:
-        names = sorted(os.listdir(folder), reverse=True)
-    except OSError:
-        return []
-    return [os.path.join(folder, name) for name in names if name.isascii() and name.isdigit()]
-
-
 def folder_for(profile: Profile, root: str, original: str) -> str:
     """Where a session that goes on in `root` belongs; beside `original` where they are sorted by date. Empty
     where only the agent itself makes that directory, and has not."""
@@ -265,14 +258,14 @@ def _belongs(session: SessionFile, area: Area, sure: bool) -> bool:
     told = area.told.get(session.session_id)
     if told is not None:
         return told
-    cwd, is_side = _origin(session)
+    cwd, is_side = session.origin()
     if is_side:
         return False
     return sure if cwd is None else area.holds(cwd)
 
 
 def began_in(session: SessionFile) -> str | None:
-    return _origin(session)[0]
+    return session.origin()[0]
 
 
 def where_began(path: str, profile: Profile) -> str:
@@ -283,8 +276,7 @@ def where_began(path: str, profile: Profile) -> str:
         return "/"
 
 
-def _origin(session: SessionFile) -> tuple[str | None, bool]:
-    """The directory that it began in, and whether it is a subagent's, which is no session of its own."""
+def _read_origin(session: SessionFile) -> tuple[str | None, bool]:
     field = session.profile.lines["cwd"]
     where = session.profile.sessions or {}
     side = where.get("side")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 
+from rewind.transcript.layout import SUFFIX, stem
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.agents.profile import Profile
 
-SUFFIX = ".jsonl"
-
-
-def stem(path: str) -> str:
-    return path[: -len(SUFFIX)] if path.endswith(SUFFIX) else path
+__all__ = ["SUFFIX", "is_session_id", "path_beside", "session_id_of", "stem"]
 
 
 def session_id_of(path: str, profile: Profile | None = None) -> str:
@@ -23,16 +21,20 @@ def session_id_of(path: str, profile: Profile | None = None) -> str:
 
     if profile.kind == TREE:
         return os.path.basename(stem(path))
-    from rewind.transcript.kinds import kind_of
+    from rewind.transcript.kinds.reading import reading_of
 
-    return kind_of(profile).session_id_of(path)
+    return reading_of(profile).session_id_of(path)
 
 
 def path_beside(original: str, session_id: str, profile: Profile) -> str:
-    """The file of a new session, in the directory of another one."""
-    from rewind.transcript.kinds import kind_of
+    """The file of a new session, in the directory of another one; always the same for an id."""
+    from rewind.agents.profile import TREE
 
-    return kind_of(profile).path_beside(original, session_id)
+    if profile.kind == TREE:
+        return os.path.join(os.path.dirname(original), session_id + SUFFIX)
+    from rewind.transcript.kinds.reading import reading_of
+
+    return reading_of(profile).path_beside(original, session_id)
 
 
 def is_session_id(text: str) -> bool:

@@ -232,3 +232,80 @@ def test_a_planted_configuration_is_not_used(forge: Forge, victim: Victim, tmp_p
     victim.takes(1)
     victim.cli.ok("push")
     assert not sign.exists()
+
+
+# one bad writer among others
+
+SOUND = "e" * 32
+
+
+def sound_writer(forge: Forge) -> None:
+    forge.commit([FILE], subject=OTHER, id=OTHER, ref=f"refs/rewind/{SOUND}/checkpoints")
+
+
+def takes_the_others(victim: Victim, reason: str) -> None:
+    """Twice: the bad one is refused again, and what is here already is not taken again."""
+    for count in (1, 0):
+        pulled = victim.cli.run("pull", "--json")
+        found = json.loads(pulled.out)
+        assert pulled.code == 3 and found["checkpoints"] == count
+        [refused] = found["refused"]
+        assert refused["writer"] == WRITER and reason in refused["reason"]
+    said = victim.cli.run("pull")
+    assert said.code == 3 and f"Nothing was taken of the writer {WRITER}" in said.err
+    ours = victim.cli.state / "remote.git"
+    assert WRITER not in git(ours, "for-each-ref", home=victim.cli.home)
+
+
+def test_a_writer_with_a_bad_path_is_refused_and_the_others_are_taken(forge: Forge, victim: Victim) -> None:
+    sound_writer(forge)
+    forge.commit([["f", "../a.txt", 0o644, len(CONTENT), DIGEST]])
+    takes_the_others(victim, "may not be there")
+    ours = victim.cli.state / "remote.git"
+    bad = forge.run("rev-parse", f"refs/rewind/{WRITER}/checkpoints")
+    assert subprocess.run(["git", "cat-file", "-e", bad], cwd=ours, check=False).returncode
+
+
+def test_a_writer_with_an_object_that_git_refuses(forge: Forge, victim: Victim) -> None:
+    sound_writer(forge)
+    blob = forge.run("hash-object", "-w", "--stdin", data=CONTENT)
+    tree = forge.run("hash-object", "-w", "--literally", "-t", "tree", "--stdin",
+                     data=b"100644 ..\0" + bytes.fromhex(blob))
+    text = f"tree {tree}\nauthor A <a> 1 +0000\ncommitter A <a> 1 +0000\n\n{ID}\n".encode()
+    commit = forge.run("hash-object", "-w", "--literally", "-t", "commit", "--stdin", data=text)
+    forge.run("update-ref", f"refs/rewind/{WRITER}/checkpoints", commit)
+    takes_the_others(victim, "git refuses it")
+
+
+def test_a_writer_with_an_object_that_the_remote_cannot_read(forge: Forge, victim: Victim) -> None:
+    sound_writer(forge)
+    data = b"only theirs\n"
+    entry = ["f", "a.txt", 0o644, len(data), hashlib.sha256(data).hexdigest()]
+    forge.commit([entry], files=(("files/a.txt", data),))
+    blob = forge.run("hash-object", "--stdin", data=data)
+    path = forge.folder / "objects" / blob[:2] / blob[2:]
+    path.chmod(0o600)
+    path.write_bytes(b"not an object")
+    takes_the_others(victim, "git")
+
+
+def test_a_writer_of_a_later_version(forge: Forge, victim: Victim) -> None:
+    sound_writer(forge)
+    forge.commit([FILE], format=99)
+    takes_the_others(victim, "99")
+
+
+def test_a_dry_run_says_who_would_be_refused(forge: Forge, victim: Victim) -> None:
+    sound_writer(forge)
+    forge.commit([["f", "/etc/passwd", 0o644, len(CONTENT), DIGEST]])
+    found = victim.cli.run("pull", "--dry-run", "--json")
+    assert found.code == 3 and json.loads(found.out)["checkpoints"] == 1
+    assert victim.picture() == victim.was
+
+
+def test_a_clone_takes_the_sound_writers(forge: Forge, victim: Victim, tmp_path: Path) -> None:
+    sound_writer(forge)
+    forge.commit([["f", "../a.txt", 0o644, len(CONTENT), DIGEST]])
+    found = victim.cli.run("clone", str(forge.folder), str(tmp_path / "cloned"), "--json")
+    assert found.code == 3 and json.loads(found.out)["refused"][0]["writer"] == WRITER
+    assert (tmp_path / "cloned" / "a.txt").read_bytes() == CONTENT

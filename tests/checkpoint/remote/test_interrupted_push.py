@@ -66,14 +66,16 @@ def test_what_a_killed_git_left_is_swept_away(here: Rewind, bare: Path) -> None:
     writer = json.loads((here.state / "remotes.json").read_text())["writer"]
     left = [ours / f"refs/rewind/{writer}/checkpoints.lock", ours / "objects/pack/tmp_pack_x",
             ours / "packed-refs.lock", ours / "fast_import_crash_1",
-            here.state / "remote.git.incoming-1/HEAD"]
+            here.state / "remote.git.incoming-999999999-ab/HEAD"]
+    alive = here.state / f"remote.git.incoming-{os.getpid()}-ab"  # of a process that downloads
+    alive.mkdir()
     for path in left:
         path.parent.mkdir(exist_ok=True)
         path.write_text("")
     (here.project / "file1.py").write_text("changed\n")
     here.save()
     assert here.json("push")["checkpoints"] == 1
-    assert not [path for path in left if path.exists()]
+    assert not [path for path in left if path.exists()] and alive.exists()
 
 
 def test_loose_objects_of_many_pushes_are_packed_and_nothing_is_lost(here: Rewind, bare: Path) -> None:

@@ -18,7 +18,7 @@ from cli import conftest as in_process
 from cli.conftest import InProcess
 from make_transcripts import compact
 from rewind.files import process_start
-from rewind.transcript.write import fork as forking
+from rewind.transcript.write import content
 from rewind.transcript.write import in_place as rewriting
 from rewind_cli import tree_state
 
@@ -737,7 +737,7 @@ def test_a_full_disk_while_forking_leaves_no_half_fork(scene: Scene, monkeypatch
                                                        what: str) -> None:
     before = scene.picture()
     with monkeypatch.context() as patch:
-        patch.setattr(forking, what, full_disk)
+        patch.setattr(content, what, full_disk)
         scene.cli.fails(1, "restore", scene.first, "--context-only")
     assert scene.picture() == before and scene.leftovers() == []
     assert scene.cli.json("forks", "list")["forks"] == []
@@ -747,7 +747,7 @@ def test_a_full_disk_while_forking_leaves_no_half_fork(scene: Scene, monkeypatch
 def test_code_that_came_back_before_the_fork_failed_can_be_taken_back(scene: Scene,
                                                                      monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(forking, "copy_range", full_disk)
+        patch.setattr(content, "copy_range", full_disk)
         assert "No space" in scene.cli.fails(3, "restore", scene.first, hint="undo-restore")
     assert scene.read("a") == "1" and scene.leftovers() == [] and scene.forks() == []
     scene.cli.ok("undo-restore")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from chat_scene import Turns, prompts_of
+from chat_scene import Claude, Turns, prompts_of
 from cli.conftest import InProcess
 from remote_servers import daemon, sshd, sshd_program
 from rewind.checkpoint.share.giving.outgoing import checkpoint_id
@@ -382,18 +382,61 @@ def test_a_conversation_that_grew_costs_its_growth(scene: Turns, bare: Path) -> 
     assert scene.cli.json("push")["conversations"] == 0
 
 
-def test_a_longer_conversation_archives_the_shorter_one(scene: Turns, bare: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def there(scene: Turns, bare: Path, tmp_path: Path) -> Rewind:
+    """Somebody else who has cloned the conversation."""
     scene.cli.ok("push")
     home = tmp_path / "elsewhere"
-    home.mkdir()
+    (home / ".claude/sessions").mkdir(parents=True)  # nobody has anything open
     there = Rewind(tmp_path, home)
     there.ok("clone", str(bare), str(tmp_path / "work"))
     there.project = tmp_path / "work"
+    return there
+
+
+def turns_there(there: Rewind) -> list[tuple[int, bool]]:
+    sessions = there.json("sessions", "list")["sessions"]
+    return sorted((one["turns"], one["archived"]) for one in sessions)
+
+
+def test_a_conversation_that_went_on_is_the_same_session(scene: Turns, there: Rewind) -> None:
+    [before] = there.json("sessions", "list")["sessions"]
+    there.ok("forks", "rename", before["session_id"], "the parser")
+    for count, text in ((3, "Go on"), (4, "And on")):
+        scene.turn(text, parser=f"{text}\n")
+        scene.cli.ok("push")
+        [pulled] = there.json("pull")["sessions"]
+        assert pulled["session_id"] == before["session_id"]
+        assert turns_there(there) == [(count, False)]
+    [path] = (there.home / ".claude").rglob("*.jsonl")
+    assert prompts_of("claude", path)[-2:] == ["Go on", "And on"]
+    assert there.json("sessions", "list")["sessions"][0]["name"] == "the parser"
+    made = [c for c in there.json("list", "--all", "--checkpoints")["checkpoints"] if c["sessionId"]]
+    assert {c["sessionId"] for c in made} == {before["session_id"]}
+
+
+def test_where_both_went_on_theirs_is_another_session(scene: Turns, there: Rewind) -> None:
+    [path] = (there.home / ".claude").rglob("*.jsonl")
+    mine = Claude(there.project, path.stem)
+    mine.turn("My own question")
+    with open(path, "ab") as file:
+        file.write(b"".join(line + b"\n" for line in mine.lines))
+    said = path.read_bytes()
     scene.turn("Go on", parser="three\n")
     scene.cli.ok("push")
-    assert len(there.json("pull")["sessions"]) == 1
-    sessions = there.json("sessions", "list")["sessions"]
-    assert sorted((one["turns"], one["archived"]) for one in sessions) == [(2, True), (3, False)]
+    [pulled] = there.json("pull")["sessions"]
+    assert pulled["session_id"] != path.stem and path.read_bytes() == said
+    assert [archived for _, archived in turns_there(there)] == [False, False]
+
+
+def test_a_conversation_that_began_anew_is_another_session(scene: Turns, there: Rewind) -> None:
+    """It was cut in place, and does not begin with what was pulled."""
+    lines = scene.path.read_bytes().replace(b"Write a parser", b"Write a lexer!")
+    scene.path.write_bytes(lines)
+    scene.turn("Go on", parser="three\n")
+    scene.cli.ok("push")
+    there.ok("pull")
+    assert turns_there(there) == [(2, True), (3, False)]
 
 
 def contents(bare: Path, home: Path) -> Iterator[bytes]:
@@ -424,3 +467,97 @@ def test_over_ssh(here: InProcess, bare: Path, tmp_path: Path, monkeypatch: pyte
         here.ok("remote", "add", "net", f"{url}{bare}")
         assert here.json("push", "net")["checkpoints"] == 3
         assert here.json("clone", f"{url}{bare}", str(tmp_path / "cloned"))["checkpoints"] == 3
+
+
+# disk space
+
+def test_what_is_kept_for_remotes_counts(here: InProcess) -> None:
+    before = here.json("status")["disk"]
+    assert before["remoteBytes"] == 0 and "for remotes" not in here.ok("status").out
+    here.ok("push")
+    now = here.json("status")["disk"]
+    assert now["remoteBytes"] == here.json("remote", "status")["bytes"] > 0
+    assert now["bytes"] >= before["bytes"] + now["remoteBytes"]
+    assert "for remotes" in here.ok("status").out
+
+
+def test_gc_packs_what_is_kept_for_remotes_and_a_push_goes_on(here: InProcess, bare: Path,
+                                                              tmp_path: Path) -> None:
+    here.ok("push")
+    ours = here.state / "remote.git"
+    for n in range(200):
+        (tmp_path / f"unused{n}").write_text(f"nobody needs {n}\n")
+    git(ours, "hash-object", "-w", *(str(path) for path in tmp_path.glob("unused*")), home=here.home)
+    assert len(list(ours.glob("objects/??/*"))) >= 200
+    freed = here.json("gc")["freedBytes"]
+    assert not list(ours.glob("objects/??/*")) and freed > 0
+    assert here.json("push")["checkpoints"] == 0
+    (here.project / "old").write_text("new\n")
+    here.save()
+    assert here.json("push")["checkpoints"] == 1
+    for repository in (ours, bare):
+        git(repository, "fsck", "--strict", "--full", home=here.home)
+
+
+def test_a_large_repository_takes_at_most_half_of_the_room(here: InProcess) -> None:
+    """Deleting checkpoints does not make it smaller, so they are not all deleted for it."""
+    here.ok("push")
+    (here.state / "remote.git" / "large").write_bytes(bytes(3 << 20))
+    here.ok("config", "--set", "storage.maxSizeMb=1")
+    before = here.names(backups=True)
+    here.ok("gc")
+    assert here.names(backups=True) == before
+
+
+# who waits for whom
+
+def test_a_push_and_a_checkpoint_do_not_wait_for_a_download(here: InProcess, other: Rewind) -> None:
+    """While what others have pushed is fetched and checked, nothing is locked."""
+    from rewind.checkpoint.remote.pull import pull as pulling
+
+    other.ok("push")
+    look, seen = pulling.look, []
+
+    def look_slowly(state: Any, inbox: Any) -> Any:
+        if not seen:
+            seen.append(Rewind(here.project, here.home))
+            seen[0].ok("save", "meanwhile")
+            seen[0].ok("push")
+        return look(state, inbox)
+
+    here._monkeypatch.setattr(pulling, "look", look_slowly)
+    assert here.json("pull")["checkpoints"] == 1 and seen
+    assert here.json("push")["checkpoints"] == 0
+    [times] = here.json("remote")["remotes"]
+    assert times["pushedAt"] and times["pulledAt"]
+
+
+def test_what_is_collected_during_a_download_is_taken_all_the_same(here: InProcess, other: Rewind) -> None:
+    from rewind.checkpoint.remote.pull import pull as pulling
+
+    [first] = other.names()
+    (other.project / "own.txt").write_text("changed\n")
+    other.save("changed")
+    other.ok("push")
+    here.ok("pull")
+    other.ok("restore", first, "--code-only")
+    (other.project / "more.txt").write_text("more\n")
+    other.save("goes on from what is about to be collected")
+    other.ok("push")
+    look, seen = pulling.look, []
+
+    def look_first(state: Any, inbox: Any) -> Any:
+        checked = look(state, inbox)
+        if not seen:
+            seen.append(Rewind(here.project, here.home))
+            lane = [c["name"] for c in seen[0].json("list", "--all", "--checkpoints")["checkpoints"]
+                    if c["place"].startswith("@")]
+            seen[0].ok("delete", min(lane), "--force", "--yes")
+        return checked
+
+    here._monkeypatch.setattr(pulling, "look", look_first)
+    here.ok("pull")
+    assert here.run("validate", "--deep").code == 0
+    theirs = {name: tree for name, tree in trees(other).items() if b"more.txt" in tree}
+    mine = trees(here)
+    assert theirs and all(mine[name] == tree for name, tree in theirs.items())

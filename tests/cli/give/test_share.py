@@ -401,3 +401,13 @@ def test_on_a_terminal_it_asks_when_there_are_secrets(scene: Turns, tmp_path: Pa
     scene.cli.run("share", "last", str(file), "--with-secrets", "--force")
     scene.cli.run("share", "last", str(file), "--yes", "--force")
     assert [default for _, default in asked] == [True, False]
+
+
+def test_a_file_of_the_other_kind_names_the_other_command(cli: InProcess, tmp_path: Path) -> None:
+    cli.init()
+    shared, exported = tmp_path / "shared.tar.gz", tmp_path / "exported.tar.gz"
+    cli.ok("share", "last", str(shared))
+    cli.ok("export", "last", str(exported))
+    assert "rewind open" in cli.fails(1, "import", str(shared))
+    assert "rewind open" in cli.fails(1, "import", str(shared), "--dry-run")
+    assert "rewind import" in cli.fails(1, "open", str(exported))

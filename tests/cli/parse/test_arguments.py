@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewind.cli.main import COMMANDS, load_command
 from rewind.cli.parse.arguments import _parse_plain, make_parser, parse, project_paths
+from rewind.cli.parse.commands import COMMANDS, load_command
 from rewind.errors import UsageError
 from rewind.paths import Project
 

@@ -9,8 +9,8 @@ from typing import Optional
 import pytest
 
 import rewind.cli.parse.topic as topic
-from rewind.cli.main import COMMANDS, load_command
 from rewind.cli.parse.arguments import make_parser
+from rewind.cli.parse.commands import COMMANDS, load_command
 from rewind.cli.parse.topic import TOPICS
 from rewind_cli import Rewind
 

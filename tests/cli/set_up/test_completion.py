@@ -18,7 +18,7 @@ from chat_scene import Claude, Scene
 from cli.conftest import InProcess
 from make_transcripts import place
 from map_scene import Story
-from rewind.cli.main import COMMANDS
+from rewind.cli.parse.commands import COMMANDS
 from rewind_cli import PROGRAM, Rewind
 
 pytestmark = pytest.mark.slow

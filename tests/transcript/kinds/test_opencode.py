@@ -28,8 +28,9 @@ from rewind.transcript.kinds import kind_of
 from rewind.transcript.liveness import check_in_place
 from rewind.transcript.place.boundary import find_boundary_by_user_prompts
 from rewind.transcript.place.cut import Cut
+from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.index import read_index
-from rewind.transcript.read.lines import open_conversation, open_transcript, size_of
+from rewind.transcript.read.lines import open_transcript, size_of
 from rewind.transcript.read.prompts import content_of, prompt_text
 from rewind.transcript.read.titles import read_title
 from rewind.transcript.write.fork import write_fork

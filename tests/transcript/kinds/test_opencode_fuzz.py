@@ -18,12 +18,12 @@ from rewind.agents.registry import profile_named
 from rewind.errors import NotEnoughPrompts, RewindError
 from rewind.transcript.kinds import kind_of
 from rewind.transcript.place.boundary import find_boundary_by_user_prompts
+from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.index import read_index
-from rewind.transcript.read.lines import open_conversation
 from rewind.transcript.turns.turn_blocks import for_page
 from rewind.transcript.turns.turn_index import open_turns
 from rewind.transcript.turns.turn_pages import read_turns
-from rewind.transcript.write.fork import Names
+from rewind.transcript.write.content import Names
 from rewind.transcript.write.import_session import _write_export
 from transcript.kinds.test_rollout_fuzz import NoMemory, damaged
 from transcript.test_fuzz import examples

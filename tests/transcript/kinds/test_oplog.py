@@ -26,8 +26,9 @@ from rewind.transcript.kinds import jsonl_oplog
 from rewind.transcript.kinds.oplog_fold import fold
 from rewind.transcript.place.boundary import find_boundary_by_user_prompts
 from rewind.transcript.place.cut import Cut
+from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.index import read_index
-from rewind.transcript.read.lines import open_conversation, open_transcript, read_at, size_of
+from rewind.transcript.read.lines import open_transcript, read_at, size_of
 from rewind.transcript.turns.turn_blocks import for_page
 from rewind.transcript.turns.turn_index import open_turns
 from rewind.transcript.turns.turn_pages import read_turns

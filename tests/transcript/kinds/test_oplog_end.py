@@ -17,8 +17,9 @@ from rewind.transcript.kinds.oplog_end import end_at, end_from
 from rewind.transcript.kinds.oplog_view import View
 from rewind.transcript.place.boundary import find_boundary_by_user_prompts
 from rewind.transcript.place.cut import Cut
+from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.index import read_index
-from rewind.transcript.read.lines import open_conversation, open_transcript, read_at, size_of
+from rewind.transcript.read.lines import open_transcript, read_at, size_of
 from rewind.transcript.read.titles import read_title
 from rewind.transcript.write.fork import write_fork
 

@@ -17,8 +17,9 @@ from rewind.agents.registry import profile_named
 from rewind.errors import NotEnoughPrompts, RewindError
 from rewind.transcript.kinds.oplog_fold import elements, fold, operations
 from rewind.transcript.place.boundary import find_boundary_by_user_prompts
+from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.index import read_index
-from rewind.transcript.read.lines import open_conversation, open_transcript, read_at, size_of
+from rewind.transcript.read.lines import open_transcript, read_at, size_of
 from rewind.transcript.turns.turn_index import open_turns
 from rewind.transcript.write.fork import write_fork
 from transcript.kinds.test_rollout_fuzz import NoMemory

@@ -18,8 +18,9 @@ from rewind.transcript.liveness import is_busy, is_open, why_open
 from rewind.transcript.names import path_beside, session_id_of
 from rewind.transcript.place.boundary import find_boundary_by_user_prompts
 from rewind.transcript.place.cut import Cut
+from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.index import read_index
-from rewind.transcript.read.lines import open_conversation, read_at, size_of
+from rewind.transcript.read.lines import read_at, size_of
 from rewind.transcript.write.fork import write_fork
 from rollouts import (
     SAMPLES,

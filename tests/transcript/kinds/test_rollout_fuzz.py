@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from rewind.agents.registry import profile_named
 from rewind.errors import NotEnoughPrompts, RewindError
 from rewind.transcript.place.boundary import find_boundary_by_user_prompts
+from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.index import read_index
-from rewind.transcript.read.lines import open_conversation, read_at, size_of
+from rewind.transcript.read.lines import read_at, size_of
 from rewind.transcript.turns.turn_index import open_turns
 from rewind.transcript.write.fork import write_fork
 from rollouts import Talk, conversation, folder, lines_of, place_samples, prompts_in, sample

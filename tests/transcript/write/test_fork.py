@@ -15,8 +15,9 @@ from make_transcripts import ClaudeTalk, DroidTalk, Talk, resumed
 from rewind.agents.registry import profile_named
 from rewind.errors import NothingBeforeCut, RewindError
 from rewind.transcript.place.cut import Cut
-from rewind.transcript.write import fork, sidecars
-from rewind.transcript.write.fork import Fork, new_session_id, write_fork
+from rewind.transcript.write import content, fork, sidecars
+from rewind.transcript.write.content import new_session_id
+from rewind.transcript.write.fork import Fork, write_fork
 
 pytestmark = pytest.mark.usefixtures("home")
 
@@ -194,7 +195,7 @@ def full_disk(*_: Any, **__: Any) -> None:
 
 @pytest.mark.parametrize("what", ["copy_range", "write_all", "appear"])
 def test_a_failure_leaves_nothing_behind(claude: Desk, monkeypatch: Any, what: str) -> None:
-    monkeypatch.setattr(fork, what, full_disk)
+    monkeypatch.setattr(fork if what == "appear" else content, what, full_disk)
     with pytest.raises(OSError):
         claude.fork(claude.talk.offset(3))
     assert claude.names == [claude.path.name]
@@ -203,7 +204,7 @@ def test_a_failure_leaves_nothing_behind(claude: Desk, monkeypatch: Any, what: s
 def test_a_fork_never_overwrites_a_file(claude: Desk, monkeypatch: Any) -> None:
     there = claude.path.with_name("11111111-1111-4111-8111-111111111111.jsonl")
     there.write_bytes(b"precious\n")
-    monkeypatch.setattr(fork, "new_session_id", lambda: there.stem)
+    monkeypatch.setattr(content, "new_session_id", lambda: there.stem)
     with pytest.raises(RewindError):
         claude.fork(claude.talk.offset(3))
     assert there.read_bytes() == b"precious\n" and len(claude.names) == 2
@@ -216,7 +217,7 @@ def test_nor_where_the_file_system_has_no_hard_links(claude: Desk, monkeypatch: 
         there.symlink_to("nowhere")
     else:
         there.write_bytes(b"precious\n")
-    monkeypatch.setattr(fork, "new_session_id", lambda: there.stem)
+    monkeypatch.setattr(content, "new_session_id", lambda: there.stem)
 
     def no_links(*_: Any) -> None:
         raise OSError(errno.EPERM, "Operation not permitted")
@@ -244,14 +245,14 @@ def test_without_the_kernels_help_the_bytes_are_the_same(claude: Desk, monkeypat
 
 
 def test_a_source_that_shrinks_while_it_is_copied_makes_no_fork(claude: Desk, monkeypatch: Any) -> None:
-    plan = fork.plan_content
+    plan = content.plan_content
 
     def and_it_is_truncated(*args: Any) -> Any:
         found = plan(*args)
         os.truncate(claude.path, 100)
         return found
 
-    monkeypatch.setattr(fork, "plan_content", and_it_is_truncated)
+    monkeypatch.setattr(content, "plan_content", and_it_is_truncated)
     with pytest.raises(OSError):
         write_fork(str(claude.path), profile_named("claude"), Cut(claude.talk.offset(6)),
                    original=str(claude.path))

@@ -14,7 +14,8 @@ from rewind.agents.registry import profile_named
 from rewind.errors import NothingBeforeCut, RewindError, SessionInUse
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.write import in_place
-from rewind.transcript.write.fork import write_content, write_fork
+from rewind.transcript.write.content import write_content
+from rewind.transcript.write.fork import write_fork
 from rewind.transcript.write.in_place import copy_whole, put_back, rewrite, same_bytes
 
 

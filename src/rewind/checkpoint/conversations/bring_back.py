@@ -28,8 +28,10 @@ from rewind.transcript.liveness import check_in_place, why_open
 from rewind.transcript.names import is_session_id, path_beside, session_id_of
 from rewind.transcript.place.cursor import header_length, place_in
 from rewind.transcript.place.cut import Cut
+from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.index import read_index
-from rewind.transcript.read.lines import identity_of, open_conversation, open_transcript, size_of
+from rewind.transcript.read.lines import identity_of, open_transcript, size_of
+from rewind.transcript.turns.turn_index import open_turns
 from rewind.transcript.write.fork import temp_of, write_fork
 from rewind.transcript.write.import_session import check_client
 from rewind.transcript.write.in_place import rewrite
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from rewind.agents.profile import Profile
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
+    from rewind.transcript.turns.turn_index import TurnIndex
     from rewind.transcript.write.fork import Fork
 
 BACKUPS = "transcript-backup"
@@ -70,6 +73,7 @@ class ConversationPlan:
         self.cut = cut
         self.identity: tuple[int, int] | None = None  # of the file that was checked: no other one is read
         self.turns: int | None = None  # how many are kept, where that is known already
+        self.index: TurnIndex | None = None  # once it was opened
         self.home: Home | None = None
         self.notes: list[str] = []
 
@@ -91,7 +95,10 @@ class ConversationPlan:
     def check(self) -> None:
         """Whether the agent could go on from there; better said before anything is restored."""
         with open_conversation(self.source, self.profile, self.identity) as file:
-            kind_of(self.profile).check_resumable(file, self.profile, self.cut.placed(file))
+            self.check_in(file)
+
+    def check_in(self, file: BinaryIO) -> None:
+        kind_of(self.profile).check_resumable(file, self.profile, self.cut.placed(file))
         check_client(self.profile)
 
     def check_format(self) -> None:
@@ -120,19 +127,26 @@ class ConversationPlan:
         self.close()
 
 
-def plan_of_record(state: State, record: Record) -> ConversationPlan:
-    """Where a checkpoint cuts its conversation. To be closed, for it may hold a temporary file."""
+def plan_of_record(state: State, record: Record, *, to_resume: bool = False) -> ConversationPlan:
+    """Where a checkpoint cuts its conversation. To be closed, for it may hold a temporary file. `to_resume`:
+    refused where the agent could not go on from there."""
     data = record.data.get("transcript")
     if not record.data.get("hasTranscript") or not isinstance(data, dict):
         raise NoConversation(checkpoint=record.name)
     profile = profile_named(str(data.get("agent")), state.project.home)
     original = _where_now(profile, checked_path(profile, data))
-    source, offset, identity = _source(state, record, data, original, profile)
-    plan = ConversationPlan(profile, original, source, Cut(0))
-    plan.identity = identity
+    place, file = _in_original(data, original, profile)
+    plan = ConversationPlan(profile, original, original, Cut(0))
     try:
-        with open_conversation(source, profile, identity) as file:
-            plan.cut = resolve_cut(file, profile, offset, record.trigger).marked(file)
+        if file is None:
+            plan.source, place = _from_store(state, record, original)
+            file = open_conversation(plan.source, profile)
+        else:
+            plan.identity = identity_of(file)
+        with file:
+            plan.cut = resolve_cut(file, profile, place, record.trigger).marked(file)
+            if to_resume:
+                plan.check_in(file)
     except BaseException:
         plan.close()
         raise
@@ -178,23 +192,26 @@ def check_ours(profile: Profile, path: str) -> None:
         raise NotOurs(path=path, agent=profile.title, root=session_root(profile) or "an agent's home")
 
 
-def _source(state: State, record: Record, data: dict[str, Any], original: str,
-            profile: Profile) -> tuple[str, int, tuple[int, int] | None]:
-    """The file to read, where the checkpoint ends in it, and which file it was."""
+def _in_original(data: dict[str, Any], original: str, profile: Profile) -> tuple[int, BinaryIO | None]:
+    """Where the checkpoint ends in the agent's own file, and that file; None where it is another one now."""
     cursor = data.get("cursor")
-    if isinstance(cursor, dict):
-        try:
-            with open_conversation(original, profile) as file:
-                identity = identity_of(file)
-                # Once more, now that it is open: a link to elsewhere may have taken its place meanwhile.
-                ours = is_under_root(profile, original) and _is_still(original, identity)
-                place = place_in(file, cursor) if ours else None
-        except RewindError:
-            place = None
-        if place is not None:
-            return original, place, identity
-    path, offset = _from_store(state, record, original)
-    return path, offset, None
+    if not isinstance(cursor, dict):
+        return 0, None
+    try:
+        file = open_conversation(original, profile)
+    except RewindError:
+        return 0, None
+    place = None
+    try:
+        # Once more, now that it is open: a link to elsewhere may have taken its place meanwhile.
+        ours = is_under_root(profile, original) and _is_still(original, identity_of(file))
+        place = place_in(file, cursor) if ours else None
+    except RewindError:
+        pass
+    finally:
+        if place is None:
+            file.close()
+    return (0, None) if place is None else (place, file)
 
 
 def _is_still(path: str, identity: tuple[int, int]) -> bool:
@@ -269,27 +286,31 @@ class Done:
         self.notes: list[str] = []
 
 
-def make_fork(state: State, plan: ConversationPlan, session_id: str, name: str = "") -> Done:
-    """The fork gets this id, which the log knows already."""
+def make_fork(state: State, plan: ConversationPlan, session_id: str, name: str = "",
+              earlier: dict[str, Any] | None = None) -> Done:
+    """The fork gets this id, which the log knows already. `earlier`: what is known of the shorter one of that
+    id, whose place it takes."""
     done = Done()
     home = plan.home
     folder = os.path.dirname(plan.beside)
     if not os.path.isdir(folder):
         make_private_dir(folder)  # the agent's own directory of this project, or of a new place
-    turns = turns_before(plan)
+    turns = turns_before(state, plan)
 
     def appears(fork: Fork) -> None:
         """Known before it is there: a fork that never came does no harm, one that nobody knows does."""
         branch = new_branch(fork, plan.session_id, plan.profile.name, turns, plan.cut.offset)
         where = {"dir": home.root, "place": home.place, "point": home.point} if home else {}
-        Branches(state).add({**branch, "name": name or None, **where})
+        kept = {key: value for key, value in (earlier or {}).items() if key in ("archived", "shared")}
+        Branches(state).add({**branch, "name": name or None, **kept, **where})
 
     path = plan.path_of(session_id)
     beside = [draft_of(sidecar) for sidecar in sidecar_paths(path, plan.profile)]
     with Unfinished(state.project, temp_of(path), *beside):
         fork = write_fork(plan.source, plan.profile, plan.cut, original=plan.original, session_id=session_id,
                           appears=appears, identity=plan.identity, beside=plan.beside,
-                          cwd=home.root if home else "", folder=home.root if home else state.project.root)
+                          cwd=home.root if home else "", folder=home.root if home else state.project.root,
+                          over=earlier is not None)
     note_in_index(plan.profile, Branches(state).find(fork.session_id) or {})
     _name_in_client(state, plan.profile, fork)
     done.fork = {"session_id": fork.session_id, "path": fork.path, "title": fork.title,
@@ -312,14 +333,17 @@ def _name_in_client(state: State, profile: Profile, fork: Fork) -> None:
         pass  # the fork can be resumed by its id all the same
 
 
-def turns_before(plan: ConversationPlan) -> int | None:
+def turns_before(state: State, plan: ConversationPlan) -> int | None:
     """How many turns are kept; not found out now where that would take longer than the fork itself."""
     if plan.turns is not None:
         return plan.turns
     if os.path.getsize(plan.source) > _WORTH_COUNTING:
         return None
-    index = read_index(plan.source, plan.profile)
-    return sum(1 for turn in index.active_turns if turn.offset < plan.cut.offset)
+    if plan.is_from_store:
+        turns = read_index(plan.source, plan.profile).active_turns
+        return sum(1 for turn in turns if turn.offset < plan.cut.offset)
+    plan.index = open_turns(plan.original, plan.profile, state.derived, plan.identity)
+    return sum(1 for row in plan.index.turns(1, plan.index.total) if row.offset < plan.cut.offset)
 
 
 def note_in_index(profile: Profile, branch: dict[str, Any]) -> None:

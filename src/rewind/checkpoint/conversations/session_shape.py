@@ -7,8 +7,8 @@ import time
 from bisect import bisect_right
 
 from rewind.checkpoint.map.turn_changes import changes_between
-from rewind.checkpoint.records.record import is_timestamp, timestamp
-from rewind.checkpoint.rewind.code_at import PromptAt, SessionCode, family, session_of
+from rewind.checkpoint.records.record import is_timestamp, session_of, timestamp
+from rewind.checkpoint.rewind.code_at import PromptAt, SessionCode, family
 from rewind.checkpoint.rewind.log.lineage import here
 from rewind.transcript.turns.turn_figures import read_figures
 from rewind.transcript.turns.turn_index import open_turns

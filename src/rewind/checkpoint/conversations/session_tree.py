@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from rewind.agents.profile import Profile
     from rewind.checkpoint.project.state import State
     from rewind.transcript.find import SessionFile
 
@@ -130,12 +131,17 @@ class Life:
 
     def of(self, file: SessionFile) -> tuple[bool, bool]:
         """(open, busy)"""
-        name = file.profile.name
-        if name not in self._clients:
-            self._clients[name] = Clients(file.profile)
-        clients, recorded = self._clients[name], self._recorded.get(file.session_id)
+        clients, recorded = self._of_agent(file.profile), self._recorded.get(file.session_id)
         return (bool(clients.is_open(file.session_id, recorded)),
                 clients.is_busy(file.session_id, recorded))
+
+    def is_open(self, profile: Profile, session_id: str) -> bool:
+        return bool(self._of_agent(profile).is_open(session_id, self._recorded.get(session_id)))
+
+    def _of_agent(self, profile: Profile) -> Clients:
+        if profile.name not in self._clients:
+            self._clients[profile.name] = Clients(profile)
+        return self._clients[profile.name]
 
 
 def _summary(state: State, file: SessionFile) -> dict[str, Any]:

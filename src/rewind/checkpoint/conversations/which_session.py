@@ -22,7 +22,7 @@ from rewind.transcript.names import SUFFIX, session_id_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
     from rewind.checkpoint.project.state import State
@@ -41,9 +41,11 @@ class Chosen:
 
 
 def choose_session(state: State, named: str | None = None, environ: Mapping[str, str] | None = None, *,
-                   with_prompt: bool = False) -> Chosen:
+                   with_prompt: bool = False,
+                   has_prompt: Callable[[SessionFile], bool] | None = None) -> Chosen:
     """By name, else by the environment, else the one that a client has open, else the latest that the hooks
-    recorded, else the latest there is. `with_prompt`: of the last two, one with a prompt to take back."""
+    recorded, else the latest there is. `with_prompt`: of the last two, one with a prompt to take back;
+    `has_prompt` says which these are, for whoever reads more of a transcript than that."""
     environ = os.environ if environ is None else environ
     if named:
         return Chosen(_named(state, named, environ))
@@ -52,7 +54,7 @@ def choose_session(state: State, named: str | None = None, environ: Mapping[str,
         return Chosen(here)
     files = _Files(state, environ)
     opened = files.opened()
-    taken = opened[0] if opened else files.latest(with_prompt)
+    taken = opened[0] if opened else files.latest((has_prompt or _has_prompt) if with_prompt else None)
     if taken is None:
         raise NoSession()
     lost = environ.get("REWIND_SESSION_ID")
@@ -79,12 +81,16 @@ class _Files:
 
     def __init__(self, state: State, environ: Mapping[str, str]) -> None:
         self._root = state.area()
-        self._recorded = {entry.get("session_id"): entry for entry in reversed(recorded_sessions(state))}
-        self._seen = list(recorded_files(state, environ))
+        recorded = recorded_sessions(state)
+        self._recorded = {entry.get("session_id"): entry for entry in reversed(recorded)}
+        self._seen = [file for file in (_recorded_file(state, one, environ) for one in recorded) if file]
         self._found = candidates(self._root, environ, state.project.home)
-        untouched = _untouched_forks(state)
+        forks = _forks(state)
+        # Nobody works in a fork before something is said there.
+        untouched = {fork["sessionId"]: fork.get("size") for fork in forks}
+        shared = {fork["sessionId"] for fork in forks if fork.get("shared")}  # by `open` or `remote pull`
         self._touched = [(s, sure) for s, sure in self._found if untouched.get(s.session_id) != s.size]
-        self._shared = [(s, sure) for s, sure in self._found if s.session_id in _shared_sessions(state)]
+        self._shared = [(s, sure) for s, sure in self._found if s.session_id in shared]
 
     def opened(self) -> list[SessionFile]:
         """Those that a client has open, the one written last first."""
@@ -103,11 +109,11 @@ class _Files:
         return sorted({file.session_id: file for file in found}.values(), key=lambda f: f.modified,
                       reverse=True)
 
-    def latest(self, with_prompt: bool) -> SessionFile | None:
+    def latest(self, has_prompt: Callable[[SessionFile], bool] | None) -> SessionFile | None:
         first = None
         for file in self._in_order():
             first = first or file
-            if not with_prompt or _has_prompt(file):
+            if has_prompt is None or has_prompt(file):
                 return file
         return first
 
@@ -131,24 +137,13 @@ def _has_prompt(file: SessionFile) -> bool:
     return True
 
 
-def _untouched_forks(state: State) -> dict[str, Any]:
-    """Forks and the size they were made with: nobody works in one before something is said there."""
+def _forks(state: State) -> list[dict[str, Any]]:
     from rewind.checkpoint.conversations.known_forks import Branches  # a hook knows its session
 
     try:
-        return {branch["sessionId"]: branch.get("size") for branch in Branches(state).all}
+        return Branches(state).all
     except RewindError:
-        return {}
-
-
-def _shared_sessions(state: State) -> set[str]:
-    """Those that came with `open` or `remote pull`."""
-    from rewind.checkpoint.conversations.known_forks import Branches
-
-    try:
-        return {branch["sessionId"] for branch in Branches(state).all if branch.get("shared")}
-    except RewindError:
-        return set()
+        return []
 
 
 def capture_current(state: State, session: SessionFile | None = None) -> tuple[Captured | None, str]:

@@ -8,7 +8,8 @@ from rewind.checkpoint.rewind.log.lineage import here
 from rewind.checkpoint.turns.spans import Span
 from rewind.errors import FutureLost
 from rewind.transcript.place.cut import Cut
-from rewind.transcript.read.lines import end_of_lines, open_conversation
+from rewind.transcript.read.conversation import open_conversation
+from rewind.transcript.read.lines import end_of_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from rewind.checkpoint.project.identity import sweep_place
 from rewind.errors import RewindError, WorkNotSaved
 from rewind.fast import quickjson
 from rewind.files import fsync_dir, make_private_dir, read_bounded, write_atomic
-from rewind.transcript.write.fork import new_session_id
+from rewind.transcript.write.content import new_session_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from rewind.checkpoint.rewind.resolve import resolve
 from rewind.errors import NothingBeforePrompt
 from rewind.transcript.find import folder_for
 from rewind.transcript.kinds import kind_of
-from rewind.transcript.write.fork import new_session_id
+from rewind.transcript.write.content import new_session_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from rewind.checkpoint.futures.compare import bring_up_to_date
 from rewind.checkpoint.futures.half_made import remove_half_made, sweep
 from rewind.checkpoint.futures.known import AtPlace, interrupted, look, session_of
 from rewind.checkpoint.rewind.conversation import effects
+from rewind.checkpoint.rewind.conversation.done import Conversations
 from rewind.checkpoint.rewind.log import operations as ops
 from rewind.checkpoint.rewind.log.lineage import here
 from rewind.errors import FutureBusy, FutureLost, WorkNotSaved
@@ -120,7 +121,7 @@ def _return(state: State, lane: Lane) -> list[dict[str, Any]]:
 
 
 def _bring_back(state: State, lane: Lane, wanted: list[dict[str, Any]]) -> None:
-    result = effects.Conversations()
+    result = Conversations()
     effects.do(state, wanted, result)
     if result.lacking:
         raise FutureLost(name=lane.name, what=f"{lane.dir} is not empty, or its conversation is gone")

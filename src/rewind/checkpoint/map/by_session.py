@@ -8,8 +8,7 @@ import os
 from rewind.checkpoint.conversations.session_tree import session_infos
 from rewind.checkpoint.map.facts import add_changes
 from rewind.checkpoint.map.turn_map import TURN, turn_map
-from rewind.checkpoint.records.record import is_timestamp, timestamp
-from rewind.checkpoint.rewind.code_at import session_of
+from rewind.checkpoint.records.record import is_timestamp, session_of, timestamp
 from rewind.checkpoint.rewind.log.lineage import here
 from rewind.checkpoint.rewind.log.operations import FILE as OPERATIONS
 from rewind.checkpoint.rewind.target import AtCheckpoint, AtTurn

@@ -67,6 +67,7 @@ class State:
         self._derived: DerivedDb | None = None
         self._scanned: DerivedDb | None = None
         self._timeline: Timeline | None = None
+        self._operations: dict[str, Operations] = {}  # by place
         self.lock_now_ns: int | None = None
         self.held: _Locked | None = None
 
@@ -183,7 +184,16 @@ class State:
     def operations(self, place: str = "") -> Operations:
         from rewind.checkpoint.rewind.log.operations import FILE, OLD_FILE, Operations
 
-        return Operations(self.project.path(FILE), place or self.place, self.project.path(OLD_FILE))
+        known = self.known_operations(place)
+        if known is None:
+            known = Operations(self.project.path(FILE), place or self.place, self.project.path(OLD_FILE))
+            self._operations[known.place] = known
+        return known
+
+    def known_operations(self, place: str = "") -> Operations | None:
+        """The log as it was read last, if it is still so: many ask for it, a hook never does."""
+        known = self._operations.get(place or self.place)
+        return known if known and known.is_current() else None
 
     def damage(self) -> Damage:
         """What `validate --deep` found wrong and could not mend."""
@@ -269,7 +279,7 @@ class State:
 
     def _note_healed(self, store: ObjectStore) -> None:
         """What was damaged has been stored anew: checkpoints that lacked it are whole again."""
-        from rewind.checkpoint.repair.validate import missing_in
+        from rewind.checkpoint.repair.check_records import missing_in
 
         damage, store.healed = self.damage(), set()
         damage.objects &= store.lost

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rewind.checkpoint.futures.known import lanes
 from rewind.checkpoint.futures.shape import problem
 from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.remote.disk_space import repository_bytes
 from rewind.checkpoint.rewind.files.torn import torn_paths
 from rewind.checkpoint.rewind.log.lineage import here
 from rewind.checkpoint.rewind.resolve import redo_target
@@ -38,6 +39,7 @@ class Status:
         self.here = here(state)
         self.changes = _changes(state, self.here, snapshot)
         self.disk = retention.disk_use(state)
+        self.for_remotes = repository_bytes(state)  # of that
         self.cap = int(state.settings.get("storage.maxSizeMb") * MB)
         # Counting what protected checkpoints reach takes time, and matters only above the cap.
         over = self.disk > self.cap

@@ -216,6 +216,12 @@ def _midnight(text: str) -> float:
     return days * 86400.0
 
 
+def session_of(record: Record) -> Any:
+    transcript = record.data.get("transcript")
+    own = transcript.get("sessionId") if isinstance(transcript, dict) else None
+    return own or record.trigger.get("session")
+
+
 class RecordFiles:
     """The directory `checkpoints/`: one directory per record, which exists once its metadata does."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 
 from rewind.checkpoint.remote.url import checked_url, is_remote_name
 from rewind.errors import RemoteExists, RemoteNotFound, RewindError, StoreDamaged, UsageError
@@ -19,11 +18,11 @@ if TYPE_CHECKING:
 FILE = "remotes.json"
 FOLDER = "remote.git"  # the private repository, made on first use
 _MAX_BYTES = 1 << 20
-_WRITER = re.compile(r"[0-9a-f]{32}")
+_HEX = "0123456789abcdef"
 
 
 def is_writer(text: str) -> bool:
-    return bool(_WRITER.fullmatch(text))
+    return len(text) == 32 and not text.strip(_HEX)
 
 
 class Remote:
@@ -102,7 +101,8 @@ class Remotes:
     def note(self, remote: Remote, **times: str) -> None:
         """When it was pushed to or pulled from. Nothing depends on it: it is in a file of its own, and nobody
         waits for the disk."""
-        remote.times.update(times)
+        self._times = self._load_times()  # while a pull downloads, somebody may have pushed
+        remote.times = {**self._times.get(remote.name, {}), **times}
         self._times[remote.name] = remote.times
         write_atomic(self._times_path, quickjson.dump_file(self._times), sync=False)
 

@@ -7,8 +7,8 @@ what somebody put into a configuration file of git's, git would run.
 from __future__ import annotations
 
 import os
-import subprocess
 
+from rewind.checkpoint.remote.process import Process
 from rewind.checkpoint.remote.url import SCHEMES, without_login
 from rewind.errors import GitFailed, RemoteFailed
 from rewind.files import make_private_dir, write_atomic
@@ -30,6 +30,7 @@ _SETTINGS = ("core.attributesFile=", "fetch.fsckObjects=true", "fetch.prune=fals
              "fastimport.unpackLimit=100", "init.defaultRefFormat=files")
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tlogAllRefUpdates = false\n"
 _MOST_PACKS, _MOST_LOOSE = 20, 2048
+_FEW_PACKS, _FEW_LOOSE = 2, 100  # that `gc` leaves as they are
 _KILLED = (".lock", ".keep")
 
 
@@ -98,9 +99,27 @@ class Repository:
         elif os.path.isdir(some) and len(os.listdir(some)) > _MOST_LOOSE // 256:
             self.git.run("repack", "-d", "-l", "-q")
 
+    def collect(self) -> None:
+        """`git gc`, if there is something to gain. The caller holds the lock, so nobody is about to refer to
+        what nothing refers to now."""
+        objects = os.path.join(self.path, "objects")
+        packs = sum(name.endswith(".pack") for name in os.listdir(os.path.join(objects, "pack")))
+        loose = sum(len(os.listdir(os.path.join(objects, name))) for name in os.listdir(objects)
+                    if len(name) == 2)
+        if packs > _FEW_PACKS or loose > _FEW_LOOSE:
+            # Refs stay as they are: `refs` reads them one by one.
+            self.git.run("-c", "gc.packRefs=false", "gc", "--quiet", "--prune=now")
+
     def size_on_disk(self) -> int:
-        return sum(os.lstat(os.path.join(at, name)).st_size
-                   for at, _, names in os.walk(self.path) for name in names)
+        """Others push meanwhile: what is gone by now counts for nothing."""
+        total = 0
+        for at, _, names in os.walk(self.path):
+            for name in names:
+                try:
+                    total += os.lstat(os.path.join(at, name)).st_size
+                except FileNotFoundError:
+                    pass
+        return total
 
     def remove(self) -> None:
         import shutil
@@ -109,7 +128,7 @@ class Repository:
             shutil.rmtree(self.path)
 
     def command(self, *words: str) -> list[str]:
-        return ["git", "--no-pager", *self.git._settings, *words]
+        return ["git", "-C", self.path, "--no-pager", *self.git._settings, *words]
 
     def talk(self, remote: Remote, *words: str, progress: Progress | None = None, most_bytes: int = 0,
              data: bytes = b"") -> Said:
@@ -121,17 +140,18 @@ class Repository:
             command = ["sh", "-c", limited, "sh", *command]
         try:
             with _as_file(data) as file:
-                process = subprocess.Popen(command, cwd=self.path, env=self.env, stdin=file,
-                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                process = Process(command, self.env, read=file.fileno())
         except OSError as error:
             raise GitFailed(command=words[0], reason=error.strerror or str(error))
         try:
             said = Said(remote, words[0], *_listen(process, progress))
+            said.code = process.wait()
         except BaseException:
             process.terminate()
             process.wait()
             raise
-        said.code = process.wait()
+        finally:
+            process.close()
         return said
 
 
@@ -172,25 +192,19 @@ def _as_file(data: bytes) -> BinaryIO:
     return file
 
 
-def _listen(process: subprocess.Popen[bytes], progress: Progress | None) -> tuple[str, str]:
-    """Both streams to their end. Its output is read by a thread, for either may fill its pipe."""
-    import threading
+def _listen(process: Process, progress: Progress | None) -> tuple[str, str]:
+    """Both streams to their end."""
+    kept: list[bytes] = []
+    line = b""
 
-    out: list[bytes] = []
-    assert process.stdout and process.stderr
-    reader = threading.Thread(target=lambda: out.append(process.stdout.read()))  # type: ignore[union-attr]
-    reader.start()
-    kept, line = [], b""
-    with process.stderr:
-        while byte := process.stderr.read1(1 << 16):  # type: ignore[attr-defined]
-            *whole, line = (line + byte).replace(b"\r", b"\n").split(b"\n")
-            for one in whole:
-                if not _tell(one, progress):
-                    kept.append(one)
-    reader.join()
-    process.stdout.close()
+    def said(piece: bytes) -> None:
+        nonlocal line
+        *whole, line = (line + piece).replace(b"\r", b"\n").split(b"\n")
+        kept.extend(one for one in whole if not _tell(one, progress))
+
+    out = process.listen(said)
     complaints = b"\n".join([*kept[-200:], line])
-    return b"".join(out).decode("utf-8", "replace"), complaints.decode("utf-8", "replace")
+    return out.decode("utf-8", "replace"), complaints.decode("utf-8", "replace")
 
 
 _PHASES = {b"Writing objects": "Pushing", b"Receiving objects": "Pulling", b"Resolving deltas": "Checking"}

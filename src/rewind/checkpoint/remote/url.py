@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 import os
-import re
 
 from rewind.errors import RemoteUrlRefused
 
 SCHEMES = ("file", "git", "http", "https", "ssh")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-_HELPER = re.compile(r"[A-Za-z0-9+.-]*::")  # git would run `git-remote-…` for it, or with `ext::` anything
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-_SCP = re.compile(r"[^/]+:")  # host:path
-_LOGIN = re.compile(r"(?<=://)[^/@\s]*(?=@)")
+_IN_A_NAME = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
+_LONGEST_NAME = 64
+_HELPER = r"[A-Za-z0-9+.-]*::"  # git would run `git-remote-…` for it, or with `ext::` anything
+_SCHEME = r"([A-Za-z][A-Za-z0-9+.-]*)://"
+_SCP = r"[^/]+:"  # host:path
+_LOGIN = r"(?<=://)[^/@\s]*(?=@)"
 _LONGEST = 2000
 
 
 def is_remote_name(name: str) -> bool:
-    return bool(_NAME.fullmatch(name)) and ".." not in name and not name.endswith((".", ".lock"))
+    return (0 < len(name) <= _LONGEST_NAME and _IN_A_NAME.issuperset(name) and name[0] not in "_.-"
+            and ".." not in name and not name.endswith((".", ".lock")))
 
 
 def checked_url(url: str) -> str:
     """The address as git gets it: a path is made absolute, as git runs in a directory of ours."""
+    import re
+
     if not url or len(url) > _LONGEST or not url.isprintable():
         raise RemoteUrlRefused(url=url[:80], reason="it is empty, too long or not printable")
     if url.startswith("-"):
         raise RemoteUrlRefused(url=url, reason="it begins with a dash")
-    if _HELPER.match(url):
+    if re.match(_HELPER, url):
         raise RemoteUrlRefused(url=shown_url(url), reason="it names a helper program of git's")
-    scheme = _SCHEME.match(url)
+    scheme = re.match(_SCHEME, url)
     if scheme is None:
-        return url if _SCP.match(url) else os.path.abspath(os.path.expanduser(url))
+        return url if re.match(_SCP, url) else os.path.abspath(os.path.expanduser(url))
     if scheme[1].lower() not in SCHEMES:
         raise RemoteUrlRefused(url=shown_url(url), reason=f"{scheme[1]} is not a protocol that git knows")
     return url
@@ -38,22 +41,32 @@ def checked_url(url: str) -> str:
 
 def shown_url(url: str) -> str:
     """Without what stands before the `@`, unless it is a user's name alone."""
-    login = _LOGIN.search(url)
+    login = _login(url)
     if login is None:
         return url
-    user, colon, _ = login[0].partition(":")
+    user, colon, _ = login.partition(":")
     # A lone name is a token as often as it is a user, except for ssh, where it is a user always.
     kept = user if url.startswith("ssh:") or (colon and user) else ""
-    return _LOGIN.sub(f"{kept}:***" if colon else kept or "***", url, count=1)
+    return url.replace(f"://{login}@", f"://{f'{kept}:***' if colon else kept or '***'}@", 1)
+
+
+def _login(url: str) -> str | None:
+    """What stands before the `@`."""
+    if "@" not in url:
+        return None
+    import re
+
+    found = re.search(_LOGIN, url)
+    return found[0] if found else None
 
 
 def without_login(text: str, url: str) -> str:
     """What git says about a remote, with everything secret in the address blotted out."""
-    login = _LOGIN.search(url)
+    login = _login(url)
     if login is None:
         return text
     text = text.replace(url, shown_url(url))
-    secrets = [login[0], login[0].partition(":")[2]] if ":" in login[0] else [login[0]]
+    secrets = [login, login.partition(":")[2]] if ":" in login else [login]
     for secret in secrets:
         if secret and not url.startswith("ssh:"):
             text = text.replace(secret, "***")

@@ -10,10 +10,11 @@ import os
 
 from rewind.checkpoint.repair import rescue
 from rewind.checkpoint.repair.archives import repair_archives
+from rewind.checkpoint.repair.check_records import GARBAGE, Examined, examine_records
 from rewind.checkpoint.repair.files import repair_own_files, repair_records
 from rewind.checkpoint.repair.quarantine import Quarantine
 from rewind.checkpoint.repair.rescue_conversation import from_transcripts
-from rewind.checkpoint.repair.validate import GARBAGE, Examined, examine, examine_records
+from rewind.checkpoint.repair.validate import examine
 from rewind.errors import FormatTooNew, RewindError, StoreUnavailable
 from rewind.files import fsync_dir
 from rewind.snapshot.trees.tree import MAX_DEPTH

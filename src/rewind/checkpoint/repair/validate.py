@@ -2,59 +2,20 @@
 
 from __future__ import annotations
 
-import os
-
 from rewind.checkpoint.records.seal import is_broken
-from rewind.checkpoint.records.source import Source
-from rewind.checkpoint.repair.damage import Lacks
+from rewind.checkpoint.repair.check_records import Examined, examine_records
 from rewind.checkpoint.repair.own_files import check_own_files
 from rewind.checkpoint.repair.problem import CHECKPOINT, CONFIGURATION, INTERRUPTED, MONITOR, STORE, Problem
 from rewind.checkpoint.rewind.words import interrupted_text
-from rewind.checkpoint.save.links import body_of, header_of, links_of, snapshot_of
 from rewind.config.load import check_settings
 from rewind.errors import CheckpointNotFound, RewindError
 from rewind.fast import quickjson
-from rewind.snapshot.trees.tree import CHUNKED, DIR, FILE, MAX_DEPTH, decode_pieces
-from rewind.store.blobs import Unreadable, unpack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.snapshot.scan.build import Progress
-    from rewind.store.blobs import Blobs
-    from rewind.store.objects import ObjectStore
-
-# What a damaged object is, which says where another copy of it may be.
-TREE, PIECES, CONTENT, RULES, CHAT_LINE, CHAT_LINK, CHAT_PIECE, GARBAGE = (
-    "directory", "list of pieces", "content", "rules", "first line", "link", "piece", "unused")
-
-
-class Examined:
-    """What is wrong: as problems, by checkpoint, and by object."""
-
-    def __init__(self) -> None:
-        self.problems: list[Problem] = []
-        self.affected: dict[str, Lacks] = {}
-        self.bad: dict[bytes, str] = {}  # object -> what it is
-        self.unusable = ""  # why the object store cannot be read at all
-
-    def add_checkpoint(self, name: str, files: list[tuple[bytes, str]], chat: str, lost: object) -> None:
-        """`lost` are files that a repair could not bring back and knows no names of."""
-        known = lost if isinstance(lost, int) else 0
-        if known:
-            self._add(name, f"{known:,} of its files were lost when its archive was damaged")
-        for path, why in files:
-            self._add(name, f"{_shown(path)} cannot be restored ({why})")
-        if chat:
-            self._add(name, f"its conversation cannot be restored ({chat})")
-        if files or chat or known:
-            self.affected[name] = Lacks(len(files) + known, [path for path, _ in files], chat)
-
-    def _add(self, name: str, text: str) -> None:
-        self.problems.append(Problem(CHECKPOINT, f"{name}: {text}", name))
 
 
 def validate(state: State, *, deep: bool, progress: Progress | None = None) -> list[str]:
@@ -147,187 +108,3 @@ def _check_monitor(state: State) -> list[Problem]:
     except (RewindError, OSError):
         return []  # what is wrong with the store is found below
     return [Problem(MONITOR, missed_text(missed))] if missed else []
-
-
-def examine_records(state: State, records: Iterable[Record], found: Examined, blobs: Blobs, *, deep: bool,
-                    progress: Progress | None = None, rotten: dict[bytes, str] | None = None) -> None:
-    """`rotten` are the objects that are known to be damaged, where all of them were read already."""
-    careful = False
-    if deep and rotten is None:
-        rotten, careful = _read_all(state.objects, progress)
-    shared = _Checker(blobs, found.bad, rotten or {}, careful)  # most checkpoints share most objects
-    records = list(records)
-    for number, record in enumerate(records):
-        files = _check_code(state, record, shared, found) + shared.outside(record)
-        chat = _ConversationChecker(state, shared).problem(record) if record.data.get("hasTranscript") else ""
-        if state.files.is_reserved(record.name):  # not collected by another process since it was listed
-            found.add_checkpoint(record.name, files, chat, record.code.get("lost"))
-        if progress:
-            progress("Checking checkpoints", number + 1, len(records))
-    for oid in rotten or {}:
-        if oid not in found.bad:
-            found.bad[oid] = GARBAGE
-            text = f"object {oid.hex()} is damaged, but no checkpoint needs it"
-            found.problems.append(Problem(STORE, text))
-
-
-def missing_in(state: State, name: str) -> Lacks | None:
-    """What a checkpoint lacks by now, asked without reading all of its content."""
-    found = Examined()
-    try:
-        examine_records(state, [state.files.read(name)], found, state.objects, deep=False)
-    except CheckpointNotFound:
-        return None  # collected since
-    except RewindError as error:
-        return Lacks(1, [b""], error.message)
-    return found.affected.get(name)
-
-
-def _read_all(store: ObjectStore, progress: Progress | None) -> tuple[dict[bytes, str], bool]:
-    """Read the whole store once, front to back: what is damaged, and whether some could not be reached."""
-    rotten: dict[bytes, str] = {}
-    try:
-        total = store.count()
-        for number, (oid, packed) in enumerate(store.rows(), 1):
-            try:
-                unpack(oid, packed)
-            except (Unreadable, TypeError) as error:
-                rotten[bytes(oid) if isinstance(oid, bytes) else b""] = f"it is damaged: {error}"
-            if progress:
-                progress("Reading the store", number, total)
-    except RewindError:
-        return rotten, True  # a broken page: whatever is behind it may still be had by its name
-    return rotten, False
-
-
-def _check_code(state: State, record: Record, shared: _Checker, found: Examined) -> list[tuple[bytes, str]]:
-    try:
-        with Source(state, record, shared.blobs) as source:
-            checker = shared if record.format == "objects" else _Checker(source.blobs, {}, {}, False)
-            try:
-                source.rules()
-            except RewindError:
-                checker.bad[record.rules] = RULES
-                raise
-            return checker.tree(source, record.tree)
-    except RewindError as error:
-        return [(b"", error.message)]
-
-
-class _Checker:
-    """What is wrong below each tree, remembered by its id."""
-
-    def __init__(self, blobs: Blobs, bad: dict[bytes, str], rotten: dict[bytes, str], careful: bool) -> None:
-        self.blobs = blobs
-        self.bad = bad
-        self.rotten = rotten
-        self.careful = careful  # read and hash everything, not only ask whether it is there
-        self._trees: dict[bytes, list[tuple[bytes, str]]] = {}
-        self._blobs: dict[bytes, str] = {}
-
-    def tree(self, source: Source, oid: bytes, depth: int = 0) -> list[tuple[bytes, str]]:
-        """(path, problem) for everything below this tree that cannot be restored."""
-        known = self._trees.get(oid)
-        if known is None:
-            known = self._trees[oid] = self._check_tree(source, oid, depth)
-        return known
-
-    def _check_tree(self, source: Source, oid: bytes, depth: int) -> list[tuple[bytes, str]]:
-        if depth > MAX_DEPTH:
-            return [(b"", "directories are nested deeper than any project's")]
-        broken = []
-        try:
-            entries = source.tree(oid).entries
-        except RewindError as error:
-            self.bad[oid] = TREE
-            return [(b"", error.message)]
-        for name, entry in entries.items():
-            if entry.kind == DIR:
-                broken += [(name + b"/" + path if path else name, why)
-                           for path, why in self.tree(source, entry.ref, depth + 1)]
-            elif entry.kind in (FILE, CHUNKED):
-                problem = self._file(entry.kind, entry.ref)
-                if problem:
-                    broken.append((name, problem))
-        return broken
-
-    def outside(self, record: Record) -> list[tuple[bytes, str]]:
-        """The same for files outside the project."""
-        if not record.data.get("outside"):
-            return []
-        from rewind.checkpoint.save.outside import kept_outside
-
-        checked = [(one.path, self._file(one.entry.kind, one.entry.ref))
-                   for one in kept_outside(record) if one.entry]
-        return [(path, problem) for path, problem in checked if problem]
-
-    def _file(self, kind: bytes, oid: bytes) -> str:
-        if kind == FILE:
-            return self.blob(oid, CONTENT)
-        try:
-            pieces = decode_pieces(self.blobs.get(oid))
-        except RewindError as error:
-            self.bad[oid] = PIECES
-            return error.message
-        problems = [self.blob(piece, CONTENT) for _, piece in pieces]  # each, so that each can be rescued
-        return next(filter(None, problems), "")
-
-    def blob(self, oid: bytes, what: str) -> str:
-        if oid not in self._blobs:
-            problem = ""
-            if oid in self.rotten:
-                problem = f"object {oid.hex()} is unreadable: {self.rotten[oid]}"
-            else:
-                try:
-                    if self.careful or not self.blobs.has(oid):
-                        self.blobs.get(oid)
-                except RewindError as error:
-                    problem = error.message
-            if problem:
-                self.bad[oid] = what
-            self._blobs[oid] = problem
-        return self._blobs[oid]
-
-
-class _ConversationChecker:
-    """What is wrong with a conversation in the store."""
-
-    def __init__(self, state: State, checker: _Checker) -> None:
-        self.state = state
-        self.checker = checker
-
-    def problem(self, record: Record) -> str:
-        """What keeps this conversation from being restored, or nothing."""
-        try:
-            if (snapshot_of(record) or {}).get("file"):
-                return self._archived(record)
-            header, body = header_of(record), body_of(record)
-            if header is None or body is None:
-                return "its record does not say where it is"
-            problems = [self.checker.blob(header, CHAT_LINE), *self._chain(body)]
-            return next(filter(None, problems), "")
-        except RewindError as error:
-            return error.message
-
-    def _archived(self, record: Record) -> str:
-        from rewind.checkpoint.save.conversation import write_out
-
-        with open(os.devnull, "wb") as nowhere:
-            write_out(self.state, record, nowhere.fileno())
-        return ""
-
-    def _chain(self, body: bytes) -> list[str]:
-        problems = []
-        at = body
-        try:
-            for link in links_of(self.checker.blobs, body):
-                problems += [self.checker.blob(piece, CHAT_PIECE) for piece in link.pieces]
-                at = link.parent or b""
-        except RewindError as error:
-            self.checker.bad[at] = CHAT_LINK
-            problems.append(error.message)
-        return problems
-
-
-def _shown(path: bytes) -> str:
-    return path.decode("utf-8", "replace") or "the whole tree"

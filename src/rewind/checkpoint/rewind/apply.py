@@ -12,6 +12,7 @@ from rewind.checkpoint.rewind.files.file_plan import RestorePlan
 from rewind.checkpoint.rewind.files.left_alone import names_to_note
 from rewind.checkpoint.rewind.log import operations as ops
 from rewind.checkpoint.rewind.log.lineage import here
+from rewind.checkpoint.rewind.outcome import Outcome
 from rewind.checkpoint.rewind.plan import digest as digest_of
 from rewind.checkpoint.rewind.resolve import redo_target, refuse_unsaved, resolve
 from rewind.checkpoint.rewind.words import finish_command
@@ -28,66 +29,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from rewind.checkpoint.conversations.bring_back import Done
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.conversation.cut import Conversation
-    from rewind.checkpoint.rewind.conversation.effects import Effect
     from rewind.checkpoint.rewind.destination import Destination
     from rewind.checkpoint.rewind.files.code import Ready
-    from rewind.checkpoint.rewind.log.operations import Operation
+    from rewind.checkpoint.rewind.log.operations import Effect, Operation
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Request
     from rewind.snapshot.scan.build import Progress
 
 _PROMPT = 200  # characters of a prompt that the log keeps
 _MOST_REMAINING = 1000
-
-
-class Outcome:
-    """What was done. `remaining` is what still differs from the checkpoint, with the reason."""
-
-    def __init__(self, found: Destination) -> None:
-        self.command = found.command
-        self.request = found.request
-        self.operation = ""  # empty where there was nothing to do
-        self.record: Record | None = found.record
-        self.exact = found.exact
-        self.about = found.about  # which turns were taken back or brought over
-        self.code: RestorePlan | None = None  # None: the code was not touched
-        self.backup: Record | None = None
-        self.kept_copy: Record | None = None  # of what was written to files while they were replaced
-        self.chat: Done | None = None
-        self.session: str | None = found.chat.session_id if found.chat else None
-        self.prompts = found.prompts
-        self.boundary = found.boundary
-        self.turn = found.turn
-        self.start_anew = found.start_anew
-        self.lacks_conversation = found.lacks_conversation
-        self.can_redo = False
-        self.for_agent = ""  # what to tell the agent, whose conversation says nothing of it
-        self.notes = list(found.notes)
-        self.outside = outside.changes(found.effects)  # (sign, path) of files outside the project
-        self.remaining: list[tuple[bytes, str]] = []
-
-    @property
-    def plan(self) -> RestorePlan:
-        """What was done to files; an empty plan where the code was not touched."""
-        return self.code or RestorePlan(self.record.name if self.record else "")
-
-    @property
-    def complete(self) -> bool:
-        return not self.remaining and not self.lacks_conversation
-
-    @property
-    def failed(self) -> bool:
-        """Something could not be done that the plan had: to be mended, and the same command repeated."""
-        return len(self.remaining) > len(self.plan.conflicts)
-
-    @property
-    def resume(self) -> str:
-        """The command that continues the conversation."""
-        return str((self.chat.fork or {}).get("resume") or "") if self.chat else ""
 
 
 def apply(state: State, request: Request, *, shown: Plan | None = None, digest: str = "",

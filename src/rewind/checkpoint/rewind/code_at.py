@@ -10,17 +10,18 @@ from bisect import bisect_left, bisect_right
 from rewind.agents.profile import pick
 from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.futures.origin import reaches
-from rewind.checkpoint.records.record import is_timestamp, timestamp
+from rewind.checkpoint.records.record import is_timestamp, session_of, timestamp
 from rewind.transcript.place.cursor import place_in
 from rewind.transcript.read.chain import Tail
+from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.entries import entry_of
-from rewind.transcript.read.lines import events_forward, open_conversation
+from rewind.transcript.read.lines import events_forward
 from rewind.transcript.read.prompts import content_of, prompt_text
 from rewind.transcript.turns.turn_index import open_turns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, BinaryIO
+    from typing import BinaryIO
 
     from rewind.agents.profile import Profile
     from rewind.checkpoint.project.state import State
@@ -60,15 +61,18 @@ def prompt_of(turn: TurnText) -> PromptAt:
 
 
 def read_prompt_at(session: SessionFile, offset: int) -> PromptAt:
-    profile = session.profile
+    with open_conversation(session.path, session.profile) as file:
+        return prompt_at(file, session.profile, offset)
+
+
+def prompt_at(file: BinaryIO, profile: Profile, offset: int) -> PromptAt:
     key, stamp = profile.prompt["joinKey"], profile.lines.get("timestamp")
-    with open_conversation(session.path, profile) as file:
-        event = next(events_forward(file, offset), None)
-        return PromptAt(offset, pick(event.data, key) if event and key else None,
-                        _first_tool(file, profile, offset),
-                        pick(event.data, stamp) if event and stamp else None,
-                        prompt_text(event.data, profile) if event else "",
-                        None if key else _stamp_before(file, profile, offset))
+    event = next(events_forward(file, offset), None)
+    return PromptAt(offset, pick(event.data, key) if event and key else None,
+                    _first_tool(file, profile, offset),
+                    pick(event.data, stamp) if event and stamp else None,
+                    prompt_text(event.data, profile) if event else "",
+                    None if key else _stamp_before(file, profile, offset))
 
 
 def _stamp_before(file: BinaryIO, profile: Profile, offset: int) -> object:
@@ -263,12 +267,6 @@ def family(state: State, session_id: str) -> list[str]:
         found.append(at)
         at = branches.parent_of(at)
     return found
-
-
-def session_of(record: Record) -> Any:
-    transcript = record.data.get("transcript")
-    own = transcript.get("sessionId") if isinstance(transcript, dict) else None
-    return own or record.trigger.get("session")
 
 
 def _same_prompt(one: Record, other: Record) -> bool:

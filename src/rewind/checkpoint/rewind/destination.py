@@ -5,17 +5,21 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
+    from typing import Any
 
     from rewind.checkpoint.conversations.bring_back import ConversationPlan
+    from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.conversation.effects import Effect
     from rewind.checkpoint.rewind.files.code import Wanted
-    from rewind.checkpoint.rewind.log.operations import Operation
+    from rewind.checkpoint.rewind.log.operations import Effect, Operation
     from rewind.checkpoint.rewind.target import Request
     from rewind.errors import NothingBeforeCut
     from rewind.transcript.place.boundary import Prompt
     from rewind.transcript.turns.turn_index import TurnIndex
+
+    Resolver = Callable[[State, Request, Any], "Destination"]
 
 
 class Destination:

@@ -27,18 +27,14 @@ from rewind.snapshot.trees.change import Paths, differences
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.conversation.effects import Effect
+    from rewind.checkpoint.rewind.destination import Resolver
     from rewind.checkpoint.rewind.files.file_plan import RestorePlan
-    from rewind.checkpoint.rewind.log.operations import Operation
+    from rewind.checkpoint.rewind.log.operations import Effect, Operation
     from rewind.checkpoint.rewind.target import Request, Target
     from rewind.snapshot.scan.build import Snapshot
-
-    Resolver = Callable[[State, Request, Any], Destination]
 
 
 def resolve(state: State, request: Request) -> Destination:

@@ -15,7 +15,8 @@ from rewind.files import PRIVATE_FILE, write_all
 from rewind.store.blobs import CHUNK
 from rewind.transcript.names import session_id_of
 from rewind.transcript.place.cursor import head_of, header_length, make_cursor, tail_of
-from rewind.transcript.read.lines import end_of_lines, open_conversation, open_transcript, read_at, stored
+from rewind.transcript.read.conversation import open_conversation
+from rewind.transcript.read.lines import end_of_lines, open_transcript, read_at, stored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from rewind.errors import RewindError
-from rewind.transcript.read.lines import events_forward, open_conversation
+from rewind.transcript.read.conversation import open_conversation
+from rewind.transcript.read.lines import events_forward
 from rewind.transcript.read.prompts import prompt_text
 from rewind.transcript.turns.turn_index import open_turns
 from rewind.transcript.turns.turn_tree import SHORT

@@ -6,7 +6,7 @@ from rewind.agents.registry import profile_named
 from rewind.errors import RewindError
 from rewind.transcript.names import session_id_of
 from rewind.transcript.place.cursor import place_in
-from rewind.transcript.read.lines import open_conversation
+from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.turns.turn_index import open_turns
 
 TYPE_CHECKING = False

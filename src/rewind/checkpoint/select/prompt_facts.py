@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from rewind.agents.profile import pick
+import os
+
 from rewind.checkpoint.records.record import is_timestamp, timestamp
-from rewind.transcript.read.lines import events_forward, open_conversation
 from rewind.transcript.turns.turn_index import open_turns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from rewind.checkpoint.conversations.bring_back import ConversationPlan
     from rewind.checkpoint.project.state import State
-    from rewind.transcript.find import SessionFile
+    from rewind.transcript.place.boundary import Prompt
 
 _MOST = 32 << 20  # a longer transcript is not read for the number alone
 
 
-def prompt_facts(state: State, session: SessionFile, offset: int,
-                 uuid: str) -> tuple[int | None, float | None]:
-    with open_conversation(session.path, session.profile) as file:
-        event = next(events_forward(file, offset), None)
-    stamp = session.profile.lines.get("timestamp")
-    told = pick(event.data, stamp) if event and stamp else None
+def prompt_facts(state: State, left: ConversationPlan, prompt: Prompt) -> tuple[int | None, float | None]:
+    """Of a prompt in the conversation that was left."""
+    told = prompt.stamp
     at = timestamp(told) if isinstance(told, str) and is_timestamp(told) else None
-    return _turn(state, session, uuid), at
+    return _turn(state, left, prompt.uuid), at
 
 
-def _turn(state: State, session: SessionFile, uuid: str) -> int | None:
-    if session.size <= _MOST:
-        open_turns(session.path, session.profile, state.derived)
-    rows = state.derived.query("SELECT turn FROM turns WHERE path=? AND uuid=?", (session.path, uuid))
+def _turn(state: State, left: ConversationPlan, uuid: str) -> int | None:
+    if left.index is None and os.path.getsize(left.original) <= _MOST:
+        open_turns(left.original, left.profile, state.derived)
+    rows = state.derived.query("SELECT turn FROM turns WHERE path=? AND uuid=?", (left.original, uuid))
     return rows[0][0] if rows else None

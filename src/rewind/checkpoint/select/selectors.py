@@ -14,6 +14,7 @@ What reads transcripts is loaded only for the selectors that need it.
 from __future__ import annotations
 
 from rewind.checkpoint.records.record import is_name
+from rewind.checkpoint.select.selected import Selected
 from rewind.errors import CheckpointAmbiguous, CheckpointNotFound, UsageError
 
 TYPE_CHECKING = False
@@ -24,16 +25,6 @@ if TYPE_CHECKING:
 
 SHORTEST_PREFIX = 5
 WORDS = {"last": "the newest checkpoint", "prev": "the one before it", "@": "where the project stands"}
-
-
-class Selected:
-    """A checkpoint, and what a person should know of the choice."""
-
-    __slots__ = ("note", "record")
-
-    def __init__(self, record: Record, note: str = "") -> None:
-        self.record = record
-        self.note = note
 
 
 def select(state: State, text: str) -> Record:

@@ -8,7 +8,7 @@ from rewind.checkpoint.conversations.which_session import choose_session
 from rewind.checkpoint.rewind.code_at import SessionCode, read_prompt_at, turn_code
 from rewind.checkpoint.search.prompts import one_line, search_prompts
 from rewind.checkpoint.select.nearest import by_record, by_turn, nearest
-from rewind.checkpoint.select.selectors import Selected
+from rewind.checkpoint.select.selected import Selected
 from rewind.checkpoint.select.turn_name import turn_name
 from rewind.errors import (
     CheckpointNotFound,

@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 
 from rewind.checkpoint.conversations.which_session import choose_session
-from rewind.checkpoint.rewind.code_at import SessionCode, read_prompt_at, session_of
+from rewind.checkpoint.records.record import session_of
+from rewind.checkpoint.rewind.code_at import SessionCode, read_prompt_at
 from rewind.checkpoint.rewind.log.lineage import here, lineage
 from rewind.checkpoint.select.selectors import select
 from rewind.errors import (

@@ -10,7 +10,7 @@ from rewind.checkpoint.rewind.log.lineage import lineage
 from rewind.errors import RewindError
 from rewind.transcript.find import session_with_id
 from rewind.transcript.place.cursor import place_in
-from rewind.transcript.read.lines import open_conversation
+from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.turns.turn_index import open_turns
 
 TYPE_CHECKING = False

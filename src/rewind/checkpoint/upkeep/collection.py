@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from rewind.checkpoint.remote.disk_space import collect_repository
 from rewind.checkpoint.rewind.log.lineage import lineage
 from rewind.checkpoint.rewind.log.operations import FILE as OPERATIONS
 from rewind.checkpoint.upkeep.due import note_collection
@@ -48,7 +49,9 @@ class Collected:
 def collect(state: State, keep: int | None, wait: float, progress: Progress | None = None) -> Collected:
     # Two at once would delete what the other is looking at.
     with Lock(state.project.path(GC_LOCK), "gc", wait):
-        return _Collection(state, keep, wait, progress).run()
+        result = _Collection(state, keep, wait, progress).run()
+    result.freed += collect_repository(state)
+    return result
 
 
 def collect_these(state: State, names: list[str], force: bool, wait: float,

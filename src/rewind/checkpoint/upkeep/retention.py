@@ -6,6 +6,7 @@ import os
 import time
 
 from rewind.checkpoint.records.record import ARCHIVE, FORMAT, Record
+from rewind.checkpoint.remote.disk_space import repository_bytes
 from rewind.checkpoint.rewind.log.lineage import here_in_all_places, lineage
 from rewind.checkpoint.rewind.log.operations import KEPT_STEPS
 from rewind.checkpoint.save.links import FILE as CHAT
@@ -128,7 +129,10 @@ def choose(state: State, keep: int | None) -> list[Record]:
 
 def _over_budget(state: State, records: list[Record], gone: set[str], kept: set[str]) -> list[Record]:
     cap = int(state.settings.get("storage.maxSizeMb") * (1 << 20))
-    if disk_use(state) <= cap:
+    pushed = repository_bytes(state)
+    # Deleting checkpoints does not make it smaller, so it takes at most half of the room from them.
+    cap = max(cap - pushed, cap // 2)
+    if disk_use(state) - pushed <= cap:
         return []
     sizes = state.objects.sizes()
     live: set[bytes] = set()
@@ -165,8 +169,10 @@ def archive_size(state: State, record: Record) -> int:
 
 
 def disk_use(state: State) -> int:
+    """Of everything that is kept: checkpoints, and what remotes need."""
     archives = (r for r in state.timeline.all() if r.format == "archive")
-    return state.objects.size_on_disk() + sum(archive_size(state, r) for r in archives)
+    return state.objects.size_on_disk() + sum(archive_size(state, r) for r in archives) \
+        + repository_bytes(state)
 
 
 def bridge(state: State, parents: Lineage, name: str, going: Set[str]) -> None:

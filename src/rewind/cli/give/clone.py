@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from rewind.cli.give.pull import check_size, sessions_json, tell_sessions
+from rewind.cli.give.pull import check_size, code_of, refused_json, sessions_json, tell_refused, tell_sessions
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import safe, size
@@ -47,13 +47,15 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"root": root, "checkpoints": pulled.checkpoints, "bytes": pulled.bytes,
                     "checkpoint": cloned.record.name if cloned.record else None,
-                    "sessions": sessions_json(pulled), "notes": pulled.notes, "dryRun": False})
-        return DONE
+                    "sessions": sessions_json(pulled), "notes": pulled.notes,
+                    "refused": refused_json(pulled), "dryRun": False})
+        return code_of(pulled)
     tell_sessions(pulled)
+    tell_refused(pulled)
     if cloned.record:
         note(f"The files are those of {cloned.record.name}")
     print(f"Cloned {plural(pulled.checkpoints, 'checkpoint')} ({size(pulled.bytes)}) into {safe(root)}")
-    return DONE
+    return code_of(pulled)
 
 
 def _dry_run(args: argparse.Namespace, folder: str) -> int:

@@ -4,8 +4,8 @@ They come as lanes of their own, beside what is here: no file of the project cha
 overwritten. Look at them with `rewind list --all`, then use them like any other checkpoint. What was pulled
 before and has been collected since comes back with --all.
 
-Everything is checked before the first of it is taken. A remote that holds anything suspicious is refused as
-a whole.
+Everything is checked before the first of it is taken. Of a writer who pushed anything suspicious nothing is
+taken, and the exit code is 3 if there are others.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import safe, size
 from rewind.cli.parse.session import note, open_controller, print_json
-from rewind.errors import DONE, UsageError
+from rewind.errors import DONE, PARTIAL, UsageError
 from rewind.words import plural
 
 TYPE_CHECKING = False
@@ -49,9 +49,11 @@ def run(args: argparse.Namespace) -> int:
                                  max_mb=args.max_size_mb, progress=progress)
     if args.json:
         print_json({"checkpoints": pulled.checkpoints, "bytes": pulled.bytes, "lanes": lanes_of(pulled),
-                    "sessions": sessions_json(pulled), "notes": pulled.notes, "dryRun": args.dry_run})
-        return DONE
+                    "sessions": sessions_json(pulled), "notes": pulled.notes,
+                    "refused": refused_json(pulled), "dryRun": args.dry_run})
+        return code_of(pulled)
     tell_sessions(pulled)
+    tell_refused(pulled)
     if args.dry_run:
         print(f"Would pull {plural(pulled.checkpoints, 'checkpoint')}")
     elif pulled.checkpoints or pulled.conversations:
@@ -61,7 +63,23 @@ def run(args: argparse.Namespace) -> int:
         note("The project's files were not changed. To look at them: rewind list --all")
     else:
         print("There is nothing new.")
-    return DONE
+    return code_of(pulled)
+
+
+def code_of(pulled: Pulled) -> int:
+    return PARTIAL if pulled.refused else DONE
+
+
+def refused_json(pulled: Pulled) -> list[dict[str, str]]:
+    return [{"writer": writer, "reason": reason} for writer, reason in pulled.refused.items()]
+
+
+def tell_refused(pulled: Pulled) -> None:
+    for writer, reason in list(pulled.refused.items())[:_NAMED]:
+        note(f"Nothing was taken of the writer {writer}: {safe(reason)}")
+    if pulled.refused:
+        note("To get rid of such a writer: git push URL :refs/rewind/WRITER/checkpoints"
+             " :refs/rewind/WRITER/conversations")
 
 
 def lanes_of(pulled: Pulled) -> list[str]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any, Union
 
-    from rewind.checkpoint.rewind.apply import Outcome
+    from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.controller import Controller
 
@@ -128,12 +128,12 @@ def _tell(controller: Controller, outcome: Outcome, resume: Resume) -> None:
     note("To undo: rewind undo-restore")
 
 
-def _headline(controller: Controller, found: Either) -> str:
+def _headline(controller: Controller, found: Outcome) -> str:
     """`Back to before "Please clean up" (turn 4, 06:05)`"""
     if not found.prompts:
         return "Back to where the conversation was."
     first = found.prompts[0]
-    turn, at = controller.asked(found.session, first.offset, first.uuid) if found.session else (None, None)
+    turn, at = controller.asked(found)
     clock = time.strftime("%H:%M", time.localtime(at)) if at else ""
     facts = ", ".join(part for part in (f"turn {turn}" if turn else "", clock) if part)
     return f"Back to before {safe(quoted(first.text))}" + (f" ({facts})" if facts else "")

@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
-    from rewind.checkpoint.rewind.apply import Outcome
+    from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.controller import Controller
 
 summary = "bring the project back to a checkpoint"

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.conversations.bring_back import Done
-    from rewind.checkpoint.rewind.apply import Outcome
     from rewind.checkpoint.rewind.files.file_plan import Kept, RestorePlan
+    from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.cli.go_back.resume import Resume
 

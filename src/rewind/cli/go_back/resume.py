@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
-    from rewind.checkpoint.rewind.apply import Outcome
+    from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.controller import Controller
 
 
@@ -32,7 +32,7 @@ class Resume:
         command = str(fork["resume"]) if fork and fork["resume"] else ""
         if not command:
             return
-        agent = self._controller.open_in(outcome.session) if outcome.session else ""
+        agent = self._controller.open_in(outcome)
         note(f"{agent} still has the old conversation open. Run /exit in it, then:" if agent
              else "Continue with:")
         note(f"  {command}")

@@ -18,7 +18,7 @@ from rewind.words import plural
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item
-    from rewind.checkpoint.rewind.apply import Outcome
+    from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
 
 _AT_ONCE = 20

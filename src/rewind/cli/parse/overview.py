@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from rewind.cli.main import load_command
 from rewind.cli.output.style import style_for
+from rewind.cli.parse.commands import load_command
 from rewind.cli.parse.topic import TOPICS
 
 _HEAD = """Rewind is a time machine for AI coding agents: checkpoints of your project,

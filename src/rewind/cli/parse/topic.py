@@ -21,7 +21,7 @@ def print_topic(name: str) -> int:
 def _unknown(name: str) -> UsageError:
     import difflib
 
-    from rewind.cli.main import COMMANDS
+    from rewind.cli.parse.commands import COMMANDS
 
     near = difflib.get_close_matches(name, [*COMMANDS, *TOPICS], n=1)
     hint = (f"Did you mean `rewind help {near[0]}`?" if near

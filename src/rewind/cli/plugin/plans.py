@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from rewind.checkpoint.rewind.apply import Outcome
     from rewind.checkpoint.rewind.files.file_plan import RestorePlan
+    from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.transcript.place.boundary import Prompt
 

@@ -115,7 +115,8 @@ def _disk(status: Status) -> str:
     share = status.disk / status.cap
     filled = min(_BAR, round(share * _BAR))
     bar = "█" * filled + "░" * (_BAR - filled)
-    return f"{size(status.disk)} of {size(status.cap)}  {bar} {share:.0%}"
+    remotes = f", {size(status.for_remotes)} of it for remotes" if status.for_remotes else ""
+    return f"{size(status.disk)} of {size(status.cap)}  {bar} {share:.0%}{remotes}"
 
 
 def _json(status: Status, with_paths: bool) -> dict[str, Any]:
@@ -129,7 +130,7 @@ def _json(status: Status, with_paths: bool) -> dict[str, Any]:
         "here": status.here.name if status.here else None,
         "comparedWith": status.here.name if status.here else None,
         "changes": {"added": added, "modified": modified, "deleted": deleted},
-        "disk": {"bytes": status.disk, "maxBytes": status.cap,
+        "disk": {"bytes": status.disk, "maxBytes": status.cap, "remoteBytes": status.for_remotes,
                  "protectedBytes": status.protected, "protectedOverCap": status.protected_over_cap},
         "position": status.here.name if status.here and status.here is not status.newest else None,
         "canRedo": status.can_redo,

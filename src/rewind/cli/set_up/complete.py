@@ -5,8 +5,8 @@ Hidden, and quiet whatever happens: a shell that completes must never show an er
 
 from __future__ import annotations
 
-from rewind.cli.main import ALIASES, COMMANDS, load_command, options_before
 from rewind.cli.output.style import age, safe
+from rewind.cli.parse.commands import ALIASES, COMMANDS, load_command, options_before
 from rewind.errors import RewindError
 
 TYPE_CHECKING = False

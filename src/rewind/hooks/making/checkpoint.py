@@ -11,7 +11,6 @@ from rewind.checkpoint.project.state import State
 from rewind.checkpoint.save.create import write_record
 from rewind.checkpoint.save.save import save
 from rewind.errors import StoreMoved
-from rewind.hooks.making.in_time import claim
 from rewind.hooks.memory.hook_state import HookState
 from rewind.hooks.memory.in_turn import InTurn
 from rewind.hooks.transcript_path import own_transcript
@@ -98,7 +97,7 @@ class _Making:
             return
         seen = HookState(self._work.project.own("hook-state.json"))
         for one in others:
-            if claim(seen, one.key):
+            if seen.claim(one.key):
                 self._record(one, draft)
             one.mark_done()
         self._note_seen([one.key for one in others if one.key])
@@ -121,7 +120,7 @@ class _Making:
         with InTurn(self._work.project.place_dir):
             hooks = HookState(self._work.project.own("hook-state.json"))
             for key in keys:
-                claim(hooks, key)
+                hooks.claim(key)
             hooks.save()
 
 

@@ -92,7 +92,7 @@ class Work:
         """Told twice at the same moment, an event is handled once. The caller has the lock and begins now."""
         with InTurn(self.project.place_dir):
             hooks = HookState(self.project.own("hook-state.json"))
-            if not claim(hooks, self.event.key()):
+            if not hooks.claim(self.event.key()):
                 return False
             hooks.note_begun(self._begun(os.getpid()))
             hooks.save()
@@ -129,15 +129,6 @@ class Work:
         start = process_start(pid) if os.path.exists("/proc/self/stat") else ""
         return {"at": self.at, "event": self.event.name, "session": self.event.session, "pid": pid,
                 "start": start or "", "description": self.decision.description}
-
-
-def claim(hooks: HookState, key: str) -> bool:
-    """False where this event was seen before."""
-    if key and key in hooks.seen:
-        return False
-    if key:
-        hooks.seen.append(key)
-    return True
 
 
 def age_of_process() -> float:

@@ -90,6 +90,14 @@ class HookState:
         self.bury()
         self.begun.append({**entry, "late": late})
 
+    def claim(self, key: str) -> bool:
+        """False where this event was seen before."""
+        if key and key in self.seen:
+            return False
+        if key:
+            self.seen.append(key)
+        return True
+
     def bury(self) -> None:
         """What a process has begun that is dead by now was never made."""
         if not self.begun:

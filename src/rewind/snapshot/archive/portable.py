@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     Trees = Callable[[bytes], Tree]
 
 MANIFEST = b"manifest.json"
+_SHARED = b"share.json"  # what a shared file begins with
 TOP = b"files"
 _STAYS_HERE = ("outside", "madeBy")  # files outside the project are nobody else's business
 
@@ -172,6 +173,8 @@ def _read(reader: ArchiveReader, path: str, sink: BlobSink | None,
 
 
 def read_manifest(reader: ArchiveReader, path: str, member: Member | None) -> Manifest:
+    if member is not None and member.name == _SHARED:
+        reader.refuse("it was written by `rewind share`. To open it: rewind open FILE")
     if member is None or member.name != MANIFEST or member.kind != archive.FILE:
         reader.refuse("it is not a snapshot: it does not begin with a manifest.")
     if member.size > manifests.MAX_BYTES:

@@ -93,7 +93,9 @@ class RuleTree:
 
     def __init__(self, rules: Rules, read: Callable[[bytes, bytes], bytes],
                  nested_exclude: Callable[[bytes], bytes | None],
-                 adds_none: Callable[[bytes], bool] = lambda folder: False) -> None:
+                 adds_none: Callable[[bytes], bool] = lambda folder: False,
+                 like: RuleTree | None = None) -> None:
+        """`like`: another one with the same rules, whose patterns need not be read again."""
         self.rules = rules
         self._adds_none = adds_none  # whether a directory is known to hold no ignore file and no repository
         from rewind.snapshot.rules import ignore
@@ -101,11 +103,13 @@ class RuleTree:
         self._engine = ignore
         self._read = read  # (directory, name of an ignore file) -> its text, b"" if there is none
         self._nested_exclude = nested_exclude  # directory -> info/exclude if a repository starts there
-        outside = (ignore.IgnoreFile(text, prefix) for prefix, text in
-                   ((rules.prefix, rules.excludes), *rules.outer))
-        git: Chain = tuple((0, file) for file in outside if file)
-        self._outside = (((0, ignore.IgnoreFile(rules.builtin)),), git)
+        self._outside: tuple[Chain, Chain] = like._outside if like else self._read_outside(rules)
         self._chains: dict[bytes, tuple[Chain, Chain]] = {}
+
+    def _read_outside(self, rules: Rules) -> tuple[Chain, Chain]:
+        new = self._engine.IgnoreFile
+        outside = (new(text, prefix) for prefix, text in ((rules.prefix, rules.excludes), *rules.outer))
+        return ((0, new(rules.builtin)),), tuple((0, file) for file in outside if file)
 
     def chains(self, folder: bytes) -> tuple[Chain, Chain]:
         """(the never list, git's rules) in force for the entries of `folder`."""

@@ -79,12 +79,10 @@ class ScanCache:
         self._check_top(top)
         return KnownDirs(self._db)
 
-    def load_on_demand(self, top: int) -> KnownDirs:
-        """The same for who looks at few of them."""
-        from rewind.snapshot.watchman.known import KnownOnDemand
-
+    def database(self, top: int) -> DerivedDb | None:
+        """The same for who looks at few of them; see `watchman/known.py`."""
         self._check_top(top)
-        return KnownOnDemand(self._db) if self._db else KnownDirs(None)
+        return self._db
 
     def _check_top(self, top: int) -> None:
         if self._db:

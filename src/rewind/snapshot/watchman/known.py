@@ -8,8 +8,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from rewind.snapshot.scan.cache import ScanCache
     from rewind.snapshot.scan.walk import Known
     from rewind.store.derived import DerivedDb
+
+
+def load_on_demand(cache: ScanCache, top: int) -> KnownDirs:
+    """As `ScanCache.load`."""
+    db = cache.database(top)
+    return KnownOnDemand(db) if db else KnownDirs(None)
 
 
 class KnownOnDemand(KnownDirs):

@@ -13,6 +13,7 @@ from rewind.files import on_local_disk
 from rewind.snapshot.scan.walk import Walked, Walker, join
 from rewind.snapshot.trees.tree import DIR
 from rewind.snapshot.watchman.changes import begin, changes_since
+from rewind.snapshot.watchman.known import load_on_demand
 from rewind.snapshot.watchman.memory import path_of, read_memory, text_of
 from rewind.snapshot.watchman.partial_walk import PartialWalker
 from rewind.snapshot.watchman.server import NoAnswer, Refused, Server
@@ -110,7 +111,7 @@ class Monitor:
                    changes: Changes) -> tuple[KnownDirs, Walked] | None:
         """None where that is not enough."""
         assert self._since
-        known = cache.load_on_demand(top)
+        known = load_on_demand(cache, top)
         row = known.get(b"")
         failed = {path_of(path) for path in self._since.failed}
         wanted = {*changes.paths, *map(path_of, self._since.nested), *failed, *cache.unsettled()}

@@ -1,8 +1,9 @@
 """How an agent keeps its conversations: one module for each kind of transcript, with the functions of `Kind`.
 
 Most of what differs between agents is data, in their profiles. A kind is code for the rest: what the name of
-a file says, how a conversation in several files is read as one, where a prompt begins, what a fork holds.
-Saving a checkpoint of a `jsonl-tree` does not come here: `names`, `lines` and `prompts` know that kind.
+a file says, how a conversation in several files is read as one (both in `reading`, which the files of `read/`
+use), where a prompt begins, what a fork holds. Saving a checkpoint of a `jsonl-tree` does not come here:
+`names`, `conversation` and `prompts` know that kind.
 """
 
 from __future__ import annotations
@@ -14,23 +15,12 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO, Protocol
 
     from rewind.agents.profile import Profile
+    from rewind.transcript.kinds.reading import Reading
     from rewind.transcript.place.cut import Cut
-    from rewind.transcript.write.fork import Content, Names
+    from rewind.transcript.write.content import Content, Names
 
-    class Kind(Protocol):
-        def session_id_of(self, path: str) -> str:
-            """The session that a file belongs to; empty where only the file tells, and it is gone."""
-
+    class Kind(Reading, Protocol):
         def new_session_id(self) -> str: ...
-
-        def path_beside(self, original: str, session_id: str) -> str:
-            """The file of a new session, in the directory of another one; always the same for an id."""
-
-        def whole(self, file: BinaryIO, path: str) -> BinaryIO:
-            """The conversation that ends in this file as one run of lines. Takes the file over."""
-
-        def content_of(self, data: dict[str, Any], profile: Profile) -> Any:
-            """What a line says: a text, or a list of blocks such as Claude Code has them."""
 
         def start_of_prompt(self, file: BinaryIO, profile: Profile, offset: int) -> int:
             """Where to cut so that the prompt at this offset is gone, and all that came before it is not."""

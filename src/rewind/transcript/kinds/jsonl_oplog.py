@@ -10,26 +10,30 @@ from __future__ import annotations
 import os
 import re
 
-from rewind.errors import CannotFork, NothingBeforeCut, RewindError
+from rewind.errors import CannotFork, NothingBeforeCut
 from rewind.transcript.kinds.oplog_end import end_at
 from rewind.transcript.kinds.oplog_fold import fold, operations, what_nobody_knows
+from rewind.transcript.kinds.oplog_reading import (
+    HEADER,
+    content_of,
+    dicts,
+    path_beside,
+    session_id_of,
+    whole,
+)
 from rewind.transcript.kinds.oplog_view import View
-from rewind.transcript.names import SUFFIX
 from rewind.transcript.place.cursor import header_length
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.lines import (
     end_of_lines,
     events_forward,
-    lines_forward,
-    open_transcript,
     parse,
     read_at,
     size_of,
     stored,
 )
 from rewind.transcript.read.prompts import NO, kind_of_prompt, prompt_text
-from rewind.transcript.write import fork
-from rewind.transcript.write.fork import Content
+from rewind.transcript.write.content import Content, new_session_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,96 +41,16 @@ if TYPE_CHECKING:
 
     from rewind.agents.profile import Profile
     from rewind.transcript.kinds.oplog_fold import Folded
-    from rewind.transcript.write.fork import Names
+    from rewind.transcript.write.content import Names
 
-_OURS = re.compile(r"session-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-rw[0-9a-f]{6}\.jsonl")
-_HEADER = 64 << 10  # a first line is not longer
+__all__ = ["check_resumable", "content_of", "new_session_id", "path_beside", "plan_content", "resolve_cut",
+           "session_id_of", "start_of_prompt", "turn_runs", "whole", "write_session"]
+
 _KEPT = ("projectHash", "directories")
 _NODES_LINE_ENDS = re.compile(rb"\xe2\x80[\xa8\xa9]")  # U+2028 and U+2029: Node takes them for ends of lines
 _BEGINNING = 256 << 10  # so much of a long log, and of what comes after a cut, is looked at for records that
 _LOOKED_AT = 8 << 20  # nobody knows
 _STEP = 256 << 10
-
-# files
-
-def session_id_of(path: str) -> str:
-    """The first line tells; the name has only its beginning. Empty where nothing tells."""
-    ours = _OURS.fullmatch(os.path.basename(path))
-    if ours:
-        return ours[1]
-    try:
-        with open_transcript(path) as file:
-            for offset, raw in lines_forward(file, 0, min(_HEADER, size_of(file))):
-                for event in parse(offset, raw):
-                    id = event.data.get("sessionId")
-                    return id if isinstance(id, str) else ""
-                break
-    except RewindError:
-        pass
-    return ""
-
-
-def new_session_id() -> str:
-    return fork.new_session_id()
-
-
-def path_beside(original: str, session_id: str) -> str:
-    """Gemini CLI 0.61 leaves a stub when it resumes a session, and at its next start deletes every file whose
-    name ends in the same eight characters: the first ones of the id. No id begins with `rw`."""
-    name = f"session-{session_id}-rw{session_id.replace('-', '')[-6:]}{SUFFIX}"
-    return os.path.join(os.path.dirname(original), name)
-
-
-def whole(file: BinaryIO, path: str) -> BinaryIO:
-    return View(file)  # type: ignore[return-value]
-
-
-# what a line says
-
-def content_of(data: dict[str, Any], profile: Profile) -> Any:
-    typed = data.get("displayContent")  # with `@file` the content has the file, too
-    content = typed if typed else data.get("content")
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else _blocks(content)
-    thoughts = [{"type": "thinking", "thinking": _thought(one)} for one in _dicts(data.get("thoughts"))]
-    known = {block.get("id") for block in blocks if block["type"] == "tool_use"}
-    calls = [{"type": "tool_use", "id": call.get("id"), "name": call.get("name"), "input": call.get("args")}
-             for call in _dicts(data.get("toolCalls")) if call.get("id") not in known]
-    return [*thoughts, *blocks, *calls]
-
-
-def _dicts(value: Any) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-
-
-def _thought(thought: dict[str, Any]) -> str:
-    texts = (thought.get(key) for key in ("subject", "description"))
-    return "\n".join(text for text in texts if isinstance(text, str))
-
-
-def _blocks(content: Any) -> list[dict[str, Any]]:
-    parts = [content] if isinstance(content, dict) else content if isinstance(content, list) else []
-    found = (_block({"text": part} if isinstance(part, str) else part) for part in parts)
-    return [block for block in found if block]
-
-
-def _block(part: Any) -> dict[str, Any] | None:
-    if not isinstance(part, dict):
-        return None
-    call, result, image = (part.get(key) for key in ("functionCall", "functionResponse", "inlineData"))
-    if isinstance(call, dict):
-        return {"type": "tool_use", "id": call.get("id"), "name": call.get("name"), "input": call.get("args")}
-    if isinstance(result, dict):
-        return {"type": "tool_result", "tool_use_id": result.get("id"), **_result(result.get("response"))}
-    if isinstance(image, dict):
-        return {"type": "image", "data": image.get("data"), "mediaType": image.get("mimeType")}
-    return {"type": "text", "text": part["text"]} if isinstance(part.get("text"), str) else None
-
-
-def _result(response: Any) -> dict[str, Any]:
-    found = response if isinstance(response, dict) else {}
-    said = found.get("output", found.get("error"))
-    return {"content": said if isinstance(said, str) else None, "is_error": "error" in found}
-
 
 # where a prompt begins, and where a checkpoint cuts
 
@@ -160,7 +84,7 @@ def _after_tool(file: BinaryIO, end: int, trigger: dict[str, Any]) -> Cut | None
     for operation in operations(stored(file)):
         if operation.end <= end or operation.what != "message":
             continue
-        calls = _dicts(operation.data.get("toolCalls"))
+        calls = dicts(operation.data.get("toolCalls"))
         if called:
             return Cut(operation.end) if operation.data.get("type") == "user" else None
         if len(calls) != 1 or calls[0].get("name") != trigger.get("tool"):
@@ -226,7 +150,7 @@ def _ends_well(found: dict[str, dict[str, Any]]) -> bool:
 
 
 def _header_of(log: BinaryIO) -> dict[str, Any]:
-    length = min(_HEADER, header_length(log))
+    length = min(HEADER, header_length(log))
     return next((event.data for event in parse(0, read_at(log, 0, length))), {})
 
 

@@ -10,14 +10,8 @@ from __future__ import annotations
 
 from rewind.agents.profile import pick
 from rewind.errors import CannotFork
-from rewind.transcript.kinds.rollout_files import (
-    line_of,
-    meta_of,
-    new_session_id,
-    path_beside,
-    session_id_of,
-    whole,
-)
+from rewind.transcript.kinds.rollout_files import line_of, meta_of, new_session_id
+from rewind.transcript.kinds.rollout_reading import content_of, path_beside, session_id_of, what_is, whole
 from rewind.transcript.place.cursor import header_length
 from rewind.transcript.place.cut import Cut, after_tool, around, before_tool
 from rewind.transcript.read.lines import (
@@ -29,14 +23,14 @@ from rewind.transcript.read.lines import (
     size_of,
 )
 from rewind.transcript.read.prompts import prompt_text
-from rewind.transcript.write.fork import Content, write_content
+from rewind.transcript.write.content import Content, write_content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from rewind.agents.profile import Profile
-    from rewind.transcript.write.fork import Names
+    from rewind.transcript.write.content import Names
 
 __all__ = ["check_resumable", "content_of", "new_session_id", "path_beside", "plan_content", "resolve_cut",
            "session_id_of", "start_of_prompt", "turn_runs", "whole", "write_session"]
@@ -50,78 +44,12 @@ _ENDS = ("task_complete", "turn_aborted")
 
 # what a line is
 
-def _what(data: dict[str, Any]) -> str:
-    """The kind of a record: for events and messages, what kind of these."""
-    kind, payload = data.get("type"), data.get("payload")
-    if not isinstance(kind, str) or not isinstance(payload, dict):
-        return ""
-    inner = payload.get("type")
-    if kind == "response_item" and inner == "message":
-        return f"message {payload.get('role')}"
-    if kind == "event_msg" and inner == "item_completed":
-        return f"item {pick(payload, 'item.type')}"
-    return str(inner) if kind in ("event_msg", "response_item") else kind
-
-
 def _turn_of(data: dict[str, Any]) -> object:
     return pick(data, "payload.turn_id")
 
 
 def _is_prompt(what: str) -> bool:
     return what in ("item UserMessage", "user_message")
-
-
-def content_of(data: dict[str, Any], profile: Profile) -> Any:
-    payload = data.get("payload")
-    if not isinstance(payload, dict):
-        return None
-    what = _what(data)
-    if what == "item UserMessage":
-        return _blocks(pick(payload, "item.content"))
-    if what == "user_message":
-        return [{"type": "text", "text": payload.get("message")}, *_images(payload)]
-    if what.startswith("message "):
-        return _blocks(payload.get("content"))
-    if what == "reasoning":
-        texts = [b.get("text") for b in payload.get("summary") or () if isinstance(b, dict)]
-        return [{"type": "thinking", "thinking": "\n".join(t for t in texts if isinstance(t, str))}]
-    if what in ("function_call", "custom_tool_call", "local_shell_call"):
-        return [{"type": "tool_use", "id": payload.get("call_id"), "name": payload.get("name") or what,
-                 "input": _input(payload)}]
-    if what in ("function_call_output", "custom_tool_call_output"):
-        return [{"type": "tool_result", "tool_use_id": payload.get("call_id"),
-                 "content": _output(payload.get("output"))}]
-    return None
-
-
-def _blocks(content: Any) -> list[Any]:
-    """Codex calls a text `input_text` or `output_text`, depending on who said it."""
-    if not isinstance(content, list):
-        return []
-    return [{"type": "text", "text": block.get("text")} if str(block.get("type")).endswith("text") else
-            {**block, "type": "image"} if "image" in str(block.get("type")) else block
-            for block in content if isinstance(block, dict)]
-
-
-def _images(payload: dict[str, Any]) -> list[Any]:
-    lists = [payload.get(key) for key in ("images", "local_images")]
-    return [{"type": "image"} for images in lists if isinstance(images, list) for _ in images]
-
-
-def _input(payload: dict[str, Any]) -> Any:
-    given = payload.get("arguments")
-    if isinstance(given, str):
-        found = next((event.data for event in parse(0, given.encode("utf-8", "replace"))), None)
-        return found if found is not None else given
-    if isinstance(payload.get("input"), str):
-        return {"command": payload["input"]}
-    return payload.get("action")
-
-
-def _output(output: Any) -> Any:
-    if isinstance(output, list):
-        return _blocks(output)
-    return output if isinstance(output, str) else None
 
 
 # where a prompt begins, and where a checkpoint cuts
@@ -132,7 +60,7 @@ def start_of_prompt(file: BinaryIO, profile: Profile, offset: int) -> int:
     turn = _turn_of(prompt.data) if prompt else None
     start = offset
     for event in events_backward(file, offset):
-        what = _what(event.data)
+        what = what_is(event.data)
         if what == "task_started":
             return event.offset if turn in (None, _turn_of(event.data)) else start
         if what == "message user":
@@ -163,7 +91,7 @@ def _before_prompt(file: BinaryIO, profile: Profile, offset: int, trigger: dict[
     for event in around(file, offset):
         if not turn or _turn_of(event.data) != turn:
             continue
-        what = _what(event.data)
+        what = what_is(event.data)
         if what == "task_started":
             first = event.offset if first is None else first
         elif _is_prompt(what) and prompt_text(event.data, profile).startswith(text):
@@ -174,7 +102,7 @@ def _before_prompt(file: BinaryIO, profile: Profile, offset: int, trigger: dict[
 def _after_turn(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any]) -> Cut | None:
     """Where another turn begins, or the end. The record that ends a turn comes after its hook."""
     for event in events_forward(file, offset):
-        if _what(event.data) == "task_started" and _turn_of(event.data) != trigger.get("promptId"):
+        if what_is(event.data) == "task_started" and _turn_of(event.data) != trigger.get("promptId"):
             return Cut(event.offset)
     return Cut(end_of_lines(file))
 
@@ -182,7 +110,7 @@ def _after_turn(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str
 def turn_runs(file: BinaryIO) -> bool | None:
     """Whether the last turn has not ended; None where nothing tells. One that was interrupted has."""
     for event in events_backward(file):
-        what = _what(event.data)
+        what = what_is(event.data)
         if what == "task_started" or what in _ENDS:
             return what == "task_started"
     return None

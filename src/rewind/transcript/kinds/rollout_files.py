@@ -10,8 +10,7 @@ import os
 import time
 
 from rewind.errors import RewindError
-from rewind.transcript.find import by_date
-from rewind.transcript.names import SUFFIX, stem
+from rewind.transcript.layout import SUFFIX, by_date, stem
 from rewind.transcript.place.cursor import header_length
 from rewind.transcript.read.joined import Joined
 from rewind.transcript.read.lines import (

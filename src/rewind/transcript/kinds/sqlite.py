@@ -14,18 +14,23 @@ import time
 from rewind.agents.profile import pick
 from rewind.errors import CannotFork
 from rewind.fast.sha256 import sha256
-from rewind.transcript.names import SUFFIX, session_id_of
+from rewind.transcript.kinds.sqlite_reading import (
+    content_of,
+    line_of,
+    path_beside,
+    session_id_of,
+    session_in,
+    whole,
+)
 from rewind.transcript.place.cursor import header_length
 from rewind.transcript.place.cut import Cut, resolve_cut
-from rewind.transcript.read.joined import Joined
 from rewind.transcript.read.lines import (
     events_backward,
     events_forward,
     lines_forward,
     parse,
-    read_at,
-    size_of,
 )
+from rewind.transcript.write.content import Content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,14 +38,12 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from rewind.agents.profile import Profile
-    from rewind.transcript.read.joined import Piece
     from rewind.transcript.read.lines import Event
-    from rewind.transcript.write.fork import Content, Names
+    from rewind.transcript.write.content import Names
 
 __all__ = ["check_resumable", "content_of", "new_session_id", "path_beside", "plan_content", "resolve_cut",
            "session_id_of", "start_of_prompt", "turn_runs", "whole", "write_session"]
 
-_FORMAT = 1
 _NEWEST = 1  # the number before the first dot of the client's version
 _PARTS = {"text", "reasoning", "file", "tool", "step-start", "step-finish", "snapshot", "patch", "agent",
           "subtask", "retry", "compaction"}
@@ -82,107 +85,6 @@ class _NewIds:
         return made
 
 
-def path_beside(original: str, session_id: str) -> str:
-    return os.path.join(os.path.dirname(original), session_id + SUFFIX)
-
-
-# what a line says
-
-def _parts(data: dict[str, Any]) -> list[dict[str, Any]]:
-    parts = data.get("parts")
-    return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-
-
-def content_of(data: dict[str, Any], profile: Profile) -> Any:
-    """Blocks such as Claude Code has them. What the client itself adds to a prompt is no part of it."""
-    parts = _parts(data)
-    if pick(data, "info.role") == "user":
-        parts = [part for part in parts if not part.get("synthetic") and not part.get("ignored")]
-    return [block for part in parts for block in _blocks(part)]
-
-
-def _blocks(part: dict[str, Any]) -> list[dict[str, Any]]:
-    kind = part.get("type")
-    if kind == "text":
-        return [{"type": "text", "text": part.get("text")}]
-    if kind == "subtask":
-        return [{"type": "text", "text": part.get("prompt")}]
-    if kind == "reasoning":
-        return [{"type": "thinking", "thinking": part.get("text")}]
-    if kind == "tool":
-        return _tool(part)
-    if kind == "file" and str(part.get("mime")).startswith("image/"):
-        return [_image(part)]
-    return []
-
-
-def _image(part: dict[str, Any]) -> dict[str, Any]:
-    mime, url = str(part.get("mime")), str(part.get("url"))
-    head = f"data:{mime};base64,"
-    data = url[len(head):] if url.startswith(head) else None
-    return {"type": "image", "source": {"media_type": mime, "data": data}}
-
-
-def _tool(part: dict[str, Any]) -> list[dict[str, Any]]:
-    """Call and result are one row."""
-    state = part.get("state")
-    state = state if isinstance(state, dict) else {}
-    id = part.get("callID")
-    found: list[dict[str, Any]] = [
-        {"type": "tool_use", "id": id, "name": part.get("tool"), "input": state.get("input")}]
-    if state.get("status") in ("completed", "error"):
-        failed = state["status"] == "error"
-        found.append({"type": "tool_result", "tool_use_id": id, "is_error": failed,
-                      "content": state.get("error" if failed else "output")})
-    return found
-
-
-# the conversation in a file
-
-def _session(file: BinaryIO) -> dict[str, Any]:
-    """What line 1 says about the session; nothing where it is of another format."""
-    events = parse(0, read_at(file, 0, header_length(file)))
-    data = events[0].data if len(events) == 1 else {}
-    info = data.get("info")
-    known = data.get("type") == "session" and data.get("format") == _FORMAT
-    return info if known and isinstance(info, dict) else {}
-
-
-def whole(file: BinaryIO, path: str) -> BinaryIO:
-    """After an /undo of opencode's own the rows stay until the next prompt, and do not count."""
-    revert = _session(file).get("revert")
-    if not isinstance(revert, dict):
-        return file
-    pieces, lacks = _before_revert(file, revert)
-    return Joined(pieces, [file], lacks)  # type: ignore[return-value]
-
-
-def _before_revert(file: BinaryIO, revert: dict[str, Any]) -> tuple[list[Piece], str]:
-    for offset, raw in lines_forward(file):
-        for event in parse(offset, raw):
-            if pick(event.data, "info.id") != revert.get("messageID"):
-                continue
-            kept: list[Piece] = [(file, 0, offset)]
-            return kept + _first_parts(event, revert.get("partID")), ""
-    return [(file, 0, size_of(file))], "its /undo names a message that is not there"
-
-
-def _first_parts(event: Event, part_id: object) -> list[Piece]:
-    """Of a message that was undone in part, the parts before that one."""
-    parts = _parts(event.data)
-    at = next((i for i, part in enumerate(parts) if part_id and part.get("id") == part_id), 0)
-    return [_line({**event.data, "parts": parts[:at]})] if at else []
-
-
-def _line(data: dict[str, Any]) -> bytes:
-    from json import dumps
-
-    try:
-        return dumps(data, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-    except UnicodeEncodeError:
-        return dumps(data, separators=(",", ":")).encode() + b"\n"
-
-
 def start_of_prompt(file: BinaryIO, profile: Profile, offset: int) -> int:
     return offset
 
@@ -205,7 +107,7 @@ def check_resumable(file: BinaryIO, profile: Profile, cut: Cut) -> None:
 
 
 def _why_not(file: BinaryIO, cut: Cut) -> str:
-    info = _session(file)
+    info = session_in(file)
     if not info or cut.offset < header_length(file):
         return "its first line is missing or of a format that this version of Rewind does not know"
     version = str(info.get("version"))
@@ -257,8 +159,6 @@ def _is_text(value: object) -> bool:
 
 
 def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
-    from rewind.transcript.write.fork import Content
-
     cut = cut.placed(file)
     check_resumable(file, profile, cut)
     return Content([(0, cut.offset)], None)
@@ -270,10 +170,10 @@ def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, n
 
     end = content.ranges[-1][1]
     first = next(events_forward(file, 0, end))
-    write_all(fd, _line({**first.data, "info": _fork_info(first.data["info"], names)}))
+    write_all(fd, line_of({**first.data, "info": _fork_info(first.data["info"], names)}))
     ids = _NewIds(names.session)
     for data in _messages(file, end):
-        write_all(fd, _line(_renamed(data, ids)))
+        write_all(fd, line_of(_renamed(data, ids)))
 
 
 def _fork_info(info: dict[str, Any], names: Names) -> dict[str, Any]:

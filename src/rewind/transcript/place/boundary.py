@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from rewind.agents.profile import pick
 from rewind.agents.registry import profile_for
 from rewind.errors import NotEnoughPrompts, UsageError
 from rewind.transcript.kinds import kind_of
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.chain import Tail
+from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.entries import OTHER
-from rewind.transcript.read.lines import open_conversation, parse, read_at
+from rewind.transcript.read.lines import parse, read_at
 from rewind.transcript.read.prompts import prompt_text
 
 TYPE_CHECKING = False
@@ -21,12 +23,13 @@ if TYPE_CHECKING:
 
 
 class Prompt:
-    __slots__ = ("offset", "text", "uuid")
+    __slots__ = ("offset", "stamp", "text", "uuid")
 
-    def __init__(self, text: str, offset: int, uuid: str) -> None:
+    def __init__(self, text: str, offset: int, uuid: str, stamp: object = None) -> None:
         self.text = text
         self.offset = offset
         self.uuid = uuid
+        self.stamp = stamp  # the time that its line tells
 
 
 class BoundaryResult:
@@ -50,10 +53,10 @@ def find_boundary_by_user_prompts(transcript: str, n: int, profile: Profile | No
         raise UsageError(f"Cannot go back {n} prompts.", hint="Use a number of at least 1.")
     profile = profile or profile_for(transcript)
     with open_conversation(transcript, profile) as file:
-        return _find(file, n, profile)
+        return boundary_in(file, n, profile)
 
 
-def _find(file: BinaryIO, n: int, profile: Profile) -> BoundaryResult:
+def boundary_in(file: BinaryIO, n: int, profile: Profile) -> BoundaryResult:
     chain = Tail(file, profile).chain()
     taken: list[Entry] = []
     for entry in chain:
@@ -76,4 +79,8 @@ def _was_anything_said(leaf: Entry | None, chain: Iterator[Entry]) -> bool:
 
 def read_prompt(file: BinaryIO, entry: Entry, profile: Profile) -> Prompt:
     events = parse(entry.offset, read_at(file, entry.offset, entry.end - entry.offset))
-    return Prompt(prompt_text(events[0].data, profile) if events else "", entry.offset, entry.id)
+    if not events:
+        return Prompt("", entry.offset, entry.id)
+    stamp = profile.lines.get("timestamp")
+    return Prompt(prompt_text(events[0].data, profile), entry.offset, entry.id,
+                  pick(events[0].data, stamp) if stamp else None)

@@ -6,9 +6,10 @@ from rewind.agents.profile import pick
 from rewind.agents.registry import profile_for
 from rewind.transcript.names import session_id_of
 from rewind.transcript.read.chain import can_be_named, follow
+from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.entries import entry_of, is_compaction
 from rewind.transcript.read.leaf import WITHIN, named_leaf, newest_below
-from rewind.transcript.read.lines import events_forward, open_conversation, size_of
+from rewind.transcript.read.lines import events_forward, size_of
 from rewind.transcript.read.prompts import IF_ANSWERED, prompt_text
 from rewind.transcript.read.titles import read_title
 

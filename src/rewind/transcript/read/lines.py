@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import stat
 
-from rewind.agents.profile import TREE
 from rewind.errors import TranscriptNotFound, TranscriptUnreadable
 from rewind.fast import quickjson
 
@@ -16,8 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any, BinaryIO
-
-    from rewind.agents.profile import Profile
 
 CHUNK = 256 << 10
 _BOM = b"\xef\xbb\xbf"
@@ -33,20 +30,6 @@ class Event:
         self.offset = offset
         self.end = end
         self.data = data
-
-
-def open_conversation(path: str, profile: Profile, identity: tuple[int, int] | None = None) -> BinaryIO:
-    """The conversation that ends in this file, also where it began in others."""
-    file = open_transcript(path, identity)
-    if profile.kind == TREE:
-        return file
-    from rewind.transcript.kinds import kind_of
-
-    try:
-        return kind_of(profile).whole(file, path)
-    except BaseException:
-        file.close()
-        raise
 
 
 def open_transcript(path: str, identity: tuple[int, int] | None = None) -> BinaryIO:

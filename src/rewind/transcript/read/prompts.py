@@ -17,9 +17,9 @@ SHORT = 200
 def content_of(data: dict[str, Any], profile: Profile) -> Any:
     """What was said: a text, or a list of blocks."""
     if profile.kind != TREE:
-        from rewind.transcript.kinds import kind_of
+        from rewind.transcript.kinds.reading import reading_of
 
-        return kind_of(profile).content_of(data, profile)
+        return reading_of(profile).content_of(data, profile)
     for path in profile.lines["content"]:
         found = pick(data, path)
         if isinstance(found, (str, list)):

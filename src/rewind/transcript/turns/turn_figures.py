@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from rewind.agents.profile import pick
+from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.entries import ASSISTANT, entry_of
-from rewind.transcript.read.lines import open_conversation, parse, read_at
+from rewind.transcript.read.lines import parse, read_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ import threading
 from rewind.fast import quickjson
 from rewind.transcript.names import session_id_of
 from rewind.transcript.place.cursor import fingerprint
+from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.index import read_index
-from rewind.transcript.read.lines import lines_forward, open_conversation, parse, size_of, stored
+from rewind.transcript.read.lines import lines_forward, parse, size_of, stored
 from rewind.transcript.read.titles import read_title
 from rewind.transcript.turns.turn_tree import SHORT, STATE, NotResumable, Row, TurnTree
 
@@ -81,12 +82,17 @@ class TurnIndex:
         return any(start < offset < end for offset in self.compactions)
 
 
-def open_turns(path: str, profile: Profile, memory: Memory) -> TurnIndex:
-    found = _as_remembered(path, profile, memory)
-    if found:
-        return found
-    with _building:
-        return _as_remembered(path, profile, memory) or _bring_up_to_date(path, profile, memory)
+def open_turns(path: str, profile: Profile, memory: Memory,
+               identity: tuple[int, int] | None = None) -> TurnIndex:
+    """With `identity`, of no other file than the one that was looked at before."""
+    with open_conversation(path, profile, identity) as file:
+        stamp = stamp_of(os.fstat(file.fileno()))  # now: several files read as one do not grow any more
+        found = _as_remembered(path, profile, memory, file)
+        if found:
+            return found
+        with _building:
+            return (_as_remembered(path, profile, memory, file)
+                    or _bring_up_to_date(path, profile, memory, file, stamp))
 
 
 def stamp_of(info: os.stat_result) -> str:
@@ -112,25 +118,22 @@ def _is_sound(state: dict[str, Any]) -> bool:
     return FACTS.issubset(facts) and (tree is None or STATE.issubset(tree))
 
 
-def _as_remembered(path: str, profile: Profile, memory: Memory) -> TurnIndex | None:
+def _as_remembered(path: str, profile: Profile, memory: Memory, file: BinaryIO) -> TurnIndex | None:
     known = _remembered(path, profile, memory)
-    with open_conversation(path, profile) as file:
-        if known and known[0] == stamp_of(os.fstat(file.fileno())):
-            return TurnIndex(path, profile, memory, known[4]["facts"], None)
+    if known and known[0] == stamp_of(os.fstat(file.fileno())):
+        return TurnIndex(path, profile, memory, known[4]["facts"], None)
     return None
 
 
-def _bring_up_to_date(path: str, profile: Profile, memory: Memory) -> TurnIndex:
+def _bring_up_to_date(path: str, profile: Profile, memory: Memory, file: BinaryIO, stamp: str) -> TurnIndex:
     known = _remembered(path, profile, memory)
-    with open_conversation(path, profile) as file:
-        info = os.fstat(file.fileno())
-        work = _Work(path, profile, memory, file, size_of(file))
-        if known and known[4]["tree"] and _is_continued(file, known):
-            try:
-                return work.go_on(known, stamp_of(info))
-            except NotResumable:
-                pass  # it hangs off something long ago
-        return work.start(stamp_of(info))
+    work = _Work(path, profile, memory, file, size_of(file))
+    if known and known[4]["tree"] and _is_continued(file, known):
+        try:
+            return work.go_on(known, stamp)
+        except NotResumable:
+            pass  # it hangs off something long ago
+    return work.start(stamp)
 
 
 def _is_continued(file: BinaryIO, known: Known) -> bool:

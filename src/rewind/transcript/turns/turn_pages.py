@@ -5,8 +5,9 @@ from __future__ import annotations
 import bisect
 
 from rewind.transcript.find import where_began
+from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.entries import entry_of
-from rewind.transcript.read.lines import lines_forward, open_conversation, parse, read_at
+from rewind.transcript.read.lines import lines_forward, parse, read_at
 from rewind.transcript.read.prompts import content_of
 from rewind.transcript.turns.tool_calls import may_have_started
 from rewind.transcript.turns.turn_blocks import Limits, TurnText

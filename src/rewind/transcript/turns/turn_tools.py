@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from rewind.agents.profile import pick
 from rewind.transcript.find import where_began
+from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.entries import entry_of
-from rewind.transcript.read.lines import events_forward, open_conversation
+from rewind.transcript.read.lines import events_forward
 from rewind.transcript.read.prompts import content_of
 from rewind.transcript.turns.tool_calls import files_named, summary_of
 

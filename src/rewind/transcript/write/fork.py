@@ -8,25 +8,21 @@ from __future__ import annotations
 import os
 import time
 
-from rewind.agents.profile import holds, pick
-from rewind.errors import NothingBeforeCut, RewindError
-from rewind.files import PRIVATE_FILE, write_all
+from rewind.errors import RewindError
+from rewind.files import PRIVATE_FILE
 from rewind.transcript.kinds import kind_of
 from rewind.transcript.names import is_session_id, session_id_of
 from rewind.transcript.place.cursor import header_length
-from rewind.transcript.read.chain import Tail
-from rewind.transcript.read.entries import OTHER
-from rewind.transcript.read.lines import events_backward, open_conversation, open_transcript, parse, read_at
+from rewind.transcript.read.conversation import open_conversation
+from rewind.transcript.read.lines import open_transcript
 from rewind.transcript.read.titles import FORK_PREFIX, read_title
-from rewind.transcript.write.copying import copy_range
-from rewind.transcript.write.filtered import kept_ranges
+from rewind.transcript.write.content import Names
 from rewind.transcript.write.import_session import give
 from rewind.transcript.write.sidecars import copy_sidecars
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, BinaryIO
 
     from rewind.agents.profile import Profile
     from rewind.transcript.place.cut import Cut
@@ -46,92 +42,6 @@ class Fork:
         self.notes: list[str] = []  # what could not be brought along
 
 
-class Names:
-    """What a new session is called: its id, the id of the one it comes from, its title; and the directory
-    that it goes on in, where that is another one."""
-
-    __slots__ = ("cwd", "parent", "session", "title")
-
-    def __init__(self, session: str, parent: str, title: str, cwd: str = "") -> None:
-        self.session = session
-        self.parent = parent
-        self.title = title
-        self.cwd = cwd
-
-
-class Content:
-    """What a session cut at some place consists of: ranges of the source, and lines to add."""
-
-    def __init__(self, ranges: list[tuple[int, int]], leaf: str | None) -> None:
-        self.ranges = ranges
-        self.leaf = leaf  # to be named by a line at the end, because it is not the last entry
-
-
-def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
-    """Decide how to make the agent resume the right branch. Reads a tail, or everything if it must filter."""
-    cut = cut.placed(file)
-    check_resumable(file, profile, cut)
-    whole = [(0, cut.offset)] if cut.offset else []
-    if profile.links == "file-order" or not cut.leaf:
-        return Content(whole, None)
-    tail = Tail(file, profile, cut.offset)
-    resumed = tail.leaf()
-    if resumed is not None and resumed.id == cut.leaf:
-        return Content(whole, None)
-    if _honours_leaf(profile, tail, cut.leaf):
-        return Content(whole, cut.leaf)
-    return Content(kept_ranges(file, profile, cut), None)
-
-
-def check_resumable(file: BinaryIO, profile: Profile, cut: Cut) -> None:
-    """Whether something was said before the cut, on the branch that it goes on from."""
-    if not _is_resumable(file, profile, cut):
-        raise NothingBeforeCut(agent=profile.title, start=profile.commands["start"])
-
-
-def _is_resumable(file: BinaryIO, profile: Profile, cut: Cut) -> bool:
-    if profile.fork["header"] and not _has_header(file, profile, cut):
-        return False
-    if profile.fork["emptyResumes"]:
-        return True
-    tail = Tail(file, profile, cut.offset)
-    chain = tail.chain() if cut.leaf is None else tail.chain_of(tail.find(cut.leaf) if cut.leaf else None)
-    return any(entry.role != OTHER for entry in chain)
-
-
-def _has_header(file: BinaryIO, profile: Profile, cut: Cut) -> bool:
-    """Without its first line Droid refuses to load a session."""
-    length = header_length(file)
-    events = parse(0, read_at(file, 0, length))
-    wanted = (profile.recognise or {}).get("equals") or {}
-    return cut.offset >= length > 0 and bool(events) and holds(wanted, events[0].data)
-
-
-def _honours_leaf(profile: Profile, tail: Tail, leaf: str) -> bool:
-    """By the version that wrote the latest lines: older clients ignore the line that names a leaf. And
-    Claude Code 2.1.325 does when a compaction stands between it and the end."""
-    since = profile.leaf and profile.leaf["since"]
-    if not profile.leaf:
-        return False
-    at = tail.find(leaf)
-    if at is None or any(e.is_compaction and e.offset > at.offset for e in tail.entries):
-        return False
-    written = next((e.version for e in tail.entries if e.version), "")
-    return not since or _version(written) >= _version(since)
-
-
-def _version(text: str) -> list[int]:
-    return [int(part) if part.isascii() and part.isdigit() else 0 for part in text.split("-")[0].split(".")]
-
-
-def new_session_id() -> str:
-    raw = bytearray(os.urandom(16))
-    raw[6] = raw[6] & 0x0F | 0x40
-    raw[8] = raw[8] & 0x3F | 0x80
-    text = raw.hex()
-    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
-
-
 def temp_of(path: str) -> str:
     """Under which name the transcript `path` is written, until it is complete."""
     return os.path.join(os.path.dirname(path), f".{session_id_of(path)}{TEMP_SUFFIX}")
@@ -143,10 +53,10 @@ def is_temp(name: str) -> bool:
 
 def write_fork(source: str, profile: Profile, cut: Cut, *, original: str, session_id: str = "",
                appears: Callable[[Fork], None] | None = None, identity: tuple[int, int] | None = None,
-               beside: str = "", cwd: str = "", folder: str = "/") -> Fork:
+               beside: str = "", cwd: str = "", folder: str = "/", over: bool = False) -> Fork:
     """Make a fork beside `original`, out of `source`: the same file, or what the store has of it.
     It appears there complete, or not at all; `appears` is told right before. `folder` is the project's. A
-    fork for another directory, `cwd`, goes beside `beside`."""
+    fork for another directory, `cwd`, goes beside `beside`. `over`: in place of an earlier one of that id."""
     kind, parent = kind_of(profile), session_id_of(original, profile)
     session_id = session_id or kind.new_session_id()
     path = kind.path_beside(beside or original, session_id)
@@ -163,7 +73,10 @@ def write_fork(source: str, profile: Profile, cut: Cut, *, original: str, sessio
             if appears:
                 appears(fork)
             give(temp, profile, session_id, folder)  # first: a file says that the fork is there
-            appear(temp, path)
+            if over:
+                os.replace(temp, path)
+            else:
+                appear(temp, path)
         finally:
             os.close(fd)
             _remove(temp)
@@ -177,119 +90,6 @@ def sweep(folder: str) -> None:
         path = os.path.join(folder, name)
         if is_temp(name) and time.time() - os.lstat(path).st_mtime > _ABANDONED:
             _remove(path)
-
-
-def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, names: Names) -> None:
-    values = {"session": names.session, "parent": names.parent, "title": names.title,
-              "leaf": content.leaf or ""}
-    ranges = content.ranges
-    if profile.fork["header"]:
-        ranges = _write_header(fd, file, profile, ranges, values, names.cwd)
-    elif profile.fork["titleField"]:
-        ranges = _write_titled_head(fd, file, profile, ranges, names.title)
-    write_content(fd, file, ranges)
-    write_leaf(fd, profile, content.leaf, names.session)
-    for line in profile.fork["append"]:
-        write_all(fd, _line(_filled(line, values)))
-
-
-def write_content(fd: int, file: BinaryIO, ranges: list[tuple[int, int]]) -> None:
-    """The source's own bytes, ending in a newline: the agent appends to what it finds."""
-    for start, end in ranges:
-        copy_range(file, start, end, fd)
-        if end > start and os.pread(fd, 1, os.fstat(fd).st_size - 1) != b"\n":
-            write_all(fd, b"\n")
-
-
-def write_leaf(fd: int, profile: Profile, leaf: str | None, session_id: str) -> None:
-    if leaf and profile.leaf:
-        write_all(fd, _line(_filled(profile.leaf["append"], {"leaf": leaf, "session": session_id})))
-
-
-def _line(data: dict[str, Any]) -> bytes:
-    """As the agents write it: no blanks, and text as it is. (A lone surrogate has no bytes: escaped.)"""
-    from json import dumps
-
-    try:
-        return dumps(data, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-    except UnicodeEncodeError:
-        return dumps(data, separators=(",", ":")).encode() + b"\n"
-
-
-def _filled(template: dict[str, Any], values: dict[str, str]) -> dict[str, Any]:
-    return {key: _fill(value, values) for key, value in template.items()}
-
-
-def _fill(value: Any, values: dict[str, str]) -> Any:
-    """`{title}` stands for a value as a whole, so that nothing in a title is taken for a place to fill."""
-    if isinstance(value, str) and value[:1] == "{" and value[-1:] == "}":
-        return values.get(value[1:-1], value)
-    return value
-
-
-def _write_header(fd: int, file: BinaryIO, profile: Profile, ranges: list[tuple[int, int]],
-                  values: dict[str, str], cwd: str) -> list[tuple[int, int]]:
-    """Line 1 tells who the session is and where it works; returns the ranges without it."""
-    rule, length = profile.fork["header"], header_length(file)
-    events = parse(0, read_at(file, 0, length))
-    data = dict(events[0].data)
-    values = {**values, "lastMessage": _last_message(file, profile, rule, ranges[-1][1])}
-    for key in rule["drop"]:
-        data.pop(key, None)
-    data.update(_filled(rule["set"], values))
-    data.update(_filled({k: v for k, v in rule["setIfPresent"].items() if k in data}, values))
-    if not values["lastMessage"]:
-        data = {k: v for k, v in data.items() if rule["set"].get(k) != "{lastMessage}"}
-    if cwd and isinstance(data.get(profile.lines["cwd"]), str):
-        data[profile.lines["cwd"]] = cwd
-    write_all(fd, _line(data))
-    return [(max(start, length), end) for start, end in ranges if end > length]
-
-
-def title_lines(profile: Profile, session_id: str, title: str) -> bytes:
-    """What a fork has at its end to be called so; nothing where the agent keeps titles elsewhere."""
-    values = {"title": title, "session": session_id}
-    return b"".join(_line(_filled(line, values)) for line in profile.fork["append"]
-                    if "{title}" in line.values())
-
-
-def titled_header(file: BinaryIO, profile: Profile, title: str) -> bytes:
-    """Line 1 with another title, and with all else that it says."""
-    rule, events = profile.fork["header"], parse(0, read_at(file, 0, header_length(file)))
-    if not rule or not events:
-        return b""
-    data = dict(events[0].data)
-    fields = {**rule["set"], **rule["setIfPresent"]}
-    data.update({key: title for key, value in fields.items() if value == "{title}" and key in data})
-    return _line(data)
-
-
-def _last_message(file: BinaryIO, profile: Profile, rule: dict[str, Any], end: int) -> str:
-    for event in events_backward(file, end):
-        id = pick(event.data, profile.lines["id"])
-        if (isinstance(id, str) and holds(profile.lines["entry"], event.data)
-                and not holds(rule["lastMessage"]["refuse"], event.data)):
-            return id
-    return ""
-
-
-def _write_titled_head(fd: int, file: BinaryIO, profile: Profile, ranges: list[tuple[int, int]],
-                       title: str) -> list[tuple[int, int]]:
-    """The first line near the top with a title gets it prefixed; all else stays byte for byte."""
-    from rewind.transcript.read.lines import lines_forward
-
-    rule = profile.fork["titleField"]
-    end = ranges[-1][1] if ranges else 0
-    for number, (offset, raw) in enumerate(lines_forward(file, 0, end)):
-        if number >= rule["within"]:
-            break
-        events = parse(offset, raw)
-        old = events[0].data.get(rule["field"]) if len(events) == 1 else None
-        if isinstance(old, str):
-            copy_range(file, 0, offset, fd)
-            write_all(fd, _line({**events[0].data, rule["field"]: FORK_PREFIX + old}))
-            return [(offset + len(raw), end)] if offset + len(raw) < end else []
-    return ranges
 
 
 def appear(temp: str, path: str) -> None:

@@ -8,8 +8,9 @@ from rewind.errors import RewindError, SessionInUse
 from rewind.files import PRIVATE_FILE, fsync_dir, make_durable_dir, make_private_dir, write_all
 from rewind.transcript.names import session_id_of
 from rewind.transcript.read.lines import open_transcript, read_at, size_of
+from rewind.transcript.write.content import plan_content, write_content, write_leaf
 from rewind.transcript.write.copying import copy_range
-from rewind.transcript.write.fork import plan_content, sweep, temp_of, write_content, write_leaf
+from rewind.transcript.write.fork import sweep, temp_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from rewind.transcript.names import session_id_of
 from rewind.transcript.place.cursor import header_length
 from rewind.transcript.read.lines import open_transcript, size_of
 from rewind.transcript.read.titles import ends_backward
+from rewind.transcript.write.content import title_lines, titled_header
 from rewind.transcript.write.copying import copy_range
-from rewind.transcript.write.fork import title_lines, titled_header
 from rewind.transcript.write.in_place import refill
 
 TYPE_CHECKING = False

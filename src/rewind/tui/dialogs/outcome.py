@@ -15,7 +15,7 @@ from rewind.tui.parts.words import path, safe
 from rewind.words import explain
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.rewind.apply import Outcome as Done
+    from rewind.checkpoint.rewind.outcome import Outcome as Done
 
 
 class Outcome(Dialog[bool]):

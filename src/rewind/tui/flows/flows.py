@@ -20,8 +20,8 @@ from rewind.words import plural
 
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item
-    from rewind.checkpoint.rewind.apply import Outcome as Done
     from rewind.checkpoint.rewind.log.operations import Operation
+    from rewind.checkpoint.rewind.outcome import Outcome as Done
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
     from rewind.snapshot.scan.build import Progress

@@ -19,8 +19,8 @@ from rewind.words import plural
 
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item
-    from rewind.checkpoint.rewind.apply import Outcome as Done
     from rewind.checkpoint.rewind.files.file_plan import Kept
+    from rewind.checkpoint.rewind.outcome import Outcome as Done
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from rewind.checkpoint.conversations.session_tree import SessionInfo
     from rewind.checkpoint.map.turn_views import TurnView
     from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.apply import Outcome
     from rewind.checkpoint.rewind.code_at import CodeAt
     from rewind.checkpoint.rewind.files.file_plan import RestorePlan
+    from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.transcript.turns.turn_blocks import TurnText
 
 MOST_LISTED = 500

@@ -13,8 +13,8 @@ from rewind.web.reads.paths import checked, named_paths
 from rewind.web.reads.query import Query
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.rewind.apply import Outcome
     from rewind.checkpoint.rewind.files.file_plan import Kept
+    from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
 
 HOW = ("", "markers", "ours", "theirs")

@@ -9,7 +9,7 @@ import pytest
 from chat_scene import Scene, client_is_running, prompts_of
 from cli.conftest import InProcess, cli  # noqa: F401 - the fixture
 from make_transcripts import resumed
-from rewind.checkpoint.rewind.apply import Outcome
+from rewind.checkpoint.rewind.outcome import Outcome
 from rewind.controller import AtTurn
 from rewind.errors import ChangedSincePlan, RewindError, TurnNotFound, TurnRunning
 from rewind.transcript.find import SessionNotFound

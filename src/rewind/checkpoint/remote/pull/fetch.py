@@ -4,13 +4,11 @@ measured. Only what was accepted moves to ours."""
 from __future__ import annotations
 
 import os
-import struct
-import subprocess
 
 from rewind.checkpoint.remote.names import parse_ref, tracking_ref
 from rewind.checkpoint.remote.repository import Repository
 from rewind.errors import RemoteRefused
-from rewind.files import make_private_dir
+from rewind.files import make_private_dir, process_start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +24,7 @@ DEFAULT_MB = 8192  # of one fetch, as it is sent
 _BAD = ("fsck error", "did not send all necessary objects", "invalid index-pack output", "inflate",
         "pack has bad object", "SHA1 COLLISION", "unresolved delta", "pack is corrupted")
 _LAST_WRITE = 64 << 10
-_HEADER = struct.Struct(">4sII")
+_HEADER = 12  # bytes of a pack: four letters, version, number of objects
 
 
 def refs_there(repository: Repository, remote: Remote) -> dict[str, str]:
@@ -50,11 +48,13 @@ class Quarantine:
     def __init__(self, repository: Repository, remote: Remote, *, ask: bool = False) -> None:
         self.remote = remote
         self.ours = repository
-        self.repository = Repository(f"{repository.path}.incoming-{os.getpid()}", ask=ask)
+        # Threads of the page's server may pull at the same time.
+        name = f"{repository.path}.incoming-{os.getpid()}-{os.urandom(4).hex()}"
+        self.repository = Repository(name, ask=ask)
         self.bytes = 0
+        self.found_bad = False  # an object that git itself refuses
 
     def __enter__(self) -> Quarantine:
-        sweep_quarantines(self.ours)
         self.repository.open([self.remote], tracks=False)
         info = os.path.join(self.repository.path, "objects", "info")
         make_private_dir(info)
@@ -85,6 +85,7 @@ class Quarantine:
                 hint="Nothing was changed. If that is right, repeat with a larger --max-size-mb.")
         for line in err.splitlines():
             if any(sign in line for sign in _BAD):
+                self.found_bad = True
                 raise RemoteRefused(remote=self.remote.name, reason=f"git refuses it ({line.strip()}).")
 
     def _largest(self) -> int:
@@ -97,11 +98,11 @@ class Quarantine:
 
     def _measure(self, max_mb: int) -> None:
         """How many objects, and how large once unpacked, before any of them is read."""
-        count = 0
+        count = self.bytes = 0
         for pack in self._packs():
             self.bytes += os.path.getsize(pack)
             with open(pack, "rb") as file:
-                count += _HEADER.unpack(file.read(_HEADER.size))[2]
+                count += int.from_bytes(file.read(_HEADER)[8:], "big")
         if count > MOST_OBJECTS:
             raise RemoteRefused(remote=self.remote.name, reason=f"it sends {count:,} objects.")
         limit = min(MOST_BYTES, (max_mb << 20) * 16)
@@ -110,6 +111,8 @@ class Quarantine:
                                 reason=f"unpacked, what it sends is larger than {limit >> 20:,} MB.")
 
     def _unpacked(self, limit: int) -> int:
+        import subprocess
+
         total = 0
         for pack in self._packs():
             with open(pack[:-5] + ".idx", "rb") as index:
@@ -161,8 +164,10 @@ def forget(repository: Repository, remote: Remote) -> None:
 
 
 def sweep_quarantines(repository: Repository) -> None:
-    """Those of processes that were killed. The caller holds the lock."""
+    """Those of processes that were killed; a living one downloads without the lock."""
     folder, name = os.path.split(repository.path)
     for other in os.listdir(folder):
-        if other.startswith(f"{name}.incoming-"):
+        before, mark, rest = other.partition(".incoming-")
+        pid = rest.partition("-")[0]
+        if mark and before == name and not (pid.isdigit() and process_start(int(pid)) is not None):
             Repository(os.path.join(folder, other)).remove()

@@ -100,11 +100,14 @@ class Inbox(Incoming):
         self.label = label
         self._objects = objects
         self._commits = commits  # by the id of the checkpoint
-        self._new = [name for name in commits if not is_here(name)]
-        self._is_here = is_here
+        self.look_again(is_here)
         self._chats = chats
         self._sessions = list(sessions)
         self._where: dict[str, bytes] = {}  # digest of a file -> its name for git
+
+    def look_again(self, is_here: Callable[[str], bool]) -> None:
+        self._new = [name for name in self._commits if not is_here(name)]
+        self._is_here = is_here
 
     @property
     def count(self) -> int:

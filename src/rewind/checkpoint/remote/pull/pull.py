@@ -8,14 +8,20 @@ from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.records.record import iso_time
 from rewind.checkpoint.remote.known import FOLDER, Remotes
 from rewind.checkpoint.remote.names import CHECKPOINTS, CONVERSATIONS, own_ref, parse_ref
-from rewind.checkpoint.remote.pull.fetch import DEFAULT_MB, Quarantine, refs_there, tracked
+from rewind.checkpoint.remote.pull.fetch import (
+    DEFAULT_MB,
+    Quarantine,
+    refs_there,
+    sweep_quarantines,
+    tracked,
+)
 from rewind.checkpoint.remote.pull.inbox import Inbox, Objects
 from rewind.checkpoint.remote.push.push import LOCK
 from rewind.checkpoint.remote.push.written import written_checkpoints
 from rewind.checkpoint.remote.repository import Repository
 from rewind.checkpoint.share.giving.outgoing import checkpoint_id
 from rewind.checkpoint.share.taking.arrive import add, look
-from rewind.errors import ArchiveRefused, RemoteRefused
+from rewind.errors import ArchiveRefused, FormatTooNew, RemoteFailed, RemoteRefused
 from rewind.files import Lock
 from rewind.transcript.names import is_session_id
 
@@ -23,15 +29,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.remote.known import Remote
     from rewind.checkpoint.remote.repository import Progress
     from rewind.checkpoint.share.taking.arrive import Added
     from rewind.checkpoint.share.taking.conversations import Arrived
     from rewind.checkpoint.share.taking.incoming import Checked
+    from rewind.errors import RewindError
 
 
 class Pulled:
     """`records` are the new checkpoints, oldest first of each writer; in a dry run only their number is
-    known."""
+    known. `refused` are the writers of whom nothing was taken, with the reasons."""
 
     def __init__(self) -> None:
         self.records: list[Record] = []
@@ -39,6 +47,7 @@ class Pulled:
         self.checkpoints = 0
         self.bytes = 0
         self.notes: list[str] = []
+        self.refused: dict[str, str] = {}
 
     def take(self, added: Added) -> None:
         self.records += added.records
@@ -63,52 +72,127 @@ def pull(state: State, name: str | None = None, *, everything: bool = False, dry
     remotes = Remotes(state)
     remote = remotes.find(name)
     repository = Repository(state.project.path(FOLDER), ask=ask)
-    pulled = Pulled()
     with Lock(state.project.path(LOCK), "pull", in_line=True):
         repository.open(remotes.all)
         repository.sweep()
-        there = refs_there(repository, remote)
-        known = {} if everything else tracked(repository, remote)
-        mine = f"refs/rewind/{remotes.writer}/"
-        new = {ref: commit for ref, commit in there.items()
-               if known.get(ref) != commit and (everything or not ref.startswith(mine))}
-        if new:
-            with Quarantine(repository, remote, ask=ask) as quarantine:
-                quarantine.fetch(new, max_mb=max_mb or DEFAULT_MB, progress=progress)
-                pulled.bytes = quarantine.bytes
-                with Objects(quarantine.repository) as objects:
-                    reader = _Reader(state, quarantine, objects, known)
-                    writers = reader.read_all(new)
-                    pulled.checkpoints = sum(writer.inbox.count for writer in writers)
-                    if dry_run:
-                        return pulled
-                    _add(state, writers, pulled, own_line)
-                quarantine.accept(new)
-        if not dry_run:
+        sweep_quarantines(repository)
+    known = {} if everything else tracked(repository, remote)
+    mine = f"refs/rewind/{remotes.writer}/"
+    there = {ref: commit for ref, commit in refs_there(repository, remote).items()
+             if everything or not ref.startswith(mine)}
+    new = {ref: commit for ref, commit in there.items() if known.get(ref) != commit}
+    pulling = _Pull(state, repository, remote, known, ask=ask, max_mb=max_mb or DEFAULT_MB, progress=progress)
+    pulled = pulling.run(new, dry_run, own_line)
+    if pulled.refused and {_writer_of(ref) for ref in there} <= set(pulled.refused):
+        raise RemoteRefused(remote=remote.name, reason=next(iter(pulled.refused.values())))
+    if not dry_run:
+        with Lock(state.project.path(LOCK), "pull", in_line=True):
             remotes.note(remote, pulledAt=iso_time(time.time()))
     return pulled
 
 
-def _add(state: State, writers: list[_Writer], pulled: Pulled, own_line: bool) -> None:
+class _Pull:
+    """Downloaded and checked without a lock, for that may take long; then taken over under it."""
+
+    def __init__(self, state: State, repository: Repository, remote: Remote, known: dict[str, str], *,
+                 ask: bool, max_mb: int, progress: Progress | None) -> None:
+        self._state = state
+        self._repository = repository
+        self._remote = remote
+        self._known = known
+        self._ask = ask
+        self._max_mb = max_mb
+        self._progress = progress
+        self._pulled = Pulled()
+
+    def run(self, refs: dict[str, str], dry_run: bool, own_line: bool) -> Pulled:
+        """Where a writer is refused, the others are fetched once more, alone: nothing of what was refused
+        stays here."""
+        refused = self._pulled.refused
+        while sound := {ref: commit for ref, commit in refs.items() if _writer_of(ref) not in refused}:
+            before = len(refused)
+            with Quarantine(self._repository, self._remote, ask=self._ask) as quarantine:
+                if self._fetch(quarantine, sound):
+                    self._take(quarantine, sound, dry_run, own_line)
+            if len(refused) == before:
+                break
+        return self._pulled
+
+    def _fetch(self, quarantine: Quarantine, refs: dict[str, str]) -> bool:
+        """False where git refuses an object of some writer, or cannot read one; who it is, is found then."""
+        try:
+            quarantine.fetch(refs, max_mb=self._max_mb, progress=self._progress)
+        except (RemoteRefused, RemoteFailed) as error:
+            if isinstance(error, RemoteRefused) and not quarantine.found_bad:
+                raise
+            self._find_bad(refs, error)
+            return False
+        self._pulled.bytes = quarantine.bytes
+        return True
+
+    def _find_bad(self, refs: dict[str, str], error: RewindError) -> None:
+        found: dict[str, str] = {}
+        writers = sorted({_writer_of(ref) for ref in refs})
+        if len(writers) == 1 and isinstance(error, RemoteRefused):
+            found[writers[0]] = str(error.fields["reason"])
+        for writer in writers if len(writers) > 1 else ():
+            own = {ref: commit for ref, commit in refs.items() if _writer_of(ref) == writer}
+            with Quarantine(self._repository, self._remote, ask=self._ask) as alone:
+                try:
+                    alone.fetch(own, max_mb=self._max_mb, progress=self._progress)
+                except (RemoteRefused, RemoteFailed) as reason:
+                    found[writer] = str(reason.fields["reason"])
+        if not found or (len(found) == len(writers) and isinstance(error, RemoteFailed)):
+            raise error  # nobody is to blame, or the remote is gone
+        self._pulled.refused.update(found)
+
+    def _take(self, quarantine: Quarantine, refs: dict[str, str], dry_run: bool, own_line: bool) -> None:
+        pulled = self._pulled
+        with Objects(quarantine.repository) as objects:
+            reader = _Reader(self._state, quarantine, objects, self._known)
+            writers = reader.read_all(refs, pulled.refused)
+            if any(_writer_of(ref) in pulled.refused for ref in refs):
+                return
+            pulled.checkpoints = sum(writer.inbox.count for writer in writers)
+            if dry_run:
+                return
+            with Lock(self._state.project.path(LOCK), "pull", in_line=True):
+                Remotes(self._state).find(self._remote.name)  # it may have been removed since
+                for writer in writers:
+                    lane = "" if own_line and len(writers) == 1 else writer.lane
+                    _add(self._state, reader, writer, lane, pulled)
+                quarantine.accept(refs)
+
+
+def _writer_of(ref: str) -> str:
+    return (parse_ref(ref) or ("",))[0]
+
+
+def _add(state: State, reader: _Reader, writer: _Writer, lane: str, pulled: Pulled) -> None:
+    """What was counted on when it was checked may have been collected since: then it is checked again."""
     with state.locked("pull"):
-        for writer in writers:
-            lane = "" if own_line and len(writers) == 1 else writer.lane
-            pulled.take(add(state, writer.inbox, lane=lane, checked=writer.checked))
-        _archive_shorter(state, [one for one in pulled.conversations if one.is_new])
+        if reader.is_outdated():
+            reader.check_again(writer)
+        added = add(state, writer.inbox, lane=lane, checked=writer.checked)
+        pulled.take(added)
+        _archive_shorter(state, [one for one in added.conversations if one.is_new])
 
 
 def _archive_shorter(state: State, arrived: list[Arrived]) -> None:
-    """A conversation that went on since it was last pulled has come as another session, for somebody may have
-    gone on from the shorter one here. That one steps back."""
+    """A conversation that could not go on in the session that it was here has come as another one: the
+    shorter one steps back, unless somebody went on in it."""
+    from rewind.checkpoint.rewind.conversation.effects import was_continued
+
     branches = Branches(state)
     for one in arrived:
         for branch in [b for b in branches.all if (b.get("shared") or {}).get("session") == one.origin]:
-            if branch["sessionId"] != one.session and not branch.get("archived"):
+            if branch["sessionId"] != one.session and not branch.get("archived") \
+                    and not was_continued(state, branch):
                 branches.change(branch["sessionId"], {"archived": True})
 
 
 class _Reader:
-    """All that is new, checked before any of it is taken: one bad object, and nothing is."""
+    """All that is new, checked before any of it is taken: for one bad object, a writer is refused."""
 
     def __init__(self, state: State, quarantine: Quarantine, objects: Objects, known: dict[str, str]) -> None:
         self._state = state
@@ -116,17 +200,33 @@ class _Reader:
         self._repository = quarantine.repository
         self._objects = objects
         self._known = known
-        store_id = state.store_info["id"]
-        self._here = {checkpoint_id(store_id, record) for record in state.timeline.all()}
+        self._here = self._ids()
 
-    def read_all(self, refs: dict[str, str]) -> list[_Writer]:
-        writers = sorted({(parse_ref(ref) or ("",))[0] for ref in refs})
-        try:
-            return [self._read(writer, refs) for writer in writers]
-        except ArchiveRefused as error:
-            raise RemoteRefused(remote=self._remote.name, reason=str(error.fields["reason"]))
-        except ValueError as error:
-            raise RemoteRefused(remote=self._remote.name, reason=f"{error}.")
+    def _ids(self) -> set[str]:
+        store_id = self._state.store_info["id"]
+        return {checkpoint_id(store_id, record) for record in self._state.timeline.all()}
+
+    def read_all(self, refs: dict[str, str], refused: dict[str, str]) -> list[_Writer]:
+        """The sound ones; the others go to `refused`."""
+        found = []
+        for writer in sorted({_writer_of(ref) for ref in refs}):
+            try:
+                found.append(self._read(writer, refs))
+            except ArchiveRefused as error:
+                refused[writer] = str(error.fields["reason"])
+            except FormatTooNew as error:
+                refused[writer] = f"{error.message} {error.hint}"
+            except ValueError as error:
+                refused[writer] = f"{error}."
+        return found
+
+    def is_outdated(self) -> bool:
+        """Whether a checkpoint is gone that what comes may go on from."""
+        return not self._here <= self._ids()
+
+    def check_again(self, writer: _Writer) -> None:
+        writer.inbox.look_again(self._ids().__contains__)
+        writer.checked = look(self._state, writer.inbox)
 
     def _read(self, writer: str, refs: dict[str, str]) -> _Writer:
         commits = written_checkpoints(self._repository, refs.get(own_ref(writer, CHECKPOINTS), ""))

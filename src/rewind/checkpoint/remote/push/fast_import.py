@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
 
 from rewind.checkpoint.remote.names import quoted
+from rewind.checkpoint.remote.process import Process
 from rewind.errors import GitFailed
 
 TYPE_CHECKING = False
@@ -33,13 +33,11 @@ class FastImport:
     def __enter__(self) -> FastImport:
         command = self._repository.command("fast-import", "--quiet", "--done", "--date-format=raw")
         try:
-            self._process = subprocess.Popen(
-                command, cwd=self._repository.path, env=self._repository.env, stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=(self._lock,))
+            self._process = Process(command, self._repository.env, keep=self._lock)
         except OSError as error:
             raise GitFailed(command="fast-import", reason=error.strerror or str(error))
-        assert self._process.stdin and self._process.stdout
-        self._in, self._out = self._process.stdin, self._process.stdout
+        assert self._process.into
+        self._in, self._out = self._process.into, self._process.out
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
@@ -58,10 +56,8 @@ class FastImport:
             self._in.close()
         except OSError:
             pass
-        self._out.close()
-        assert self._process.stderr
-        with self._process.stderr as stderr:
-            complaint = stderr.read().decode("utf-8", "replace")
+        complaint = self._process.err.read().decode("utf-8", "replace")
+        self._process.close()
         lines = [line for line in complaint.splitlines() if line.startswith(("fatal: ", "error: "))]
         return self._process.wait(), (lines or ["it ended too early"])[0].partition(": ")[2]
 

@@ -31,9 +31,9 @@ class Outbox:
         self._tip = next(reversed(list(written.values())), b"")
         self._blobs: dict[str, bytes] = {}  # by digest: each content is sent once
 
-    def write(self, outgoing: Outgoing, progress: Progress | None = None) -> None:
-        """Those that are not there yet, oldest first. They are in `written` afterwards."""
-        new = [one for one in outgoing.checkpoints() if one.id not in self._written]
+    def write(self, outgoing: Outgoing, names: set[str], progress: Progress | None = None) -> None:
+        """Those of these names, oldest first; they are not there yet. They are in `written` afterwards."""
+        new = outgoing.checkpoints(names)
         for done, one in enumerate(new, 1):
             self._write(one)
             if progress:

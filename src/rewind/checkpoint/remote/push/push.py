@@ -16,7 +16,6 @@ from rewind.checkpoint.remote.push.outbox import Outbox
 from rewind.checkpoint.remote.push.sent import Sent
 from rewind.checkpoint.remote.push.written import known_checkpoints, remember
 from rewind.checkpoint.remote.repository import Repository
-from rewind.checkpoint.share.giving.conversations import OutConversation
 from rewind.checkpoint.share.giving.left_out import Policy
 from rewind.checkpoint.share.giving.outgoing import Outgoing, checkpoint_id
 from rewind.errors import RemoteFailed
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.remote.known import Remote
     from rewind.checkpoint.remote.repository import Progress, Said
+    from rewind.checkpoint.share.giving.conversations import OutConversation
     from rewind.checkpoint.share.giving.left_out import LeftOut
 
 LOCK = "remote.lock"
@@ -91,10 +91,9 @@ class Push:
         """Count, and look for secrets; nothing is written."""
         records, new, conversations = self._choose()
         with Outgoing(self.state, records, self.policy, conversations) as outgoing:
-            for one in outgoing.checkpoints():
-                if one.id not in self.written:
-                    for _ in one.changed_since(one.parent):
-                        pass
+            for one in outgoing.checkpoints({record.name for record in new}):
+                for _ in one.changed_since(one.parent):
+                    pass
             self._tell(outgoing, conversations)
         self.pushed.checkpoints = len(new) + len(self._not_there())
         self.pushed.conversations = len(conversations)
@@ -116,7 +115,8 @@ class Push:
         with Outgoing(self.state, records, self.policy, conversations) as outgoing:
             with FastImport(self.repository, self._lock.fd) as fast:
                 if new:
-                    Outbox(fast, self._ref(CHECKPOINTS), self.written).write(outgoing, self._progress)
+                    names = {record.name for record in new}
+                    Outbox(fast, self._ref(CHECKPOINTS), self.written).write(outgoing, names, self._progress)
                 chats = self._ref(CONVERSATIONS)
                 self.pushed.conversations, tip = write_conversations(
                     fast, chats, self._own(CONVERSATIONS).encode(), conversations, int(time.time()))

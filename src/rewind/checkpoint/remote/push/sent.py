@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.rewind.code_at import session_of
-from rewind.checkpoint.share.giving.conversations import OutConversation
+from rewind.checkpoint.records.record import session_of
 from rewind.errors import RewindError
 from rewind.fast import quickjson
 from rewind.files import read_bounded, write_atomic
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.share.giving.conversations import OutConversation
     from rewind.checkpoint.share.giving.left_out import Policy
     from rewind.transcript.find import SessionFile
 
@@ -65,6 +65,8 @@ class Sent:
         stamp = _stamp(session.path)
         if not stamp or (self._stamps.get(session.session_id) == stamp and not needed):
             return
+        from rewind.checkpoint.share.giving.conversations import OutConversation
+
         try:
             found.append(OutConversation(state, session.path, session.profile, session.session_id,
                                          self._policy))

@@ -4,7 +4,6 @@ takes longer the more there are. The file counts only for the very commit that i
 from __future__ import annotations
 
 import os
-import re
 
 from rewind.errors import RewindError
 from rewind.files import read_bounded, write_atomic
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 _FILE = "rewind-written"
 _MAX_BYTES = 256 << 20
-_LINE = re.compile(rb"([0-9a-f]{32}) ([0-9a-f]{40})")
+_ID, _COMMIT = 32, 40  # as long as they are in hexadecimal digits
 
 
 def written_checkpoints(repository: Repository, tip: str) -> dict[str, bytes]:
@@ -48,8 +47,8 @@ def remember(repository: Repository, tip: str, written: dict[str, bytes]) -> Non
 def _parsed(lines: list[bytes]) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     for line in lines:
-        match = _LINE.fullmatch(line)
-        if match is None:
+        name, _, commit = line.partition(b" ")
+        if len(name) != _ID or len(commit) != _COMMIT or (name + commit).translate(None, b"0123456789abcdef"):
             raise ValueError("a commit of it is no checkpoint")
-        found[match[1].decode()] = match[2]
+        found[name.decode()] = commit
     return found

@@ -17,6 +17,7 @@ from rewind.checkpoint.conversations.bring_back import (
     rewrite_in_place,
 )
 from rewind.checkpoint.rewind.conversation import effects
+from rewind.checkpoint.rewind.conversation.done import Conversations
 from rewind.checkpoint.rewind.conversation.effects import was_done
 from rewind.checkpoint.rewind.files.outside import OUTSIDE
 from rewind.checkpoint.rewind.log import operations as ops
@@ -31,10 +32,9 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.apply import Outcome
-    from rewind.checkpoint.rewind.conversation.effects import Effect
     from rewind.checkpoint.rewind.destination import Destination
-    from rewind.checkpoint.rewind.log.operations import Operation
+    from rewind.checkpoint.rewind.log.operations import Effect, Operation
+    from rewind.checkpoint.rewind.outcome import Outcome
 
 
 # which conversation, and where it is cut
@@ -44,8 +44,7 @@ def add_of_record(state: State, found: Destination, record: Record) -> None:
     request = found.request
     needed = not request.wants_code or request.in_place
     try:
-        found.chat = plan_of_record(state, record)
-        found.chat.check()
+        found.chat = plan_of_record(state, record, to_resume=True)
         return
     except NoConversation as error:
         if needed:
@@ -61,9 +60,6 @@ def add_of_record(state: State, found: Destination, record: Record) -> None:
             raise
         found.lacks_conversation = True
         found.notes.append(f"The conversation is left out: {error.message}")
-    if found.chat:
-        found.chat.close()
-        found.chat = None
 
 
 def finish_conversation(state: State, found: Destination, op: Operation) -> None:
@@ -158,7 +154,7 @@ class Conversation:
                 **({"root": chat.home.root} if chat.home else {})}
 
     def run(self, outcome: Outcome) -> None:
-        result = effects.Conversations()
+        result = Conversations()
         self.done = result.effects
         try:
             effects.do(self.state, [e for e in self.found.effects if not _is_made(e)], result)

@@ -8,7 +8,7 @@ import time
 from rewind.checkpoint.conversations.bring_back import ConversationPlan
 from rewind.checkpoint.conversations.which_session import choose_session, recorded_session, session_at
 from rewind.checkpoint.rewind import target as targets
-from rewind.checkpoint.rewind.code_at import SessionCode, code_before, read_prompt_at
+from rewind.checkpoint.rewind.code_at import SessionCode, prompt_at
 from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.files.code import Wanted
 from rewind.checkpoint.rewind.files.fork_code import code_put_aside
@@ -21,6 +21,7 @@ from rewind.errors import (
     NothingBeforeCut,
     NothingBeforePrompt,
     PromptGone,
+    RewindError,
     SessionNotFound,
     TurnNotFound,
     TurnRunning,
@@ -30,11 +31,12 @@ from rewind.transcript.find import session_with_id
 from rewind.transcript.kinds import kind_of
 from rewind.transcript.liveness import check_in_place, is_busy, why_open
 from rewind.transcript.names import SUFFIX
-from rewind.transcript.place.boundary import BoundaryResult, Prompt, find_boundary_by_user_prompts
+from rewind.transcript.place.boundary import BoundaryResult, Prompt, boundary_in
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.chain import Tail
+from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.entries import entry_of
-from rewind.transcript.read.lines import end_of_lines, events_forward, open_conversation
+from rewind.transcript.read.lines import end_of_lines, events_forward
 from rewind.transcript.turns.turn_index import open_turns
 
 TYPE_CHECKING = False
@@ -43,8 +45,8 @@ if TYPE_CHECKING:
 
     from rewind.agents.profile import Profile
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.rewind.code_at import CodeAt
-    from rewind.checkpoint.rewind.resolve import Resolver
+    from rewind.checkpoint.rewind.code_at import CodeAt, PromptAt
+    from rewind.checkpoint.rewind.destination import Resolver
     from rewind.checkpoint.rewind.target import Request
     from rewind.transcript.find import SessionFile
     from rewind.transcript.turns.turn_index import TurnIndex
@@ -58,24 +60,65 @@ def _before_prompts(state: State, request: Request, target: targets.BeforePrompt
     half_done = state.operations().interrupted()
     if half_done and half_done.command == ops.BACK and half_done.begun.get("request") == request.key():
         return finish(state, request, half_done)
-    chosen = choose_session(state, target.session, with_prompt=True)
+    looks = _Looks(n, request.wants_code)
+    chosen = choose_session(state, target.session, with_prompt=True, has_prompt=looks.has_prompt)
     session = chosen.session
     try:
-        boundary = find_boundary_by_user_prompts(session.path, n, session.profile)
+        look = looks.at(session)
     except NotEnoughPrompts as error:
         error.hint = f"To see its turns: rewind sessions show {session.session_id}"
         raise
     found = Destination(ops.BACK, request)
     found.notes.append(chosen.note)
-    _add_boundary(state, found, session, boundary)
+    _add_boundary(state, found, session, look)
     return found
 
 
-def _add_boundary(state: State, found: Destination, session: SessionFile, boundary: BoundaryResult) -> None:
-    request, profile = found.request, session.profile
+class _Look:
+    """Where a transcript is cut, and what the first prompt that is taken back is known by."""
+
+    def __init__(self, boundary: BoundaryResult, prompt: PromptAt | None) -> None:
+        self.boundary = boundary
+        self.prompt = prompt  # None where the code is not asked for
+
+
+class _Looks:
+    """One look at each transcript that may be meant: finding a prompt in it is finding where to cut it."""
+
+    def __init__(self, n: int, wants_code: bool) -> None:
+        self._n = n
+        self._wants_code = wants_code
+        self._found: dict[str, _Look] = {}
+
+    def has_prompt(self, session: SessionFile) -> bool:
+        try:
+            self.at(session)
+        except NotEnoughPrompts as error:
+            return bool(error.fields["found"])
+        except (RewindError, OSError):
+            return False
+        return True
+
+    def at(self, session: SessionFile) -> _Look:
+        if session.path not in self._found:
+            with open_conversation(session.path, session.profile) as file:
+                self._found[session.path] = self._look(file, session.profile)
+        return self._found[session.path]
+
+    def _look(self, file: BinaryIO, profile: Profile) -> _Look:
+        boundary = boundary_in(file, self._n, profile)
+        return _look(file, profile, boundary, self._wants_code)
+
+
+def _look(file: BinaryIO, profile: Profile, boundary: BoundaryResult, wants_code: bool) -> _Look:
+    return _Look(boundary, prompt_at(file, profile, boundary.prompts[0].offset) if wants_code else None)
+
+
+def _add_boundary(state: State, found: Destination, session: SessionFile, look: _Look) -> None:
+    request, profile, boundary = found.request, session.profile, look.boundary
     found.boundary, found.prompts = boundary.boundary, boundary.prompts
-    if request.wants_code:
-        _add_code(state, found, code_before(state, session, boundary.prompts[0].offset))
+    if look.prompt:
+        _add_code(state, found, SessionCode(state, session).before(look.prompt))
     if not request.wants_conversation:
         return
     found.chat = ConversationPlan(profile, session.path, session.path, boundary.cut)
@@ -120,7 +163,7 @@ def _at_turn(state: State, request: Request, target: targets.AtTurn) -> Destinat
     if dropped:
         found.turn = dropped[0].turn
         _refuse_compacted(session.profile, index, kept[-1] if kept else dropped[0])
-        _add_boundary(state, found, session, _boundary_before(session, dropped, bool(kept)))
+        _add_boundary(state, found, session, _before_row(session, dropped, bool(kept), request.wants_code))
     else:
         _after_the_last(state, found, session, rows[at])
     if found.chat:
@@ -155,12 +198,14 @@ def _refuse_compacted(profile: Profile, index: TurnIndex, row: Row) -> None:
         raise CompactedAway(agent=profile.title)
 
 
-def _boundary_before(session: SessionFile, dropped: list[Row], resumable: bool) -> BoundaryResult:
+def _before_row(session: SessionFile, dropped: list[Row], resumable: bool, wants_code: bool) -> _Look:
     """Cut where the first dropped prompt begins; its parent is what the agent goes on from."""
-    with open_conversation(session.path, session.profile) as file:
-        start = kind_of(session.profile).start_of_prompt(file, session.profile, dropped[0].offset)
-        cut = Cut(start, _parent_of(file, session.profile, dropped[0])).marked(file)
-    return BoundaryResult(cut, [Prompt(row.prompt, row.offset, row.uuid) for row in dropped], resumable)
+    profile = session.profile
+    prompts = [Prompt(row.prompt, row.offset, row.uuid, row.stamp) for row in dropped]
+    with open_conversation(session.path, profile) as file:
+        start = kind_of(profile).start_of_prompt(file, profile, dropped[0].offset)
+        cut = Cut(start, _parent_of(file, profile, dropped[0])).marked(file)
+        return _look(file, profile, BoundaryResult(cut, prompts, resumable), wants_code)
 
 
 def _parent_of(file: BinaryIO, profile: Profile, row: Row) -> str | None:
@@ -176,14 +221,16 @@ def _parent_of(file: BinaryIO, profile: Profile, row: Row) -> str | None:
 
 
 def _after_the_last(state: State, found: Destination, session: SessionFile, row: Row) -> None:
+    wants_code = found.request.wants_code
     with open_conversation(session.path, session.profile) as file:
         cut = Cut(end_of_lines(file)).marked(file)
+        prompt = prompt_at(file, session.profile, row.offset) if wants_code else None
     found.boundary = cut.offset
     if found.request.wants_conversation:
         found.chat = ConversationPlan(session.profile, session.path, session.path, cut)
         found.chat.check_format()
-    if found.request.wants_code:
-        code = SessionCode(state, session).after_last(read_prompt_at(session, row.offset))
+    if prompt:
+        code = SessionCode(state, session).after_last(prompt)
         if code:
             found.code, found.exact = Wanted(code.record), code.exact
         elif not found.request.wants_conversation:

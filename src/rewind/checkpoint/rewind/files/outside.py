@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.rewind.conversation.effects import Conversations, Effect
+    from rewind.checkpoint.rewind.conversation.done import Conversations
     from rewind.checkpoint.rewind.destination import Destination
+    from rewind.checkpoint.rewind.log.operations import Effect
 
 OUTSIDE = "outside"  # the kind of effect: `files` with `path`, what was there `before`, what is there `after`
 _REASONS = {"not-yours": "it belongs to another user", "not-a-file": "it is not a plain file any more",

@@ -59,7 +59,8 @@ def here_in_all_places(state: State) -> set[str]:
 
 def _noted(state: State, place: str = "") -> tuple[str, int]:
     """What the place's last operation says: where it led to, and the newest checkpoint at that moment."""
-    line = last_line(state.project.path(FILE), place or state.place)
+    log = state.known_operations(place)
+    line = log.last if log else last_line(state.project.path(FILE), place or state.place)
     if line is None:
         return _noted_by_an_earlier_version(state)
     name = line.get("before" if line.get("event") == "begin" else "here")

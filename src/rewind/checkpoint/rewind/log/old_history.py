@@ -1,19 +1,22 @@
-"""`restore-history.json` of earlier versions, read as operations. It is never written."""
+"""`restore-history.json` of earlier versions, read as lines of the log. It is never written."""
 
 from __future__ import annotations
 
-from rewind.checkpoint.rewind.log.operations import BACK, DONE, RESTORE, UNDO, Operation
 from rewind.errors import RewindError, StoreDamaged
 from rewind.fast import quickjson
 from rewind.files import read_bounded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Optional
+
+    Line = dict[str, Any]
+    Lines = tuple[Line, Optional[Line]]  # when it began, and when it ended
 
 PLACE = "main"
 _MAX_BYTES = 4 << 20
-_COMMANDS = {"restore": RESTORE, "back": BACK, "undo": UNDO, "redo": RESTORE}  # each could be taken back
+# In the words of the log; each could be taken back.
+_COMMANDS = {"restore": "restore", "back": "back", "undo": "undo", "redo": "restore"}
 
 
 def read_old(path: str) -> dict[str, Any]:
@@ -31,17 +34,13 @@ def read_old(path: str) -> dict[str, Any]:
     return found
 
 
-def operations_of(path: str) -> list[Operation]:
+def lines_of(path: str) -> list[Lines]:
     """Steps that could be taken back can be taken back; what could be redone cannot be any more."""
-    operations = []
-    for number, entry in enumerate(read_old(path)["entries"]):
-        op = _operation(number, entry)
-        if op:
-            operations.append(op)
-    return operations
+    found = (_lines(number, entry) for number, entry in enumerate(read_old(path)["entries"]))
+    return [lines for lines in found if lines]
 
 
-def _operation(number: int, entry: dict[str, Any]) -> Operation | None:
+def _lines(number: int, entry: Line) -> Lines | None:
     first = entry.get("resumes")
     before = (first if isinstance(first, dict) else entry).get("backup_checkpoint")
     paths, checkpoint = entry.get("paths"), entry.get("checkpoint")
@@ -50,16 +49,15 @@ def _operation(number: int, entry: dict[str, Any]) -> Operation | None:
         return None  # nothing led back from it
     id = f"{number:08x}"
     begun = {"op": id, "event": "begin", "at": str(entry.get("timestamp") or ""), "place": PLACE,
-             "command": _COMMANDS.get(str(entry.get("action")), RESTORE),
+             "command": _COMMANDS.get(str(entry.get("action")), "restore"),
              "before": before if isinstance(before, str) else "",
              "checkpoint": checkpoint if isinstance(checkpoint, str) and isinstance(before, str) else "",
              "paths": paths if isinstance(paths, list) else None, "effects": effects,
              "leftAlone": entry.get("kept") if isinstance(entry.get("kept"), list) else None}
-    op = Operation({key: value for key, value in begun.items() if value is not None})
-    if not entry.get("in_progress"):
-        op.ended = {"op": id, "event": "end", "at": begun["at"], "place": PLACE, "result": DONE,
-                    "here": "" if paths else begun["checkpoint"], "effects": effects}
-    return op
+    ended = {"op": id, "event": "end", "at": begun["at"], "place": PLACE, "result": "done",
+             "here": "" if paths else begun["checkpoint"], "effects": effects}
+    return ({key: value for key, value in begun.items() if value is not None},
+            None if entry.get("in_progress") else ended)
 
 
 def _effects(entry: dict[str, Any]) -> list[dict[str, Any]]:

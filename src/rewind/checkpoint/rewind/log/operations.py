@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
+    Effect = dict[str, Any]  # see `conversation/effects.py`
+    Stamp = tuple[int, int, int]  # inode, size, time of the last change
+
 FILE = "operations.jsonl"
 OLD_FILE = "restore-history.json"  # of earlier versions
 FORMAT = 1
@@ -44,10 +47,10 @@ class Operation:
     """One act. `begun` is what it was going to do; `ended` is what it did, or None while it is under way
     and after its process was killed."""
 
-    def __init__(self, begun: dict[str, Any]) -> None:
+    def __init__(self, begun: dict[str, Any], ended: dict[str, Any] | None = None) -> None:
         self.begun = begun
         self.steps: list[dict[str, Any]] = []  # where it went on to, of one that goes to several checkpoints
-        self.ended: dict[str, Any] | None = None
+        self.ended = ended
         self.undone = False  # taken back, by `undo-restore` or, an `undo`, by `redo`
         self.superseded = False  # killed, and finished by a later one
         self.can_redo = False  # `redo` may lead back to what this replaced
@@ -160,10 +163,23 @@ class Operations:
         self.path = path
         self.place = place
         self._old = old
-        self.all = _read(path, old)
+        self._stamp = _stamp(path)  # before it is read: what is written meanwhile is read the next time
+        self._last: dict[object, dict[str, Any]] = {}
+        self.all = _read(path, old, self._last)
         self._replay()
 
+    def is_current(self) -> bool:
+        """Whether the file is still as it was read, or as this process wrote it."""
+        if self._stamp is None and os.path.exists(self._old):
+            return False  # an earlier version may write that one
+        return self._stamp == _stamp(self.path)
+
     # what it says
+
+    @property
+    def last(self) -> dict[str, Any] | None:
+        """The last line about this place; see `last_line`."""
+        return self._last.get(self.place)
 
     def _replay(self) -> None:
         """Work out which steps are undone, and what can be redone."""
@@ -263,8 +279,7 @@ class Operations:
             id = os.urandom(4).hex()
         line = {"format": FORMAT, "op": id, "event": "begin", "at": _now(), "place": self.place,
                 "command": command, **{key: value for key, value in fields.items() if value is not None}}
-        self._append(line)
-        op = Operation(line)
+        op = Operation(self._append(line))
         self.all.append(op)
         self._replay()
         return op
@@ -273,18 +288,18 @@ class Operations:
         """It goes on to another checkpoint; its way back stays. Durable before the first change."""
         line = {"format": FORMAT, "op": op.id, "event": "step", "at": _now(), "place": self.place,
                 "here": op.here_before, **{key: value for key, value in fields.items() if value is not None}}
-        self._append(line)
-        op.steps.append(line)
+        op.steps.append(self._append(line))
 
     def end(self, op: Operation, **fields: Any) -> None:
         line = {"format": FORMAT, "op": op.id, "event": "end", "at": _now(), "place": self.place,
                 **{key: value for key, value in fields.items() if value is not None}}
-        self._append(line)
-        op.ended = line
+        op.ended = self._append(line)
         self._replay()
 
-    def _append(self, line: dict[str, Any]) -> None:
+    def _append(self, line: dict[str, Any]) -> dict[str, Any]:
+        """Returns the line as whoever reads the log will see it."""
         data = quickjson.dumps(_sealed(line)).encode() + b"\n"
+        said: dict[str, Any] = quickjson.loads(data)
         fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, PRIVATE_FILE)
         try:
             size = os.fstat(fd).st_size
@@ -292,10 +307,14 @@ class Operations:
                 data = b"\n" + data  # a process was killed while it wrote; that line says nothing
             write_all(fd, data)
             os.fsync(fd)
+            if size == (self._stamp[1] if self._stamp else 0):  # nobody else wrote since it was read
+                self._stamp = _stamp_of(os.fstat(fd))
         finally:
             os.close(fd)
         if not size:
             fsync_dir(os.path.dirname(self.path))
+        self._last[self.place] = said
+        return said
 
     def bring_over(self, here: str, sequence: int) -> None:
         """The history of an earlier version becomes the beginning of the log, and where it stood the end."""
@@ -358,14 +377,27 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) and isinstance(found.get("op"), str) else None
 
 
-def _read(path: str, old: str) -> list[Operation]:
+def _stamp(path: str) -> Stamp | None:
+    """By which the log is known to be as it was; None where there is none."""
+    try:
+        return _stamp_of(os.stat(path))
+    except OSError:
+        return None
+
+
+def _stamp_of(info: os.stat_result) -> Stamp:
+    return info.st_ino, info.st_size, info.st_mtime_ns
+
+
+def _read(path: str, old: str, last: dict[object, dict[str, Any]]) -> list[Operation]:
+    """`last` gets the last line of each place."""
     try:
         lines = read_bounded(path, MAX_BYTES).split(b"\n")
     except FileNotFoundError:
         if old and os.path.exists(old):
-            from rewind.checkpoint.rewind.log.old_history import operations_of
+            from rewind.checkpoint.rewind.log.old_history import lines_of
 
-            return operations_of(old)
+            return [Operation(begun, ended) for begun, ended in lines_of(old)]
         return []
     except RewindError as error:
         raise StoreDamaged(what=f"{path} is not readable: {error.message}", hint=_DAMAGED)
@@ -378,6 +410,8 @@ def _read(path: str, old: str) -> list[Operation]:
                 raise StoreDamaged(what=f"line {number} of {path} is not readable", hint=_DAMAGED)
             continue
         _take(found, data, path)
+        if isinstance(data.get("place"), str):
+            last[data["place"]] = data
     return list(found.values())
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from array import array
 from bisect import bisect_left, bisect_right
 
 from rewind.checkpoint.share.giving.mask import masker_for
 from rewind.transcript.place.cursor import place_in
-from rewind.transcript.read.lines import end_of_lines, lines_forward, open_conversation, stored
+from rewind.transcript.read.conversation import open_conversation
+from rewind.transcript.read.lines import end_of_lines, lines_forward, stored
 from rewind.transcript.turns.turn_index import open_turns
 
 TYPE_CHECKING = False
@@ -53,6 +53,8 @@ class OutConversation:
         self.turns = 0
         self._starts = array("Q")  # where the lines begin in the agent's own file
         self._original = open_conversation(path, profile)
+        import tempfile  # slow to load, and a push without a conversation does without
+
         self._masked: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 `close` closes it
         try:
             self._rows = [(row.offset, row.turn or 0) for row in index.turns(1, index.total)]

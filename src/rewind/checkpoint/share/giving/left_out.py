@@ -77,14 +77,16 @@ class SharedTree:
     """The tree of one checkpoint as others get to see it."""
 
     def __init__(self, root: bytes, trees: Callable[[bytes], Tree], blobs: Blobs, rules: Rules,
-                 policy: Policy, scanned: Scanned) -> None:
+                 policy: Policy, scanned: Scanned, like: SharedTree | None = None) -> None:
+        """`like`: another one, which often has the same rules."""
         self.root = root
         self.raw = trees
         self.blobs = blobs
         self._rules = rules
         self._policy = policy
         self._scanned = scanned
-        self._rule_tree = RuleTree(rules, self._ignore_file, lambda folder: None)
+        same = like._rule_tree if like and like._rules.digest == rules.digest else None
+        self._rule_tree: RuleTree = RuleTree(rules, self._ignore_file, lambda folder: None, like=same)
         self._folders: dict[bytes, Tree] = {b"": trees(root)}
         self._envs: dict[bytes, bytes] = {b"": self._env_of(rules.digest, trees(root))}
         self._judged: dict[bytes, dict[bytes, TreeEntry]] = {}

@@ -7,9 +7,6 @@ it.
 
 from __future__ import annotations
 
-import json
-import re
-
 from rewind.checkpoint.share.giving.secrets import find_secrets, is_random, may_hold_secret, names_a_secret
 
 TYPE_CHECKING = False
@@ -53,6 +50,8 @@ class Masker:
         has_root = self._root.is_in(raw)
         if not has_root and (self._with_secrets or not may_hold_secret(raw)):
             return Masked(raw, [])
+        import json
+
         try:
             data = json.loads(raw)
         except (ValueError, RecursionError):
@@ -133,22 +132,32 @@ class Replaced:
     def __init__(self, old: list[str], new: str) -> None:
         self._new = new
         self._old = sorted(set(old), key=len, reverse=True)
-        self._in_text = re.compile(_BEFORE + "(?:" + "|".join(map(re.escape, self._old)) + ")" + _AFTER)
-        self._forms = sorted({_encode(json.dumps(path, ensure_ascii=plain)[1:-1]) for path in self._old
-                              for plain in (True, False)}, key=len, reverse=True)
-        either = b"|".join(re.escape(form) for form in self._forms)
-        self._in_bytes = re.compile(b"(?:" + either + b")" + _AFTER.encode())
+        self._forms: list[bytes] = []  # in JSON
 
     def is_in(self, raw: bytes) -> bool:
+        if not self._forms:
+            import json
+
+            self._forms = sorted({_encode(json.dumps(path, ensure_ascii=plain)[1:-1]) for path in self._old
+                                  for plain in (True, False)}, key=len, reverse=True)
         return any(form in raw for form in self._forms)
 
     def in_text(self, text: str) -> str:
-        is_in = any(path in text for path in self._old)
-        return self._in_text.sub(lambda match: self._new, text) if is_in else text
+        if not any(path in text for path in self._old):
+            return text
+        import re
+
+        either = "|".join(map(re.escape, self._old))
+        return re.sub(f"{_BEFORE}(?:{either}){_AFTER}", lambda match: self._new, text)
 
     def in_bytes(self, raw: bytes) -> bytes:
-        new = json.dumps(self._new)[1:-1].encode()
-        return self._in_bytes.sub(lambda match: new, raw) if self.is_in(raw) else raw
+        if not self.is_in(raw):
+            return raw
+        import json
+        import re
+
+        new, either = json.dumps(self._new)[1:-1].encode(), b"|".join(map(re.escape, self._forms))
+        return re.sub(b"(?:" + either + b")" + _AFTER.encode(), lambda match: new, raw)
 
 
 _BEFORE = r"(?<![A-Za-z0-9_.~-])"
@@ -172,6 +181,8 @@ def _encode(text: str) -> bytes:
 
 
 def _dump(data: Any) -> bytes:
+    import json
+
     try:
         return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
     except UnicodeEncodeError:

@@ -6,8 +6,8 @@ machine, apart from what was said in the conversation; the project's own directo
 
 from __future__ import annotations
 
+from rewind.checkpoint.records.record import FORMAT, session_of
 from rewind.checkpoint.records.source import Source
-from rewind.checkpoint.rewind.code_at import session_of
 from rewind.checkpoint.rewind.log.lineage import lineage
 from rewind.checkpoint.share.giving.left_out import LeftOut, Policy, Scanned, SharedTree
 from rewind.checkpoint.share.giving.mask import mask_text
@@ -18,12 +18,13 @@ from rewind.snapshot.trees.tree import DIR, FILES, LINK, UNCOVERED, TreeEntry, c
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from types import TracebackType
     from typing import Any
 
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.rewind.log.lineage import Lineage
     from rewind.checkpoint.share.giving.conversations import OutConversation
 
 _TRIGGER = ("event", "tool", "promptId", "toolUseId", "late")  # of a record's; texts are masked
@@ -143,6 +144,7 @@ class Outgoing:
         self.left_out: dict[bytes, LeftOut] = {}  # by path, as far as trees were walked
         self._state = state
         self._scanned = Scanned()
+        self._line: Lineage | None = None
         self._sources: dict[str, Source] = {}
         self._trees: dict[str, SharedTree] = {}
 
@@ -159,14 +161,26 @@ class Outgoing:
     def masked(self, text: str) -> str:
         return mask_text(text, self._state.project, self.policy.with_secrets)
 
-    def checkpoints(self) -> list[OutCheckpoint]:
-        """Oldest first: a parent comes before its children."""
-        line = lineage(self._state)
+    def checkpoints(self, wanted: Collection[str] | None = None) -> list[OutCheckpoint]:
+        """Oldest first: a parent comes before its children. `wanted` are the names of those that are asked
+        for, where it is not all of them."""
+        by_name = {record.name: record for record in self.records}
         made: dict[str, OutCheckpoint] = {}
         for record in sorted(self.records, key=lambda r: r.sequence):
-            above = next((made[r.name] for r in line.line(record.name) if r.name in made), None)
-            made[record.name] = OutCheckpoint(self, record, above, self._lines(record))
+            if wanted is None or record.name in wanted:
+                above = self._above(record, by_name)
+                parent = made.get(above.name) or OutCheckpoint(self, above, None, None) if above else None
+                made[record.name] = OutCheckpoint(self, record, parent, self._lines(record))
         return list(made.values())
+
+    def _above(self, record: Record, by_name: dict[str, Record]) -> Record | None:
+        """The nearest ancestor that is shared as well."""
+        if record.version >= FORMAT and not record.imported and record.parent in by_name:
+            return by_name[record.parent]  # nearly always; the lineage of all takes its time
+        if self._line is None:
+            self._line = lineage(self._state)
+        return next((by_name[r.name] for r in self._line.line(record.name)
+                     if r.name in by_name and r.name != record.name), None)
 
     def _lines(self, record: Record) -> int | None:
         found = next((c for c in self.conversations if c.session == session_of(record)), None)
@@ -187,8 +201,9 @@ class Outgoing:
     def tree_of(self, record: Record) -> SharedTree:
         if record.name not in self._trees:
             source = self._sources[record.name] = Source(self._state, record).__enter__()
+            other = next(iter(self._trees.values()), None)
             self._trees[record.name] = SharedTree(record.tree, source.tree, source.blobs, source.rules(),
-                                                  self.policy, self._scanned)
+                                                  self.policy, self._scanned, like=other)
         return self._trees[record.name]
 
     def _close(self, name: str) -> None:

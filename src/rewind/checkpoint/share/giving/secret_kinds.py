@@ -6,7 +6,11 @@ literal in lower case that is not part of the secret itself, such as `password`,
 
 from __future__ import annotations
 
-import re
+from rewind.checkpoint.share.giving.pattern import Pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 URL_PASSWORD, NPM = "url-password", "npm-token"
 _BEFORE = rb"(?<![A-Za-z0-9])"
@@ -17,20 +21,16 @@ class SecretKind:
     """`literals`: one of them is in every text that holds such a secret. The group `secret`, else the first
     one, is what is masked; a pattern without groups is masked as a whole."""
 
-    __slots__ = ("_compiled", "_flags", "_source", "literals", "name")
+    __slots__ = ("_pattern", "literals", "name")
 
-    def __init__(self, name: str, literals: str, pattern: bytes, *, flags: int = 0) -> None:
+    def __init__(self, name: str, literals: str, pattern: bytes) -> None:
         self.name = name
         self.literals = tuple(word.encode() for word in literals.split())
-        self._source, self._flags = pattern, flags
-        self._compiled: re.Pattern[bytes] | None = None
+        self._pattern = Pattern(pattern)
 
     @property
     def pattern(self) -> re.Pattern[bytes]:
-        """Compiled when it is first tried: all of them would take longer than the rest of a small push."""
-        if self._compiled is None:
-            self._compiled = re.compile(self._source, self._flags)
-        return self._compiled
+        return self._pattern.compiled
 
     @property
     def group(self) -> int:
@@ -101,14 +101,13 @@ _IN_CONTEXT = [
                rb"(?:[^-]{0,20000}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
                rb"|[A-Za-z0-9+/=:,.()\s\\\"'-]{40,20000})"),
     SecretKind("aws-secret-key", "aws_secret",
-               rb"aws_secret(?:_access)?_key[\"']{0,2}\s{0,8}[=:]\s{0,8}[\"']?"
-               rb"([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])", flags=re.IGNORECASE),
+               rb"(?i)aws_secret(?:_access)?_key[\"']{0,2}\s{0,8}[=:]\s{0,8}[\"']?"
+               rb"([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])"),
     SecretKind(NPM, "_authtoken _auth _password",
-               rb"(?<![A-Za-z0-9])_(?:authToken|auth|password)\s{0,4}=\s{0,4}([^\s\"'$]{8,400})",
-               flags=re.IGNORECASE),
+               rb"(?i)(?<![A-Za-z0-9])_(?:authToken|auth|password)\s{0,4}=\s{0,4}([^\s\"'$]{8,400})"),
     SecretKind("authorization", "authorization",
-               rb"authorization[\"']?\s{0,4}[:=,]\s{0,4}[\"']?(?:basic|bearer|token)"
-               rb"\s{1,4}([A-Za-z0-9+/=_.~-]{16,2000})", flags=re.IGNORECASE),
+               rb"(?i)authorization[\"']?\s{0,4}[:=,]\s{0,4}[\"']?(?:basic|bearer|token)"
+               rb"\s{1,4}([A-Za-z0-9+/=_.~-]{16,2000})"),
     SecretKind(URL_PASSWORD, "://", rb"://(?P<user>[^\s/:@\"'<>`\\?#]{1,100}):"
                rb"(?P<secret>[^\s/@\"'<>`{}\\$]{3,200})@"
                rb"(?P<host>[A-Za-z0-9\[][A-Za-z0-9._-]{0,100})"),

@@ -7,7 +7,7 @@ import re
 
 from rewind.checkpoint.conversations.bring_back import plan_of_record
 from rewind.checkpoint.conversations.which_session import choose_session
-from rewind.checkpoint.rewind.code_at import session_of
+from rewind.checkpoint.records.record import session_of
 from rewind.checkpoint.select.selectors import select
 from rewind.checkpoint.share.giving.conversations import OutConversation
 from rewind.checkpoint.turns.spans import SessionTurns

@@ -83,8 +83,10 @@ def _known(state: State) -> dict[str, list[Record]]:
 
 def _store(state: State, incoming: Incoming, checked: Checked) -> None:
     store = state.objects
+    # Again, now that the lock is ours: what was here when it was checked may have been collected since.
+    wanted_now = {oid.hex() for oid in checked.grown.files if not store.has(oid)}
     try:
-        for digest, pieces in incoming.contents(checked.wanted):
+        for digest, pieces in incoming.contents(wanted_now):
             wanted = bytes.fromhex(digest)
             for oid, data in objects_of(wanted, checked.grown.files[wanted], pieces):
                 if not store.has(oid):

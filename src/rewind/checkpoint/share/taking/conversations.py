@@ -17,11 +17,13 @@ from rewind.transcript.find import DATES, folder_for
 from rewind.transcript.kinds import kind_of
 from rewind.transcript.names import SUFFIX, path_beside
 from rewind.transcript.place.cut import Cut
-from rewind.transcript.read.lines import end_of_lines, lines_forward, open_conversation, stored
+from rewind.transcript.read.conversation import open_conversation
+from rewind.transcript.read.lines import end_of_lines, lines_forward, stored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from rewind.agents.profile import Profile
     from rewind.checkpoint.project.state import State
@@ -53,17 +55,21 @@ class Arrived:
 
 
 def bring_conversation(state: State, conversation: InConversation, notes: list[str]) -> Arrived:
-    """Known by what it says: the same one is not brought twice, a longer one becomes a session of its own."""
+    """Known by what it says: the same one is not brought twice. A longer one goes on in the session that the
+    shorter one became, unless somebody went on in that here; then it becomes a session of its own."""
     arrived = Arrived(conversation.session, conversation.agent)
-    digest = _digest(conversation)
-    branch = next((b for b in Branches(state).all if b.get("shared") == {"session": conversation.session,
-                                                                         "sha256": digest}), None)
+    before = [b for b in reversed(Branches(state).all) if os.path.exists(str(b.get("path")))
+              and (b.get("shared") or {}).get("session") == conversation.session]
+    size, digest, begins = _digests(conversation, {b["shared"].get("bytes") for b in before})
+    branch = next((b for b in before if b["shared"].get("sha256") == digest), None)
     try:
         arrived.profile = profile_named(conversation.agent, state.project.home)
-        if branch and os.path.exists(str(branch.get("path"))):
+        if branch:
             arrived.session, arrived.path = branch["sessionId"], branch["path"]
         else:
-            _bring(state, conversation, arrived, digest)
+            shorter = [b for b in before if b["shared"].get("sha256") == begins.get(b["shared"].get("bytes"))]
+            says = {"session": conversation.session, "sha256": digest, "bytes": size}
+            _bring(state, conversation, arrived, says, _to_go_on_in(state, arrived.profile, shorter))
     except (RewindError, OSError) as error:
         notes.append(f"The conversation {conversation.session} could not be handed to {conversation.agent}:"
                      f" {error}")
@@ -76,29 +82,52 @@ def bring_conversation(state: State, conversation: InConversation, notes: list[s
     return arrived
 
 
-def _digest(conversation: InConversation) -> str:
-    found = sha256()
+def _digests(conversation: InConversation, at: set[Any]) -> tuple[int, str, dict[Any, str]]:
+    """Its size, its digest, and the digests of its first so many bytes."""
+    found, size, begins = sha256(), 0, {}
+    ends = sorted(end for end in at if isinstance(end, int) and end > 0)
     for piece in conversation.read():
+        while ends and ends[0] <= size + len(piece):
+            part = found.copy()
+            part.update(piece[:ends[0] - size])
+            begins[ends.pop(0)] = part.hexdigest()
         found.update(piece)
-    return found.hexdigest()
+        size += len(piece)
+    return size, found.hexdigest(), begins
 
 
-def _bring(state: State, conversation: InConversation, arrived: Arrived, digest: str) -> None:
+def _to_go_on_in(state: State, profile: Profile, shorter: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The newest session here that is the beginning of it, and nothing else."""
+    from rewind.checkpoint.rewind.conversation.effects import was_continued
+
+    if profile.commands.get("import"):
+        return None  # an agent that keeps sessions in a database takes each only once
+    return next((branch for branch in shorter if not was_continued(state, branch)), None)
+
+
+def _bring(state: State, conversation: InConversation, arrived: Arrived, says: dict[str, Any],
+           shorter: dict[str, Any] | None) -> None:
     profile, root = arrived.profile, state.project.root
-    original = _original(profile, conversation.session, root)
+    beside = str(shorter["path"]) if shorter else ""
+    original = path_beside(beside, conversation.session, profile) if shorter else _original(
+        profile, conversation.session, root)
     if not original:
         return
-    source = state.project.path(f"temporary-{os.getpid()}-{digest[:16]}{SUFFIX}")
+    source = state.project.path(f"temporary-{os.getpid()}-{says['sha256'][:16]}{SUFFIX}")
     _write(conversation, source, root)
     plan = ConversationPlan(profile, original, source, Cut(0))
     with plan:
         with open_conversation(source, profile) as file:
             plan.cut = Cut(end_of_lines(file)).marked(file)
         plan.home = Home(root, state.place)
-        done = make_fork(state, plan, kind_of(profile).new_session_id(), conversation.title)
+        if shorter and plan.path_of(shorter["sessionId"]) != beside:
+            shorter = None  # its file was moved, or has a name of another time
+        session = shorter["sessionId"] if shorter else kind_of(profile).new_session_id()
+        name = (shorter or {}).get("name") or conversation.title
+        done = make_fork(state, plan, session, name, earlier=shorter)
     assert done.fork is not None
-    arrived.session, arrived.path, arrived.is_new = done.fork["session_id"], done.fork["path"], True
-    Branches(state).change(arrived.session, {"shared": {"session": conversation.session, "sha256": digest}})
+    arrived.session, arrived.path, arrived.is_new = session, done.fork["path"], shorter is None
+    Branches(state).change(session, {"shared": says})
 
 
 def _original(profile: Profile, session: str, root: str) -> str:

@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         from rewind.cli.look.list.list_json import list_json
 
-        print_json(list_json(controller, args, paths))
+        print_json(list_json(controller, args, paths, _rows_of(controller, args, paths)))
         return _end(controller, args, True)
     if args.checkpoints:
         from rewind.cli.look.list.list_checkpoints import list_checkpoints
@@ -78,7 +78,7 @@ def _end(controller: Controller, args: argparse.Namespace, found: bool) -> int:
     return 0
 
 
-def rows_of(controller: Controller, args: argparse.Namespace, paths: list[bytes] | None) -> list[MapRow]:
+def _rows_of(controller: Controller, args: argparse.Namespace, paths: list[bytes] | None) -> list[MapRow]:
     rows = controller.turn_map(backups=args.all, session=args.session)
     return controller.touching(rows, paths) if paths else rows
 
@@ -86,7 +86,7 @@ def rows_of(controller: Controller, args: argparse.Namespace, paths: list[bytes]
 def _list_turns(controller: Controller, args: argparse.Namespace, paths: list[bytes] | None) -> int:
     from rewind.cli.look.list import list_turns
 
-    rows = rows_of(controller, args, paths)
+    rows = _rows_of(controller, args, paths)
     detail(plural(len(rows), "row"))
     if not rows:
         return 0

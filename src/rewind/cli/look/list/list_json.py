@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rewind.cli.look.list.list_ import rows_of
 from rewind.controller import iso_time
 from rewind.words import is_large_deletion
 
@@ -19,10 +18,11 @@ if TYPE_CHECKING:
 _PATIENCE = 0.25
 
 
-def list_json(controller: Controller, args: argparse.Namespace, paths: list[bytes] | None) -> dict[str, Any]:
+def list_json(controller: Controller, args: argparse.Namespace, paths: list[bytes] | None,
+              rows: list[MapRow]) -> dict[str, Any]:
     records = controller.list_checkpoints(backups=args.all, session=args.session)
     records = controller.checkpoints_touching(records, paths) if paths else records
-    rows = [row for row in rows_of(controller, args, paths) if not row.op]
+    rows = [row for row in rows if not row.op]
     controller.add_map_facts(rows, _PATIENCE)
     here, parents = controller.here(), controller.lineage().parents
     incomplete, missed = controller.incomplete(), controller.missed()

@@ -1,0 +1,17 @@
+"""What a selector leads to."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.records.record import Record
+
+
+class Selected:
+    """A checkpoint, and what a person should know of the choice."""
+
+    __slots__ = ("note", "record")
+
+    def __init__(self, record: Record, note: str = "") -> None:
+        self.record = record
+        self.note = note

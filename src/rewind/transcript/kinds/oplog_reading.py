@@ -1,0 +1,97 @@
+"""What Gemini CLI's files are called, and what their lines say."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from rewind.errors import RewindError
+from rewind.transcript.kinds.oplog_view import View
+from rewind.transcript.layout import SUFFIX
+from rewind.transcript.read.lines import lines_forward, open_transcript, parse, size_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO
+
+    from rewind.agents.profile import Profile
+
+_OURS = re.compile(r"session-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-rw[0-9a-f]{6}\.jsonl")
+HEADER = 64 << 10  # a first line is not longer
+
+
+# files
+
+def session_id_of(path: str) -> str:
+    """The first line tells; the name has only its beginning. Empty where nothing tells."""
+    ours = _OURS.fullmatch(os.path.basename(path))
+    if ours:
+        return ours[1]
+    try:
+        with open_transcript(path) as file:
+            for offset, raw in lines_forward(file, 0, min(HEADER, size_of(file))):
+                for event in parse(offset, raw):
+                    id = event.data.get("sessionId")
+                    return id if isinstance(id, str) else ""
+                break
+    except RewindError:
+        pass
+    return ""
+
+
+def path_beside(original: str, session_id: str) -> str:
+    """Gemini CLI 0.61 leaves a stub when it resumes a session, and at its next start deletes every file whose
+    name ends in the same eight characters: the first ones of the id. No id begins with `rw`."""
+    name = f"session-{session_id}-rw{session_id.replace('-', '')[-6:]}{SUFFIX}"
+    return os.path.join(os.path.dirname(original), name)
+
+
+def whole(file: BinaryIO, path: str) -> BinaryIO:
+    return View(file)  # type: ignore[return-value]
+
+
+# what a line says
+
+def content_of(data: dict[str, Any], profile: Profile) -> Any:
+    typed = data.get("displayContent")  # with `@file` the content has the file, too
+    content = typed if typed else data.get("content")
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else _blocks(content)
+    thoughts = [{"type": "thinking", "thinking": _thought(one)} for one in dicts(data.get("thoughts"))]
+    known = {block.get("id") for block in blocks if block["type"] == "tool_use"}
+    calls = [{"type": "tool_use", "id": call.get("id"), "name": call.get("name"), "input": call.get("args")}
+             for call in dicts(data.get("toolCalls")) if call.get("id") not in known]
+    return [*thoughts, *blocks, *calls]
+
+
+def dicts(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _thought(thought: dict[str, Any]) -> str:
+    texts = (thought.get(key) for key in ("subject", "description"))
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _blocks(content: Any) -> list[dict[str, Any]]:
+    parts = [content] if isinstance(content, dict) else content if isinstance(content, list) else []
+    found = (_block({"text": part} if isinstance(part, str) else part) for part in parts)
+    return [block for block in found if block]
+
+
+def _block(part: Any) -> dict[str, Any] | None:
+    if not isinstance(part, dict):
+        return None
+    call, result, image = (part.get(key) for key in ("functionCall", "functionResponse", "inlineData"))
+    if isinstance(call, dict):
+        return {"type": "tool_use", "id": call.get("id"), "name": call.get("name"), "input": call.get("args")}
+    if isinstance(result, dict):
+        return {"type": "tool_result", "tool_use_id": result.get("id"), **_result(result.get("response"))}
+    if isinstance(image, dict):
+        return {"type": "image", "data": image.get("data"), "mediaType": image.get("mimeType")}
+    return {"type": "text", "text": part["text"]} if isinstance(part.get("text"), str) else None
+
+
+def _result(response: Any) -> dict[str, Any]:
+    found = response if isinstance(response, dict) else {}
+    said = found.get("output", found.get("error"))
+    return {"content": said if isinstance(said, str) else None, "is_error": "error" in found}

@@ -1,0 +1,126 @@
+"""The copies of opencode's sessions: what they are called, what their lines say, and which of these count."""
+
+from __future__ import annotations
+
+import os
+
+from rewind.agents.profile import pick
+from rewind.transcript.layout import SUFFIX, stem
+from rewind.transcript.place.cursor import header_length
+from rewind.transcript.read.joined import Joined
+from rewind.transcript.read.lines import lines_forward, parse, read_at, size_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO
+
+    from rewind.agents.profile import Profile
+    from rewind.transcript.read.joined import Piece
+    from rewind.transcript.read.lines import Event
+
+_FORMAT = 1
+
+
+def session_id_of(path: str) -> str:
+    return os.path.basename(stem(path))
+
+
+def path_beside(original: str, session_id: str) -> str:
+    return os.path.join(os.path.dirname(original), session_id + SUFFIX)
+
+
+# what a line says
+
+def _parts(data: dict[str, Any]) -> list[dict[str, Any]]:
+    parts = data.get("parts")
+    return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+
+
+def content_of(data: dict[str, Any], profile: Profile) -> Any:
+    """Blocks such as Claude Code has them. What the client itself adds to a prompt is no part of it."""
+    parts = _parts(data)
+    if pick(data, "info.role") == "user":
+        parts = [part for part in parts if not part.get("synthetic") and not part.get("ignored")]
+    return [block for part in parts for block in _blocks(part)]
+
+
+def _blocks(part: dict[str, Any]) -> list[dict[str, Any]]:
+    kind = part.get("type")
+    if kind == "text":
+        return [{"type": "text", "text": part.get("text")}]
+    if kind == "subtask":
+        return [{"type": "text", "text": part.get("prompt")}]
+    if kind == "reasoning":
+        return [{"type": "thinking", "thinking": part.get("text")}]
+    if kind == "tool":
+        return _tool(part)
+    if kind == "file" and str(part.get("mime")).startswith("image/"):
+        return [_image(part)]
+    return []
+
+
+def _image(part: dict[str, Any]) -> dict[str, Any]:
+    mime, url = str(part.get("mime")), str(part.get("url"))
+    head = f"data:{mime};base64,"
+    data = url[len(head):] if url.startswith(head) else None
+    return {"type": "image", "source": {"media_type": mime, "data": data}}
+
+
+def _tool(part: dict[str, Any]) -> list[dict[str, Any]]:
+    """Call and result are one row."""
+    state = part.get("state")
+    state = state if isinstance(state, dict) else {}
+    id = part.get("callID")
+    found: list[dict[str, Any]] = [
+        {"type": "tool_use", "id": id, "name": part.get("tool"), "input": state.get("input")}]
+    if state.get("status") in ("completed", "error"):
+        failed = state["status"] == "error"
+        found.append({"type": "tool_result", "tool_use_id": id, "is_error": failed,
+                      "content": state.get("error" if failed else "output")})
+    return found
+
+
+# the conversation in a file
+
+def session_in(file: BinaryIO) -> dict[str, Any]:
+    """What line 1 says about the session; nothing where it is of another format."""
+    events = parse(0, read_at(file, 0, header_length(file)))
+    data = events[0].data if len(events) == 1 else {}
+    info = data.get("info")
+    known = data.get("type") == "session" and data.get("format") == _FORMAT
+    return info if known and isinstance(info, dict) else {}
+
+
+def whole(file: BinaryIO, path: str) -> BinaryIO:
+    """After an /undo of opencode's own the rows stay until the next prompt, and do not count."""
+    revert = session_in(file).get("revert")
+    if not isinstance(revert, dict):
+        return file
+    pieces, lacks = _before_revert(file, revert)
+    return Joined(pieces, [file], lacks)  # type: ignore[return-value]
+
+
+def _before_revert(file: BinaryIO, revert: dict[str, Any]) -> tuple[list[Piece], str]:
+    for offset, raw in lines_forward(file):
+        for event in parse(offset, raw):
+            if pick(event.data, "info.id") != revert.get("messageID"):
+                continue
+            kept: list[Piece] = [(file, 0, offset)]
+            return kept + _first_parts(event, revert.get("partID")), ""
+    return [(file, 0, size_of(file))], "its /undo names a message that is not there"
+
+
+def _first_parts(event: Event, part_id: object) -> list[Piece]:
+    """Of a message that was undone in part, the parts before that one."""
+    parts = _parts(event.data)
+    at = next((i for i, part in enumerate(parts) if part_id and part.get("id") == part_id), 0)
+    return [line_of({**event.data, "parts": parts[:at]})] if at else []
+
+
+def line_of(data: dict[str, Any]) -> bytes:
+    from json import dumps
+
+    try:
+        return dumps(data, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    except UnicodeEncodeError:
+        return dumps(data, separators=(",", ":")).encode() + b"\n"

@@ -1,0 +1,107 @@
+"""A command that goes back opens a transcript once for each thing it does with it, and reads the log once."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from chat_scene import Turns
+from cli.conftest import InProcess
+
+
+class Opened:
+    """How often this process opened a file for reading."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.names: Counter[str] = Counter()
+        opens = os.open
+
+        def counting(path: Any, flags: int, *more: Any, **options: Any) -> int:
+            if isinstance(path, (str, bytes)) and flags & os.O_ACCMODE == os.O_RDONLY:
+                self.names[os.path.basename(os.fsdecode(path))] += 1
+            return opens(path, flags, *more, **options)
+
+        monkeypatch.setattr(os, "open", counting)
+
+
+@pytest.fixture
+def turns(cli: InProcess) -> Turns:
+    scene = Turns(cli)
+    for number in range(1, 5):
+        scene.turn(f"task {number}", work=f"{number}")
+    return scene
+
+
+def transcripts(turns: Turns, monkeypatch: pytest.MonkeyPatch, *command: str) -> int:
+    with monkeypatch.context() as patch:
+        opened = Opened(patch)
+        turns.cli.ok(*command)
+    return opened.names[turns.path.name]
+
+
+def test_a_plan_asks_whose_a_transcript_is_and_where_to_cut_it(
+        turns: Turns, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert transcripts(turns, monkeypatch, "back", "3", "--both", "--dry-run") == 2
+
+
+def test_back_forks_the_transcript_and_counts_its_turns_besides(
+        turns: Turns, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert transcripts(turns, monkeypatch, "back", "1", "--both") == 4
+
+
+def test_back_looks_once_at_a_session_that_has_too_few_prompts(
+        turns: Turns, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        opened = Opened(patch)
+        assert turns.cli.run("back", "9", "--both").code != 0
+    assert opened.names[turns.path.name] <= 3  # the error is found out again, to be told
+
+
+def test_restore_finds_the_cut_counts_the_turns_and_forks(
+        turns: Turns, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = turns.records()[2].name
+    assert transcripts(turns, monkeypatch, "restore", name) == 3
+
+
+def test_unsaved_work_adds_the_capture_of_the_conversation(
+        turns: Turns, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = turns.records()[2].name
+    turns.write(work="by hand")
+    assert transcripts(turns, monkeypatch, "restore", name) == 5
+
+
+@pytest.mark.parametrize("command", [("back", "1", "--both"), ("undo-restore",), ("redo",)])
+def test_the_log_of_operations_is_read_once(command: tuple[str, ...], turns: Turns,
+                                            monkeypatch: pytest.MonkeyPatch) -> None:
+    turns.cli.ok("back", "1", "--both")
+    if command == ("redo",):
+        turns.cli.ok("undo-restore")
+    with monkeypatch.context() as patch:
+        opened = Opened(patch)
+        turns.cli.ok(*command)
+    assert opened.names["operations.jsonl"] == 1
+
+
+def test_what_another_process_writes_to_the_log_is_seen(turns: Turns) -> None:
+    turns.cli.ok("back", "1", "--both")
+    with closing(turns.controller()) as controller:
+        assert len(controller.operations()) == 1
+        assert controller.state.operations() is controller.state.operations()
+        turns.cli.ok("undo-restore")
+        assert [op.command for op in controller.operations()] == ["back", "undo-restore"]
+
+
+def test_what_this_process_writes_to_the_log_need_not_be_read(turns: Turns) -> None:
+    with closing(turns.controller()) as controller:
+        log = controller.state.operations()
+        op = log.begin("restore", before="", paths=["a"])
+        log.end(op, here="x", effects=())
+        assert log.is_current()
+        assert log.last == op.ended
+        again = type(log)(log.path, log.place)
+        assert [one.begun for one in again.all] == [one.begun for one in log.all]
+        assert [one.ended for one in again.all] == [one.ended for one in log.all]
