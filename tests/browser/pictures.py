@@ -33,7 +33,7 @@ IMAGES = CHECKOUT / "build" / "pictures"
 SHOWN = CHECKOUT / "docs" / "images"
 KEPT = ("session-1440-light", "graph-1440-light", "review-1440-light", "dialog-1440-light",
         "rewound-1440-light", "checkpoints-1440-light", "session-390-dark", "dialog-390-light",
-        "empty-1440-light")
+        "empty-1440-light", "files-1440-light")
 WIDTHS = {1440: 900, 1024: 768, 390: 844, 320: 640}
 RUNNING = event_id(0x5EED)
 SETTINGS = '{"branches": {"max": 3, "archiveAfterDays": 30}}'

@@ -101,10 +101,10 @@ def test_typing_filters_and_escape_shows_everything_again(scene: Scene) -> None:
 
 def test_a_click_looks_and_a_double_click_chooses(scene: Scene) -> None:
     async def look(person: Person) -> None:
-        await person.pilot.click("Timeline", offset=(6, 2))
+        await person.pilot.click("TimelineList", offset=(6, 2))
         await person.calm()
         assert person.timeline.cursor == 2
-        await person.pilot.click("Timeline", offset=(6, 2), times=2)
+        await person.pilot.click("TimelineList", offset=(6, 2), times=2)
         await person.calm()
         assert person.screen == "ChooseIntent"
         await person.press("escape")

@@ -20,7 +20,7 @@ from map_scene import Story, afternoon
 from rewind.checkpoint.map.by_session import CHECKPOINT, LANE, PROMPT
 from rewind.tui.dialogs import outcome
 from rewind.tui.dialogs.working import Working
-from rewind.tui.flows import flows, futures, merging
+from rewind.tui.flows import flows, futures
 from rewind.tui.parts import details, rows
 from rewind.tui.parts.diff_view import DiffView
 from rewind.tui.screens import blame_screen, forks_screen, timeline_screen
@@ -49,8 +49,7 @@ def steady(monkeypatch: pytest.MonkeyPatch) -> None:
             command = f"cd /home/me/shop && claude --resume {id_}" if command else ""
             super().__init__(title, body, command, note)
 
-    for room in (flows, forks_screen, timeline_screen, merging):
-        monkeypatch.setattr(room, "Outcome", Steady)
+    monkeypatch.setattr(flows, "Outcome", Steady)
 
 
 @pytest.fixture

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chat_scene import client_is_running, prompts_of
+from rewind.snapshot.scan import scan as scanning
 from web.scene import Shop
 from web.site import Site
 from web.test_reads import branch, of_turn
@@ -222,6 +224,36 @@ def test_a_restore_is_refused_when_its_plan_is_old(site: Site, shop: Shop) -> No
     files = shop.files()
     site.refuses("changed-since-plan", "restore_checkpoint", name=name, stamp=stamp)
     assert shop.files() == files
+
+
+def test_the_project_is_scanned_once_for_a_dialog_and_once_for_what_it_confirms(
+        site: Site, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan that is carried out comes from the look that becomes the backup: no other one is made."""
+    walks = []
+
+    class Counted(scanning.Walker):
+        def run(self, processes: int) -> Any:
+            walks.append(self)
+            return super().run(processes)
+
+    monkeypatch.setattr(scanning, "Walker", Counted)
+    name, session = of_turn(site, 1), f"/api/sessions/{site.session}"
+    for read, query, action, fields in (
+            (f"/api/checkpoints/{name}/plan", {}, "restore_checkpoint", {"name": name}),
+            ("/api/operations/undo", {}, "undo_restore", {}), ("/api/operations/redo", {}, "redo", {}),
+            ("/api/operations/undo", {}, "undo_restore", {}),
+            (f"{session}/revert", {"turn": 3}, "revert_turn", {"sessionId": site.session, "turn": 3}),
+            (f"{session}/plan", {"turn": 1, "mode": "both"}, "rewind_session",
+             {"sessionId": site.session, "rewindToTurn": 1, "mode": "both"})):
+        files = shop.files()
+        stamp = site.get(read, **query)["stamp"]
+        assert len(walks) == 1, read
+        site.does(action, stamp=stamp, **fields)
+        assert len(walks) == 2 and shop.files() != files, action
+        site.get("/api/project")
+        site.get("/api/history")
+        assert len(walks) == 2
+        walks.clear()
 
 
 def test_nothing_to_undo_is_said(site: Site) -> None:

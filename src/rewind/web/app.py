@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.responses import FileResponse, JSONResponse
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
+from starlette.websockets import WebSocket
 
+from rewind.controller import Controller
 from rewind.web.reads import files, history, reads, review, setup
 from rewind.web.reads.query import Query
 from rewind.web.server.errors import body_of, known, status_of
 from rewind.web.server.security import Door
 from rewind.web.server.socket import Hub
+from rewind.web.server.work import Workshop
 from rewind.web.writes import futures, surgery
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from typing import Any
-
-    from starlette.requests import Request
-    from starlette.responses import Response
-    from starlette.websockets import WebSocket
-
-    from rewind.controller import Controller
-    from rewind.web.server.work import Workshop
-
-    Read = Callable[[Controller, Query], dict[str, Any]]
+Read = Callable[[Controller, Query], dict[str, Any]]
 
 STATIC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "static")
 _READS: dict[str, Read] = {

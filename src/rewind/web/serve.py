@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import socket
+from collections.abc import Callable
 
 import uvicorn
 
@@ -12,10 +13,6 @@ from rewind.web.app import make_app
 from rewind.web.server.key import FILE, remember, remembered
 from rewind.web.server.socket import MOST_BYTES
 from rewind.web.server.work import Workshop
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ADDRESS = "127.0.0.1"
 

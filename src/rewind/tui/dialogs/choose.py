@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Vertical, VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from rewind.tui.dialogs.dialog import Dialog, body, key_hint
 
-    Choice = tuple[str, str, str]  # what is returned, the title, what it means
+Choice = tuple[str, str, str]  # what is returned, the title, what it means
 
 
-class Choose(ModalScreen["str | None"]):
+class Choose(Dialog["str | None"]):
     """None when the person thought better of it."""
 
-    DEFAULT_CSS = """
-    Choose OptionList { height: auto; background: $surface; padding: 0; margin: 1 0; }
-    Choose OptionList, Choose OptionList:focus { border: none; }
-    """
+    DEFAULT_CSS = "Choose OptionList { height: auto; margin: 1 0; }"
     BINDINGS = [Binding("escape,q", "leave", show=False), Binding("1", "take(0)", show=False),
                 Binding("2", "take(1)", show=False), Binding("3", "take(2)", show=False),
                 Binding("j", "move(1)", show=False), Binding("k", "move(-1)", show=False)]
@@ -31,20 +26,17 @@ class Choose(ModalScreen["str | None"]):
     def __init__(self, title: str, body: list[Text], choices: Sequence[Choice],
                  disabled: dict[str, str] | None = None) -> None:
         """`disabled` says of choices that are not possible why not."""
-        super().__init__(classes="dialog")
-        self.heading = title
+        super().__init__(title)
         self.body = body
         self.choices = choices
         self.disabled_choices = disabled or {}
 
     def compose(self) -> ComposeResult:
-        with Vertical(classes="box") as box:
-            box.border_title = self.heading
-            with VerticalScroll(classes="body", can_focus=False):
-                yield Static(Text("\n").join(self.body))
+        with self.box():
+            yield body(Static(Text("\n").join(self.body)))
             yield OptionList(*[self._option(number) for number in range(len(self.choices))])
             keys = " ".join(str(number + 1) for number in range(len(self.choices)))
-            yield Static(Text(f"{keys} or Enter chooses, Esc cancels", "dim"))
+            yield key_hint(f"{keys} or Enter chooses, Esc cancels")
 
     def _option(self, number: int) -> Option:
         value, title, meaning = self.choices[number]
@@ -65,10 +57,3 @@ class Choose(ModalScreen["str | None"]):
     def action_take(self, number: int) -> None:
         if number < len(self.choices) and self.choices[number][0] not in self.disabled_choices:
             self.dismiss(self.choices[number][0])
-
-    def action_move(self, by: int) -> None:
-        options = self.query_one(OptionList)
-        options.action_cursor_down() if by > 0 else options.action_cursor_up()
-
-    def action_leave(self) -> None:
-        self.dismiss(None)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TypeVar, Union
+
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
-from textual.widgets import Button, Input, Static
+from textual.widgets import Button, Input, OptionList, Static
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Union
-
-    Shown = Union[str, Text]
+Shown = Union[str, Text]
+Result = TypeVar("Result")
 
 BOX = """
 .dialog { align: center middle; }
@@ -23,6 +22,8 @@ BOX = """
     border-title-color: $text; border-title-style: bold;
 }
 .dialog .body { height: auto; max-height: 1fr; scrollbar-size-vertical: 1; }
+.dialog OptionList { background: $surface; padding: 0; }
+.dialog OptionList, .dialog OptionList:focus { border: none; }
 .dialog .buttons { height: 1; margin-top: 1; align-horizontal: right; }
 .dialog Button { margin-left: 2; padding: 0 1; min-width: 8; height: 1; border: none; background: $panel;
     color: $foreground; text-style: none; }
@@ -32,7 +33,40 @@ BOX = """
 """
 
 
-class Confirm(ModalScreen[bool]):
+class Dialog(ModalScreen[Result]):
+    """A box with a title, in the middle of the screen."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(classes="dialog")
+        self.heading = title
+
+    def box(self) -> Vertical:
+        box = Vertical(classes="box")
+        box.border_title = self.heading
+        return box
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
+    def action_move(self, by: int) -> None:
+        """In its list."""
+        options = self.query_one(OptionList)
+        options.action_cursor_down() if by > 0 else options.action_cursor_up()
+
+    def action_scroll(self, by: int) -> None:
+        self.query_one(".body").scroll_relative(y=by, animate=False)
+
+
+def body(shown: Static) -> VerticalScroll:
+    """What may be longer than the screen."""
+    return VerticalScroll(shown, classes="body", can_focus=False)
+
+
+def key_hint(text: str, id: str | None = None) -> Static:
+    return Static(Text(text, "dim"), id=id)
+
+
+class Confirm(Dialog[bool]):
     """A question with two answers. Enter takes the button that has the focus."""
 
     BINDINGS = [Binding("y", "answer(True)", show=False), Binding("n,escape,q", "answer(False)", show=False),
@@ -40,18 +74,15 @@ class Confirm(ModalScreen[bool]):
 
     def __init__(self, title: str, body: Shown | list[Text], yes: str = "Yes", no: str = "Cancel",
                  *, dangerous: bool = False) -> None:
-        super().__init__(classes="dialog")
-        self.heading = title
-        self.body = _joined(body)
+        super().__init__(title)
+        self.body = Text("\n").join(body) if isinstance(body, list) else body
         self.labels = (yes, no)
         self.dangerous = dangerous
 
     def compose(self) -> ComposeResult:
         yes, no = self.labels
-        with Vertical(classes="box") as box:
-            box.border_title = self.heading
-            with VerticalScroll(classes="body", can_focus=False):
-                yield Static(self.body, markup=False)
+        with self.box():
+            yield body(Static(self.body, markup=False))
             with Horizontal(classes="buttons"):
                 if no:
                     yield Button(Text(f"{no} (n)"), id="no", compact=True)
@@ -74,11 +105,7 @@ class Confirm(ModalScreen[bool]):
         key = getattr(event, "key", "")
         moves = {"down": 1, "j": 1, "up": -1, "k": -1, "pagedown": 8, "pageup": -8}
         if key in moves:
-            self.query_one(".body").scroll_relative(y=moves[key], animate=False)
-
-
-def _joined(body: Shown | list[Text]) -> Shown:
-    return Text("\n").join(body) if isinstance(body, list) else body
+            self.action_scroll(moves[key])
 
 
 class Tell(Confirm):
@@ -90,24 +117,22 @@ class Tell(Confirm):
         super().__init__(title, body, "OK", "")
 
 
-class Ask(ModalScreen["str | None"]):
+class Ask(Dialog["str | None"]):
     """One line of text; None when the person thought better of it."""
 
     BINDINGS = [Binding("escape", "leave", show=False)]
 
     def __init__(self, title: str, question: str, text: str = "", *, empty: bool = False) -> None:
-        super().__init__(classes="dialog")
-        self.heading = title
+        super().__init__(title)
         self.question = question
         self.text = text
         self.empty = empty  # whether nothing is an answer
 
     def compose(self) -> ComposeResult:
-        with Vertical(classes="box") as box:
-            box.border_title = self.heading
+        with self.box():
             yield Static(self.question, markup=False)
             yield Input(self.text, id="answer")
-            yield Static(Text("Enter accepts, Esc cancels", "dim"))
+            yield key_hint("Enter accepts, Esc cancels")
 
     def on_mount(self) -> None:
         self.query(Input).focus()
@@ -115,7 +140,4 @@ class Ask(ModalScreen["str | None"]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         if event.value.strip() or self.empty:
             self.dismiss(event.value.strip())
-
-    def action_leave(self) -> None:
-        self.dismiss(None)
 

@@ -6,37 +6,33 @@ from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Vertical
-from textual.screen import ModalScreen
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
+from rewind.tui.dialogs.dialog import Dialog, key_hint
 from rewind.tui.parts.words import path
 
 _MOST = 500  # files that are listed at once
 
 
-class ChooseFile(ModalScreen["bytes | None"]):
+class ChooseFile(Dialog["bytes | None"]):
     DEFAULT_CSS = """
     ChooseFile > .box { height: 80%; }
-    ChooseFile OptionList { height: 1fr; background: $surface; padding: 0; margin: 1 0; }
-    ChooseFile OptionList, ChooseFile OptionList:focus { border: none; }
+    ChooseFile OptionList { height: 1fr; margin: 1 0; }
     """
     BINDINGS = [Binding("escape", "leave", show=False), Binding("down", "move(1)", show=False, priority=True),
                 Binding("up", "move(-1)", show=False, priority=True)]
 
     def __init__(self, title: str, files: list[bytes]) -> None:
-        super().__init__(classes="dialog")
-        self.heading = title
+        super().__init__(title)
         self.files = files
         self.shown: list[bytes] = []
 
     def compose(self) -> ComposeResult:
-        with Vertical(classes="box") as box:
-            box.border_title = self.heading
+        with self.box():
             yield Input(placeholder="a part of its name", compact=True)
             yield OptionList()
-            yield Static(Text("Type to filter, ↑ ↓ and Enter choose, Esc cancels", "dim"))
+            yield key_hint("Type to filter, ↑ ↓ and Enter choose, Esc cancels")
 
     def on_mount(self) -> None:
         self.query(Input).focus()
@@ -62,10 +58,6 @@ class ChooseFile(ModalScreen["bytes | None"]):
             options.add_option(Option(Text("No file has that in its name.", "dim"), disabled=True))
         options.highlighted = 0 if self.shown else None
 
-    def action_move(self, by: int) -> None:
-        options = self.query_one(OptionList)
-        options.action_cursor_down() if by > 0 else options.action_cursor_up()
-
     @on(Input.Submitted)
     def accepted(self) -> None:
         at = self.query_one(OptionList).highlighted
@@ -76,6 +68,3 @@ class ChooseFile(ModalScreen["bytes | None"]):
     def clicked(self, event: OptionList.OptionSelected) -> None:
         if event.option_index < len(self.shown):
             self.dismiss(self.shown[event.option_index])
-
-    def action_leave(self) -> None:
-        self.dismiss(None)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.text import Text
 
 from rewind.controller import BOTH, CODE, CONVERSATION, PROMPT
 from rewind.tui.dialogs.choose import Choose
 from rewind.tui.parts.words import one_line
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.screen import ModalScreen
+from textual.containers import Horizontal
 from textual.widgets import Button, Static
 
+from rewind.tui.dialogs.dialog import Dialog, body
 from rewind.tui.parts.words import path
 from rewind.words import explain, safe_lines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.rewind.outcome import Outcome as Done
 
 
-class Outcome(ModalScreen[bool]):
+class Outcome(Dialog[bool]):
     """True: the person wants to go on at once."""
 
     DEFAULT_CSS = """
@@ -28,17 +29,14 @@ class Outcome(ModalScreen[bool]):
 
     def __init__(self, title: str, body: list[Text], command: str = "", note: str = "") -> None:
         """`note` is what the agent should be told, to be pasted into its conversation."""
-        super().__init__(classes="dialog")
-        self.heading = title
+        super().__init__(title)
         self.body = body
         self.command = command
         self.note = note
 
     def compose(self) -> ComposeResult:
-        with Vertical(classes="box") as box:
-            box.border_title = self.heading
-            with VerticalScroll(classes="body", can_focus=False):
-                yield Static(Text("\n").join(self.body))
+        with self.box():
+            yield body(Static(Text("\n").join(self.body)))
             if self.command:
                 yield Static(Text("\nContinue with:", "dim"))
                 yield Static(Text(self.command, overflow="fold"), classes="command")
@@ -67,9 +65,6 @@ class Outcome(ModalScreen[bool]):
         if self.command or self.note:
             self.app.copy_to_clipboard(self.command or self.note)
             self.notify(f"The {'command' if self.command else 'note'} is on the clipboard.")
-
-    def action_leave(self) -> None:
-        self.dismiss(False)
 
 
 def about_files(done: Done) -> list[Text]:

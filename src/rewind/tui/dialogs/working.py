@@ -4,6 +4,8 @@ it is."""
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -13,11 +15,7 @@ from textual.widgets import ProgressBar, Static
 
 from rewind.errors import RewindError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from rewind.snapshot.scan.build import Progress
 
 _EVERY = 0.1

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
 from rich.text import Text
 
-from rewind.controller import BOTH, CODE, BeforeOperation, BeforeUndo, EarlierOnLine
-from rewind.errors import ChangedSincePlan, TurnRunning
+from rewind.controller import BOTH, CODE, BeforeOperation, BeforeUndo, Controller, EarlierOnLine
+from rewind.errors import ChangedSincePlan, RewindError, TurnRunning
 from rewind.tui.dialogs.dialog import Ask, Confirm, Tell
 from rewind.tui.dialogs.intent_dialog import ChooseIntent
 from rewind.tui.dialogs.outcome import Outcome, about_files, about_notes
 from rewind.tui.dialogs.working import Failure, Working
+from rewind.tui.frame import Frame
 from rewind.tui.parts.words import from_home, one_line, plan_lines
-from rewind.words import plural
+from rewind.words import plural, safe_lines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from rewind.checkpoint.map.by_session import Item
     from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.checkpoint.rewind.outcome import Outcome as Done
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
-    from rewind.controller import Controller
     from rewind.snapshot.scan.build import Progress
-    from rewind.tui.app import RewindApp
 
     Work = Callable[[Controller, Progress], Any]
     Forceful = Callable[[Controller, Progress, bool], Any]
@@ -33,16 +32,23 @@ if TYPE_CHECKING:
 _BACKED_UP = "Rewind saves the current state first. Press U afterwards to undo."
 
 
-async def do(app: RewindApp, title: str, work: Work) -> Any:
-    """The result; None when it failed, which the person has been told."""
-    result = await attempt(app, title, work)
-    if isinstance(result, Failure):
-        await app.push_screen_wait(Tell("That did not work", result.text()))
-        return None
-    return result
+@dataclass(frozen=True)
+class Objection:
+    """A refusal that the person may overrule."""
+
+    error: type[RewindError]
+    title: str
+    meaning: str
+    yes: str
+    no: str = "Cancel"
 
 
-async def attempt(app: RewindApp, title: str, work: Work) -> Any:
+_AT_WORK = Objection(TurnRunning, "An agent is at work", "Wait until it is done or stop it; or go ahead, and"
+                     " the agent finds other files than it expects.", "Go ahead", "Wait")
+
+
+async def attempt(app: Frame, title: str, work: Work) -> Any:
+    """The result, or the failure."""
     def opened(progress: Progress) -> Any:
         with app.host.open() as controller:
             return work(controller, progress)
@@ -50,47 +56,73 @@ async def attempt(app: RewindApp, title: str, work: Work) -> Any:
     return await app.push_screen_wait(Working(title, opened))
 
 
-async def insist(app: RewindApp, title: str, work: Forceful) -> Any:
-    """As `do`; where an agent is at work, the person may want it all the same."""
+async def do(app: Frame, title: str, work: Work) -> Any:
+    """The result; None when it failed, which the person has been told."""
+    return await unless_failed(app, await attempt(app, title, work))
+
+
+async def insist(app: Frame, title: str, work: Forceful, objection: Objection) -> Any:
+    """As `do`; where it is refused for this one reason, the person may want it all the same."""
     result = await attempt(app, title, lambda controller, progress: work(controller, progress, False))
-    if isinstance(result, Failure) and isinstance(result.error, TurnRunning):
-        question = [Text(result.message), Text("Wait until it is done or stop it; or go ahead, and the agent"
-                                               " finds other files than it expects.", "dim")]
-        if not await app.push_screen_wait(Confirm("An agent is at work", question, "Go ahead", "Wait",
+    if isinstance(result, Failure) and isinstance(result.error, objection.error):
+        question = [Text(safe_lines(result.message)), Text(objection.meaning, "dim")]
+        if not await app.push_screen_wait(Confirm(objection.title, question, objection.yes, objection.no,
                                                   dangerous=True)):
             return None
         result = await attempt(app, title, lambda controller, progress: work(controller, progress, True))
-    if isinstance(result, Failure):
+    return await unless_failed(app, result)
+
+
+async def unless_failed(app: Frame, result: Any) -> Any:
+    if not isinstance(result, Failure):
+        return result
+    if isinstance(result.error, ChangedSincePlan):
         hint = Text("Choose it again to see the new plan.", "dim")
-        lines = [Text(result.message), hint] if isinstance(result.error, ChangedSincePlan) else result.text()
-        await app.push_screen_wait(Tell("Nothing was changed" if isinstance(result.error, ChangedSincePlan)
-                                        else "That did not work", lines))
+        await app.push_screen_wait(Tell("Nothing was changed", [Text(result.message), hint]))
+    else:
+        await app.push_screen_wait(Tell("That did not work", result.text()))
+    return None
+
+
+# a plan, from the first look to what was done
+
+async def make_plan(app: Frame, target: Target, what: str) -> Plan | None:
+    plan: Plan | None = await do(app, "Working out the plan…", lambda c, p: c.plan(target, what))
+    return plan
+
+
+async def carry_out(app: Frame, plan: Plan, question: Confirm, title: str) -> Done | None:
+    """None where the person did not want it, or it failed."""
+    if not await app.push_screen_wait(question):
         return None
-    return result
+    done: Done | None = await insist(app, title, lambda controller, progress, force: controller.apply(
+        plan, force=force, progress=progress), _AT_WORK)
+    return done
 
 
-async def go_back(app: RewindApp, item: Item) -> bool:
+async def offer(app: Frame, title: str, lines: list[Text], command: str = "", note: str = "") -> None:
+    """Tell what happened; the command is run now, if that is what the person wants."""
+    if await app.push_screen_wait(Outcome(title, lines, command, note)):
+        app.leave_for(command)
+
+
+async def go_on_with(app: Frame, name: str, find: Work) -> None:
+    command = await do(app, "Looking…", find)
+    if command is not None:
+        await offer(app, "Continue", [Text(one_line(name), "bold")], command)
+
+
+async def go_back(app: Frame, item: Item) -> bool:
     intent = await app.push_screen_wait(ChooseIntent(item))
-    if intent is None:
+    plan = await make_plan(app, item.target(), intent) if intent else None
+    if intent is None or plan is None:
         return False
-    plan: Plan | None = await do(app, "Working out the plan…",
-                                 lambda controller, _: controller.plan(item.target(), intent))
-    if plan is None or not await app.push_screen_wait(Confirm("The plan", _plan_lines(plan), "Go back")):
-        return False
-    done: Done | None = await apply_plan(app, "Going back…", plan)
+    done = await carry_out(app, plan, Confirm("The plan", _plan_lines(plan), "Go back"), "Going back…")
     if done is None:
         return False
     app.go_on = done.resume or app.go_on
-    if await app.push_screen_wait(Outcome("Done", _done_lines(done, intent), done.resume)):
-        app.leave_for(done.resume)
+    await offer(app, "Done", _done_lines(done, intent), done.resume)
     return True
-
-
-async def apply_plan(app: RewindApp, title: str, plan: Plan) -> Done | None:
-    done: Done | None = await insist(
-        app, title,
-        lambda controller, progress, force: controller.apply(plan, force=force, progress=progress))
-    return done
 
 
 def _plan_lines(plan: Plan) -> list[Text]:
@@ -128,29 +160,29 @@ def _done_lines(done: Done, intent: str) -> list[Text]:
 
 # undo and the like
 
-async def undo(app: RewindApp) -> bool:
+async def undo(app: Frame) -> bool:
     return await _step(app, "Undo", EarlierOnLine(), CODE)
 
 
-async def redo(app: RewindApp) -> bool:
+async def redo(app: Frame) -> bool:
     return await _step(app, "Redo", BeforeUndo())
 
 
-async def take_back(app: RewindApp) -> bool:
+async def take_back(app: Frame) -> bool:
     return await _step(app, "Undo the last operation", BeforeOperation())
 
 
-async def _step(app: RewindApp, title: str, target: Target, what: str = BOTH) -> bool:
-    plan: Plan | None = await do(app, "Working out the plan…", lambda c, p: c.plan(target, what))
-    if plan is None or not await app.push_screen_wait(
-            Confirm(title, [*_code_lines(plan), *about_notes(plan.all_notes())], title)):
+async def _step(app: Frame, title: str, target: Target, what: str = BOTH) -> bool:
+    plan = await make_plan(app, target, what)
+    if plan is None:
         return False
-    done = await apply_plan(app, f"{title}…", plan)
+    question = Confirm(title, [*_code_lines(plan), *about_notes(plan.all_notes())], title)
+    done = await carry_out(app, plan, question, f"{title}…")
     if done is None:
         return False
     lines = about_files(done) if done.record else [Text("Only the conversation moved.")]
     way_on = "Press r to go forward again." if done.can_redo else "Press U to undo this."
-    await app.push_screen_wait(Outcome("Done", [*lines, *about_notes(done.notes), Text(way_on, "dim")]))
+    await offer(app, "Done", [*lines, *about_notes(done.notes), Text(way_on, "dim")])
     return True
 
 
@@ -160,7 +192,7 @@ def _code_lines(plan: Plan) -> list[Text]:
     return [Text(plan.code.summary(), "bold"), *plan_lines(plan.code)]
 
 
-async def undo_operation(app: RewindApp, op: Operation) -> bool:
+async def undo_operation(app: Frame, op: Operation) -> bool:
     """It and all later ones."""
     if not op.can_undo:
         reason = "It is undone already." if op.undone else "It left nothing to undo."
@@ -169,7 +201,7 @@ async def undo_operation(app: RewindApp, op: Operation) -> bool:
     return await _step(app, "Undo from here on", BeforeOperation(op.id))
 
 
-async def save(app: RewindApp) -> bool:
+async def save(app: Frame) -> bool:
     question = "Description (optional)"
     text = await app.push_screen_wait(Ask("Save a checkpoint", question, empty=True))
     if text is None:
@@ -181,10 +213,8 @@ async def save(app: RewindApp) -> bool:
     return True
 
 
-async def protect(app: RewindApp) -> bool:
+async def protect(app: Frame) -> bool:
     """For a directory that Rewind does not know yet."""
-    from rewind.controller import Controller
-
     root = app.host.root
     question = [Text(from_home(root), "bold"),
                 Text("Shall Rewind protect this directory? It makes the first checkpoint now.")]
@@ -195,8 +225,5 @@ async def protect(app: RewindApp) -> bool:
         Controller.init(root, progress=progress)[0].close()
         return True
 
-    result = await app.push_screen_wait(Working("Making the first checkpoint…", init))
-    if isinstance(result, Failure):
-        await app.push_screen_wait(Tell("That did not work", result.text()))
-        return False
-    return True
+    making = Working("Making the first checkpoint…", init)
+    return bool(await unless_failed(app, await app.push_screen_wait(making)))

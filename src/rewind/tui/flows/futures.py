@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Vertical, VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from rewind.controller import BOTH, Adopted, lane_shape
+from rewind.controller import BOTH, Adopted, Controller, lane_shape
 from rewind.errors import WorkNotSaved
-from rewind.tui.dialogs.dialog import Ask, Confirm, Tell
-from rewind.tui.dialogs.working import Failure, Working
+from rewind.tui.dialogs.dialog import Ask, Confirm, Dialog, body, key_hint
+from rewind.tui.dialogs.working import Working
 from rewind.tui.flows import flows
 from rewind.tui.flows.merging import FORK_HOW, merge
+from rewind.tui.frame import Frame
 from rewind.tui.parts.words import from_home, one_line
 from rewind.words import safe_lines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from rich.console import RenderableType
-
     from rewind.checkpoint.futures.known import Lane
     from rewind.checkpoint.futures.run import Ran
-    from rewind.controller import Controller
     from rewind.snapshot.scan.build import Progress
-    from rewind.tui.app import RewindApp
 
 MOST = 3  # side by side
 _STATES = {"busy": "yellow", "open": "green", "gone": "red", "half-made": "red", "half-removed": "red"}
+_LOST = flows.Objection(WorkNotSaved, "Work would be lost", "It cannot be brought back then.",
+                        "Remove it anyway")
 _KEYS = "r run a command in each  ↑↓ scroll  Esc close"
 
 
@@ -50,7 +47,7 @@ def line(lane: Lane, marked: bool = False) -> Text:
     return text.append(safe_lines(lane_shape.problem(lane) or from_home(lane.dir)), "dim")
 
 
-async def adopt(app: RewindApp, lane: Lane) -> bool:
+async def adopt(app: Frame, lane: Lane) -> bool:
     """Its code, merged into the code of now, and its conversation."""
     def saved(controller: Controller, progress: Progress) -> bool:
         controller.save_lane(controller.lane(lane.name))
@@ -61,22 +58,12 @@ async def adopt(app: RewindApp, lane: Lane) -> bool:
     return await merge(app, "Adopt", lambda how: Adopted(lane.name, how), BOTH, FORK_HOW)
 
 
-async def remove(app: RewindApp, lane: Lane) -> bool:
+async def remove(app: Frame, lane: Lane) -> bool:
     body = [Text(lane.name, "bold"), Text(safe_lines(from_home(lane.dir)), "dim"),
             Text("A checkpoint keeps its files, and its conversation goes to the trash; u brings both back.")]
     if not await app.push_screen_wait(Confirm("Remove this fork?", body, "Remove", dangerous=True)):
         return False
-    result = await flows.attempt(app, "Removing…", lambda c, p: _remove(c, lane.name, False))
-    if isinstance(result, Failure) and isinstance(result.error, WorkNotSaved):
-        question = [Text(safe_lines(result.message)), Text("It cannot be brought back then.", "dim")]
-        if not await app.push_screen_wait(Confirm("Work would be lost", question, "Remove it anyway",
-                                                  dangerous=True)):
-            return False
-        result = await flows.attempt(app, "Removing…", lambda c, p: _remove(c, lane.name, True))
-    if isinstance(result, Failure):
-        await app.push_screen_wait(Tell("That did not work", result.text()))
-        return False
-    return True
+    return bool(await flows.insist(app, "Removing…", lambda c, p, force: _remove(c, lane.name, force), _LOST))
 
 
 def _remove(controller: Controller, name: str, force: bool) -> bool:
@@ -84,7 +71,7 @@ def _remove(controller: Controller, name: str, force: bool) -> bool:
     return True
 
 
-async def compare(app: RewindApp, lanes: list[Lane]) -> bool:
+async def compare(app: Frame, lanes: list[Lane]) -> bool:
     names = [lane.name for lane in lanes]
 
     def looked(controller: Controller, progress: Progress) -> Any:
@@ -95,7 +82,7 @@ async def compare(app: RewindApp, lanes: list[Lane]) -> bool:
     return bool(found and await app.push_screen_wait(CompareScreen(*found)))
 
 
-class CompareScreen(ModalScreen[bool]):
+class CompareScreen(Dialog[bool]):
     """Dismissed with whether a command was run, for the list shows how it ended."""
 
     DEFAULT_CSS = """
@@ -105,21 +92,19 @@ class CompareScreen(ModalScreen[bool]):
     BINDINGS = [Binding("escape,q,c", "leave", show=False), Binding("r", "run", show=False),
                 Binding("down,j", "scroll(1)", show=False), Binding("up,k", "scroll(-1)", show=False),
                 Binding("pagedown", "scroll(10)", show=False), Binding("pageup", "scroll(-10)", show=False)]
-    app: RewindApp
+    app: Frame
 
     def __init__(self, lanes: list[Lane], files: dict[str, list[dict[str, Any] | None]]) -> None:
-        super().__init__(classes="dialog")
+        super().__init__("Compare forks")
         self.lanes = lanes
         self.files = files
         self.command = ""
         self.ran: list[Ran] = []
 
     def compose(self) -> ComposeResult:
-        with Vertical(classes="box") as box:
-            box.border_title = "Compare forks"
-            with VerticalScroll(classes="body", can_focus=False):
-                yield Static(self._table(), id="table")
-            yield Static(Text(_KEYS, "dim"))
+        with self.box():
+            yield body(Static(self._table(), id="table"))
+            yield key_hint(_KEYS)
 
     def _table(self) -> RenderableType:
         table = Table(box=None, pad_edge=False, expand=False)
@@ -142,16 +127,13 @@ class CompareScreen(ModalScreen[bool]):
         command = await self.app.push_screen_wait(Ask("Run in each", question, self.command or "pytest -q"))
         if not command:
             return
-        ran = await self.app.push_screen_wait(Running(self.app, self.lanes, command))
-        if isinstance(ran, Failure):
-            await self.app.push_screen_wait(Tell("That did not work", ran.text()))
+        running = Running(self.app, self.lanes, command)
+        ran = await flows.unless_failed(self.app, await self.app.push_screen_wait(running))
+        if ran is None:
             return
         self.command, self.ran = command, ran
         self.query_one("#table", Static).update(self._table())
         self.query_one(".body").scroll_end(animate=False)
-
-    def action_scroll(self, by: int) -> None:
-        self.query_one(".body").scroll_relative(y=by, animate=False)
 
     def action_leave(self) -> None:
         self.dismiss(bool(self.ran))
@@ -174,7 +156,7 @@ class Running(Working):
     BINDINGS = [Binding("escape,q", "stop", show=False)]
     may_be_stopped = True
 
-    def __init__(self, app: RewindApp, lanes: list[Lane], command: str) -> None:
+    def __init__(self, app: Frame, lanes: list[Lane], command: str) -> None:
         self.stopped = False
         self.names = [lane.name for lane in lanes]
         self.host = app.host

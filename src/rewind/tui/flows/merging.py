@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
 from rich.text import Text
 
 from rewind.controller import BOTH, CHECKPOINT, CODE, PROMPT, BroughtBack, Reverted
 from rewind.tui.dialogs.choose import Choose
 from rewind.tui.dialogs.dialog import Confirm, Tell
-from rewind.tui.dialogs.outcome import Outcome, about_notes
-from rewind.tui.flows.flows import apply_plan, do
+from rewind.tui.dialogs.outcome import about_notes
+from rewind.tui.flows.flows import carry_out, make_plan, offer
+from rewind.tui.frame import Frame
+from rewind.tui.parts.details import Span
 from rewind.tui.parts.words import path, plan_lines
 from rewind.words import plural, safe_lines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from rewind.checkpoint.map.by_session import Item
+    from rewind.checkpoint.rewind.files.file_plan import Kept
     from rewind.checkpoint.rewind.outcome import Outcome as Done
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
-    from rewind.tui.app import RewindApp
-    from rewind.tui.parts.details import Span
 
     MakeTarget = Callable[[str], Target]
 
@@ -35,7 +36,7 @@ _DONE = {"Revert": "Reverted", "Bring back": "Brought back", "Adopt": "Adopted"}
 _STAYS = "Everything else stays as it is. Rewind saves the current state first; U undoes it."
 
 
-async def bring_back(app: RewindApp, span: Span, parts: dict[bytes, list[str]]) -> bool:
+async def bring_back(app: Frame, span: Span, parts: dict[bytes, list[str]]) -> bool:
     """The old side of these files and hunks."""
     old = span.old
     if old is None:
@@ -44,7 +45,7 @@ async def bring_back(app: RewindApp, span: Span, parts: dict[bytes, list[str]]) 
         old, span.new, parts, how=how, label=span.label, session=span.session))
 
 
-async def revert(app: RewindApp, item: Item) -> bool:
+async def revert(app: Frame, item: Item) -> bool:
     """Take back what a turn did, and keep everything later."""
     words, session = _named(item)
     if not words:
@@ -63,7 +64,7 @@ def _named(item: Item) -> tuple[str, str | None]:
     return item.record.name if item.record else "", None
 
 
-async def merge(app: RewindApp, title: str, target: MakeTarget, what: str = CODE,
+async def merge(app: Frame, title: str, target: MakeTarget, what: str = CODE,
                 ways: Sequence[tuple[str, str, str]] = _HOW) -> bool:
     """`ways` are those to settle a conflict."""
     plan = await _settled(app, title, target, what, ways)
@@ -73,29 +74,25 @@ async def merge(app: RewindApp, title: str, target: MakeTarget, what: str = CODE
         await app.push_screen_wait(Tell("Nothing to do", [Text(safe_lines(plan.about), "bold"),
                                                           Text("The code is already as it would be.")]))
         return False
-    if not await app.push_screen_wait(Confirm(title, _plan_lines(plan), title)):
-        return False
-    done = await apply_plan(app, f"{title}…", plan)
+    done = await carry_out(app, plan, Confirm(title, _plan_lines(plan), title), f"{title}…")
     if done is None:
         return False
     command = done.resume if what == BOTH else ""
-    if await app.push_screen_wait(Outcome("Done", _done_lines(done, _DONE[title]), command, done.for_agent)):
-        app.leave_for(command)
+    await offer(app, "Done", _done_lines(done, _DONE[title]), command, done.for_agent)
     return True
 
 
-async def _settled(app: RewindApp, title: str, target: MakeTarget, what: str,
+async def _settled(app: Frame, title: str, target: MakeTarget, what: str,
                    ways: Sequence[tuple[str, str, str]]) -> Plan | None:
     """A plan without conflicts, or with what the person wants to be done about them."""
     how = ""
     while True:
-        plan = await _plan(app, target(how), what)
+        plan = await make_plan(app, target(how), what)
         if plan is None or plan.code is None or not plan.code.conflicts:
             return plan
         count = plural(len(plan.code.conflicts), "conflict")
         body = [Text(f"{count}. Nothing is written before you choose.", "bold"),
-                *[Text.assemble(("! ", "red"), path(kept.path),
-                                (f"  ({kept.remark()})", "dim")) for kept in plan.code.conflicts[:20]]]
+                *[_remarked("! ", "red", kept) for kept in plan.code.conflicts[:20]]]
         choices = [choice for choice in ways if choice[0] != how]
         chosen = await app.push_screen_wait(Choose(title, body, choices))
         if chosen is None:
@@ -103,21 +100,19 @@ async def _settled(app: RewindApp, title: str, target: MakeTarget, what: str,
         how = chosen
 
 
-async def _plan(app: RewindApp, target: Target, what: str) -> Plan | None:
-    plan: Plan | None = await do(app, "Working out the plan…", lambda c, p: c.plan(target, what))
-    return plan
-
-
 def _plan_lines(plan: Plan) -> list[Text]:
     assert plan.code is not None
     lines = [Text(safe_lines(plan.about), "bold"), Text(plan.code.counts(), "dim"), *plan_lines(plan.code)]
-    lines += [Text.assemble(("settled: ", "yellow"), kept.path.decode("utf-8", "backslashreplace"),
-                            (f"  ({kept.remark()})", "dim")) for kept in plan.code.settled]
+    lines += [_remarked("settled: ", "yellow", kept) for kept in plan.code.settled]
     return [*lines, *about_notes(plan.all_notes()), Text(""), Text(_STAYS, "dim")]
+
+
+def _remarked(sign: str, style: str, kept: Kept) -> Text:
+    return Text.assemble((sign, style), path(kept.path), (f"  ({kept.remark()})", "dim"))
 
 
 def _done_lines(done: Done, verb: str) -> list[Text]:
     lines = [Text(f"{verb} {safe_lines(done.about)}", "bold"), Text(done.plan.counts() + ".")]
-    lines += [Text.assemble(("not done: ", "red"), f"{path.decode('utf-8', 'backslashreplace')} ({reason})")
-              for path, reason in done.remaining]
+    lines += [Text.assemble(("not done: ", "red"), f"{path(name)} ({reason})")
+              for name, reason in done.remaining]
     return [*lines, *about_notes(done.notes), Text("Press U to undo this.", "dim")]

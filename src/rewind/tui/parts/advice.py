@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from rewind.controller import PROMPT
+from typing import TYPE_CHECKING
+
+from rewind.controller import PROMPT, Controller
 from rewind.install.doctor.check_hooks import check_hooks
 from rewind.install.doctor.finding import OK
 from rewind.install.machine.system import System
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import ProjectMap
-    from rewind.controller import Controller
 
 _NO_TURNS = "No turns yet. Start your agent in this directory: each prompt appears here."
 _NO_CHECKPOINTS = "Turns marked ○ have no checkpoint, so only their conversation can be brought back."

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from rewind.controller import CHECKPOINT, EDIT, LANE, NOW, OPERATION, PROMPT, SESSION, lane_shape
+from rewind.controller import CHECKPOINT, EDIT, LANE, NOW, OPERATION, PROMPT, SESSION, Controller, lane_shape
 from rewind.errors import RewindError
 from rewind.tui.parts.difftext import Changed, changed
 from rewind.tui.parts.words import clock, from_home, one_line
 from rewind.words import plural, quoted, safe_lines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item
     from rewind.checkpoint.map.turn_map import MapRow
-    from rewind.controller import Controller
     from rewind.transcript.turns.turn_blocks import TurnText
 
 _FILES, _PATCH = 40, 300  # in the preview
@@ -24,17 +24,16 @@ MANY_FILES, LONG_PATCH = 1000, 20_000  # on a screen of their own
 _SAID = 6000
 
 
+@dataclass(frozen=True)
 class Span:
     """Two moments to compare: names of checkpoints, None for now; `why` there is nothing to compare. `label`
     and `session` say whose work it is."""
 
-    def __init__(self, old: str | None, new: str | None, why: str = "", *, label: str = "",
-                 session: str | None = None) -> None:
-        self.old = old
-        self.new = new
-        self.why = why
-        self.label = label
-        self.session = session
+    old: str | None
+    new: str | None
+    why: str = ""
+    label: str = ""
+    session: str | None = None
 
 
 def span_of(controller: Controller, item: Item) -> Span:

@@ -12,9 +12,7 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.tui.parts.difftext import Part
+from rewind.tui.parts.difftext import Part
 
 _GUTTER = 2
 

@@ -3,41 +3,40 @@ person reads it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Optional
+
 from rich.text import Text
 
-from rewind.controller import LINK, hunk_lines, hunks
+from rewind.controller import LINK, Difference, hunk_lines, hunks
 from rewind.controller import comparing as c
 from rewind.tui.parts.words import path, signed
 from rewind.words import plural, safe_lines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Optional
-
-    from rewind.controller import Difference
     from rewind.snapshot.diff.compare import Comparison
     from rewind.snapshot.diff.textdiff import Hunk
 
-    # Which part of a difference a line belongs to: the path, and the id of the hunk; "" is the whole file.
-    Part = Optional[tuple[bytes, str]]
+# Which part of a difference a line belongs to: the path, and the id of the hunk; "" is the whole file.
+Part = Optional[tuple[bytes, str]]
 
 _STYLES = {"hunk": "cyan", "+": "green", "-": "red", " ": "", "note": "dim"}
 _REMARKS = {c.BINARY: "binary", c.LARGE: "too large to be shown", c.UNREADABLE: "cannot be read now",
             c.SAME: "its mode changed", c.DIRECTORY: "directory"}
 
 
+@dataclass
 class Changed:
     """Counts first, then the patch. `parts` says what each line of the patch belongs to."""
 
-    def __init__(self) -> None:
-        self.counts: list[Text] = []
-        self.patch: list[Text] = []
-        self.parts: list[Part] = []
-        self.paths: list[bytes] = []  # of the counts, in their order
-        self.added = 0
-        self.removed = 0
-        self.files = 0
-        self.counted = 0  # of them; the first ones
+    files: int
+    counted: int  # of them; the first ones
+    counts: list[Text] = field(default_factory=list)
+    patch: list[Text] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
+    paths: list[bytes] = field(default_factory=list)  # of the counts, in their order
+    added: int = 0
+    removed: int = 0
 
     def add(self, line: Text, part: Part = None) -> None:
         self.patch.append(line)
@@ -51,9 +50,8 @@ class Changed:
 
 
 def changed(difference: Difference, most_files: int, most_lines: int) -> Changed:
-    found = Changed()
-    found.files = len(difference.changes)
-    found.counted = min(found.files, most_files)
+    files = len(difference.changes)
+    found = Changed(files, min(files, most_files))
     for name, old, new in difference.changes[:most_files]:
         one = c.compare(name, old, new, difference.old.content, difference.new.content)
         _count(found, one)

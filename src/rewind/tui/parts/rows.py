@@ -3,6 +3,10 @@ leaves."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Set
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 from rich.text import Text
 
 from rewind.controller import CHECKPOINT, EDIT, LANE, NOW, OPERATION, PROMPT, SESSION, lane_shape
@@ -10,31 +14,26 @@ from rewind.graph import NODE, lanes
 from rewind.tui.parts.words import one_line, signed
 from rewind.words import is_large_deletion, plural, short_age
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Set
-
     from rewind.checkpoint.map.by_session import Item
     from rewind.checkpoint.map.turn_map import MapRow
 
-    Key = tuple[str, ...]
+Key = tuple[str, ...]
 
 _MANY = 150  # rows before older sessions are folded
 _TURNED = str.maketrans("╯┴", "╮┬")  # the graph is made newest first, and shown newest last
 _SESSION_COLOURS = ("cyan", "magenta", "green", "blue", "yellow", "red")
 
 
+@dataclass
 class Row:
     """`lane` is its piece of the graph, `inner`: a checkpoint within a turn, `hidden`: how many rows are
     folded away below it."""
 
-    __slots__ = ("hidden", "inner", "item", "lane")
-
-    def __init__(self, item: Item, inner: bool = False, hidden: int = 0) -> None:
-        self.item = item
-        self.inner = inner
-        self.hidden = hidden
-        self.lane = ""
+    item: Item
+    inner: bool = False
+    hidden: int = 0
+    lane: str = ""
 
 
 def rows_of(items: list[Item], wanted: str = "", opened: Set[Key] = frozenset(),

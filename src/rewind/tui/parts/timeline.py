@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from rich.style import Style
@@ -15,12 +17,10 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from rewind.controller import LANE, OPERATION, PROMPT, SESSION
-from rewind.tui.parts.rows import drawn, folded_at_first, rows_of
+from rewind.tui.parts.rows import Row, drawn, folded_at_first, rows_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item
-    from rewind.tui.parts.rows import Row
 
 
 class TimelineList(ScrollView, can_focus=True):
@@ -41,25 +41,22 @@ class TimelineList(ScrollView, can_focus=True):
     ]
     cursor = reactive(0)
 
+    @dataclass
     class Moved(Message):
         """The cursor stands on another item, or on none."""
 
-        def __init__(self, item: Item | None) -> None:
-            super().__init__()
-            self.item = item
+        item: Item | None
 
+    @dataclass
     class Marked(Message):
         """Two rows are marked, the first one first: they are to be compared."""
 
-        def __init__(self, one: Item, other: Item) -> None:
-            super().__init__()
-            self.one = one
-            self.other = other
+        one: Item
+        other: Item
 
+    @dataclass
     class Chosen(Message):
-        def __init__(self, item: Item) -> None:
-            super().__init__()
-            self.item = item
+        item: Item
 
     def __init__(self) -> None:
         super().__init__()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import time
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from rewind.controller import fold
 from rewind.words import plural, safe, shown
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.rewind.files.file_plan import RestorePlan
 
@@ -46,8 +47,6 @@ _SIGNS = {"+": ("+", "green"), "~": ("~", "yellow"), "-": ("−", "red"), "=": (
 
 def plan_lines(plan: RestorePlan, most: int = 500) -> list[Text]:
     """The files of a plan, one line each: written, deleted, kept."""
-    from rewind.controller import fold
-
     lines = [_line(*_SIGNS[sign], name, remark, count) for sign, name, remark, count in fold(plan.lines())]
     if len(lines) > most:
         lines[most:] = [Text(f"… and {len(lines) - most:,} more", "dim")]

@@ -3,39 +3,38 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING, Optional
 
 from rich.text import Text
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
-from rewind.controller import EDIT, PROMPT
+from rewind.controller import DIR, EDIT, PROMPT, UNCOVERED, Controller
 from rewind.tui.dialogs.dialog import Tell
 from rewind.tui.dialogs.file_dialog import ChooseFile
 from rewind.tui.flows import flows
+from rewind.tui.frame import Frame
+from rewind.tui.parts.details import span_of
 from rewind.tui.parts.diff_view import DiffView
+from rewind.tui.parts.footer import footer
 from rewind.tui.parts.words import path
 from rewind.words import plural, safe, safe_lines, short_age
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Optional
-
     from rewind.checkpoint.map.by_session import Item
     from rewind.checkpoint.turns.blame.blame import Blame, BlamedLine
-    from rewind.controller import Controller
-    from rewind.tui.app import RewindApp
 
-    Turn = Optional[tuple[str, int]]  # a session, and the number of the turn in it
+Turn = Optional[tuple[str, int]]  # a session, and the number of the turn in it
 
 _WORDS, _MORE_WORDS = 28, 48  # characters of a prompt; on a wide screen
 _WIDE = 110
 _STYLES = {"agent": "cyan", "you": "yellow", "git": "dim"}
 
 
-async def blame_a_file(app: RewindApp, item: Item | None) -> bool:
+async def blame_a_file(app: Frame, item: Item | None) -> bool:
     """Asks for the file: those that the item changed come first."""
     found = await flows.do(app, "Looking…", lambda c, p: _files(c, item))
     if found is None:
@@ -51,9 +50,6 @@ async def blame_a_file(app: RewindApp, item: Item | None) -> bool:
 
 
 def _files(controller: Controller, item: Item | None) -> list[bytes]:
-    from rewind.controller import DIR, UNCOVERED
-    from rewind.tui.parts.details import span_of
-
     here = controller.here()
     every = [name for name, entry in controller.files(here.name)
              if entry.kind not in (DIR, UNCOVERED)] if here else []
@@ -76,7 +72,7 @@ class BlameScreen(Screen["Turn"]):
     BINDINGS = [Binding("enter", "open", "Open the turn", key_display="⏎"),
                 Binding("question_mark", "help", "Help", key_display="?"),
                 Binding("escape,q,b", "leave", "Close", key_display="esc")]
-    app: RewindApp
+    app: Frame
 
     def __init__(self, name: bytes) -> None:
         super().__init__()
@@ -87,9 +83,7 @@ class BlameScreen(Screen["Turn"]):
         yield Static(id="title")
         yield DiffView(can_mark=False)
         yield Static(id="about")
-        footer = Footer(show_command_palette=False)
-        footer.compact = True
-        yield footer
+        yield footer()
 
     def on_mount(self) -> None:
         self.query(DiffView).focus()

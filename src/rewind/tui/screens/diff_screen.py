@@ -3,29 +3,30 @@ of it can be brought back."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING
+
 from rich.text import Text
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
-from rewind.controller import NOW, PROMPT
+from rewind.controller import NOW, PROMPT, Controller
 from rewind.tui.dialogs.dialog import Tell
 from rewind.tui.flows import flows, merging
+from rewind.tui.frame import Frame
 from rewind.tui.parts.details import LONG_PATCH, MANY_FILES, Span, compared, span_of
 from rewind.tui.parts.diff_view import DiffView
+from rewind.tui.parts.difftext import Changed
+from rewind.tui.parts.footer import footer
 from rewind.tui.parts.words import one_line
+from rewind.tui.screens.blame_screen import BlameScreen
 from rewind.tui.screens.help import diff_help
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
     from rewind.checkpoint.map.by_session import Item
-    from rewind.controller import Controller
-    from rewind.tui.app import RewindApp
-    from rewind.tui.parts.difftext import Changed
 
 _NOTHING = "Nothing differs here. Press n to see what changed since then, or Esc to go back to the list."
 
@@ -42,7 +43,7 @@ class DiffScreen(Screen[bool]):
                 Binding("U", "undo", show=False),
                 Binding("question_mark", "help", "Help", key_display="?"),
                 Binding("escape,q,d", "leave", "Close", key_display="esc")]
-    app: RewindApp
+    app: Frame
 
     def __init__(self, item: Item, other: Item | None = None) -> None:
         super().__init__()
@@ -55,9 +56,7 @@ class DiffScreen(Screen[bool]):
     def compose(self) -> ComposeResult:
         yield Static(id="title")
         yield DiffView()
-        footer = Footer(show_command_palette=False)
-        footer.compact = True
-        yield footer
+        yield footer()
 
     def on_mount(self) -> None:
         self.query(DiffView).focus()
@@ -146,8 +145,6 @@ class DiffScreen(Screen[bool]):
             await self._load()
 
     def action_blame(self) -> None:
-        from rewind.tui.screens.blame_screen import BlameScreen
-
         part = self.query_one(DiffView).part
         if part is None:
             self.notify("Stand on a file to see who wrote its lines.")

@@ -3,51 +3,47 @@ promote, delete, bring back, go on."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.text import Text
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from rewind.controller import as_tree
-from rewind.tui.dialogs.dialog import Ask, Confirm
-from rewind.tui.dialogs.outcome import Outcome
+from rewind.controller import Controller, as_tree
+from rewind.tui.dialogs.dialog import Ask, Confirm, Dialog, key_hint
 from rewind.tui.flows import flows, futures
+from rewind.tui.frame import Frame
 from rewind.tui.parts.words import one_line
 from rewind.words import plural, short_age
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.conversations.session_tree import SessionInfo
     from rewind.checkpoint.futures.known import Lane
-    from rewind.controller import Controller
-    from rewind.tui.app import RewindApp
 
 _KEYS = "⏎ go on  n rename  p promote  x delete  u bring back  Esc close"
 _LANE_KEYS = "⏎ go on  ␣ mark  c compare  a adopt  x remove  u bring back"
 
 
-class ForksScreen(ModalScreen[bool]):
+class ForksScreen(Dialog[bool]):
     """Dismissed with whether something changed."""
 
     DEFAULT_CSS = """
     ForksScreen > .box { width: 100; height: 80%; }
-    ForksScreen OptionList { height: 1fr; background: $surface; padding: 0; }
-    ForksScreen OptionList, ForksScreen OptionList:focus { border: none; }
+    ForksScreen OptionList { height: 1fr; }
     """
     BINDINGS = [Binding("escape,q,f", "leave", show=False), Binding("n", "rename", show=False),
                 Binding("p", "promote", show=False), Binding("x,delete,d", "delete", show=False),
                 Binding("u", "undelete", show=False), Binding("space", "mark", show=False, priority=True),
                 Binding("c", "compare", show=False), Binding("a", "adopt", show=False),
                 Binding("j", "move(1)", show=False), Binding("k", "move(-1)", show=False)]
-    app: RewindApp
+    app: Frame
 
     def __init__(self, at: str = "") -> None:
         """`at` is the session to stand on first."""
-        super().__init__(classes="dialog")
+        super().__init__("Sessions and forks")
         self.at = at
         self.lanes: list[Lane] = []
         self.infos: list[SessionInfo] = []
@@ -57,11 +53,10 @@ class ForksScreen(ModalScreen[bool]):
         self.changed = False
 
     def compose(self) -> ComposeResult:
-        with Vertical(classes="box") as box:
-            box.border_title = "Sessions and forks"
+        with self.box():
             yield OptionList()
             yield Static(id="trash")
-            yield Static(Text(_KEYS, "dim"), id="keys")
+            yield key_hint(_KEYS, "keys")
 
     def on_mount(self) -> None:
         self.load(self.at)
@@ -113,14 +108,10 @@ class ForksScreen(ModalScreen[bool]):
     @work(exclusive=True)
     async def go_on(self) -> None:
         info, lane = self._chosen(), self._lane()
-        one = info or lane
-        if one is None:
-            return
-        command = await flows.do(self.app, "Looking…", lambda c, p: c.resume_command(info) if info
-                                 else c.lane_resume(c.lane(one.name)))
-        if command is not None and await self.app.push_screen_wait(
-                Outcome("Continue", [Text(one_line(one.name), "bold")], command)):
-            self.app.leave_for(command)
+        if info:
+            await flows.go_on_with(self.app, info.name, lambda c, p: c.resume_command(info))
+        elif lane:
+            await flows.go_on_with(self.app, lane.name, lambda c, p: c.lane_resume(c.lane(lane.name)))
 
     # forks with a directory
 
@@ -198,10 +189,6 @@ class ForksScreen(ModalScreen[bool]):
     async def _done(self, keep: str = "") -> None:
         self.changed = True
         await self._load(keep)
-
-    def action_move(self, by: int) -> None:
-        options = self.query_one(OptionList)
-        options.action_cursor_down() if by > 0 else options.action_cursor_up()
 
     def action_leave(self) -> None:
         self.dismiss(self.changed)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 from textual import events, on, work
@@ -11,29 +13,27 @@ from textual.binding import Binding
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import Screen
 from textual.timer import Timer
-from textual.widgets import Footer, Input, Static
+from textual.widgets import Input, Static
 
-from rewind.controller import CHECKPOINT, EDIT, LANE, NOW, OPERATION, PROMPT, SESSION
+from rewind.controller import CHECKPOINT, EDIT, LANE, NOW, OPERATION, PROMPT, SESSION, Controller
 from rewind.errors import NotInitialised
 from rewind.tui.dialogs.dialog import Tell
-from rewind.tui.dialogs.outcome import Outcome
 from rewind.tui.dialogs.working import Failure
-from rewind.tui.flows import flows
+from rewind.tui.flows import flows, merging
+from rewind.tui.frame import Frame
 from rewind.tui.parts.advice import advice
 from rewind.tui.parts.details import preview
+from rewind.tui.parts.footer import footer
 from rewind.tui.parts.timeline import TimelineList
-from rewind.tui.parts.words import from_home, one_line
+from rewind.tui.parts.words import from_home
+from rewind.tui.screens.blame_screen import blame_a_file
+from rewind.tui.screens.diff_screen import DiffScreen
+from rewind.tui.screens.forks_screen import ForksScreen
 from rewind.tui.screens.help import help_lines
 from rewind.words import plural, safe_lines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from typing import Any
-
     from rewind.checkpoint.map.by_session import Item, ProjectMap
-    from rewind.controller import Controller
-    from rewind.tui.app import RewindApp
 
 _CALM = 0.12  # seconds on an item before its preview is worked out
 _LOOK_AGAIN = 2.0
@@ -50,7 +50,7 @@ class TimelineScreen(Screen[None]):
         Binding("t", "theme", show=False), Binding("escape", "all", show=False),
         Binding("f5", "reload", show=False),
     ]
-    app: RewindApp
+    app: Frame
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,9 +71,7 @@ class TimelineScreen(Screen[None]):
                 yield TimelineList()
             with VerticalScroll(id="right"):
                 yield Static(id="preview")
-        footer = Footer(show_command_palette=False)
-        footer.compact = True
-        yield footer
+        yield footer()
 
     def on_mount(self) -> None:
         self.query_one("#filter").display = False
@@ -204,22 +202,18 @@ class TimelineScreen(Screen[None]):
     @work(exclusive=True, group="flow")
     async def continue_session(self, item: Item) -> None:
         info = item.session
-        if info is None:
-            return
-        command = await flows.do(self.app, "Looking…", lambda c, p: c.resume_command(info))
-        if command and await self.app.push_screen_wait(
-                Outcome("Continue", [Text(one_line(info.name), "bold")], command)):
-            self.app.leave_for(command)
+        if info:
+            await flows.go_on_with(self.app, info.name, lambda c, p: c.resume_command(info) or None)
 
     def action_flow(self, name: str) -> None:
         self.run_flow(getattr(flows, name))
 
-    def run_flow(self, flow: Callable[[RewindApp], Awaitable[bool]]) -> None:
+    def run_flow(self, flow: Callable[[Frame], Awaitable[bool]]) -> None:
         self.app.expect_dialog()
         self._run_flow(flow)
 
     @work(exclusive=True, group="flow")
-    async def _run_flow(self, flow: Callable[[RewindApp], Awaitable[bool]]) -> None:
+    async def _run_flow(self, flow: Callable[[Frame], Awaitable[bool]]) -> None:
         try:
             changed = await flow(self.app)
         finally:
@@ -232,8 +226,6 @@ class TimelineScreen(Screen[None]):
             self.app.show_turn = None
 
     def action_forks(self, at: str = "") -> None:
-        from rewind.tui.screens.forks_screen import ForksScreen
-
         self.run_flow(lambda app: app.push_screen_wait(ForksScreen(at)))
 
     def action_diff(self) -> None:
@@ -257,22 +249,16 @@ class TimelineScreen(Screen[None]):
         self._open_diff(first, last)
 
     def _open_diff(self, item: Item, other: Item | None = None) -> None:
-        from rewind.tui.screens.diff_screen import DiffScreen
-
         self.run_flow(lambda app: app.push_screen_wait(DiffScreen(item, other)))
 
     def action_revert(self) -> None:
-        from rewind.tui.flows.merging import revert
-
         item = self.query_one(TimelineList).item
         if item is None or item.kind not in (PROMPT, CHECKPOINT, EDIT):
             self.notify("Stand on the turn that is to be taken back.")
         else:
-            self.run_flow(lambda app: revert(app, item))
+            self.run_flow(lambda app: merging.revert(app, item))
 
     def action_blame(self) -> None:
-        from rewind.tui.screens.blame_screen import blame_a_file
-
         item = self.query_one(TimelineList).item
         self.run_flow(lambda app: blame_a_file(app, item))
 

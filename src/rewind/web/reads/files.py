@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from rewind.controller import DIR, LINK, UNCOVERED, every_path
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from rewind.controller import DIR, LINK, UNCOVERED, Controller, Side, every_path
 from rewind.errors import PathNeverSeen, PathNotFound, RewindError
 from rewind.web.reads import shapes
 from rewind.web.reads.paths import checked, named_paths
+from rewind.web.reads.query import Query
 from rewind.web.render.colours import coloured, lexer_for, line_html
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.search.file_heat import Heat
     from rewind.checkpoint.search.file_log import LogEntry
     from rewind.checkpoint.select.last_prompt import LastPrompt
     from rewind.checkpoint.turns.blame.blame import BlamedLine
-    from rewind.controller import Controller, Side
     from rewind.snapshot.trees.tree import TreeEntry
-    from rewind.web.reads.query import Query
 
 NOW = "now"
 _MOST_LISTED = 2000

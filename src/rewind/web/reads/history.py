@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from rewind.controller import iso_time
+from typing import TYPE_CHECKING, Any
+
+from rewind.controller import Controller, iso_time
 from rewind.web.reads import shapes
+from rewind.web.reads.query import Query
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.map.turn_map import MapRow
-    from rewind.controller import Controller
-    from rewind.web.reads.query import Query
 
 _MOST = 500
 _AROUND = 10  # rows behind the one that was asked for

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from rewind.controller import comparing as c
-from rewind.controller import comparisons, patch_lines
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
+from rewind.controller import Difference, comparisons, patch_lines
+from rewind.controller import comparing as c
+from rewind.web.render.rows import Row, rows_of
+
 if TYPE_CHECKING:
-    from rewind.controller import Difference
+    from rewind.snapshot.diff.compare import Comparison
 
 MOST_BYTES = 200 << 10
 _MOST_FILES = 50
 
 
+@dataclass
 class Patch:
     """`text` is None where there is too much of it; `binary` are paths without lines to show."""
 
-    def __init__(self) -> None:
-        self.text: str | None = None
-        self.binary: list[bytes] = []
+    text: str | None = None
+    binary: list[bytes] = field(default_factory=list)
+
+
+def line_rows(one: Comparison, path: str) -> list[Row]:
+    """The lines of both sides with their colours; none where it is no text."""
+    if one.verdict != c.TEXT:
+        return []
+    old, new = (b"".join(lines).decode("utf-8", "replace") for lines in (one.old_lines, one.new_lines))
+    return rows_of(old, new, one.blocks, path)
 
 
 def patch_of(difference: Difference, one_path: bool) -> Patch:

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
 from rewind.controller import is_name, is_session_id
 from rewind.errors import BadRequest, CheckpointNotFound, SessionNotFound
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _HIGHEST = 1_000_000_000
 
 
+@dataclass(frozen=True)
 class Query:
-    def __init__(self, places: Mapping[str, str], values: Mapping[str, Sequence[str]]) -> None:
-        self._places = places
-        self._values = values
+    places: Mapping[str, str]  # what stands in the path itself
+    values: Mapping[str, Sequence[str]]
 
     @property
     def session(self) -> str:
-        found = self._places["session"]
+        found = self.places["session"]
         if not is_session_id(found):
             raise SessionNotFound(name=found[:50])
         return found
 
     @property
     def checkpoint(self) -> str:
-        return self.a_checkpoint(self._places["name"])
+        return self.a_checkpoint(self.places["name"])
 
     def a_checkpoint(self, name: str) -> str:
         """By its full name only: `last` would be another one a moment later."""
@@ -35,7 +34,7 @@ class Query:
         return name
 
     def place(self, key: str, *, low: int = 1) -> int:
-        return _number(self._places[key], key, low, _HIGHEST)
+        return _number(self.places[key], key, low, _HIGHEST)
 
     def number(self, key: str, default: int, *, low: int = 0, high: int = _HIGHEST) -> int:
         """A number above `high` means as much as there may be."""
@@ -47,7 +46,7 @@ class Query:
         return found[0] if found else ""
 
     def texts(self, key: str, longest: int) -> list[str]:
-        found = list(self._values.get(key, ()))
+        found = list(self.values.get(key, ()))
         if any(len(text) > longest for text in found):
             raise BadRequest(f"{key} is too long.")
         return found

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING, Any
 
 from rewind import __version__
+from rewind.controller import Controller
 from rewind.errors import BadRequest, TurnNotFound
 from rewind.web.reads import shapes
 from rewind.web.reads.patches import patch_of
 from rewind.web.reads.paths import checked, named_paths
+from rewind.web.reads.query import Query
 from rewind.web.writes.plans import (
     checkpoint_plan,
     forward_plan,
@@ -18,16 +21,11 @@ from rewind.web.writes.plans import (
     turn_plan,
 )
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.conversations.compare_sessions import Compared
     from rewind.checkpoint.conversations.session_tree import SessionInfo
     from rewind.checkpoint.rewind.log.operations import Operation
-    from rewind.controller import Controller
     from rewind.transcript.turns.turn_pages import Match
-    from rewind.web.reads.query import Query
 
 _MOST_TURNS = 100
 _MOST_OUTLINED = 1000

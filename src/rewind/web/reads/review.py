@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from rewind.controller import Controller, Difference, hunks
 from rewind.controller import comparing as c
-from rewind.controller import hunks
 from rewind.errors import PathNotFound, RewindError
 from rewind.web.reads import shapes
+from rewind.web.reads.patches import line_rows
 from rewind.web.reads.paths import checked, named_paths
-from rewind.web.render.rows import rows_of
+from rewind.web.reads.query import Query
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.controller import Controller, Difference
     from rewind.snapshot.diff.compare import Comparison
     from rewind.snapshot.trees.tree import TreeEntry
-    from rewind.web.reads.query import Query
 
     Change = tuple[bytes, TreeEntry | None, TreeEntry | None]
 
@@ -54,7 +52,7 @@ def file(controller: Controller, query: Query) -> dict[str, Any]:
         if found is None:
             raise PathNotFound(path=text, checkpoint="This difference")
         one = _compared(start, difference, found)
-        counts, rows = one.counts, _rows(one, text)
+        counts, rows = one.counts, line_rows(one, text)
         return {"path": text, "status": _status(found), "verdict": one.verdict,
                 "added": counts and counts[0], "removed": counts and counts[1], "rows": rows,
                 "hunks": _hunks(one, rows) if start != _NOW else []}
@@ -77,13 +75,6 @@ def _hunks(one: Comparison, rows: list[list[Any]]) -> list[dict[str, Any]]:
 def _is_in(row: list[Any], low: int, high: int, new_start: int) -> bool:
     kind, before, after = row[:3]
     return bool(low < before <= high if kind == "del" else kind == "add" and after > new_start)
-
-
-def _rows(one: Comparison, path: str) -> list[list[Any]]:
-    if one.verdict != c.TEXT:
-        return []
-    old, new = (b"".join(lines).decode("utf-8", "replace") for lines in (one.old_lines, one.new_lines))
-    return rows_of(old, new, one.blocks, path)
 
 
 def _ends(controller: Controller, query: Query) -> tuple[str, str, dict[str, str]]:

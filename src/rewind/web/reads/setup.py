@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from rewind.controller import Controller
 from rewind.errors import RewindError
 from rewind.install.machine.installer import agents_found, agents_with_hooks
 from rewind.install.market_plugin import market_plugin
 from rewind.install.settings.register import is_disabled, registered
+from rewind.web.reads.query import Query
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.agents.profile import Profile
-    from rewind.controller import Controller
-    from rewind.web.reads.query import Query
 
 REGISTER = "rewind config --register-hooks"
 

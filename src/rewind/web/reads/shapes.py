@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import os
 import time
+from typing import TYPE_CHECKING, Any
 
-from rewind.controller import seconds_between
+from rewind.controller import Controller, seconds_between
 from rewind.web.render.markdown import markdown
 from rewind.web.render.tools import kind_of, tool_view
 from rewind.words import explain
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.conversations.session_shape import TurnShape
     from rewind.checkpoint.conversations.session_tree import SessionInfo
     from rewind.checkpoint.map.turn_views import TurnView
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.code_at import CodeAt
-    from rewind.checkpoint.rewind.files.file_plan import Kept, RestorePlan
+    from rewind.checkpoint.rewind.files.file_plan import RestorePlan
     from rewind.checkpoint.rewind.outcome import Outcome
-    from rewind.controller import Controller
     from rewind.transcript.turns.turn_blocks import TurnText
 
 MOST_LISTED = 500
@@ -118,21 +115,20 @@ def plan(found: RestorePlan | None) -> dict[str, Any]:
     kept, foreign = (found.kept, found.foreign) if found else ([], [])
     return {"written": listed(written), "writtenCount": len(written),
             "deleted": listed(deleted), "deletedCount": len(deleted),
-            "kept": [_kept(k) for k in kept[:MOST_LISTED]], "keptCount": len(kept),
-            "conflicts": [_kept(k) for k in kept if k.conflict][:MOST_LISTED],
+            "kept": [with_reason(k.path, k.reason) for k in kept[:MOST_LISTED]], "keptCount": len(kept),
+            "conflicts": [with_reason(k.path, k.reason) for k in kept if k.conflict][:MOST_LISTED],
             "changedSince": listed(foreign), "changedSinceCount": len(foreign)}
 
 
-def _kept(kept: Kept) -> dict[str, str]:
+def with_reason(path: bytes, reason: str) -> dict[str, str]:
     """`text` is the reason in words, the same as in the shell."""
-    return {"path": path_text(kept.path), "reason": kept.reason, "text": explain(kept.reason)}
+    return {"path": path_text(path), "reason": reason, "text": explain(reason)}
 
 
 def outcome(found: Outcome) -> dict[str, Any]:
     return {"operation": found.operation or None, "checkpoint": found.record.name if found.record else None,
             "backup": found.backup.name if found.backup else None, **plan(found.plan),
-            "remaining": [{"path": path_text(path), "reason": reason, "text": explain(reason)}
-                          for path, reason in found.remaining[:MOST_LISTED]],
+            "remaining": [with_reason(path, reason) for path, reason in found.remaining[:MOST_LISTED]],
             "remainingCount": len(found.remaining), "canRedo": found.can_redo, "notes": found.notes}
 
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from html import escape
+from typing import Any
 
 from pygments.lexers import find_lexer_class_for_filename, get_lexer_by_name
 from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, Punctuation, String
 from pygments.util import ClassNotFound
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    Line = list[tuple[str, str]]  # (class, text)
+Line = list[tuple[str, str]]  # (class, text)
 
 _MOST = 200_000  # characters; a longer text stays as it is
 # The first that holds counts.

@@ -5,19 +5,15 @@ from __future__ import annotations
 
 import importlib.util
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from html import escape
+from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from rewind.web.render.colours import code_html
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from markdown_it.token import Token
 
 _LONGEST = 200_000
 _SAFE = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)

@@ -7,17 +7,12 @@ from __future__ import annotations
 
 import re
 from difflib import SequenceMatcher
+from typing import Any
 
-from rewind.web.render.colours import coloured, lexer_for, line_html
+from rewind.web.render.colours import Line, coloured, lexer_for, line_html
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.web.render.colours import Line
-
-    Block = tuple[int, int, int, int]  # lines from, to before; from, to after
-    Row = list[Any]
+Block = tuple[int, int, int, int]  # lines from, to before; from, to after
+Row = list[Any]
 
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 _WHOLE = 3000  # lines up to which all of a file is sent, to be folded by the page

@@ -8,13 +8,10 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
+from typing import Any
 
 from rewind.web.render.colours import code_html
 from rewind.web.render.rows import blocks_of, rows_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _EDITS = (("old_string", "new_string"), ("old_str", "new_str"))
 _PATHS = ("file_path", "path", "notebook_path")

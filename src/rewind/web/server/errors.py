@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from rewind.errors import CHANGED, LOCKED, NOT_FOUND, USAGE, RewindError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _STATUS = {USAGE: 400, NOT_FOUND: 404, CHANGED: 409, LOCKED: 409}
 # Where the command line's hint names an option that the page does not have.

@@ -3,9 +3,7 @@ and saying all of it each time would be most of what is sent."""
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from typing import Any
 
 
 class News:

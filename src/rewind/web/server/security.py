@@ -9,12 +9,8 @@ from __future__ import annotations
 import hmac
 from urllib.parse import parse_qs
 
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from starlette.responses import Response
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 CONTENT_POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
                   " connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none';"

@@ -6,23 +6,18 @@ import asyncio
 import json
 import time
 from collections import deque
+from typing import Any
 
-from starlette.websockets import WebSocketDisconnect, WebSocketState
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from rewind.errors import BadRequest
 from rewind.web.reads.reads import last_turns
 from rewind.web.server.errors import body_of, known
 from rewind.web.server.news import News
 from rewind.web.server.watch import Watch
-from rewind.web.writes.actions import ACTIONS, FOLLOWING, Request
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from starlette.websockets import WebSocket
-
-    from rewind.web.server.work import Workshop
+from rewind.web.server.work import Workshop
+from rewind.web.writes.actions import ACTIONS, FOLLOWING
+from rewind.web.writes.request import Request
 
 MOST_BYTES = 64 << 10
 MOST_A_SECOND = 50

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
+from typing import Any
 
+from rewind.controller import Controller
 from rewind.errors import RewindError
 from rewind.web.reads import shapes
 from rewind.web.reads.reads import interrupted, project
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.controller import Controller
 
 _PROJECT_FILES = ("operations.jsonl", "config.json")
 _BRANCH_FILES = ("branches.json", "operations.jsonl", "config.json")  # all that a session is shown by

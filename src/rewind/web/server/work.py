@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import traceback
+from collections.abc import Callable
+from typing import TypeVar
 
 import anyio
 import anyio.to_thread
@@ -11,12 +13,7 @@ import anyio.to_thread
 from rewind.controller import Controller
 from rewind.errors import RewindError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeVar
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 _AT_ONCE = 4  # pages of long turns take memory: so many at a time
 

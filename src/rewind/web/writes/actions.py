@@ -2,92 +2,24 @@
 
 from __future__ import annotations
 
-from rewind.controller import BeforeFork, is_name, is_session_id
-from rewind.errors import BadRequest, CheckpointNotFound, RewindError, SessionNotFound
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from rewind.controller import BeforeFork, Controller, is_session_id
+from rewind.errors import BadRequest, RewindError, SessionNotFound
 from rewind.web.reads import shapes
 from rewind.web.reads.paths import named_paths
 from rewind.web.writes import futures
 from rewind.web.writes.plans import STEPS, checkpoint_target, hunk_target, turn_target
+from rewind.web.writes.request import Request
 from rewind.web.writes.surgery import HOW, revert_target, reverted
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from rewind.checkpoint.conversations.session_tree import SessionInfo
-    from rewind.controller import Controller
 
-    Answer = dict[str, Any]
+Answer = dict[str, Any]
 
 FOLLOWING = "following"
-_MOST_SESSIONS = 500
-_LONGEST_TEXT = 2000
-
-
-class Request:
-    """The fields of a message. What is not of its kind is refused."""
-
-    def __init__(self, data: dict[str, Any]) -> None:
-        self._data = data
-
-    def text(self, key: str, *, longest: int = _LONGEST_TEXT) -> str:
-        found = self._data.get(key)
-        if found is None:
-            return ""
-        if not isinstance(found, str) or len(found) > longest:
-            raise BadRequest(f"{key} is not a text that makes sense.")
-        return found
-
-    def session(self, controller: Controller) -> str:
-        return _session(controller, self._data.get("sessionId"))
-
-    def sessions(self, controller: Controller) -> list[str]:
-        found = self._data.get("sessionIds")
-        if not isinstance(found, list) or not 0 < len(found) <= _MOST_SESSIONS:
-            raise BadRequest("sessionIds is not a list of sessions.")
-        return [_session(controller, one) for one in found]
-
-    def checkpoint_or_now(self, key: str) -> str:
-        return "now" if self._data.get(key, "now") == "now" else self.checkpoint(key)
-
-    def checkpoint(self, key: str = "name") -> str:
-        found = self._data.get(key)
-        if not isinstance(found, str) or not is_name(found):
-            raise CheckpointNotFound(name=str(found)[:50])
-        return found
-
-    def stamp(self) -> str:
-        """Of the plan that the person has seen; a client that shows none sends none."""
-        return self.text("stamp", longest=100)
-
-    def number(self, key: str) -> int:
-        found = self._data.get(key)
-        if not isinstance(found, int) or isinstance(found, bool) or not 1 <= found <= 1_000_000_000:
-            raise BadRequest(f"{key} must be a positive integer.")
-        return found
-
-    def switch(self, key: str) -> bool:
-        found = self._data.get(key, False)
-        if not isinstance(found, bool):
-            raise BadRequest(f"{key} is true or false.")
-        return found
-
-    def paths(self) -> list[str]:
-        return self.texts("paths") if self._data.get("paths") is not None else []
-
-    def texts(self, key: str) -> list[str]:
-        found = self._data.get(key)
-        if not isinstance(found, list) or not found or not all(isinstance(one, str) for one in found):
-            raise BadRequest(f"{key} is not a list of {key}.")
-        return found
-
-
-def _session(controller: Controller, id: object) -> str:
-    """Only sessions of this project, and only by their full id."""
-    if not isinstance(id, str) or not is_session_id(id):
-        raise SessionNotFound(name=str(id)[:50])
-    return controller.session_file(id).session_id
 
 
 def follow(controller: Controller, request: Request) -> Answer:

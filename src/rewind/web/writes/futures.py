@@ -6,20 +6,18 @@ person at a terminal to start. The page shows how the last one ended and the com
 
 from __future__ import annotations
 
-from rewind.controller import Adopted, lane_shape
+from typing import TYPE_CHECKING, Any
+
+from rewind.controller import Adopted, Controller, lane_shape
 from rewind.errors import BadRequest, FutureNotFound
+from rewind.web.reads.query import Query
+from rewind.web.writes.request import Request
 from rewind.web.writes.surgery import HOW, merge_shape, reverted
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.futures.known import Lane
-    from rewind.controller import Controller
-    from rewind.web.reads.query import Query
-    from rewind.web.writes.actions import Request
 
-    Answer = dict[str, Any]
+Answer = dict[str, Any]
 
 _MOST = 3  # side by side
 _MOST_FILES = 2000

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from rewind.controller import AtCheckpoint, AtTurn, BeforeFork, BeforeOperation, BeforeUndo, BroughtBack
+from typing import TYPE_CHECKING, Any
+
+from rewind.controller import (
+    AtCheckpoint,
+    AtTurn,
+    BeforeFork,
+    BeforeOperation,
+    BeforeUndo,
+    BroughtBack,
+    Controller,
+)
 from rewind.web.reads import shapes
 from rewind.web.reads.paths import checked, named_paths
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
-    from rewind.controller import Controller
 
 
 def turn_plan(controller: Controller, session: str, turn: int, both: bool) -> dict[str, Any]:

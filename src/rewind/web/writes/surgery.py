@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from rewind.controller import Reverted, comparing
+from typing import TYPE_CHECKING, Any
+
+from rewind.controller import Controller, Reverted
 from rewind.errors import PathNotChanged, RewindError
 from rewind.web.reads import shapes
 from rewind.web.reads.files import author
+from rewind.web.reads.patches import line_rows
 from rewind.web.reads.paths import checked, named_paths
-from rewind.web.render.rows import rows_of
-from rewind.words import explain
+from rewind.web.reads.query import Query
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.rewind.files.file_plan import Kept
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
-    from rewind.controller import Controller
-    from rewind.web.reads.query import Query
 
 HOW = ("", "markers", "ours", "theirs")
 _EXPLAINED = 20  # conflicts whose lines are shown
@@ -43,21 +40,17 @@ def merge_shape(controller: Controller, plan: Plan) -> dict[str, Any]:
     code = plan.code
     clashes = code.conflicts if code else []
     kept = [one for one in code.kept if not one.conflict] if code else []
-    told = {**shapes.plan(code), "kept": [_stays(one) for one in kept[:shapes.MOST_LISTED]],
-            "keptCount": len(kept)}
+    stays = [shapes.with_reason(one.path, one.reason) for one in kept[:shapes.MOST_LISTED]]
+    told = {**shapes.plan(code), "kept": stays, "keptCount": len(kept)}
     return {"code": None, **told, "conflicts": [_clash(controller, one, number < _EXPLAINED)
                                                 for number, one in enumerate(clashes)],
             "settled": [_clash(controller, one, False) for one in code.settled] if code else [],
             "notes": plan.all_notes(), "warnings": [], "stamp": plan.digest}
 
 
-def _stays(kept: Kept) -> dict[str, str]:
-    return {"path": shapes.path_text(kept.path), "reason": kept.reason, "text": explain(kept.reason)}
-
-
 def _clash(controller: Controller, kept: Kept, with_lines: bool) -> dict[str, Any]:
     places = getattr(kept, "lines", ())
-    return {**_stays(kept), "places": [
+    return {**shapes.with_reason(kept.path, kept.reason), "places": [
         {"from": first, "count": count, **(_lines(controller, kept.path, first, count) if with_lines else {})}
         for first, count in places]}
 
@@ -90,14 +83,7 @@ def revert_file(controller: Controller, query: Query) -> dict[str, Any]:
     counts = found.counts
     status = "added" if found.old is None else "deleted" if found.new is None else "modified"
     return {"path": text, "status": status, "verdict": found.verdict, "added": counts and counts[0],
-            "removed": counts and counts[1], "rows": _rows(found, text)}
-
-
-def _rows(found: Any, path: str) -> list[list[Any]]:
-    if found.verdict != comparing.TEXT:
-        return []
-    old, new = (b"".join(lines).decode("utf-8", "replace") for lines in (found.old_lines, found.new_lines))
-    return rows_of(old, new, found.blocks, path)
+            "removed": counts and counts[1], "rows": line_rows(found, text)}
 
 
 def reverted(done: Outcome) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import {openRedo, openUndo} from '../plans/restore.js';
 import {storageView} from '../parts/storage.js';
 import {emptyState, errorState, loadingState} from '../parts/states.js';
 import {say} from '../parts/toast.js';
+import {View} from '../parts/view.js';
 
 const PAGE = 60;
 const MOST = 500;
@@ -30,9 +31,10 @@ const SHOWN = [
   ['every', 'Every checkpoint'],
 ];
 
-export class CheckpointsView {
+export class CheckpointsView extends View {
   constructor(host, name) {
-    Object.assign(this, {host, name, points: [], total: 0, kind: 'all', words: ''});
+    super(host);
+    Object.assign(this, {name, points: [], total: 0, kind: 'all', words: ''});
     this.timeline = h('div.timeline', {role: 'region', 'aria-label': 'Timeline'});
     this.detail = h('div.detail');
     this.stats = h('div.stats');
@@ -356,14 +358,8 @@ export class CheckpointsView {
     return true;
   }
 
-  goTo() {}
-
-  arrive() {
-    this.host.querySelector('h1')?.focus({preventScroll: true});
-  }
-
   end() {
-    this.ended = true;
+    super.end();
     this.shown?.end();
     clearTimeout(this.typing);
     clearTimeout(this.counting);

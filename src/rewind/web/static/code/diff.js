@@ -62,7 +62,7 @@ export function fileList(files, from, target, before = () => null) {
           onclick: () => {
             const now = open.getAttribute('aria-expanded') !== 'true';
             open.setAttribute('aria-expanded', String(now));
-            if (now) loadPatch(patch, from, target, file.path);
+            if (now) loadLines(patch, () => api.reviewFile({from, to: target}, file.path));
             else fill(patch);
           },
         },
@@ -75,19 +75,33 @@ export function fileList(files, from, target, before = () => null) {
   );
 }
 
-/** Fills a place with the lines of one file that differ between two states. */
-export async function loadPatch(place, from, target, path) {
+/** A dialog with the lines of one file that differ: `ends` says between what, `read()` finds them. */
+export function openLines(path, ends, read) {
+  const {body} = openModal(path, {wide: true, kind: 'diff-dialog', leave: 'Close'});
+  const place = h('div');
+  body.append(h('p.muted.diff-ends', {}, ends), place);
+  return loadLines(place, read, {label: `Changes to ${path}`});
+}
+
+export function openDiff(from, target, path) {
+  const name = point => h('code', {}, point === 'now' ? 'the files now' : point);
+  return openLines(path, [name(from), icon('chevron'), name(target)], () =>
+    api.reviewFile({from, to: target}, path),
+  );
+}
+
+async function loadLines(place, read, options) {
   fill(place, loadingState('Reading the difference', 2));
   try {
-    const found = await api.reviewFile({from, to: target}, path);
-    fill(place, found.rows.length ? linesView(found.rows) : h('p.muted.pad', {}, whyNoLines(found.verdict)));
+    const {rows, verdict} = await read();
+    fill(place, rows.length ? linesView(rows, options) : h('p.muted.pad', {}, whyNoLines(verdict)));
   } catch (error) {
     if (error.code === 'path-not-found')
       fill(place, h('p.muted.pad', {}, 'Nothing in this file differs between these two points.'));
     else
       fill(
         place,
-        errorState(error, () => loadPatch(place, from, target, path)),
+        errorState(error, () => loadLines(place, read, options)),
       );
   }
 }
@@ -97,25 +111,4 @@ export function whyNoLines(verdict) {
   if (verdict === 'large') return 'This file is too large to show here. Use rewind diff in a terminal.';
   if (verdict === 'unreadable') return 'This file cannot be read.';
   return 'Only its mode changed, or it is a directory or a link.';
-}
-
-function pointWords(name) {
-  return name === 'now' ? 'the files now' : name;
-}
-
-export function openDiff(from, target, path) {
-  const {body, foot, close} = openModal(path, {wide: true, kind: 'diff-dialog'});
-  body.append(
-    h(
-      'p.muted.diff-ends',
-      {},
-      h('code', {}, pointWords(from)),
-      icon('chevron'),
-      h('code', {}, pointWords(target)),
-    ),
-  );
-  const place = h('div');
-  body.append(place);
-  foot.append(h('button.plain', {type: 'button', onclick: () => close()}, 'Close'));
-  return loadPatch(place, from, target, path);
 }

@@ -13,14 +13,16 @@ import {openHunk, openRestore} from '../plans/restore.js';
 import {say, sayError} from '../parts/toast.js';
 import {counts, pathText, statusLetter, whyNoLines} from './diff.js';
 import {broughtBack, linesView} from './lines.js';
+import {View} from '../parts/view.js';
 
 const KEY = 'rewind.split';
 const WIDE = '(min-width: 1000px)';
 
-export class ReviewView {
+export class ReviewView extends View {
   /** `route`: {session, turns: [first, last]} or {from, target} */
   constructor(host, route) {
-    Object.assign(this, {host, route, sections: new Map()});
+    super(host);
+    Object.assign(this, {route, sections: new Map()});
     this.split = remembered() && matchMedia(WIDE).matches;
     this.query = route.session
       ? {session: route.session, turn: route.turns[0], last: route.turns[1]}
@@ -338,11 +340,11 @@ export class ReviewView {
 
   arrive() {
     this.focusWanted = true;
-    this.host.querySelector('h1')?.focus({preventScroll: true});
+    super.arrive();
   }
 
   end() {
-    this.ended = true;
+    super.end();
     this.near.disconnect();
   }
 }

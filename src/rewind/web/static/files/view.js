@@ -8,12 +8,14 @@ import {moment, oneLine} from '../core/format.js';
 import {sayError} from '../parts/toast.js';
 import {FileTree} from './tree.js';
 import {FilePane} from './file.js';
+import {View} from '../parts/view.js';
 
 const LISTED = 200;
 
-export class FilesView {
+export class FilesView extends View {
   constructor(host, point, path) {
-    Object.assign(this, {host, point, path, points: []});
+    super(host);
+    Object.assign(this, {point, path, points: []});
     this.head = h('header.session-head');
     this.tree = new FileTree(this);
     this.pane = new FilePane(this);
@@ -159,13 +161,5 @@ export class FilesView {
   async press(step) {
     await this.ready;
     this.head.querySelector(`[data-keep=${step}]`)?.click();
-  }
-
-  arrive() {
-    this.host.querySelector('h1')?.focus({preventScroll: true});
-  }
-
-  end() {
-    this.ended = true;
   }
 }

@@ -27,7 +27,7 @@ const WORDS = [
 ];
 
 export function openHelp() {
-  const {body, foot, close} = openModal('Help');
+  const {body, cancel} = openModal('Help', {leave: 'Close'});
   body.append(
     h('h3', {}, 'Keyboard'),
     h(
@@ -53,7 +53,6 @@ export function openHelp() {
       WORDS.map(([word, text]) => h('div', {}, h('dt', {}, word), h('dd', {}, text))),
     ),
   );
-  const done = h('button.primary', {type: 'button', onclick: () => close()}, 'Close');
-  foot.append(done);
-  done.focus();
+  cancel.className = 'primary';
+  cancel.focus();
 }

@@ -5,12 +5,13 @@ import {icon} from './icons.js';
 
 const FOCUSABLE = 'a[href], :is(button, input, select, textarea):not([disabled]), summary, [tabindex="0"]';
 
-/** Returns {dialog, body, foot, close, closed}; `closed` resolves with what `close` was given. */
-export function openModal(title, {wide = false, kind = ''} = {}) {
+/** `leave` is the label of the button that changes nothing; `closed` resolves with what `close` was given. */
+export function openModal(title, {wide = false, kind = '', leave = 'Cancel'} = {}) {
   const before = document.activeElement;
   const titleId = freshId('dialog');
   const body = h('div.dialog-body');
-  const foot = h('div.dialog-foot');
+  const cancel = h('button.plain', {type: 'button', onclick: () => close()}, leave);
+  const foot = h('div.dialog-foot', {}, cancel);
   const dialog = h(
     `dialog${wide ? '.wide' : ''}${kind ? `.${kind}` : ''}`,
     {'aria-labelledby': titleId},
@@ -53,7 +54,7 @@ export function openModal(title, {wide = false, kind = ''} = {}) {
   const sizes = new ResizeObserver(() => scrollableByKey(body));
   sizes.observe(body);
   closed.then(() => sizes.disconnect());
-  return {dialog, body, foot, close, closed};
+  return {dialog, body, foot, cancel, close, closed};
 }
 
 /** What scrolls and holds nothing to focus must be reachable itself, else no key leads to its end. */
@@ -87,7 +88,7 @@ export function confirm(title, content, label, kind = 'primary') {
   const {body, foot, close, closed} = openModal(title);
   body.append(...content);
   const act = h(`button.${kind}`, {type: 'button', onclick: () => close(true)}, label);
-  foot.append(h('button.plain', {type: 'button', onclick: () => close()}, 'Cancel'), act);
+  foot.append(act);
   act.focus();
   return closed;
 }
@@ -107,10 +108,7 @@ export function askName(title, label, value, action) {
     }
   });
   body.append(h('label.field', {for: id}, label), input);
-  foot.append(
-    h('button.plain', {type: 'button', onclick: () => close()}, 'Cancel'),
-    h('button.primary', {type: 'button', onclick: done}, action),
-  );
+  foot.append(h('button.primary', {type: 'button', onclick: done}, action));
   input.focus();
   input.select();
   return closed;

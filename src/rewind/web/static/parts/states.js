@@ -51,6 +51,12 @@ export function command(text) {
   );
 }
 
+/** What went wrong while something small was read, and the way to try it again. */
+export function errorNotice(error, retry = null) {
+  const again = retry && h('button.quiet', {type: 'button', onclick: () => retry()}, 'Try again');
+  return notice('error', [h('strong', {}, error.message), ' ', error.hint], ...(again ? [again] : []));
+}
+
 export function notice(kind, message, ...actions) {
   return h(
     `div.notice.${kind}`,

@@ -1,15 +1,12 @@
-// The dialog in which a plan is shown and confirmed: a restore, the undo of an operation, or its redo.
+// What is confirmed before files go back: a restore, a hunk, the undo of an operation, or its redo.
 
-import {h, fill} from '../core/element.js';
-import {icon} from '../parts/icons.js';
+import {h} from '../core/element.js';
 import {api} from '../core/api.js';
 import {wire} from '../core/wire.js';
 import {state} from '../core/state.js';
 import {moment, oneLine, plural} from '../core/format.js';
-import {openModal} from '../parts/modal.js';
-import {codePlan, planNotes, whyRefused} from './plan.js';
-import {loadingState, notice} from '../parts/states.js';
-import {showPanel} from './panel.js';
+import {codePlan, planNotes} from './plan.js';
+import {openPlan, said} from './confirm.js';
 import {say} from '../parts/toast.js';
 
 export function openRestore(point, paths, done) {
@@ -22,6 +19,7 @@ export function openRestore(point, paths, done) {
     lead: () => `${when}. Rewind saves the current files first, so this can be undone.`,
     label: 'Restore',
     load: () => api.checkpointPlan(point.name, paths.length ? paths : undefined),
+    parts: filesOf,
     run: stamp =>
       wire.request('restore_checkpoint', {name: point.name, ...(paths.length ? {paths} : {}), stamp}),
     done: answer => {
@@ -33,19 +31,19 @@ export function openRestore(point, paths, done) {
 
 /** Lines of one file as they were; `preview()` draws them. Where they changed since, a person says how. */
 export function openHunk({from, to, path, hunk, label}, when, preview) {
-  let how = '';
-  const asked = () => ({from, to, path, how: how || undefined});
+  const asked = how => ({from, to, path, how: how || undefined});
   return openPlan({
     title: `Bring back a hunk of ${path}?`,
     lead: () => `These lines become what they were ${when}. What else changed in the file stays.`,
     label: 'Bring back',
-    load: () => api.hunkPlan({...asked(), hunk}),
-    parts: (plan, again) => [
+    load: how => api.hunkPlan({...asked(how), hunk}),
+    parts: (plan, how, choose) => [
       preview(),
-      ...(plan.conflicts.length || how ? [settle(how, chosen => again((how = chosen)))] : []),
+      plan.conflicts.length || how ? settle(how, choose) : null,
+      planNotes(plan),
     ],
-    refused: plan => plan.conflicts.length > 0,
-    run: stamp => wire.request('bring_back', {...asked(), hunks: [hunk], label, stamp}),
+    ready: plan => !plan.conflicts.length,
+    run: (stamp, how) => wire.request('bring_back', {...asked(how), hunks: [hunk], label, stamp}),
     done: answer => {
       const read = () => state.loadSessions();
       said('Brought back a hunk', answer, {undo: () => openUndo(read)});
@@ -82,6 +80,7 @@ export function openUndo(done) {
     lead: plan => (plan.text ? `Rewind ${plan.text}. Undo this?` : ''),
     label: 'Undo',
     load: () => api.undoPlan(),
+    parts: filesOf,
     run: stamp => wire.request('undo_restore', {stamp}),
     done: answer => {
       said('Undone', answer, {redo: answer.canRedo ? () => openRedo(done) : null});
@@ -97,6 +96,7 @@ export function openRedo(done) {
     lead: plan => (plan.text ? `This takes back: ${plan.text}.` : ''),
     label: 'Redo',
     load: () => api.redoPlan(),
+    parts: filesOf,
     run: stamp => wire.request('redo', {stamp}),
     done: answer => {
       said('Done again', answer, {undo: () => openUndo(done)});
@@ -114,66 +114,7 @@ export function openStep(step) {
   return step === 'undo' ? openUndo(read) : openRedo(read);
 }
 
-/** The panel names the step that can be undone, so the project is read before it is shown. */
-async function said(title, answer, steps) {
-  await state.loadProject();
-  showPanel({title, answer, notes: answer.notes || [], ...steps});
-}
-
-/** `parts(plan, again)`: what stands above the files; `refused(plan)`: whether it cannot be done as it is. */
-function openPlan({title, lead, label, load, run, done, parts = () => [], refused = () => false}) {
-  const {body, foot, close, dialog} = openModal(title);
-  const about = h('p.lead', {}, lead({}));
-  const place = h('div.plan', {'aria-live': 'polite'});
-  const problem = h('div', {role: 'alert'});
-  const act = h(
-    'button.primary',
-    {type: 'button', disabled: true, onclick: () => confirm()},
-    icon('rewind'),
-    h('span', {}, label),
-  );
-  const cancel = h('button.plain', {type: 'button', onclick: () => close()}, 'Cancel');
-  body.append(about, problem, place);
-  foot.append(cancel, act);
-  cancel.focus();
-  let plan = null;
-  show();
-  return dialog;
-
-  async function show() {
-    fill(place, loadingState('Working out what will happen', 1));
-    act.disabled = true;
-    try {
-      plan = await load();
-      fill(about, lead(plan));
-      const above = parts(plan, show);
-      const point = plan.code?.checkpoint;
-      fill(place, above, above.length ? null : codePlan({...plan, code: null}, point), planNotes(plan));
-      act.disabled = refused(plan);
-      if (!act.disabled) act.focus();
-    } catch (error) {
-      fill(
-        place,
-        notice(
-          'error',
-          [h('strong', {}, error.message), ' ', error.hint],
-          h('button.quiet', {type: 'button', onclick: show}, 'Try again'),
-        ),
-      );
-    }
-  }
-
-  async function confirm() {
-    act.disabled = true;
-    try {
-      const answer = await run(plan.stamp);
-      close();
-      done(answer);
-    } catch (error) {
-      const changed = error.code === 'changed-since-plan';
-      fill(problem, whyRefused(error, changed));
-      if (changed) show();
-      else act.disabled = false;
-    }
-  }
+/** The checkpoint is named above; its files can be looked at. */
+function filesOf(plan) {
+  return [codePlan({...plan, code: null}, plan.code?.checkpoint), planNotes(plan)];
 }

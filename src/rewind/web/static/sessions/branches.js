@@ -7,7 +7,7 @@ import {state} from '../core/state.js';
 import {go, to} from '../core/route.js';
 import {plural, sessionTitle} from '../core/format.js';
 import {codePlan, planNotes} from '../plans/plan.js';
-import {notice} from '../parts/states.js';
+import {errorNotice} from '../parts/states.js';
 import {askName, confirm, openModal} from '../parts/modal.js';
 import {say, sayError} from '../parts/toast.js';
 
@@ -132,7 +132,7 @@ function askForward(session, parent) {
     {type: 'button', onclick: () => close({code: Boolean(plan) && box.checked, stamp: plan?.stamp})},
     'Fast-forward',
   );
-  foot.append(h('button.plain', {type: 'button', onclick: () => close()}, 'Cancel'), go);
+  foot.append(go);
   go.focus();
   if (session.codeRestored) look();
   return closed;
@@ -146,7 +146,7 @@ function askForward(session, parent) {
       plan = await api.forwardPlan(session.sessionId);
       fill(place, codePlan({...plan, code: null}, plan.code?.checkpoint), planNotes(plan));
     } catch (error) {
-      fill(place, notice('error', [h('strong', {}, error.message), ' ', error.hint]));
+      fill(place, errorNotice(error));
     }
     go.disabled = false;
     go.focus();

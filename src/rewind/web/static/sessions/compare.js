@@ -11,10 +11,12 @@ import {renderTurn} from '../turns/turn.js';
 import {fileList, filesOf, openDiff} from '../code/diff.js';
 import {emptyState, errorState, loadingState} from '../parts/states.js';
 import {say} from '../parts/toast.js';
+import {View} from '../parts/view.js';
 
-export class CompareView {
+export class CompareView extends View {
   constructor(host, a, b) {
-    Object.assign(this, {host, a, b, folds: new Set(), side: 'a'});
+    super(host);
+    Object.assign(this, {a, b, folds: new Set(), side: 'a'});
     this.load();
   }
 
@@ -220,20 +222,6 @@ export class CompareView {
       },
     );
   }
-
-  key() {
-    return false;
-  }
-
-  goTo() {}
-
-  arrive() {
-    this.host.querySelector('h1')?.focus({preventScroll: true});
-  }
-
-  end() {
-    this.ended = true;
-  }
 }
 
 /** Asks which other session to compare with: near relatives first. */
@@ -243,7 +231,7 @@ export function chooseOther(session) {
     return say('There is no other session to compare with yet. Rewind to a turn to make a branch.', {
       kind: 'info',
     });
-  const {body, foot, close, dialog} = openModal('Compare with');
+  const {body, close, dialog} = openModal('Compare with');
   const list = h(
     'ul.pick',
     {},
@@ -279,7 +267,6 @@ export function chooseOther(session) {
     }
   });
   body.append(h('p.muted', {}, `“${sessionTitle(session)}” on the left, and on the right:`), list);
-  foot.append(h('button.plain', {type: 'button', onclick: () => close()}, 'Cancel'));
   dialog.querySelector('.pick-row').focus();
   return undefined;
 }

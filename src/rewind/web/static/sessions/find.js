@@ -8,12 +8,13 @@ import {to} from '../core/route.js';
 import {age, inProject, oneLine, plural, sessionTitle} from '../core/format.js';
 import {emptyState, errorState, loadingState} from '../parts/states.js';
 import {marked} from '../turns/search.js';
+import {View} from '../parts/view.js';
 
 const AGAIN = 400; // milliseconds
 
-export class FindView {
+export class FindView extends View {
   constructor(host, words) {
-    this.host = host;
+    super(host);
     document.title = 'Search – Rewind';
     this.load(words);
   }
@@ -114,19 +115,7 @@ export class FindView {
     );
   }
 
-  key() {
-    return false;
-  }
-
   goTo(_, words) {
     if (words && words !== this.words) this.load(words);
-  }
-
-  arrive() {
-    this.host.querySelector('h1')?.focus({preventScroll: true});
-  }
-
-  end() {
-    this.ended = true;
   }
 }

@@ -6,7 +6,7 @@ import {state} from '../core/state.js';
 import {plural} from '../core/format.js';
 import {pathText} from '../code/diff.js';
 import {confirm, openModal} from '../parts/modal.js';
-import {command, loadingState, notice} from '../parts/states.js';
+import {command, errorNotice, loadingState, notice} from '../parts/states.js';
 import {say, sayError} from '../parts/toast.js';
 import {openAdopt} from '../plans/adopt.js';
 
@@ -211,16 +211,14 @@ export function asSession(lane) {
 
 export async function openCompare(lanes) {
   const names = lanes.map(lane => lane.name);
-  const {body, foot, close} = openModal(`Compare ${names.join(', ')}`, {wide: true});
+  const {body, cancel} = openModal(`Compare ${names.join(', ')}`, {wide: true, leave: 'Close'});
   const place = h('div', {'aria-live': 'polite'}, loadingState('Comparing', 2));
   body.append(place);
-  const cancel = h('button.plain', {type: 'button', onclick: () => close()}, 'Close');
-  foot.append(cancel);
   cancel.focus();
   try {
     fill(place, table(await wire.request('compare_lanes', {names})));
   } catch (error) {
-    fill(place, notice('error', [h('strong', {}, error.message), ' ', error.hint]));
+    fill(place, errorNotice(error));
     return;
   }
   place.append(

@@ -11,12 +11,13 @@ import {emptyState, errorState, loadingState} from '../parts/states.js';
 import {mark} from './tree.js';
 import {Futures, asSession} from './futures.js';
 import {lanesOf, scaleOf, turnAt} from './lanes.js';
+import {View} from '../parts/view.js';
 
 const MOST_DOTS = 90; // turns on a lane that still get a dot each
 
-export class GraphView {
+export class GraphView extends View {
   constructor(host) {
-    this.host = host;
+    super(host);
     this.told = {here: null, rewinds: []};
     this.lanes = [];
     this.futures = new Futures(() => this.reload());
@@ -243,14 +244,8 @@ export class GraphView {
     return true;
   }
 
-  goTo() {}
-
-  arrive() {
-    this.host.querySelector('h1')?.focus({preventScroll: true});
-  }
-
   end() {
-    this.ended = true;
+    super.end();
     clearTimeout(this.soon);
     this.sizes.disconnect();
     state.removeEventListener('sessions', this.onSessions);

@@ -7,6 +7,7 @@ import {state} from '../core/state.js';
 import {to} from '../core/route.js';
 import {plural} from '../core/format.js';
 import {asPage, command, emptyState, errorState} from '../parts/states.js';
+import {View} from '../parts/view.js';
 
 const HOOKS = {
   registered: 'calls Rewind',
@@ -15,9 +16,9 @@ const HOOKS = {
   unknown: 'has settings that cannot be read',
 };
 
-export class HomeView {
+export class HomeView extends View {
   constructor(host, panes) {
-    this.host = host;
+    super(host);
     this.panes = panes;
     document.title = 'Rewind';
     this.render();
@@ -91,16 +92,7 @@ export class HomeView {
       : null;
   }
 
-  key() {
-    return false;
-  }
-
-  goTo() {}
   arrive() {}
-
-  end() {
-    this.ended = true;
-  }
 }
 
 function step(words, commands) {

@@ -1,0 +1,137 @@
+// The dialog in which a plan is shown and confirmed; where it can be done in several ways, one is chosen.
+
+import {h, fill, freshId} from '../core/element.js';
+import {icon} from '../parts/icons.js';
+import {state} from '../core/state.js';
+import {openModal} from '../parts/modal.js';
+import {errorNotice, loadingState} from '../parts/states.js';
+import {whyRefused} from './plan.js';
+import {showPanel} from './panel.js';
+
+/**
+ * `lead(plan)` and `text`: what stands on top; `load(how)`: makes the plan; `parts(plan, how, choose)`: draws
+ * it; `above(plan)` and `below`: what comes before and after; `ready(plan)`: whether it can be carried out.
+ * `how`: the way that is chosen at first, `choice(choose)`: draws the ways; or `ways`: those to settle a
+ * conflict, each [value, label, meaning], drawn once there is one. `run(stamp, how)`, then `done(answer)`.
+ */
+export function openPlan({
+  title,
+  kind = '',
+  lead = null,
+  text = null,
+  sign = 'rewind',
+  label,
+  how = '',
+  choice = null,
+  ways = [],
+  load,
+  above = () => null,
+  parts,
+  below = [],
+  ready = () => true,
+  run,
+  done,
+}) {
+  const {body, foot, cancel, close, dialog} = openModal(title, {kind});
+  const first = lead && h('p.lead', {}, lead({}));
+  const problem = h('div', {role: 'alert'});
+  const clashes = h('div', {'aria-live': 'polite'});
+  const chosen = h('div', {}, choice?.(choose));
+  const place = h('div.plan', {'aria-live': 'polite'});
+  const act = h(
+    'button.primary',
+    {type: 'button', disabled: true, onclick: () => confirm()},
+    icon(sign),
+    h('span', {}, label),
+  );
+  fill(body, first, text && h('p.muted', {}, text), problem, clashes, chosen, place, below);
+  foot.append(act);
+  (chosen.querySelector(':checked') || cancel).focus();
+  body.addEventListener('keydown', event => {
+    if (event.key !== 'Enter' || event.target.type !== 'text') return;
+    event.preventDefault();
+    if (!act.disabled) confirm();
+  });
+  let plan = null;
+  show();
+  return dialog;
+
+  async function show() {
+    act.disabled = true;
+    if (!plan) fill(place, loadingState('Working out what will happen', 1));
+    const wanted = how;
+    try {
+      const found = await load(wanted);
+      if (wanted !== how) return; // chosen otherwise meanwhile
+      plan = found;
+      draw();
+    } catch (error) {
+      if (wanted !== how) return;
+      plan = null;
+      fill(place, errorNotice(error, show));
+    }
+  }
+
+  function draw() {
+    const unsettled = plan.conflicts?.length || plan.settled?.length;
+    if (ways.length && unsettled && !chosen.firstChild) fill(chosen, settling(ways, choose));
+    if (first) fill(first, lead(plan));
+    fill(clashes, above(plan));
+    fill(place, parts(plan, how, choose));
+    act.disabled = !ready(plan);
+    if (!act.disabled && !body.contains(document.activeElement)) act.focus();
+  }
+
+  function choose(value) {
+    how = value;
+    show();
+  }
+
+  async function confirm() {
+    act.disabled = true;
+    fill(problem);
+    try {
+      const answer = await run(plan.stamp, how);
+      close();
+      done(answer);
+    } catch (error) {
+      const changed = error.code === 'changed-since-plan';
+      fill(problem, whyRefused(error, changed));
+      if (changed) show();
+      else act.disabled = false;
+    }
+  }
+}
+
+/** Shown once there is a conflict; the plan is made anew for what is chosen. */
+function settling(ways, choose) {
+  const name = freshId('how');
+  return h(
+    'fieldset.ways',
+    {},
+    h('legend', {}, 'In a conflict'),
+    ways.map(([value, label, meaning]) =>
+      h(
+        'label.way',
+        {},
+        h('input', {type: 'radio', name, value, onchange: () => choose(value)}),
+        h('span', {}, label, h('small.muted', {}, meaning)),
+      ),
+    ),
+  );
+}
+
+/** The panel names the step that can be undone, so the project is read before it is shown. */
+export async function said(title, answer, more) {
+  await state.loadProject();
+  showPanel({title, answer, notes: answer.notes || [], ...more});
+}
+
+/** Whether a merge writes anything, and everything in conflict is settled. */
+export function isSettled(plan) {
+  return !plan.conflicts.length && changes(plan) > 0;
+}
+
+export function changes(plan) {
+  return plan.writtenCount + plan.deletedCount;
+}
