@@ -230,6 +230,9 @@ def test_in_a_project_nothing_changes_but_the_history(scene: Turns, there: Rewin
     assert not found["created"] and found["added"] == 6
     assert tree_state(there.project) == before
     assert there.json("list")["checkpoints"] == here
+    theirs = [line.split("\t") for line in there.ok("list", "--all").out.splitlines() if "@shared-" in line]
+    assert [row[2] for row in theirs] == ["t3", "t2", "t1"]
+    assert {row[6] for row in theirs} == {f"(in @{found['lane']})"}
     first, last = found["checkpoints"][2], found["checkpoints"][-1]  # what turns 2 and 3 did
     there.ok("apply", f"{first}..{last}")
     assert (there.project / "parser.txt").read_text() == "one\nTWO\nthree\nmine\n"

@@ -35,4 +35,4 @@ def run(args: argparse.Namespace) -> int:
     name = outcome.record.name if outcome.record else ""
     return show_outcome(outcome, args.json, way_back="redo" if outcome.can_redo else "",
                         headline=f"Undone. The code is as it was in {name}",
-                        alone="Undone. Only the conversation was changed.")
+                        alone="Undone. No file of this project was changed.")
