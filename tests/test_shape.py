@@ -149,3 +149,9 @@ def test_all_errors_are_in_one_place_and_in_its_tree() -> None:
     assert set(homes.values()) == {"errors"}, {name: home for name, home in homes.items() if home != "errors"}
     tree = (ast.get_docstring(parsed(SOURCE / "errors.py")) or "").replace(",", " ").split()
     assert not [name for name in homes if name != "UsageError" and tree.count(name) != 1]
+
+
+def test_a_folder_is_read_at_a_glance() -> None:
+    """About a dozen files side by side; beyond that, folders that say what a person would ask for."""
+    sizes = {folder: len(list(folder.glob("*.py"))) for folder in {path.parent for path in MODULES}}
+    assert not {str(folder): size for folder, size in sizes.items() if size > 15}

@@ -1318,10 +1318,10 @@ class Controller:
 def _project_here(home: str | None) -> Project | None:
     """That of `REWIND_PROJECT_ROOT`, which an agent's session sets; but the place is the one that this
     process is in, for the agent may have gone to another work tree since."""
-    told = os.environ.get("REWIND_PROJECT_ROOT")
-    if not told:
+    named = os.environ.get("REWIND_PROJECT_ROOT")
+    if not named:
         return find_project(current_dir(), home)
-    found = find_project(told, home)
+    found = find_project(named, home)
     try:
         here = find_project(os.getcwd(), home)
     except OSError:

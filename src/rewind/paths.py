@@ -149,16 +149,16 @@ def _linked_place(top: str, start: str, home: str, index: Index) -> Project | No
 
 
 def _project_at(root: str, home: str, index: Index) -> Project | None:
-    told = index.at(root)
-    if told:
-        store_id, place = told
+    known = index.at(root)
+    if known:
+        store_id, place = known
         main = root if place == MAIN else index.root(store_id)
         state = state_of(store_id, main, home, index)
         if state:
             return Project(root, state, home, place, main)
     if os.path.lexists(os.path.join(project_state(root), STORE_FILE)):
         return Project(root, project_state(root), home)
-    return None if told else _by_marker(root, home, index)
+    return None if known else _by_marker(root, home, index)
 
 
 def state_of(store_id: str, root: str, home: str, index: Index) -> str:

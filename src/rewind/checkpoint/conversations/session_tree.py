@@ -166,10 +166,10 @@ def _set_parents(infos: list[SessionInfo], noted: dict[str, str | None]) -> None
         branch = info.branch or {}
         info.parent = branch.get("parentSessionId") or info.native_parent
         info.rewind_from_turn = branch.get("rewindFromTurn")
-    told = {**noted, **{info.session_id: info.parent for info in infos}}
+    parents = {**noted, **{info.session_id: info.parent for info in infos}}
     for info in infos:
         if info.parent is None and info.turns:
-            info.parent = _parent_among(info, holders, told)
+            info.parent = _parent_among(info, holders, parents)
         if info.parent and info.rewind_from_turn is None and info.parent in by_id:
             info.rewind_from_turn = shared_turns(info, by_id[info.parent])
     _break_rings(by_id)
@@ -194,13 +194,13 @@ def shared_turns(one: SessionInfo, other: SessionInfo) -> int:
 
 
 def _parent_among(info: SessionInfo, holders: dict[str, list[SessionInfo]],
-                  told: dict[str, str | None]) -> str | None:
+                  parents: dict[str, str | None]) -> str | None:
     """A fork by the client that says nothing of it has its parent's ids. The parent shares most with it,
     went on first or not at all, and is not known to descend from it."""
     for turn, _ in reversed(info.turns):
         for other in holders[turn]:
             if (other is not info and _went_on_earlier(other, info)
-                    and info.session_id not in _ancestors(other.session_id, told)):
+                    and info.session_id not in _ancestors(other.session_id, parents)):
                 return other.session_id
     return None
 

@@ -216,8 +216,8 @@ def _with_records(prompt: Item | None, records: list[Record], info: SessionInfo,
 
 
 def _is_of(record: Record, prompt: Item) -> bool:
-    told = record.trigger.get("promptText")
-    same = not isinstance(told, str) or _beginning(told) == _beginning(prompt.text)
+    recorded = record.trigger.get("promptText")
+    same = not isinstance(recorded, str) or _beginning(recorded) == _beginning(prompt.text)
     return same and record.trigger.get("event") == "UserPromptSubmit"
 
 
@@ -226,8 +226,8 @@ def _beginning(text: str) -> str:
 
 
 def _of_prompt(info: SessionInfo, row: Row, depth: int) -> Item:
-    told = row.stamp or ""
-    item = Item(PROMPT, row.prompt, timestamp(told) if is_timestamp(told) else 0.0, depth, session=info)
+    stamp = row.stamp or ""
+    item = Item(PROMPT, row.prompt, timestamp(stamp) if is_timestamp(stamp) else 0.0, depth, session=info)
     item.turn, item.offset, item.uuid = row.turn, row.offset, row.uuid
     return item
 

@@ -157,10 +157,10 @@ def _transcript(state: State, turns: list[MapRow]) -> str:
             if not brief.chat:
                 continue
             try:
-                told = state.files.read(brief.name).data.get("transcript")
+                transcript = state.files.read(brief.name).data.get("transcript")
             except RewindError:
                 continue
-            path = told.get("original_path") if isinstance(told, dict) else None
+            path = transcript.get("original_path") if isinstance(transcript, dict) else None
             if isinstance(path, str):
                 return path
     return ""

@@ -53,12 +53,12 @@ def map_in_order(state: State) -> ProjectMap:
 
 
 class _Teller:
-    def __init__(self, state: State, told: list[Item]) -> None:
+    def __init__(self, state: State, items: list[Item]) -> None:
         self.state = state
-        self.prompts = [item for item in told if item.kind == PROMPT]
-        self.sessions = {item.session.session_id: item.session for item in told if item.session}
+        self.prompts = [item for item in items if item.kind == PROMPT]
+        self.sessions = {item.session.session_id: item.session for item in items if item.session}
         self._of_prompt = {item.record.name: item for item in self.prompts if item.record}
-        self._checkpoints = {item.record.name: item for item in told
+        self._checkpoints = {item.record.name: item for item in items
                              if item.record and item.kind == CHECKPOINT}
         self._ops = {op.id: op for op in state.operations().all}
 
@@ -143,8 +143,8 @@ def _edited(row: MapRow) -> str:
     return f"{who} {and_more(names, 2, len(names) + row.changes['more']) if names else 'directories'}"
 
 
-def _with_headings(items: list[Item], told: list[Item]) -> list[Item]:
-    headings = {item.session_id: item for item in told if item.kind == SESSION}
+def _with_headings(items: list[Item], by_session: list[Item]) -> list[Item]:
+    headings = {item.session_id: item for item in by_session if item.kind == SESSION}
     waiting = dict(headings)
     found: list[Item] = []
     for item in items:

@@ -113,15 +113,15 @@ class Record:
     @property
     def added(self) -> float:
         """When it came to this store; for what others made this is not when they made it."""
-        told = (self.shared or {}).get("addedAt")
-        return timestamp(told) if isinstance(told, str) and is_timestamp(told) else self.created
+        added = (self.shared or {}).get("addedAt")
+        return timestamp(added) if isinstance(added, str) and is_timestamp(added) else self.created
 
     @property
     def session(self) -> str | None:
         """The agent's session that it was made in, if there was one."""
         transcript = self.data.get("transcript")
-        told = transcript.get("sessionId") if isinstance(transcript, dict) else None
-        session = self.trigger.get("session") or told
+        stored = transcript.get("sessionId") if isinstance(transcript, dict) else None
+        session = self.trigger.get("session") or stored
         return session if isinstance(session, str) else None
 
     def encode(self) -> bytes:

@@ -125,8 +125,8 @@ def _print(found: list[Found], length: int) -> None:
 def _when(found: Found, now: float) -> str:
     from rewind.controller import is_timestamp, timestamp
 
-    told = found.timestamp
-    return age(timestamp(told), now) if told and is_timestamp(told) else ""
+    stamp = found.timestamp
+    return age(timestamp(stamp), now) if stamp and is_timestamp(stamp) else ""
 
 
 def _snippet(found: Found, length: int, paint: Paint) -> str:

@@ -61,8 +61,8 @@ def rename_text(one: Rename) -> str:
 def folded_text(path: bytes, remark: str, count: int) -> str:
     """`src/ (27 files)`, or the path itself."""
     notes = [plural(count, "file") if count else "", remark]
-    told = ", ".join(text for text in notes if text)
-    return shown(path) + (f" ({told})" if count else f"  ({told})" if told else "")
+    remarks = ", ".join(text for text in notes if text)
+    return shown(path) + (f" ({remarks})" if count else f"  ({remarks})" if remarks else "")
 
 
 def painted(sign: str, text: str, paint: Paint) -> str:

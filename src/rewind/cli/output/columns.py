@@ -11,9 +11,9 @@ _NARROW = frozenset("●│─╯┴┼◀✎◆◇↶…−★·“”‘’–
 
 def terminal_width() -> int:
     """As `shutil.get_terminal_size` has it, without the compressors that it loads."""
-    told = os.environ.get("COLUMNS", "")
-    if told.isascii() and told.isdigit() and int(told):
-        return int(told)
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isascii() and columns.isdigit() and int(columns):
+        return int(columns)
     try:
         return os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else 1).columns or 80
     except (OSError, ValueError):

@@ -147,10 +147,10 @@ class Monitor:
         if not differs or not self._server or not self._since:
             return []
         try:
-            told = changes_since(self._server, self._since)
+            reported = changes_since(self._server, self._since)
         except NoAnswer:
-            told = None
-        return [path for path in differs if path not in told.paths] if told else []
+            reported = None
+        return [path for path in differs if path not in reported.paths] if reported else []
 
 
 def _differing(snapshot: Snapshot, known: KnownDirs, folder: bytes) -> Iterator[bytes]:

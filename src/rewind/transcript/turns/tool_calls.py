@@ -23,10 +23,10 @@ def summary_of(tool_input: object) -> str:
     """One line: the file, the command, whatever says most."""
     if not isinstance(tool_input, dict):
         return ""
-    told = next((tool_input[key] for key in _TELLING if isinstance(tool_input.get(key), str)), "")
-    if not told:
-        told = next((value for value in tool_input.values() if isinstance(value, str)), "")
-    line = " ".join(told[:_LONGEST * 4].split())
+    text = next((tool_input[key] for key in _TELLING if isinstance(tool_input.get(key), str)), "")
+    if not text:
+        text = next((value for value in tool_input.values() if isinstance(value, str)), "")
+    line = " ".join(text[:_LONGEST * 4].split())
     return line if len(line) <= _LONGEST else line[:_LONGEST - 1] + "…"
 
 

@@ -224,14 +224,14 @@ class _Work:
 
     def _write(self, facts: dict[str, Any], state: dict[str, Any] | None, rows: list[Row], old: int,
                updates: list[tuple[object, ...]], stamp: str, upto: int) -> TurnIndex:
-        told = quickjson.dumps({"profile": self.profile.name, "rules": RULES, "facts": facts,
-                                 "tree": state})
+        memo = quickjson.dumps({"profile": self.profile.name, "rules": RULES, "facts": facts,
+                               "tree": state})
         inserted: list[tuple[object, ...]] = [
             (self.path, r.number, r.turn, r.offset, r.uuid, r.stamp, r.prompt, r.parent, r.parent_id, r.depth)
             for r in rows[old:]]
         kept = self.memory.write([
             (_FORGET, [(self.path, old)]), (_INSERT, inserted), (_NUMBER, updates),
-            (_REMEMBER, [(self.path, stamp, upto, *_ends(self.file, upto), told)])])
+            (_REMEMBER, [(self.path, stamp, upto, *_ends(self.file, upto), memo)])])
         return TurnIndex(self.path, self.profile, self.memory, facts, None if kept else rows)
 
 

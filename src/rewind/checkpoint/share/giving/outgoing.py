@@ -83,8 +83,8 @@ def _kind(entry: TreeEntry | None) -> str:
 def checkpoint_id(store_id: str, record: Record) -> str:
     """The same wherever the checkpoint goes to, so that nobody takes it twice."""
     shared = record.data.get("shared")
-    told = shared.get("id") if isinstance(shared, dict) else None
-    return told if isinstance(told, str) else sha256(f"{store_id}\0{record.name}".encode()).hex()[:32]
+    known = shared.get("id") if isinstance(shared, dict) else None
+    return known if isinstance(known, str) else sha256(f"{store_id}\0{record.name}".encode()).hex()[:32]
 
 
 class OutCheckpoint:

@@ -73,8 +73,8 @@ def _into_project(shared: SharedFile, project: Project, dry_run: bool) -> Opened
 
 def lane_name(checked: Checked) -> str:
     """The same for every file about one conversation."""
-    told = checked.conversations[0].session if checked.conversations else checked.checkpoints[-1].id
-    return f"shared-{told[:8]}"
+    source = checked.conversations[0].session if checked.conversations else checked.checkpoints[-1].id
+    return f"shared-{source[:8]}"
 
 
 def _into_empty(shared: SharedFile, root: str, home: str, mode: str, dry_run: bool,
