@@ -40,7 +40,7 @@ _PATIENCE = 0.25  # seconds for counting what is not known yet
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checkpoints", action="store_true", help="every checkpoint instead of every turn")
-    parser.add_argument("--all", action="store_true", help="the whole history, with backups and all work trees")
+    parser.add_argument("--all", action="store_true", help="the whole history: backups, all work trees")
     parser.add_argument("--session", metavar="ID", help="only one agent session")
     add_pager_option(parser)
 
