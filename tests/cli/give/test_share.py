@@ -121,7 +121,7 @@ def test_with_secrets_and_ignored_files_on_request(scene: Turns, tmp_path: Path)
     assert tar(file, "files/build/out.bin") == b"made\n"
     assert KEY.encode() in tar(file, f"conversations/{scene.session}.jsonl")
     told = scene.cli.run("share", "last", str(tmp_path / "x.tar.gz"), "--with-secrets", "--dry-run").err
-    assert "NOT left out" in told and "deploy.txt:1: github-token" in told
+    assert "Secrets that will be shared" in told and "deploy.txt:1: github-token" in told
 
 
 def test_turns_alone_have_their_checkpoints_and_the_conversation_up_to_them(scene: Turns,

@@ -27,7 +27,7 @@ def checked_url(url: str) -> str:
     if url.startswith("-"):
         raise RemoteUrlRefused(url=url, reason="it begins with a dash")
     if _HELPER.match(url):
-        raise RemoteUrlRefused(url=shown_url(url), reason="it names a helper program of git's")
+        raise RemoteUrlRefused(url=shown_url(url), reason="it names a helper program of git")
     scheme = _SCHEME.match(url)
     if scheme is None:
         return url if _SCP.match(url) else os.path.abspath(os.path.expanduser(url))

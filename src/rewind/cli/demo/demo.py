@@ -107,7 +107,7 @@ class _Tour:
 
     def farewell(self, seconds: float) -> None:
         self._page.end(f"Everything came back exactly. ({seconds:.1f} s)",
-                       "To use it in your own projects: rewind install")
+                       f"To use it in your own projects: {_program()} install")
 
     # the steps: each shows a little, and returns what it has checked
 
@@ -243,3 +243,13 @@ class _Page:
     def _print(self, text: str) -> None:
         if not self._quiet:
             print(text.translate(self._plain), flush=True)
+
+
+def _program() -> str:
+    """As it can be typed: in a checkout that is not installed yet, by its path."""
+    from shutil import which
+
+    typed = sys.argv[0]
+    if os.path.basename(typed) == "rewind" and os.sep in typed and not which("rewind"):
+        return typed
+    return "rewind"
