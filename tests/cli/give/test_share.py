@@ -254,7 +254,7 @@ def test_the_same_file_twice_adds_nothing(scene: Turns, there: Rewind, tmp_path:
     again = opened(there, file)
     assert again["added"] == 0 and again["checkpoints"] == first["checkpoints"]
     assert not again["conversations"][0]["new"] and tree_state(there.home / ".claude") == before
-    assert "Everything in it is here already" in there.ok("open", str(file)).out
+    assert "Everything in it is already here" in there.ok("open", str(file)).out
 
 
 def test_a_longer_one_adds_what_is_new(scene: Turns, there: Rewind, tmp_path: Path) -> None:

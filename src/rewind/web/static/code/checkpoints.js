@@ -242,7 +242,14 @@ export class CheckpointsView {
           {},
           h('time', {datetime: point.at}, clock(point.at)),
           h('span', {}, point.turn ? `Turn ${point.turn}` : KINDS[point.kind] || point.kind),
-          point.changes?.files ? h('span', {}, counts(point.changes.added, point.changes.removed)) : null,
+          point.changes?.files
+            ? h(
+                'span',
+                {},
+                point.changes.counted === false ? 'at least ' : null,
+                counts(point.changes.added, point.changes.removed),
+              )
+            : null,
           point.running ? h('span.mark.busy', {}, 'running') : null,
           point.undone ? h('span', {}, 'undone') : null,
           point.here ? h('span.mark.here', {}, 'you are here') : null,
