@@ -289,7 +289,7 @@ export class CheckpointsView {
       else row.removeAttribute('aria-current');
       if (on && !byHand) row.scrollIntoView({block: 'nearest'});
     }
-    const missing = ['This checkpoint is not there', 'It was removed to keep the budget, or never existed.'];
+    const missing = ['This checkpoint does not exist', 'It was removed to keep the budget, or never existed.'];
     if (!point) return fill(this.detail, emptyState(...missing));
     if (byHand && point.names[0]) replace(to.checkpoints(point.names.at(-1)));
     this.host.querySelector('.checkpoints').dataset.open = 'yes';

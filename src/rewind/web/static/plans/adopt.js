@@ -70,7 +70,7 @@ export function openAdopt(lane, done = () => {}) {
       open ? conflicts(plan.conflicts) : null,
       changes && !open ? codePlan(plan, null) : null,
       !changes && !open
-        ? h('p.plan-line', {}, icon('check'), h('span', {}, 'The files here have it all.'))
+        ? h('p.plan-line', {}, icon('check'), h('span', {}, 'The files here already contain all of it.'))
         : null,
       planNotes(plan),
     );
@@ -136,7 +136,7 @@ function conflicts(found) {
       {},
       `${plural(found.length, 'file is', 'files are')} in conflict, so nothing is written yet. `,
     ),
-    'The project went on in the same lines. Say what to do about it, or cancel.',
+    'The project changed the same lines. Choose what to do, or cancel.',
     h(
       'ul.clashes',
       {},
