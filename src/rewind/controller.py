@@ -569,6 +569,11 @@ class Controller:
 
         return redo_target(self.state, self.state.operations())
 
+    @property
+    def place(self) -> str:
+        """The work tree that this is about: `main`, or the name of a linked one."""
+        return self.state.place
+
     def here(self) -> Record | None:
         """The checkpoint that the project stands on."""
         from rewind.checkpoint.rewind.log.lineage import here

@@ -363,10 +363,10 @@ class PathNotChanged(RewindError):
 
 
 class HunkChanged(RewindError):
-    """The hunks have changed since they were shown, so nothing was written: {path}"""
+    """The hunks have changed since they were shown. Nothing was written: {path}"""
 
     exit_code = CHANGED
-    hint = "The file changed meanwhile. Look at the diff again and choose again."
+    hint = "Look at the diff again, then choose again."
 
 
 # bisecting, and commits from turns
@@ -425,7 +425,7 @@ class NothingToCommit(RewindError):
 
 
 class BranchExists(RewindError):
-    """There is a branch of this name already: {branch}"""
+    """A branch of this name already exists: {branch}"""
 
     hint = "Choose another one: --branch NAME"
 
@@ -542,13 +542,13 @@ class CannotFork(RewindError):
 
 
 class NothingBeforeCut(RewindError):
-    """There is nothing before this prompt that {agent} could go on from."""
+    """There is nothing before this prompt that {agent} could continue from."""
 
     hint = "Start a new session instead: {start}"
 
 
 class ClientMissing(RewindError):
-    """{program} is not on your PATH, and only {agent} itself can add a session to its own."""
+    """{program} is not on your PATH, and only {agent} can add a session to its own storage."""
 
     hint = ("Add it to PATH and try again. For the code alone: `rewind list`, then"
             " `rewind restore NAME --code-only`.")
@@ -574,7 +574,7 @@ class TranscriptUnreadable(RewindError):
 
 
 class TranscriptRewritten(RewindError):
-    """The conversation was rewritten meanwhile, so there is no telling where to cut it."""
+    """The conversation was rewritten in the meantime, so Rewind cannot tell where to cut it."""
 
     hint = "Try again."
 
@@ -632,13 +632,13 @@ class RemoteNotFound(RewindError):
 
 
 class RemoteExists(RewindError):
-    """There is a remote called "{name}" already."""
+    """A remote called "{name}" already exists."""
 
     hint = "Choose another name, or remove that one first: rewind remote remove {name}"
 
 
 class RemoteUrlRefused(RewindError):
-    """This cannot be the address of a remote, for {reason}: {url}"""
+    """This cannot be the address of a remote because {reason}: {url}"""
 
     exit_code = USAGE
     hint = "Use a path, HOST:PATH, or a URL that begins with https, http, ssh, git or file."
@@ -647,7 +647,7 @@ class RemoteUrlRefused(RewindError):
 class RemoteFailed(RewindError):
     """`git {command}` with the remote {remote} failed: {reason}"""
 
-    hint = "Nothing is lost. Fix the problem and run the same command again; it goes on where it stopped."
+    hint = "Nothing is lost. Fix the problem and run the same command again; it continues where it stopped."
 
 
 class RemoteRefused(RewindError):
@@ -707,9 +707,9 @@ class SettingsUnwritable(RewindError):
 
 
 class SettingsBusy(RewindError):
-    """{file} is being changed by another program again and again."""
+    """Another program keeps changing {file}"""
 
-    hint = "Nothing of it was overwritten. Try again when the agent is idle."
+    hint = "Nothing was overwritten. Try again when the agent is idle."
 
 
 class ScriptForeign(RewindError):
@@ -719,7 +719,7 @@ class ScriptForeign(RewindError):
 
 
 class PathNotText(RewindError):
-    """No agent can call {shim}: its path is not UTF-8, as settings are."""
+    """No agent can call {shim}: settings files are UTF-8, and this path is not."""
 
     hint = "Set REWIND_HOME to a directory with a UTF-8 path, also for the agents. Then run `rewind install`."
 

@@ -67,7 +67,7 @@ def test_a_server_with_another_key_is_told_from_one_that_is_gone(
     again = Server(project, home)
     try:
         page.page.get_by_role("button", name="Try now").click()
-        expect(page.page.locator("#offline")).to_contain_text("started again with another key")
+        expect(page.page.locator("#offline")).to_contain_text("restarted with another key")
         expect(page.page.locator("#offline")).to_contain_text("rewind ui")
         expect(page.page.get_by_role("button", name="Try now")).to_have_count(0)
     finally:

@@ -43,3 +43,12 @@ def test_pages_go_on_where_the_last_one_ended(site: Site) -> None:
     far = site.get("/api/history", count=1, upto=oldest["checkpoints"][0])["rows"]
     assert oldest in far
     site.fails(400, "/api/history", kind="none")
+
+
+def test_a_row_says_when_not_all_lines_were_counted(site: Site, shop: Shop) -> None:
+    for number in range(250):
+        (shop.cli.project / f"made{number}.txt").write_text("one line\n")
+    site.does("save_checkpoint", description="many files")
+    rows = site.get("/api/history")["rows"]
+    many, turn = rows[0]["changes"], next(row for row in rows if row["kind"] == "turn")["changes"]
+    assert (many["files"], many["counted"], turn["counted"]) == (250, False, True)

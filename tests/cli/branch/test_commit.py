@@ -98,7 +98,7 @@ def test_people_read_the_branch_and_that_hooks_were_not_run(three: Desk) -> None
     result = three.cli.ok("commit", "--per-turn")
     assert "Write a login form" in result.out
     assert "on rewind/write-a-login-form" in result.err
-    assert "Hooks of the repository were not run" in result.err
+    assert "The repository's hooks were not run" in result.err
 
 
 def test_all_turns_in_one_commit(three: Desk) -> None:
@@ -307,10 +307,10 @@ def test_an_empty_list_does_nothing(three: Desk) -> None:
 
 
 @pytest.mark.parametrize(("script", "text"), [
-    ("s/^pick 1/fixup 1/", "not understood"),
-    ("s/^pick 1/pick 9/", "not understood"),
+    ("s/^pick 1/fixup 1/", "Cannot understand"),
+    ("s/^pick 1/pick 9/", "Cannot understand"),
     ("s/^pick 1/squash 1/", "no commit before"),
-    ("s/^pick 1/pick 3/", "another order"),
+    ("s/^pick 1/pick 3/", "reordered"),
 ])
 def test_a_list_that_makes_no_sense_is_refused(three: Desk, script: str, text: str) -> None:
     edit_with(three, script)
@@ -397,7 +397,7 @@ def test_a_real_rebase_that_stopped_is_refused(three: Desk) -> None:
 
 
 @pytest.mark.parametrize(("code", "words", "text"), [
-    (1, ["--branch", "main"], "already: main"),
+    (1, ["--branch", "main"], "already exists: main"),
     (2, ["--branch", "a..b"], "Not a name for a branch"),
     (2, ["--branch", "x", "--patches", "y"], "no branch"),
     (12, ["t9"], "no turn 9"),

@@ -265,7 +265,10 @@ def test_undoing_a_removal_brings_back_directory_and_conversation(scene: Turns) 
     assert "deleted fork fork-2" in scene.cli.ok("ops").out
     assert f"Would bring the fork's directory back: {folder}" in scene.cli.ok("undo-restore", "--dry-run").out
     assert not folder.exists()
-    assert f"The fork's directory is back: {folder}" in scene.cli.ok("undo-restore").err
+    undone = scene.cli.ok("undo-restore")
+    assert undone.err.startswith("Undid: deleted fork ")  # not only that something was undone, but what
+    assert f"The fork's directory is back: {folder}" in undone.err
+    assert undone.out == "Undone. No file of this project was changed.\n"
     assert {path: one for path, one in tree_state(folder).items() if path != b".git"} == before
     assert transcript(scene, other).exists()
     if other["worktree"]:

@@ -71,7 +71,9 @@ def test_it_needs_neither_git_nor_anything_else_on_the_path(rewind: Rewind, temp
     tools = temporary.parent / "tools"
     tools.mkdir()
     (tools / "rm").symlink_to("/bin/rm")
-    assert rewind.run("demo", env={"PATH": str(tools), "TMPDIR": str(temporary)}).code == 0
+    result = rewind.run("demo", env={"PATH": str(tools), "TMPDIR": str(temporary)})
+    assert result.code == 0
+    assert f"{PROGRAM} install" in result.out  # there is no `rewind` on that path yet
 
 
 def test_as_json_it_is_one_object(cli: InProcess, temporary: Path) -> None:

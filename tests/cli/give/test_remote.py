@@ -16,6 +16,7 @@ import pytest
 from chat_scene import Claude, Turns, prompts_of
 from cli.conftest import InProcess
 from remote_servers import daemon, sshd, sshd_program
+from rewind.checkpoint.remote.push.fast_import import FastImport
 from rewind.checkpoint.share.giving.outgoing import checkpoint_id
 from rewind.controller import Controller
 from rewind.snapshot.trees.tree import DIR
@@ -162,6 +163,29 @@ def test_everything_arrives_but_secrets(here: InProcess, other: Rewind, bare: Pa
     git(bare, "fsck", "--strict", "--full", home=here.home)
     packed = git(bare, "rev-list", "--all", "--objects", home=here.home)
     assert ".env" not in packed and "100%25 .git?/%2EGITattributes" in packed
+
+
+def test_a_checkpoint_that_only_adds_a_directory_can_be_pushed(here: InProcess, bare: Path,
+                                                               tmp_path: Path) -> None:
+    (here.project / "old").write_text("once more\n")
+    here.save("with a file")
+    (here.project / "new directory").mkdir()
+    here.save("with nothing but a directory")
+    here.ok("push")
+    here.run("clone", str(bare), "theirs", cwd=tmp_path)
+    assert (tmp_path / "theirs" / "new directory").is_dir()
+
+
+def test_when_git_gives_up_its_own_words_are_told(here: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(fast: FastImport, mark: bytes) -> bytes:
+        fast._send(b"no such command\n")
+        fast._in.flush()
+        fast._process.wait()
+        return commit_of(fast, mark)
+
+    commit_of = FastImport.commit_of
+    monkeypatch.setattr(FastImport, "commit_of", asked)
+    assert "`git fast-import` failed: Unsupported command: no such command" in here.fails(1, "push")
 
 
 def test_a_second_time_nothing_is_sent_and_nothing_is_taken(here: InProcess, other: Rewind) -> None:

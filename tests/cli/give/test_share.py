@@ -121,7 +121,7 @@ def test_with_secrets_and_ignored_files_on_request(scene: Turns, tmp_path: Path)
     assert tar(file, "files/build/out.bin") == b"made\n"
     assert KEY.encode() in tar(file, f"conversations/{scene.session}.jsonl")
     told = scene.cli.run("share", "last", str(tmp_path / "x.tar.gz"), "--with-secrets", "--dry-run").err
-    assert "NOT left out" in told and "deploy.txt:1: github-token" in told
+    assert "Secrets that will be shared" in told and "deploy.txt:1: github-token" in told
 
 
 def test_turns_alone_have_their_checkpoints_and_the_conversation_up_to_them(scene: Turns,
@@ -230,6 +230,9 @@ def test_in_a_project_nothing_changes_but_the_history(scene: Turns, there: Rewin
     assert not found["created"] and found["added"] == 6
     assert tree_state(there.project) == before
     assert there.json("list")["checkpoints"] == here
+    theirs = [line.split("\t") for line in there.ok("list", "--all").out.splitlines() if "@shared-" in line]
+    assert [row[2] for row in theirs] == ["t3", "t2", "t1"]
+    assert {row[6] for row in theirs} == {f"(in @{found['lane']})"}
     first, last = found["checkpoints"][2], found["checkpoints"][-1]  # what turns 2 and 3 did
     there.ok("apply", f"{first}..{last}")
     assert (there.project / "parser.txt").read_text() == "one\nTWO\nthree\nmine\n"
@@ -251,7 +254,7 @@ def test_the_same_file_twice_adds_nothing(scene: Turns, there: Rewind, tmp_path:
     again = opened(there, file)
     assert again["added"] == 0 and again["checkpoints"] == first["checkpoints"]
     assert not again["conversations"][0]["new"] and tree_state(there.home / ".claude") == before
-    assert "Everything in it is here already" in there.ok("open", str(file)).out
+    assert "Everything in it is already here" in there.ok("open", str(file)).out
 
 
 def test_a_longer_one_adds_what_is_new(scene: Turns, there: Rewind, tmp_path: Path) -> None:

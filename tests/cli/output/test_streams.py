@@ -52,6 +52,12 @@ def test_what_is_left_of_the_streams_is_used(changed: Rewind) -> None:
     assert said.code == 12 and said.err.startswith("error: No checkpoint matches \"99\".\nhint: ")
 
 
+def test_in_one_file_both_streams_keep_their_order(changed: Rewind) -> None:
+    """Results and talk alternate: a command to copy must stand below the sentence that introduces it."""
+    lines = run_with(changed, "2>&1", "save", "x").out.splitlines()
+    assert lines[0].startswith("Saved ") and lines[1].startswith("1 file, ")
+
+
 def test_a_hook_with_closed_streams_writes_into_no_file_of_its_own(changed: Rewind) -> None:
     command = [*changed.command[:-1], str(ENTRY)]
     done = subprocess.run(["sh", "-c", '"$@" <&- >&- 2>&-', "sh", *command, "user-prompt-submit"],

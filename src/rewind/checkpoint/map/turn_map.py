@@ -4,6 +4,7 @@ checkpoints and operations. It is made from the index of records alone, and read
 from __future__ import annotations
 
 from rewind.checkpoint.rewind.log.lineage import here_among, parents_of, partial_backups
+from rewind.checkpoint.rewind.log.operations import ADOPT, APPLY, REVERT
 from rewind.errors import RewindError
 
 TYPE_CHECKING = False
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 TURN, EDIT, CHECKPOINT, OPERATION = "turn", "edit", "checkpoint", "operation"
 _TOOLS = ("PreToolUse", "PostToolUse")
+_MERGED = (REVERT, APPLY, ADOPT)  # what Rewind wrote when it was asked to: no edit of a person's
 
 
 class MapRow:
@@ -90,7 +92,7 @@ class _Builder:
             return self._belongs(b, turn)
         if b.event in _TOOLS and turn and not turn.ended:
             return self._belongs(b, turn)
-        if b.event in (None, "Stop") or b.kind != "auto":
+        if b.event in _MERGED or b.event in (None, "Stop") or b.kind != "auto":
             return self._checkpoint(b)
         return self._edit(b) or self._state_before(b)
 

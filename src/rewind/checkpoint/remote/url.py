@@ -30,7 +30,7 @@ def checked_url(url: str) -> str:
     if url.startswith("-"):
         raise RemoteUrlRefused(url=url, reason="it begins with a dash")
     if re.match(_HELPER, url):
-        raise RemoteUrlRefused(url=shown_url(url), reason="it names a helper program of git's")
+        raise RemoteUrlRefused(url=shown_url(url), reason="it names a helper program of git")
     scheme = re.match(_SCHEME, url)
     if scheme is None:
         return url if re.match(_SCP, url) else os.path.abspath(os.path.expanduser(url))

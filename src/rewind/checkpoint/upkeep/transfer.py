@@ -116,7 +116,7 @@ def _put_in_place(temp: str, path: str, force: bool) -> None:
 
 
 def _exists(path: str) -> RewindError:
-    return RewindError(f"{path} exists already.", hint="Name another file, or repeat with `--force`.")
+    return RewindError(f"{path} already exists.", hint="Name another file, or repeat with `--force`.")
 
 
 # from a file

@@ -77,7 +77,7 @@ def _print(done: Committed, dry_run: bool, patches: str | None) -> None:
         note(f"To apply them:  git am {safe(patches)}/*.patch")
     else:
         since = f"{done.parent[:12]}.." if done.parent else ""
-        note(f"Made {count} on {done.branch}. Hooks of the repository were not run.\n"
+        note(f"Made {count} on {done.branch}. The repository's hooks were not run.\n"
              f"To look at them:  git log -p {since}{done.branch}")
 
 
@@ -92,7 +92,7 @@ def _json(done: Committed, dry_run: bool) -> dict[str, Any]:
             "commits": [_commit_json(made) for made in done.commits], "patches": done.patches,
             "leftOut": [path_json(path, reason=reason) for path, reason in done.left_out],
             "notes": [*done.notes, *([] if dry_run or done.patches else
-                                     ["Hooks of the repository were not run."])]}
+                                     ["The repository's hooks were not run."])]}
 
 
 def _commit_json(made: Made) -> dict[str, Any]:

@@ -45,11 +45,11 @@ def parse_todo(text: str, count: int) -> list[tuple[str, int]]:
         command = _SHORT.get(words[0], words[0])
         number = words[1] if len(words) > 1 else ""
         if command not in _SHORT.values() or not number.isdigit() or not 1 <= int(number) <= count:
-            raise UsageError(f"This line is not understood: {line.strip()}", hint=_HINT)
+            raise UsageError(f"Cannot understand this line: {line.strip()}", hint=_HINT)
         found.append((command, int(number) - 1))
     numbers = [number for _, number in found]
     if numbers != sorted(set(numbers)):
-        raise UsageError("The lines are in another order, or one is there twice.", hint=_HINT)
+        raise UsageError("The lines were reordered, or one of them occurs twice.", hint=_HINT)
     return found
 
 

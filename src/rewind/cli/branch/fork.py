@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.target import Target
     from rewind.controller import Controller
 
-summary = "another future of a turn, in a directory of its own"
+summary = "try another answer to a turn, in a directory of its own"
 examples = ("rewind fork t4                # before turn 4, in ../PROJECT-fork-1",
             "rewind fork t4 -n 3           # three at once",
             "rewind fork t4 --name sqlite --to ../with-sqlite",
@@ -97,12 +97,12 @@ def _tell(futures: list[Future], args: argparse.Namespace) -> None:
 
 def _tell_missing(future: Future) -> None:
     if future.carried:
-        note(f"Brought along: {_names(future.carried)}")
+        note(f"Included: {_names(future.carried)}")
     if future.missing:
-        note(f"Not in it, as no checkpoint holds it: {_names(future.missing)}."
+        note(f"Not included, because no checkpoint holds it: {_names(future.missing)}."
              " Install it there, or repeat with --link or --copy.")
     if future.leads_back:
-        note(f"Not in it, as it would run the code of this project: {_names(future.leads_back)}."
+        note(f"Not included, because it would run the code of this project: {_names(future.leads_back)}."
              " Make a new environment there.")
 
 

@@ -87,7 +87,7 @@ def remove_lanes(args: argparse.Namespace, controller: Controller, lanes: list[L
     for lane in lanes:
         print(f"{'Would remove' if args.dry_run else 'Removed'} {lane.name}  {safe(lane.dir)}")
     if not args.dry_run:
-        note("Their checkpoints stay. `rewind forks undelete NAME` brings one back.")
+        note("The checkpoints stay. To bring a fork back: rewind forks undelete NAME")
 
 
 def bring_back(args: argparse.Namespace, controller: Controller) -> bool:

@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         tour.play()
         seconds = time.monotonic() - began
         tour.page.say(f"\nEverything came back exactly. ({seconds:.1f} s)", "green")
-        tour.page.say("To use it in your own projects: rewind install")
+        tour.page.say(f"To use it in your own projects: {_program()} install")
         if args.ui and not args.json:
             _show_page(world)
     finally:
@@ -208,3 +208,13 @@ def _check(holds: bool, problem: str) -> None:
 
 def _and(names: list[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def _program() -> str:
+    """As it can be typed: in a checkout that is not installed yet, by its path."""
+    from shutil import which
+
+    typed = sys.argv[0]
+    if os.path.basename(typed) == "rewind" and os.sep in typed and not which("rewind"):
+        return typed
+    return "rewind"

@@ -28,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL", help="a path, HOST:PATH, or a URL")
     parser.add_argument("dir", nargs="?", metavar="DIR", help="the directory (from the address)")
     parser.add_argument("--max-size-mb", type=int, metavar="N", help="the most to accept (8192)")
-    parser.add_argument("--dry-run", action="store_true", help="ask the remote, make nothing")
+    parser.add_argument("--dry-run", action="store_true", help="ask the remote, create nothing")
 
 
 def run(args: argparse.Namespace) -> int:

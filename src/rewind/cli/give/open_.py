@@ -68,14 +68,14 @@ def _tell(opened: Opened) -> None:
         print(f"Opened {safe(opened.what)} in {opened.root}: {plural(opened.written, 'path')},"
               f" {plural(opened.checkpoints, 'checkpoint')}")
     elif not added.records and not any(one.is_new for one in added.conversations):
-        print(f"Everything in it is here already: {plural(len(added.known), 'checkpoint')}")
+        print(f"Everything in it is already here: {plural(len(added.known), 'checkpoint')}")
     else:
         print(f"Added {plural(len(added.records), 'checkpoint')} of {safe(opened.what)};"
               " no file was changed.")
         _tell_ways(opened)
     for one in added.conversations:
         if one.resume:
-            note("To go on with the conversation:")
+            note("To continue the conversation:")
             print(safe(one.resume))
 
 

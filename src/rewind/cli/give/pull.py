@@ -30,9 +30,9 @@ _NAMED = 10
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("remote", nargs="?", metavar="NAME", help="the remote (the only one, or origin)")
-    parser.add_argument("--all", action="store_true", help="also what was here before and is not any more")
+    parser.add_argument("--all", action="store_true", help="also what was deleted here in the meantime")
     parser.add_argument("--max-size-mb", type=int, metavar="N", help="the most to accept at once (8192)")
-    parser.add_argument("--dry-run", action="store_true", help="fetch and check, take nothing")
+    parser.add_argument("--dry-run", action="store_true", help="fetch and check, add nothing")
 
 
 def check_size(args: argparse.Namespace) -> None:

@@ -4,7 +4,7 @@ Secrets stay here: files such as .env and files with keys in them are left out, 
 are masked. So are files that git ignores. Whoever pulls sees them as left out, never as deleted. What was
 pushed once is not pushed again, also if it was pushed with other options.
 
-An interrupted push goes on where it stopped. Nothing at the remote is ever overwritten: each project on
+An interrupted push continues where it stopped. Nothing at the remote is ever overwritten: each project on
 each machine writes to a place of its own there.
 """
 
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     elif pushed.checkpoints or pushed.conversations:
         print(f"Pushed {what} ({size(pushed.bytes)})")
     else:
-        print("Everything is there already.")
+        print("Everything is already there.")
     return DONE
 
 
@@ -66,7 +66,7 @@ def _secrets(pushed: Pushed) -> list[dict[str, Any]]:
 def _tell_left_out(pushed: Pushed) -> None:
     secret = [one for one in pushed.left_out if one.kinds]
     if secret:
-        note(f"Left out, for {plural(len(secret), 'file')} with secrets (--with-secrets sends them):")
+        note(f"Left out: {plural(len(secret), 'file')} with secrets (--with-secrets sends them)")
     first = [(one.path, *one.kinds[0]) for one in secret]
     note_some([f"  {shown(path)}{f':{line}' if line else ''}  {kind}" for path, kind, line in first], _NAMED,
               "--dry-run --json")
@@ -75,4 +75,4 @@ def _tell_left_out(pushed: Pushed) -> None:
              f" {pushed.secrets[0][2]} of {pushed.secrets[0][0]}")
     ignored = len(pushed.left_out) - len(secret)
     if ignored:
-        note(f"Left out as well: {plural(ignored, 'path')} that git ignores or that lead out of the project.")
+        note(f"Also left out: {plural(ignored, 'path')} that git ignores or that lead out of the project.")

@@ -118,7 +118,7 @@ def _status(args: argparse.Namespace, controller: Controller) -> int:
     if not found:
         note("There are no remotes yet. To add one: rewind remote add origin URL")
     else:
-        note(f"The repository that is kept for pushing and pulling takes {size(statuses.disk_use)}.")
+        note(f"Rewind's own repository for pushing and pulling takes {size(statuses.disk_use)}.")
     return DONE
 
 
@@ -130,9 +130,9 @@ def _status_json(one: RemoteStatus) -> dict[str, Any]:
 def _print_status(one: RemoteStatus) -> None:
     print(f"{one.remote.name}  {safe(shown_url(one.remote.url))}")
     if one.error:
-        print(f"  could not be asked; as of the last time: {safe(one.error)}")
+        print(f"  could not be reached, so this is the last known state: {safe(one.error)}")
     print(f"  {plural(one.there, 'checkpoint')} of this project pushed, {one.missing} not yet"
           + (f" (rewind push {one.remote.name})" if one.missing else ""))
     others = f"{plural(one.writers, 'other')} push{'es' if one.writers == 1 else ''} there"
     news = f"{one.news} with something new (rewind pull {one.remote.name})" if one.news else "nothing new"
-    print(f"  {others}, {news}" if one.writers else "  nobody else pushes there")
+    print(f"  {others}, {news}" if one.writers else "  no other project pushes there")

@@ -39,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--with-secrets", action="store_true", help="share files and values that look secret")
     parser.add_argument("--with-ignored", action="store_true", help="share files that git ignores")
     parser.add_argument("--code-only", action="store_true", help="share no conversation")
-    parser.add_argument("--force", action="store_true", help="replace FILE if it is there already")
+    parser.add_argument("--force", action="store_true", help="replace FILE if it already exists")
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be written")
 
@@ -103,8 +103,8 @@ def _tell_secrets(sharing: Sharing, args: argparse.Namespace) -> None:
               for _, said in sharing.said]
     if not lines:
         return
-    note("Secrets, which are NOT left out:" if args.with_secrets
-         else "Secrets, which are left out (files) or masked (conversation):")
+    note("Secrets that will be shared:" if args.with_secrets
+         else "Secrets (files are left out; text in the conversation is masked):")
     note_some([f"  {line}" for line in lines], _SHOWN, "--dry-run --json")
 
 

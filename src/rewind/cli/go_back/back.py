@@ -123,7 +123,7 @@ def _tell(controller: Controller, outcome: Outcome, resume: Resume) -> None:
         note(text)
     tell_chat(outcome.chat)
     if outcome.chat is None:
-        print("The code was restored; the conversation begins anew.")
+        print("The code was restored; the conversation starts over.")
     resume.tell(outcome)
     note("To undo: rewind undo-restore")
 

@@ -64,7 +64,7 @@ def run_adopt(args: argparse.Namespace, controller: Controller, target: Callable
     if not args.json:
         tell_chat(outcome.chat)
         if outcome.resume:
-            note(f"To go on with it here: {outcome.resume}")
+            note(f"To continue it here: {outcome.resume}")
     return code
 
 

@@ -28,4 +28,4 @@ def run(args: argparse.Namespace) -> int:
         outcome = controller.redo(force=args.force, progress=progress)
     name = outcome.record.name if outcome.record else ""
     return show_outcome(outcome, args.json, way_back="", headline=f"Redone. The code is as it was in {name}",
-                        alone="Redone. Only the conversation was changed.")
+                        alone="Redone. No file of this project was changed.")

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from rewind.cli.go_back.restored import common_arguments, show_outcome, show_plan
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.parse.session import open_controller
+from rewind.cli.parse.session import note, open_controller
 from rewind.controller import BeforeOperation
+from rewind.words import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ def run(args: argparse.Namespace) -> int:
     with ProgressLine() as progress:
         outcome = controller.undo_restore(args.op, force=args.force, progress=progress)
     name = outcome.record.name if outcome.record else ""
+    if outcome.operation and not args.json:
+        what = controller.describe(controller.operation(outcome.operation))  # "undid: restored …"
+        note(f"{what[:1].upper()}{safe(what[1:])}")
     return show_outcome(outcome, args.json, way_back="redo" if outcome.can_redo else "",
                         headline=f"Undone. The code is as it was in {name}",
-                        alone="Undone. Only the conversation was changed.")
+                        alone="Undone. No file of this project was changed.")

@@ -32,7 +32,7 @@ _STDOUT = "-"
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("checkpoint", help=SELECTOR)
     parser.add_argument("file", metavar="FILE", help="the file to write; `-` is the standard output")
-    parser.add_argument("--force", action="store_true", help="replace FILE if it is there already")
+    parser.add_argument("--force", action="store_true", help="replace FILE if it already exists")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be written")
 
 

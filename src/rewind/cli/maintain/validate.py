@@ -131,8 +131,8 @@ def _print_repaired(done: Repaired, dry_run: bool) -> None:
     for problem in done.remaining:
         print(f"{paint('!', 'red')} {safe(problem.text)}")
     if done.quarantined and not dry_run:
-        note(f"{plural(len(done.quarantined), 'damaged part')} put aside in quarantine/ below the state.")
-    verb = "would be repaired" if dry_run else "mended"
+        note(f"Moved {plural(len(done.quarantined), 'damaged part')} to quarantine/ in the state directory.")
+    verb = "would be repaired" if dry_run else "repaired"
     print(f"{plural(len(done.rescued), 'part')} {verb}; incomplete checkpoints: {len(done.lost):,}")
 
 

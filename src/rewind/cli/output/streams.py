@@ -25,9 +25,14 @@ class _Result(io.FileIO):
 
 
 class _Talk(io.FileIO):
-    """Nothing ends half-way because nobody can be told of it."""
+    """Nothing ends half-way because nobody can be told of it. What was printed before comes before it, also
+    where both streams lead to one file (`2>&1 | tee log`)."""
 
     def write(self, data: Any) -> int:
+        try:
+            sys.stdout.flush()
+        except (OSError, ValueError, OutputLost):
+            pass  # it stays in the buffer, and the end of the command reports it
         try:
             return super().write(data)
         except OSError:

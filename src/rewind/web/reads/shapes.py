@@ -150,6 +150,7 @@ def row_changes(changes: dict[str, dict[str, Any]], record: Record) -> dict[str,
     return {"changes": change_counts(found)} if found else {}
 
 
-def change_counts(found: dict[str, Any]) -> dict[str, int]:
+def change_counts(found: dict[str, Any]) -> dict[str, Any]:
+    """`counted` is false where not all lines were counted, so that there are at least so many."""
     return {"added": found["added"], "removed": found["removed"],
-            "files": len(found["files"]) + found["more"]}
+            "files": len(found["files"]) + found["more"], "counted": found["counted"]}

@@ -126,7 +126,7 @@ async function showOffline() {
   }
   if (refused) wire.stop(); // this page's key will not become valid again
   const truth = refused
-    ? ['The Rewind server was started again with another key. ', 'This page can read nothing any more. Run ']
+    ? ['The Rewind server was restarted with another key. ', 'This page cannot read anything any more. Run ']
     : ['The Rewind server cannot be reached. ', 'What you see may be old. Start it again with '];
   fill(
     offline,

@@ -36,7 +36,7 @@ def rewind_session(controller: Controller, request: Request) -> Answer:
     done = controller.go(turn_target(request.session(controller), turn),
                          "both" if mode == "both" else "conversation", name=name, digest=request.stamp())
     if done.chat is None or done.chat.fork is None:
-        raise RewindError("The code was restored; the conversation begins anew.",
+        raise RewindError("The code was restored; the conversation starts over.",
                           hint="Start a new session in the terminal.")
     code = None
     if done.record:

@@ -246,3 +246,9 @@ def test_wide_characters_keep_the_columns(cli: InProcess) -> None:
 @pytest.mark.parametrize("rows, picture", CASES)
 def test_the_graph(rows: list[Any], picture: list[str]) -> None:
     assert [line.rstrip() for line in lanes(rows)] == picture
+
+
+def test_what_a_revert_wrote_is_not_called_yours(story: Story) -> None:
+    story.cli.ok("revert", "t1")
+    texts = [row[4] for row in columns_of(story)]
+    assert texts[0].startswith("↶ reverted turn 1") and texts[1].startswith("◆ Reverted turn 1"), texts[:3]

@@ -82,7 +82,7 @@ def clone(url: str, folder: str, home: str, mode: str, *, ask: bool = False, max
 
 def _check_folder(folder: str) -> None:
     if os.path.lexists(folder) and not (os.path.isdir(folder) and not os.listdir(folder)):
-        raise UsageError(f"{folder} is there already and is not an empty directory.",
+        raise UsageError(f"{folder} already exists and is not an empty directory.",
                          hint="Name another one: rewind clone URL DIR")
 
 

@@ -44,7 +44,8 @@ class FastImport:
                  trace: TracebackType | None) -> None:
         if kind:
             self._process.kill()  # what was not made safe is written again the next time
-            self._close()
+            if not self._out.closed:
+                self._close()
             return
         self._send(b"done\n")
         code, complaint = self._close()
@@ -124,6 +125,9 @@ class FastImport:
 
     def look(self, commit: bytes, path: bytes) -> tuple[bytes, bytes]:
         """Kind (`blob` or `tree`) and id of what a commit has at a path; empty where it has nothing."""
+        if commit.startswith(b":"):
+            # Git does not know a commit's mark before the commit has ended, and `ls` does not end one.
+            commit = self.commit_of(commit)
         self._send(b"ls %s %s\n" % (commit, quoted(path)))
         words = self._answer().split(b"\t")[0].split(b" ")
         return (words[1], words[2]) if len(words) == 3 else (b"", b"")

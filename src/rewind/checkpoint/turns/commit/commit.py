@@ -174,8 +174,8 @@ class Commits:
             tree = index.tree()
             if not paths or tree == index.tree_of(parent):
                 if len(self.drafts) > 1:
-                    done.notes.append(f"Nothing that git tracks changed with {draft.spans[0].label},"
-                                      " so it has no commit.")
+                    done.notes.append(f"No commit for {draft.spans[0].label}: it changed nothing that git"
+                                      " tracks.")
                 continue
             last = draft.spans[-1].after
             assert last is not None

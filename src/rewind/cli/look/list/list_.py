@@ -39,7 +39,7 @@ _PATIENCE = 0.25  # seconds for counting what is not known yet
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checkpoints", action="store_true", help="every checkpoint instead of every turn")
-    parser.add_argument("--all", action="store_true", help="the whole history, backups included")
+    parser.add_argument("--all", action="store_true", help="the whole history: backups, all work trees")
     parser.add_argument("--session", metavar="ID", help="only one agent session")
     add_pager_option(parser)
 
@@ -78,7 +78,7 @@ def _end(controller: Controller, args: argparse.Namespace, found: bool) -> int:
 
 
 def _rows_of(controller: Controller, args: argparse.Namespace, paths: list[bytes] | None) -> list[MapRow]:
-    rows = controller.turn_map(backups=args.all, session=args.session)
+    rows = controller.turn_map(backups=args.all, session=args.session, everywhere=args.all)
     return controller.touching(rows, paths) if paths else rows
 
 
@@ -121,6 +121,8 @@ def _print_none(args: argparse.Namespace) -> None:
         note("To see which files there are: rewind show --files")
     elif args.session:
         print("There are no checkpoints of this session.")
+        if not args.all:
+            note(f"To look in all work trees: rewind list --all --session {safe(args.session)}")
         note("To see the sessions: rewind sessions list")
     else:
         print("There are no checkpoints yet.")

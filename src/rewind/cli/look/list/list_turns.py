@@ -30,8 +30,9 @@ _TO_THE_RIGHT = ("number", "age")
 class Cells:
     """One row as text, column by column; nothing is cut yet."""
 
-    def __init__(self, row: MapRow, text: str, graph: str, several: bool, now: float) -> None:
+    def __init__(self, row: MapRow, text: str, graph: str, several: bool, now: float, place: str) -> None:
         self.row = row
+        self.place = place  # the work tree or lane it is of, if that is not the one that is asked about
         self.text = text
         self.number = "" if row.number is None else str(row.number)
         self.graph = graph
@@ -51,7 +52,9 @@ def all_cells(controller: Controller, rows: list[MapRow], graphs: list[str]) -> 
         text = _text(controller, row)
         if row.record and row.record.name in incomplete:
             text = f"incomplete: {incomplete[row.record.name].text}  {text}"
-        found.append(Cells(row, text, graph, several, now))
+        at = row.record or row.after
+        place = at.place if at and at.place != controller.place else ""
+        found.append(Cells(row, text, graph, several, now, place))
     return found
 
 
@@ -105,7 +108,8 @@ def _needed(one: Cells, beside: int) -> int:
 
 def _tail(one: Cells) -> str:
     """What stays, however short the text is cut."""
-    return f" {_HERE}" if one.row.here else " (rewound)" if one.row.abandoned else ""
+    place = f" (in {safe(one.place)})" if one.place else ""
+    return f" {_HERE}" if one.row.here else f" (rewound){place}" if one.row.abandoned else place
 
 
 def _fit(columns: list[str], widths: dict[str, int], wide: int) -> int:

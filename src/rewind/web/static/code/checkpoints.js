@@ -244,7 +244,14 @@ export class CheckpointsView extends View {
           {},
           h('time', {datetime: point.at}, clock(point.at)),
           h('span', {}, point.turn ? `Turn ${point.turn}` : KINDS[point.kind] || point.kind),
-          point.changes?.files ? h('span', {}, counts(point.changes.added, point.changes.removed)) : null,
+          point.changes?.files
+            ? h(
+                'span',
+                {},
+                point.changes.counted === false ? 'at least ' : null,
+                counts(point.changes.added, point.changes.removed),
+              )
+            : null,
           point.running ? h('span.mark.busy', {}, 'running') : null,
           point.undone ? h('span', {}, 'undone') : null,
           point.here ? h('span.mark.here', {}, 'you are here') : null,
@@ -284,7 +291,7 @@ export class CheckpointsView extends View {
       else row.removeAttribute('aria-current');
       if (on && !byHand) row.scrollIntoView({block: 'nearest'});
     }
-    const missing = ['This checkpoint is not there', 'It was removed to keep the budget, or never existed.'];
+    const missing = ['This checkpoint does not exist', 'It was removed to keep the budget, or never existed.'];
     if (!point) return fill(this.detail, emptyState(...missing));
     if (byHand && point.names[0]) replace(to.checkpoints(point.names.at(-1)));
     this.host.querySelector('.checkpoints').dataset.open = 'yes';

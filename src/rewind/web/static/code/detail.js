@@ -150,7 +150,7 @@ export class PointDetail {
   }
 
   nothing() {
-    if (this.target === 'previous') return emptyState('Nothing changed', 'No file is other than before it.');
+    if (this.target === 'previous') return emptyState('Nothing changed', 'No file differs from before it.');
     const words =
       this.target === 'now' ? 'The files are exactly as they were then.' : 'Both hold the same files.';
     return emptyState('No difference', words);

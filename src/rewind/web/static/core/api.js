@@ -164,7 +164,7 @@ export class Wire extends EventTarget {
         new ApiError({
           ...UNREACHABLE,
           message: 'The connection broke before the server answered.',
-          hint: 'Look whether it was done before trying again.',
+          hint: 'Check whether it was done before you try again.',
         }),
       );
     }

@@ -89,7 +89,7 @@ export class TopBar {
     const words = this.up === null ? 'Connecting' : this.up ? 'Live' : 'Offline';
     return h(
       `span.status.${this.up ? 'up' : 'down'}`,
-      {title: this.up ? 'Changes appear by themselves' : 'No connection to the server'},
+      {title: this.up ? 'Changes appear automatically' : 'No connection to the server'},
       h('i.dot'),
       h('span', {}, words),
     );

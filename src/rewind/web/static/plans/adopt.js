@@ -44,7 +44,7 @@ export function openAdopt({name}, done = () => {}) {
 function shown(plan) {
   if (plan.conflicts.length) return conflicts(plan.conflicts);
   if (changes(plan)) return codePlan(plan, null);
-  return h('p.plan-line', {}, icon('check'), h('span', {}, 'The files here have it all.'));
+  return h('p.plan-line', {}, icon('check'), h('span', {}, 'The files here already contain all of it.'));
 }
 
 function conflicts(found) {
@@ -54,7 +54,7 @@ function conflicts(found) {
       {},
       `${plural(found.length, 'file is', 'files are')} in conflict, so nothing is written yet. `,
     ),
-    'The project went on in the same lines. Say what to do about it, or cancel.',
+    'The project changed the same lines. Choose what to do, or cancel.',
     h(
       'ul.clashes',
       {},

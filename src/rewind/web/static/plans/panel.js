@@ -53,7 +53,7 @@ export function showPanel({
         ? h('div.panel-part', {}, h('span.label', {}, 'Go on with', h('kbd', {}, 'y')), command(resume))
         : null,
       prompt ? copyPart('The prompt that was taken back', prompt, 'Copy the prompt') : null,
-      note ? copyPart('The agent does not know of this. To tell it, paste', note, 'Copy the note') : null,
+      note ? copyPart('The agent does not know about this. To tell it, paste', note, 'Copy the note') : null,
       undo || redo ? steps(undo, redo) : null,
     ),
   );

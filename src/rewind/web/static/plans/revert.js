@@ -66,7 +66,7 @@ function conflicts(plan, session) {
   const n = plan.conflicts.length;
   return notice('warning', [
     h('strong', {}, `${plural(n, 'file is', 'files are')} in conflict, so nothing is written yet. `),
-    'Something else changed the same lines since. Say what to do about it, or cancel.',
+    'Something else has changed the same lines since. Choose what to do, or cancel.',
     h(
       'ul.clashes',
       {},

@@ -19,7 +19,7 @@ export function branchActions(session) {
     {label: 'Rename…', reason, run: () => rename(session)},
     {
       label: 'Promote',
-      reason: reason || (session.promoted ? 'This branch is promoted already.' : null),
+      reason: reason || (session.promoted ? 'This branch is already promoted.' : null),
       run: () => promote(session),
     },
     null,

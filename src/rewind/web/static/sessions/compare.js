@@ -203,7 +203,7 @@ export class CompareView extends View {
       ),
       turns.length
         ? turns.map(t => this.turn(t, session))
-        : emptyState('Ends here', 'This branch has no turn after the parting.'),
+        : emptyState('Ends here', 'This branch has no turns of its own yet.'),
     );
   }
 

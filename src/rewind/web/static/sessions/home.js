@@ -75,9 +75,9 @@ export class HomeView extends View {
         )
       : h('p', {}, 'No agent has been used on this machine yet.');
     if (!used.length)
-      return [list, step('Start one here. Its session appears by itself:', agents.map(a => a.name))];
+      return [list, step('Start one here. Its session appears automatically:', agents.map(a => a.name))];
     if (calls.length)
-      return [list, step('Start a session here, and it appears by itself:', calls.map(a => a.name))];
+      return [list, step('Start a session here, and it appears automatically:', calls.map(a => a.name))];
     return [
       list,
       step('Let the agents call Rewind, so that each prompt gets a checkpoint of the code:', [register]),

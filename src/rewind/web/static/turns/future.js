@@ -78,7 +78,7 @@ export class Future {
           h(
             'a',
             {href: to.session(session.parentSessionId, session.rewindFromTurn + next)},
-            'Read on in the parent',
+            'Continue reading in the parent',
           ),
         ),
       ];

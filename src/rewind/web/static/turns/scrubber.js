@@ -255,7 +255,7 @@ function planWords(turn, plan) {
   const before = `Rewinding to before turn ${turn.turn}`;
   if (!plan) return h('p.tip-plan', {}, `${before} …`);
   if (plan.error || !('written' in plan))
-    return h('p.tip-plan', {}, plan.error?.message || 'It cannot be told.');
+    return h('p.tip-plan', {}, plan.error?.message || 'The plan could not be read.');
   const paths = [...plan.written, ...plan.deleted];
   if (!paths.length) return h('p.tip-plan', {}, `${before} changes no file.`);
   const total = plan.writtenCount + plan.deletedCount;
