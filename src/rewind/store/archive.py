@@ -1,9 +1,8 @@
 """The portable store: a tar.gz that depends on its members alone, and a reader that trusts none.
 
 The 512-byte headers are read and written here and not by `tarfile`, whose output differs between versions
-of Python. A reader on top of it would be 32 lines shorter and let these through: a name with a zero byte in
-it (cut there), a link whose target has one, a damaged header (taken for the end, so that files are missing),
-what follows after the end, and a name as large as memory.
+of Python. It also cuts a name or a link's target at a zero byte, takes a damaged header for the end of the
+archive, and has a long name in memory before anyone can refuse it.
 """
 
 from __future__ import annotations
