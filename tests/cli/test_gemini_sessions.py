@@ -73,7 +73,7 @@ def test_before_the_first_prompt_the_code_comes_back_and_a_new_session_is_named(
         session: Session, cli: InProcess) -> None:
     found = cli.json("back", "3", "--both")
     assert session.read() == "0" and found["fork"] is None and found["code"]["exact"]
-    assert "nothing before this prompt that Gemini CLI could go on from" in cli.fails(1, "back", "3")
+    assert "nothing before this prompt that Gemini CLI could continue from" in cli.fails(1, "back", "3")
 
 
 def test_a_fork_has_the_exact_code_of_turns_that_it_did_not_see_itself(

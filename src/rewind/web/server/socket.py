@@ -153,8 +153,8 @@ class Hub:
             told = await self._news(event, news, last) if news else event
             try:
                 await asyncio.wait_for(_send(socket, told), _PATIENCE)
-            except asyncio.TimeoutError:
-                self._pages.discard(socket)  # it does not listen, and others wait
+            except Exception:
+                self._pages.discard(socket)  # it does not listen or is gone, and others wait
 
     async def _news(self, event: dict[str, Any], news: News,
                     last: dict[str, dict[str, Any]]) -> dict[str, Any]:
