@@ -243,7 +243,7 @@ def test_hooks_that_no_client_can_call_are_a_problem(well: Patient) -> None:
     text = well.settings.read_text().replace(str(well.shim), "/caf\\udce9/smart-checkpoint")
     well.settings.write_text(text)
     found = well.found("hooks of claude")
-    assert found.status == PROBLEM and "not UTF-8" in found.message and "REWIND_HOME" in found.fix
+    assert found.status == PROBLEM and "this path is not" in found.message and "REWIND_HOME" in found.fix
 
 
 def test_hooks_of_another_tier_or_another_place_are_a_warning(well: Patient) -> None:

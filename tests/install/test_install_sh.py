@@ -52,7 +52,8 @@ def test_a_home_whose_path_is_not_utf_8_is_told_and_another_place_does(tmp_path:
     machine = Machine(tmp_path, os.fsdecode(b"caf\xe9"))
     settings, project = machine.has_claude(), machine.git_project()
     said = machine.install_sh("--yes")
-    assert said.code == 3 and "its path is not UTF-8" in said.out and "REWIND_HOME" in said.out
+    assert said.code == 3 and "REWIND_HOME" in said.out
+    assert "settings files are UTF-8, and this path is not" in said.out
     assert "need nothing more" not in said.out
     assert settings.read_text() == FOREIGN
     checks = json.loads(machine.rewind("doctor", "--json", cwd=project).out)["checks"]
