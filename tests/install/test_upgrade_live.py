@@ -34,7 +34,7 @@ def live(tmp_path: Path) -> Machine:
     machine = Machine(tmp_path)
     machine.has_claude("{}")
     machine.other_version(OLD)
-    state = machine.checkout / "src" / "rewind" / "checkpoint" / "state.py"
+    state = machine.checkout / "src" / "rewind" / "checkpoint" / "project" / "state.py"
     state.write_text(state.read_text() + _AS_BEFORE)
     machine.installed("--yes")
     return machine
