@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ class Installed:
     def __init__(self, stage: Stage, agent: str) -> None:
         self.stage = stage
         self.env = clean_env(stage.home)
+        self._program = str(stage.home / ".local" / "bin" / "rewind")
         self._run(["sh", str(CHECKOUT / "install.sh"), "--yes", "--tier", "aggressive", "--agents", agent])
 
     def _run(self, command: list[str]) -> str:
@@ -26,15 +28,29 @@ class Installed:
         return done.stdout
 
     def __call__(self, *args: str) -> str:
-        return self._run([str(self.stage.home / ".local" / "bin" / "rewind"), *args])
+        return self._run([self._program, *args])
+
+    def wait_until_protected(self, folder: Path) -> None:
+        """A client may show its screen before its first hook is done."""
+        for _ in range(600):
+            found = subprocess.run([self._program, "status", "-C", str(folder)], cwd=folder, env=self.env,
+                                   stdin=subprocess.DEVNULL, capture_output=True)
+            if found.returncode == 0:
+                return
+            time.sleep(0.1)
+        raise AssertionError(f"{folder} is not protected after a minute: {found}")
 
     def json(self, *args: str) -> dict[str, Any]:
         return dict(json.loads(self(*args, "--json")))
 
     def made_for(self) -> list[str]:
-        """The events that checkpoints were made for, oldest first."""
-        found = self.json("list")["checkpoints"]
-        return [str(c["trigger"].get("event")) for c in reversed(found)]
+        """The events that checkpoints were made for, oldest first; on a slow machine some are made late."""
+        for _ in range(600):
+            found = self.json("list")
+            if not found["late"]:
+                return [str(c["trigger"].get("event")) for c in reversed(found["checkpoints"])]
+            time.sleep(0.1)
+        raise AssertionError("a checkpoint is still late after a minute")
 
 
 def state(project: Path) -> dict[str, str]:

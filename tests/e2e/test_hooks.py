@@ -98,6 +98,7 @@ def test_a_session_resumed_in_another_directory_is_known_before_anything_is_said
         return [one["text"] for one in found["prompts"]]
 
     with Claude(claude_program, other, claude_api).open(session) as opened:
+        rewind.wait_until_protected(other.project)
         assert taken_back() == [prompt("MORE")]
         opened.rewind_before(prompt("MORE"))
         assert taken_back() == [prompt("MORE")]

@@ -291,8 +291,8 @@ export class CheckpointsView extends View {
       else row.removeAttribute('aria-current');
       if (on && !byHand) row.scrollIntoView({block: 'nearest'});
     }
-    const missing = ['This checkpoint does not exist', 'It was removed to keep the budget, or never existed.'];
-    if (!point) return fill(this.detail, emptyState(...missing));
+    const why = 'It was removed to keep the budget, or never existed.';
+    if (!point) return fill(this.detail, emptyState('This checkpoint does not exist', why));
     if (byHand && point.names[0]) replace(to.checkpoints(point.names.at(-1)));
     this.host.querySelector('.checkpoints').dataset.open = 'yes';
     this.shown = new PointDetail(
