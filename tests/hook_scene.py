@@ -24,7 +24,7 @@ from rewind.hooks.handle import Outcome, handle
 from rewind_cli import CHECKOUT, Result, Rewind, clean_env, state_of
 
 RECORDED = Path(__file__).parent / "data" / "hooks"
-ENTRY = CHECKOUT / "src" / "rewind" / "hooks" / "entry.py"
+ENTRY = CHECKOUT / "src" / "rewind" / "hooks" / "start.py"
 SHIM = CHECKOUT / "bin" / "smart-checkpoint"
 ACTIONS = {name: action for action, name in EVENTS.items()}
 SESSION = event_id(0xA0)

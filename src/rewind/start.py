@@ -15,6 +15,9 @@ def _start() -> None:
         sys.exit(f"error: Rewind needs Python 3.9 or newer; this is {sys.version.split()[0]}")
     library = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     sys.path.insert(0, library)
+    from rewind.fast.bundle import use_bundle
+
+    use_bundle(library)
     # Last of all: only the user interfaces look for something there, and only they pay for it.
     sys.path.append(os.path.join(os.path.dirname(library), "venv", "lib",
                                  f"python{sys.version_info[0]}.{sys.version_info[1]}", "site-packages"))

@@ -245,7 +245,7 @@ def test_no_permission_costs_a_checkpoint_and_nothing_else(user: Rewind, locked:
     transcripts.mkdir(parents=True)
     chown_all(user.home)
     folder = {"state": user.state, "home": user.home / ".rewind", "project": user.project}[locked]
-    entry_file = Path(user.command[-1]).parent.parent / "src" / "rewind" / "hooks" / "entry.py"
+    entry_file = Path(user.command[-1]).parent.parent / "src" / "rewind" / "hooks" / "start.py"
     folder.chmod(0o000)
     try:
         for action in ("session-start", "user-prompt-submit", "stop"):
@@ -264,7 +264,7 @@ def test_a_state_that_cannot_be_written_is_logged_in_the_home_and_told_at_the_st
     (user.project / "a").write_text("a")
     chown_all(user.project)
     user.init()
-    entry_file = Path(user.command[-1]).parent.parent / "src" / "rewind" / "hooks" / "entry.py"
+    entry_file = Path(user.command[-1]).parent.parent / "src" / "rewind" / "hooks" / "start.py"
     folders = [user.state, *(path for path in user.state.rglob("*") if path.is_dir())]
     for folder in folders:
         folder.chmod(0o500)
@@ -293,7 +293,7 @@ def test_a_file_that_may_not_be_read_is_left_out(user: Rewind) -> None:
     chown_all(user.project)
     user.init()
     (user.project / "secret").chmod(0)
-    entry_file = Path(user.command[-1]).parent.parent / "src" / "rewind" / "hooks" / "entry.py"
+    entry_file = Path(user.command[-1]).parent.parent / "src" / "rewind" / "hooks" / "start.py"
     done = subprocess.run([*user.command[:-1], str(entry_file), "stop"], cwd=user.project, timeout=60,
                           env={**user.env, "CLAUDECODE": "1"}, input=json.dumps(payload(user)).encode(),
                           capture_output=True)

@@ -44,7 +44,7 @@ class Installed:
         return self.library / "rewind"
 
     def write(self, python: str) -> None:
-        entry = str(self.package / "hooks" / "entry.py")
+        entry = str(self.package / "hooks" / "start.py")
         self.shim.write_text(shim_text(python, entry, str(self.log)))
         self.shim.chmod(0o755)
 
@@ -171,8 +171,8 @@ def test_a_log_that_cannot_be_written_is_not_worth_a_word(installed: Installed, 
 
 MODULES = ("__init__.py", "errors.py", "files.py", "paths.py", "fast/quickjson.py", "config/load.py",
            "config/settings.py", "agents/registry.py", "agents/profile.py", "agents/schemas/claude.json",
-           "config/tiers/balanced.json", "hooks/entry.py", "hooks/handle.py", "hooks/event.py",
-           "hooks/decide.py", "hooks/memory/hook_state.py", "hooks/memory/log.py",
+           "config/tiers/balanced.json", "hooks/start.py", "hooks/entry.py", "hooks/handle.py",
+           "hooks/event.py", "hooks/decide.py", "hooks/memory/hook_state.py", "hooks/memory/log.py",
            "hooks/making/checkpoint.py", "hooks/making/in_time.py", "hooks/making/queue.py",
            "hooks/memory/session_file.py", "controller.py",
            "store/objects.py", "snapshot/scan/scan.py")

@@ -146,7 +146,7 @@ def test_a_library_that_is_missing_broken_or_of_another_version_is_found(well: P
     assert found.status == WARNING and "0.0.1" in found.message
     (library / "rewind" / "hooks" / "handle.py").write_text("def (\n")
     assert well.found("library").status == PROBLEM
-    (library / "rewind" / "hooks" / "entry.py").unlink()
+    (library / "rewind" / "hooks" / "start.py").unlink()
     assert well.found("library").status == PROBLEM and "missing" in well.found("library").message
 
 

@@ -377,7 +377,7 @@ def test_a_script_tells_what_is_baked_into_it(tmp_path: Path, path: str) -> None
     from rewind.install.machine.program import program_text
     from rewind.install.machine.shim import shim_text
 
-    entry = path + "/lib-1/rewind/hooks/entry.py"
+    entry = path + "/lib-1/rewind/hooks/start.py"
     for number, text in enumerate((program_text(path, entry), shim_text(path, entry, "/log"))):
         file = tmp_path / str(number)
         file.write_text(text)

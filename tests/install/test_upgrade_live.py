@@ -55,7 +55,7 @@ def start(machine: Machine, project: Path, *command: object) -> subprocess.Popen
 
 def entry(machine: Machine, version: str) -> list[Any]:
     return [sys.executable, "-I", "-S",
-            machine.system / f"lib-{version}" / "rewind" / "hooks" / "entry.py"]
+            machine.system / f"lib-{version}" / "rewind" / "hooks" / "start.py"]
 
 
 def prompts(machine: Machine, project: Path) -> Counter[str]:

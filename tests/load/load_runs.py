@@ -10,7 +10,7 @@ from typing import NamedTuple, Optional
 
 from rewind_cli import PROGRAM, clean_env, state_of
 
-ENTRY = PROGRAM.parent.parent / "src" / "rewind" / "hooks" / "entry.py"
+ENTRY = PROGRAM.parent.parent / "src" / "rewind" / "hooks" / "start.py"
 
 
 # A process inherits the peak of the one that starts it, so that has to be a small one.

@@ -1,7 +1,4 @@
-"""Where a hook begins: standard input to exit status. Whatever goes wrong, the agent's turn goes on.
-
-Started by the shim as a file, with nothing but Python itself: it finds its library by its own place.
-"""
+"""A hook from standard input to exit status. Whatever goes wrong, the agent's turn goes on."""
 
 from __future__ import annotations
 
@@ -15,8 +12,6 @@ _TELL = 3  # the shim's way past the silence that it keeps on standard error
 def run(argv: list[str], *, is_own_process: bool = False) -> int:
     action = argv[0] if argv else ""
     try:
-        if sys.version_info < (3, 9):  # noqa: UP036 - an interpreter that moved may be an old one
-            return 0
         if None in (sys.stdin, sys.stdout, sys.stderr):
             from rewind.files import open_missing_streams
 
@@ -66,12 +61,3 @@ def _log(text: str) -> bool:
         return True
     except BaseException:
         return False  # a library that is half there cannot even do this
-
-
-if __name__ == "__main__":
-    import gc
-
-    gc.disable()
-    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-    code = run(sys.argv[1:], is_own_process=True)
-    os._exit(code)

@@ -271,7 +271,7 @@ def test_a_home_that_cannot_be_written_is_told_at_the_start_of_a_session(user: O
         pytest.skip("no ordinary user here")
     git(user.project, "init", "-q", home=user.project)
     user.home.chmod(0o555)
-    entry = Path(user.command[-1]).parent.parent / "src" / "rewind" / "hooks" / "entry.py"
+    entry = Path(user.command[-1]).parent.parent / "src" / "rewind" / "hooks" / "start.py"
     payload = {"session_id": "s-1", "cwd": str(user.project), "hook_event_name": "SessionStart",
                "source": "startup", "transcript_path": str(user.home / ".claude/projects/-p/s-1.jsonl")}
     done = subprocess.run([*user.command[:-1], str(entry), "session-start"], cwd="/", capture_output=True,

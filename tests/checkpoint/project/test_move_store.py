@@ -140,7 +140,7 @@ def test_a_hook_that_waited_while_the_store_was_moved_saves_into_the_new_one(sto
     payload = {"session_id": "s-1", "cwd": str(stored.project), "hook_event_name": "UserPromptSubmit",
                "prompt": "Go on", "prompt_id": "p",
                "transcript_path": str(stored.home / ".claude/projects/-p/s-1.jsonl")}
-    entry = CHECKOUT / "src" / "rewind" / "hooks" / "entry.py"
+    entry = CHECKOUT / "src" / "rewind" / "hooks" / "start.py"
     done = subprocess.run([sys.executable, "-I", "-S", str(entry), "user-prompt-submit"], cwd="/",
                           env={**stored.env, "CLAUDECODE": "1"}, input=json.dumps(payload).encode())
     assert process.wait() == 0 and done.returncode == 0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from make_transcripts import ClaudeTalk, DroidTalk, compact
 from rewind.agents.registry import profile_named
-from rewind.transcript.place.cursor import SAMPLE, header_length, make_cursor, place_in
+from rewind.transcript.place.cursor import SAMPLE, header_length, make_cursor, mark_of, place_in
 from rewind.transcript.read.lines import end_of_lines, open_transcript
 
 
@@ -26,8 +26,8 @@ class Place:
     def take(self) -> dict[str, Any]:
         with open_transcript(str(self.path)) as file:
             end = end_of_lines(file)
-            return make_cursor(file, self.profile, end, self.path.read_bytes()[:end].count(b"\n"),
-                               header_length(file))
+            mark = mark_of(file, end, header_length(file))
+            return make_cursor(file, self.profile, mark, self.path.read_bytes()[:end].count(b"\n"))
 
     def find(self, cursor: dict[str, Any]) -> Optional[int]:
         with open_transcript(str(self.path)) as file:

@@ -14,7 +14,7 @@ from rewind.fast import quickjson
 from rewind.files import PRIVATE_FILE, write_all
 from rewind.store.blobs import CHUNK
 from rewind.transcript.names import session_id_of
-from rewind.transcript.place.cursor import head_of, header_length, make_cursor, tail_of
+from rewind.transcript.place.cursor import SAMPLE, head_of, header_length, make_cursor, mark_of, tail_of
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.lines import end_of_lines, open_transcript, read_at, stored
 
@@ -78,21 +78,21 @@ def _capture(state: State, file: BinaryIO, path: str, profile: Profile,
         return None
     session_id = session_id_of(path, profile)
     data: dict[str, Any] = {"agent": profile.name, "original_path": path, "sessionId": session_id}
-    if state.settings.get("storage.format") == "archive":
-        lines = _count_lines(file, 0, end)
-        data["snapshot"] = {"file": FILE, "bytes": end}
-        data["cursor"] = make_cursor(file, profile, end, lines, header)
-        return Captured(data, top, path)
-    snapshot, lines = _store(state, file, session_id, top, end)
-    data["snapshot"] = snapshot
-    data["cursor"] = make_cursor(file, profile, end, lines, header)
-    return Captured(data, top)
+    mark = mark_of(file, end, header)
+    is_archive = state.settings.get("storage.format") == "archive"
+    if is_archive:
+        data["snapshot"], lines = {"file": FILE, "bytes": end}, _count_lines(file, 0, end)
+    else:
+        data["snapshot"], lines = _store(state, file, session_id, top, mark)
+    data["cursor"] = make_cursor(file, profile, mark, lines)
+    return Captured(data, top, path if is_archive else None)
 
 
 def _store(state: State, file: BinaryIO, session_id: str, top: bytes,
-           end: int) -> tuple[dict[str, Any], int]:
-    store, header = state.objects, len(top)
-    last = _continues(state, file, session_id, header, end)
+           mark: dict[str, Any]) -> tuple[dict[str, Any], int]:
+    """The marks of the place hash the same bytes as a link does: these are hashed once."""
+    store, header, end = state.objects, len(top), mark["byte_offset_end"]
+    last = _continues(state, file, session_id, header, mark)
     start = header + last.end if last else header
     lines = int(last.data["lines"]) if last else 0
     if last is None or start < end:
@@ -102,13 +102,14 @@ def _store(state: State, file: BinaryIO, session_id: str, top: bytes,
             lines += piece.count(b"\n")
             pieces.append(store.put(piece).hex())
         data = {"parent": last.oid.hex() if last else None, "start": start - header, "end": end - header,
-                "pieces": pieces, "lines": lines, "head": head_of(file, header, end),
-                "tail": tail_of(file, header, end)}
+                "pieces": pieces, "lines": lines, "head": mark["body_sha256"],
+                "tail": mark["tail_sha256"]}
         last = Link(store.put(quickjson.dumps(data).encode()), data)
     return ({"header": store.put(top).hex(), "body": last.oid.hex(), "bytes": end}, lines + (header > 0))
 
 
-def _continues(state: State, file: BinaryIO, session_id: str, header: int, end: int) -> Link | None:
+def _continues(state: State, file: BinaryIO, session_id: str, header: int,
+               mark: dict[str, Any]) -> Link | None:
     """The latest stored link whose bytes this file still begins with."""
     known = _latest_link(state, session_id)
     if known is None:
@@ -127,7 +128,8 @@ def _continues(state: State, file: BinaryIO, session_id: str, header: int, end: 
             return None  # a chain that is damaged is not continued
         for link in links_of(state.objects, known):
             at = header + link.end
-            if (at <= end and link.data["head"] == head_of(file, header, at)
+            head = mark["body_sha256"] if link.end >= SAMPLE else head_of(file, header, at)
+            if (at <= mark["byte_offset_end"] and link.data["head"] == head
                     and link.data["tail"] == tail_of(file, header, at)):
                 return link
     except StoreDamaged:

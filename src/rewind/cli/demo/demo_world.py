@@ -15,7 +15,7 @@ from rewind.cli.demo.demo_session import BEFORE, PROJECT
 
 _LIBRARY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 _PROGRAM = "import sys; sys.path.insert(0, sys.argv.pop(1)); from rewind.cli.main import run; run()"
-_ENTRY = os.path.join(_LIBRARY, "rewind", "hooks", "entry.py")
+_ENTRY = os.path.join(_LIBRARY, "rewind", "hooks", "start.py")
 _PYTHON = (sys.executable, "-I", "-S")
 # The person may run the demo from inside an agent, whose session is none of the demo's business.
 _FOREIGN = ("REWIND_", "CLAUDE", "FACTORY", "DROID", "GIT_", "XDG_", "PYTHON", "AI_AGENT")

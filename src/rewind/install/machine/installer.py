@@ -158,7 +158,7 @@ def _put(plan: Plan, done: Installed) -> str | None:
     done.python = base_interpreter()
 
     def point(library: str) -> None:
-        hook = os.path.join(library, "rewind", "hooks", "entry.py")
+        hook = os.path.join(library, "rewind", "hooks", "start.py")
         start = os.path.join(library, "rewind", "start.py")
         _write_script(system.shim, shim_text(done.python, hook, system.log))
         _write_script(system.program, program_text(done.python, start))

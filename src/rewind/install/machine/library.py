@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from rewind.fast.bundle import bundle_path, write_bundle
 from rewind.install.machine.in_use import is_in_use
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def put_library(system: System, package: str, version: str, before: str | None, 
     """
     library = system.library(version)
     if os.path.isdir(library) and is_same(package, os.path.join(library, PACKAGE)):
+        if not os.path.exists(bundle_path(library)):  # of another interpreter, or of before there were any
+            _compile(library, library)
         point(library)
         return False
     sweep(system)
@@ -93,6 +96,16 @@ def _compile(new: str, library: str) -> None:
         compileall.compile_dir(new, quiet=2, ddir=library)
     except Exception:
         pass  # Python compiles again, each time, where it cannot write
+    _bundle(new)
+
+
+def _bundle(library: str) -> None:
+    path = bundle_path(library)
+    try:
+        write_bundle(library)
+    except Exception:  # then there is none, and imports take longer
+        if os.path.lexists(path):
+            os.unlink(path)
 
 
 def _prune(system: System, kept: set[str | None]) -> None:

@@ -41,7 +41,8 @@ NOT_WALKED = (TOO_BIG, CLOSED, UNWANTED, HIDDEN)
 
 _TYPE, _IS_DIR, _IS_FILE, _IS_LINK = 0o170000, 0o040000, 0o100000, 0o120000
 _SHARES = 256
-_ENOUGH_TO_SHARE = 24  # pending directories from which a second process pays
+# Pending directories, and files in all, from which a second process pays.
+_ENOUGH_TO_SHARE, _ENOUGH_FILES = 24, 3000
 
 
 # A row of the scan cache as it is read, a thousand at a time: what the last scan learned about one
@@ -165,13 +166,19 @@ class Walker:
             self._visit(*self._pending[done])  # breadth first, until there is enough to share out
             done += 1
         tasks = self._pending[done:]
-        if len(tasks) >= _ENOUGH_TO_SHARE and processes > 1:
+        if len(tasks) >= _ENOUGH_TO_SHARE and processes > 1 and not self._has_few_files():
+            self.known.fetch(task[0] for task in tasks)
             tasks.sort(key=self._weight, reverse=True)
             if self._shared(tasks, processes):
                 return self.found
         for task in tasks:
             self._below(task)
         return self.found
+
+    def _has_few_files(self) -> bool:
+        """By what the last scan saw; nothing is known before the first."""
+        top = self.known.get(b"")
+        return top is not None and top.files < _ENOUGH_FILES
 
     def _weight(self, task: Task) -> int:
         known = self.known.get(task[0])

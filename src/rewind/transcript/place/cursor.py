@@ -43,10 +43,10 @@ def head_of(file: BinaryIO, header: int, end: int) -> str:
     return fingerprint(file, header, min(header + SAMPLE, end))
 
 
-def make_cursor(file: BinaryIO, profile: Profile, end: int, line_count: int, header: int) -> dict[str, Any]:
-    """`end` is where the last complete line ends."""
-    return {**mark_of(file, end, header), "line_count": line_count,
-            "last_event_id": last_event_id(file, profile, end)}
+def make_cursor(file: BinaryIO, profile: Profile, mark: dict[str, Any], line_count: int) -> dict[str, Any]:
+    """`mark` of the same file: where the last complete line ends."""
+    return {**mark, "line_count": line_count,
+            "last_event_id": last_event_id(file, profile, mark["byte_offset_end"])}
 
 
 def mark_of(file: BinaryIO, end: int, header: int) -> dict[str, Any]:

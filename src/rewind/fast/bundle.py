@@ -1,0 +1,109 @@
+"""The whole package in one file, compiled, so that an import need not search directories.
+
+A hook loads about ninety modules, and finding one takes as long as running it. `rewind install` writes the
+file for its own interpreter, whose mark is in the name. Another interpreter does not find the file and
+imports as usual, and so does a checkout.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import sys
+from _frozen_importlib import ModuleSpec
+from _frozen_importlib_external import MAGIC_NUMBER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+    from typing import Any
+
+_PACKAGE = "rewind"
+_FOLDER = b"package"
+_HEAD = 8  # bytes in which the length of the index is written, in front of it
+_PYC_HEAD = 16  # bytes before the code, in what Python compiles
+
+
+def bundle_path(library: str) -> str:
+    return os.path.join(library, f"modules-{MAGIC_NUMBER[:2].hex()}")
+
+
+class _Bundle:
+    """Finds and loads the modules that are in the file. All others are left to Python."""
+
+    def __init__(self, library: str, data: Any) -> None:
+        self._library = library
+        self._data = data
+        self._begin = _HEAD + int.from_bytes(data[:_HEAD], "little")
+        self._index: bytes = data[_HEAD:self._begin]  # a line for each module; few of them are asked for
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        at = self._index.find(f"\n{name} ".encode()) if name.startswith(_PACKAGE) else -1
+        if at < 0:
+            return None
+        kind, start, size = self._index[at:self._index.index(b"\n", at + 1)].split()[1:]
+        spec = ModuleSpec(name, self, is_package=kind == _FOLDER)  # type: ignore[arg-type]
+        spec.loader_state = int(start), int(size)
+        if kind == _FOLDER:
+            spec.submodule_search_locations = [os.path.join(self._library, *name.split("."))]
+        return spec
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        spec = module.__spec__
+        assert spec
+        places = spec.submodule_search_locations
+        module.__file__ = (os.path.join(places[0], "__init__.py") if places
+                           else os.path.join(self._library, *spec.name.split(".")) + ".py")
+        start, size = spec.loader_state
+        exec(marshal.loads(self._data[self._begin + start:self._begin + start + size]), module.__dict__)
+
+
+def use_bundle(library: str) -> None:
+    """From here on, imports come from the file, if there is one. It is mapped, not kept open: a detached
+    process closes all descriptors, and an upgrade puts another file in its place."""
+    try:
+        from mmap import ACCESS_READ, mmap
+
+        fd = os.open(bundle_path(library), os.O_RDONLY)
+        try:
+            bundle = _Bundle(library, mmap(fd, 0, access=ACCESS_READ))
+        finally:
+            os.close(fd)
+    except (OSError, ImportError, ValueError, EOFError, TypeError):
+        return  # none here, or not one
+    sys.meta_path.insert(0, bundle)
+
+
+def write_bundle(library: str) -> None:
+    """From what Python has compiled. The caller removes the file if this fails."""
+    lines, codes, at = [b""], [], 0
+    for name, source in sorted(_modules(library)):
+        code = _compiled(source)
+        kind = _FOLDER if os.path.basename(source) == "__init__.py" else b"module"
+        lines.append(b"%s %s %d %d" % (name.encode(), kind, at, len(code)))
+        codes.append(code)
+        at += len(code)
+    index = b"\n".join([*lines, b""])
+    with open(bundle_path(library), "xb") as file:
+        file.write(len(index).to_bytes(_HEAD, "little") + index + b"".join(codes))
+
+
+def _modules(library: str) -> Iterator[tuple[str, str]]:
+    """Each module's name and source."""
+    for folder, _, names in os.walk(os.path.join(library, _PACKAGE)):
+        for name in names:
+            path = os.path.join(folder, name)
+            if name.endswith(".py"):
+                module = os.path.relpath(path, library)[:-len(".py")].replace(os.sep, ".")
+                yield module[:-len(".__init__")] if name == "__init__.py" else module, path
+
+
+def _compiled(source: str) -> bytes:
+    from importlib.util import cache_from_source
+
+    with open(cache_from_source(source), "rb") as file:
+        return file.read()[_PYC_HEAD:]
