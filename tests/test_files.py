@@ -99,7 +99,7 @@ def test_a_waiting_process_gets_the_lock_when_the_holder_lets_go(path: str) -> N
         assert holder.stdin
         holder.stdin.close()
         with Lock(path, "restore", wait=20):
-            assert Path(path).read_text() == f"{os.getpid()} rewind restore\n"
+            assert Path(path).read_text().rstrip() == f"{os.getpid()} rewind restore"
 
 
 def test_the_lock_of_a_killed_process_is_free_at_once(path: str) -> None:

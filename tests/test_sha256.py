@@ -21,7 +21,8 @@ def in_a_fresh_process(code: str) -> str:
 
 def test_little_and_much_are_hashed_as_hashlib_does():
     out = in_a_fresh_process(
-        "for data in (b'', b'x', b'content' * 1000, b'y' * (1100 << 10), b'after'):\n    print(sha256(data).hex())")
+        "for data in (b'', b'x', b'content' * 1000, b'y' * (1100 << 10), b'after'):\n"
+        "    print(sha256(data).hex())")
     assert out.split() == [hashlib.sha256(piece).hexdigest() for piece in PIECES]
 
 

@@ -235,6 +235,9 @@ def _on_local_disk_by_mount(path: str) -> bool:
     return done.returncode == 0  # `df -l` fails for a path that is not on a local file system
 
 
+_SIGNED = 64  # bytes in a lock's file that say who has it
+
+
 class Lock:
     """One writer at a time. The kernel drops the lock with its process, so none is ever stale.
 
@@ -359,19 +362,19 @@ class Lock:
 
     def _sign(self) -> None:
         # Only for the message of whoever waits in vain: the kernel's lock is what counts, also on a
-        # full disk, where a collection must still be able to begin.
+        # full disk, where a collection must still be able to begin. A line of the same length each time:
+        # to cut a file takes a file system longer than all the rest of this.
         try:
-            os.ftruncate(self.fd, 0)
-            os.pwrite(self.fd, f"{os.getpid()} rewind {self.what}\n".encode(), 0)
+            os.pwrite(self.fd, f"{os.getpid()} rewind {self.what}\n".ljust(_SIGNED).encode(), 0)
         except OSError:
             pass
 
     def _holder(self) -> str:
         try:
-            text = os.pread(self.fd, 200, 0).decode("utf-8", "replace").strip()
+            text = os.pread(self.fd, 200, 0).decode("utf-8", "replace")
         except OSError:
             text = ""
-        pid, _, what = text.partition(" ")
+        pid, _, what = text.partition("\n")[0].partition(" ")
         return f"{what or 'rewind'} (process {pid or 'unknown'})"
 
 

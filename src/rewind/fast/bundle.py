@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _PACKAGE = "rewind"
 _FOLDER = b"package"
-_HEAD = 8  # bytes in which the length of the index is written, in front of it
+_HEAD = 16  # bytes that say where the code begins and how long the file is; then comes the index
 _PYC_HEAD = 16  # bytes before the code, in what Python compiles
 
 
@@ -35,7 +35,9 @@ class _Bundle:
     def __init__(self, library: str, data: Any) -> None:
         self._library = library
         self._data = data
-        self._begin = _HEAD + int.from_bytes(data[:_HEAD], "little")
+        self._begin, size = (int.from_bytes(data[at:at + 8], "little") for at in (0, 8))
+        if size != len(data):
+            raise ValueError("not all of the file is there")
         self._index: bytes = data[_HEAD:self._begin]  # a line for each module; few of them are asked for
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
@@ -55,9 +57,8 @@ class _Bundle:
     def exec_module(self, module: ModuleType) -> None:
         spec = module.__spec__
         assert spec
-        places = spec.submodule_search_locations
-        module.__file__ = (os.path.join(places[0], "__init__.py") if places
-                           else os.path.join(self._library, *spec.name.split(".")) + ".py")
+        path = os.path.join(self._library, *spec.name.split("."))
+        module.__file__ = f"{path}/__init__.py" if spec.submodule_search_locations else path + ".py"
         start, size = spec.loader_state
         exec(marshal.loads(self._data[self._begin + start:self._begin + start + size]), module.__dict__)
 
@@ -88,8 +89,11 @@ def write_bundle(library: str) -> None:
         codes.append(code)
         at += len(code)
     index = b"\n".join([*lines, b""])
+    begin = _HEAD + len(index)
     with open(bundle_path(library), "xb") as file:
-        file.write(len(index).to_bytes(_HEAD, "little") + index + b"".join(codes))
+        for number in (begin, begin + at):
+            file.write(number.to_bytes(8, "little"))
+        file.write(index + b"".join(codes))
 
 
 def _modules(library: str) -> Iterator[tuple[str, str]]:
