@@ -6,7 +6,7 @@ It is read anew when it shrank or is not the file that it was. The memory is a d
 from __future__ import annotations
 
 import os
-import threading
+from _thread import allocate_lock  # `threading` is slow to load
 
 from rewind.fast import quickjson
 from rewind.transcript.names import session_id_of
@@ -40,7 +40,7 @@ _FORGET = "DELETE FROM turns WHERE path=? AND number>?"
 _INSERT = f"INSERT OR REPLACE INTO turns (path, {_COLUMNS}) VALUES(?,?,?,?,?,?,?,?,?,?)"
 _NUMBER = "UPDATE turns SET turn=? WHERE path=? AND number=?"
 _REMEMBER = "INSERT OR REPLACE INTO turn_files VALUES(?,?,?,?,?,?)"
-_building = threading.Lock()  # two readers of one long file would do the work twice
+_building = allocate_lock()  # two readers of one long file would do the work twice
 
 
 class TurnIndex:
