@@ -16,15 +16,13 @@ import sys
 from rewind.cli.branch.futures import bring_back, print_lanes, remove_lanes, split_lanes
 from rewind.cli.look.sessions import print_tree, session_json
 from rewind.cli.output.style import style_for
-from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.controller import lane_shape
 from rewind.errors import UsageError
 from rewind.words import plural, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
-
     from rewind.checkpoint.conversations.session_tree import SessionInfo
     from rewind.controller import Controller
 
@@ -40,7 +38,7 @@ may_be_empty = ("names",)  # a session and a name say for themselves what they c
 _ACTIONS = ("list", "show", "rename", "promote", "delete", "remove", "undelete", "compare", "adopt")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("action", nargs="?", default="list", choices=_ACTIONS, metavar="ACTION",
                         help=f"what to do: {', '.join(_ACTIONS)} (list)")
     parser.add_argument("names", nargs="*", metavar="ID",
@@ -55,7 +53,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     controller = open_controller(args)
     args.action = "delete" if args.action == "remove" else args.action
     wanted = {"list": (0, 0), "show": (1, 1), "rename": (2, 2), "promote": (1, 1), "delete": (1, 1000),
@@ -77,7 +75,7 @@ def _takes(action: str) -> str:
             "adopt": "the name of one fork"}.get(action, "the id of one session")
 
 
-def _list(args: argparse.Namespace, controller: Controller) -> int:
+def _list(args: Args, controller: Controller) -> int:
     infos = controller.sessions()
     forks = [info for info in infos if info.parent]
     trashed = controller.deleted_forks()
@@ -102,7 +100,7 @@ def _list(args: argparse.Namespace, controller: Controller) -> int:
     return 0
 
 
-def _show(args: argparse.Namespace, controller: Controller) -> int:
+def _show(args: Args, controller: Controller) -> int:
     info = controller.session(args.names[0])
     resume = controller.resume_command(info)
     if args.json:
@@ -126,7 +124,7 @@ def _facts(info: SessionInfo, resume: str) -> list[tuple[str, str]]:
     return [*facts, ("title", own), ("file", info.file.path)]
 
 
-def _rename(args: argparse.Namespace, controller: Controller) -> int:
+def _rename(args: Args, controller: Controller) -> int:
     text, name = args.names
     info = controller.rename_fork(text, name, dry_run=args.dry_run)
     done = "Would rename" if args.dry_run else "Renamed"
@@ -136,13 +134,13 @@ def _rename(args: argparse.Namespace, controller: Controller) -> int:
     return code
 
 
-def _promote(args: argparse.Namespace, controller: Controller) -> int:
+def _promote(args: Args, controller: Controller) -> int:
     text = args.names[0]
     info = controller.session(text) if args.dry_run else controller.promote_fork(text)
     return _said(args, [info], f"{'Would promote' if args.dry_run else 'Promoted'} {info.session_id}")
 
 
-def _delete(args: argparse.Namespace, controller: Controller) -> int:
+def _delete(args: Args, controller: Controller) -> int:
     lanes, args.names = split_lanes(controller, args.names)
     if lanes:
         remove_lanes(args, controller, lanes)
@@ -156,7 +154,7 @@ def _delete(args: argparse.Namespace, controller: Controller) -> int:
     return code
 
 
-def _undelete(args: argparse.Namespace, controller: Controller) -> int:
+def _undelete(args: Args, controller: Controller) -> int:
     if args.dry_run:
         raise UsageError("`rewind forks undelete` has no --dry-run.",
                          hint="`rewind forks list` shows the trash.")
@@ -166,7 +164,7 @@ def _undelete(args: argparse.Namespace, controller: Controller) -> int:
     return _said(args, [controller.session(session)], f"Brought back {session}")
 
 
-def _said(args: argparse.Namespace, infos: list[SessionInfo], text: str) -> int:
+def _said(args: Args, infos: list[SessionInfo], text: str) -> int:
     if args.json:
         print_json({"action": args.action, "dryRun": args.dry_run,
                     "sessions": [info.session_id for info in infos]})

@@ -5,24 +5,22 @@ from __future__ import annotations
 import os
 import sys
 
-from rewind.cli.parse.session import note, voice
+from rewind.cli.parse.session import Args, Parser, note, voice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
-
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.controller import Controller
 
 
-def add_resume_option(parser: argparse.ArgumentParser) -> None:
+def add_resume_option(parser: Parser) -> None:
     parser.add_argument("--no-resume", action="store_true", help="do not ask whether to resume the session")
 
 
 class Resume:
     """Told after what was done, asked at the very end."""
 
-    def __init__(self, controller: Controller, args: argparse.Namespace) -> None:
+    def __init__(self, controller: Controller, args: Args) -> None:
         self._controller = controller
         self._asks = not (args.no_resume or args.json or voice.quiet)
         self._command = ""

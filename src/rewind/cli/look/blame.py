@@ -15,13 +15,12 @@ from rewind.cli.output.columns import cells, cut
 from rewind.cli.output.pager import add_pager_option, paged
 from rewind.cli.output.style import path_json, style_for
 from rewind.cli.parse.arguments import project_paths
-from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.errors import UsageError
 from rewind.words import age, safe, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from rewind.checkpoint.turns.blame.blame import Blame, BlamedLine
@@ -35,7 +34,7 @@ _WORDS = 32  # characters of a prompt
 _COLOURS = {"agent": "cyan", "you": "yellow", "git": "dim"}
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("file", metavar="FILE", help="a file of the project")
     parser.add_argument("checkpoint", nargs="?", help="the file as this checkpoint has it")
     parser.add_argument("-L", "--lines", metavar="A,B",
@@ -43,7 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_pager_option(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     first, last = _range(args.lines)
     controller = open_controller(args)
     path = (project_paths([args.file], controller.project) or [b""])[0]

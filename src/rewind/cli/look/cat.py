@@ -11,14 +11,13 @@ import sys
 
 from rewind.cli.output.style import kind_of, path_json
 from rewind.cli.parse.arguments import project_paths
-from rewind.cli.parse.session import open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, open_controller, print_json
 from rewind.controller import DIR, LINK, UNCOVERED, split_selector
 from rewind.errors import PathNotFound, RewindError, UsageError
 from rewind.words import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator
     from typing import Any
 
@@ -30,12 +29,12 @@ examples = ("rewind cat last:src/app.py", "rewind cat t4:logo.png > old-logo.png
             "rewind cat 20261115_1015:.env --force")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("what", metavar="CHECKPOINT:PATH", help="a checkpoint, a colon, and a file in it")
     parser.add_argument("--force", action="store_true", help="print every byte unchanged, even to a terminal")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     name, typed = split_selector(args.what)
     if not (name and typed):
         raise UsageError(f"{args.what} does not name a file of a checkpoint.",

@@ -12,12 +12,11 @@ from rewind.cli.output.pager import add_pager_option, paged
 from rewind.cli.output.patch import for_terminal, patch
 from rewind.cli.output.style import path_json, style_for
 from rewind.cli.parse.arguments import project_paths
-from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.words import age, plural, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator
     from typing import Any
 
@@ -30,13 +29,13 @@ if TYPE_CHECKING:
 summary = "show which checkpoints changed a file, and after which prompt"
 examples = ("rewind log src/app.py", "rewind log src/app.py --patch   # with what changed",
             "rewind log docs --json")
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("path", metavar="PATH", help="a file or directory of the project, even a deleted one")
     parser.add_argument("--patch", action="store_true", help="also show what changed")
     add_pager_option(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     controller = open_controller(args)
     path = (project_paths([args.path], controller.project) or [b""])[0]
     damaged: dict[str, RewindError] = {}

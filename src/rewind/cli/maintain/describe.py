@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from rewind.cli.parse.arguments import SELECTOR
-from rewind.cli.parse.session import open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, open_controller, print_json
 from rewind.words import safe
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
 
 summary = "change the description of a checkpoint"
 examples = ('rewind describe 12 "works, before the rewrite"', 'rewind describe last ""')
 may_be_empty = ("description",)
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("checkpoint", help=SELECTOR)
     parser.add_argument("description", help="the new description; an empty one removes it")
     parser.add_argument("--dry-run", action="store_true", help="show what would happen, change nothing")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     controller = open_controller(args)
     record = controller.find(args.checkpoint)
     was = record.description

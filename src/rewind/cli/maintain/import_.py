@@ -7,14 +7,12 @@ a part of it. A file that contains anything suspicious is refused.
 from __future__ import annotations
 
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.errors import UsageError
 from rewind.words import plural, safe, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
-
     from rewind.controller import Controller
 
 summary = "make a checkpoint from an exported file"
@@ -22,7 +20,7 @@ examples = ("rewind import ../before-the-move.tar.gz", "rewind import project.ta
             "rewind import large.tar.gz --max-size-mb 5000")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("file", metavar="FILE", help="a file that `rewind export` wrote")
     parser.add_argument("--allow-links-out", action="store_true",
                         help="accept symbolic links that may lead out of the project")
@@ -31,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="check the file and import nothing")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     if args.max_size_mb is not None and args.max_size_mb < 1:
         raise UsageError("--max-size-mb must be at least 1.",
                          hint="`--max-size-mb 5000` allows 5 GB.")
@@ -53,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _dry_run(args: argparse.Namespace, controller: Controller, limit: int | None) -> int:
+def _dry_run(args: Args, controller: Controller, limit: int | None) -> int:
     with ProgressLine() as progress:
         found = controller.plan_import(args.file, allow_links_out=args.allow_links_out,
                                        max_bytes=limit, progress=progress)

@@ -6,24 +6,20 @@
 from __future__ import annotations
 
 from rewind.cli.parse.arguments import SELECTOR
-from rewind.cli.parse.session import open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, open_controller, print_json
 from rewind.words import safe
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
 
 summary = "keep a checkpoint for good"
 summaries = {"unpin": "let a pinned checkpoint be collected again"}
 examples = ("rewind pin 12", "rewind pin t4+", "rewind unpin 12")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("checkpoint", help=SELECTOR)
     parser.add_argument("--dry-run", action="store_true", help="show what would happen, change nothing")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     controller = open_controller(args)
     pinned = args.command == "pin"
     record = controller.find(args.checkpoint)

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
+    Args = argparse.Namespace
+    Parser = argparse.ArgumentParser
+else:
+    Args = Parser = object  # words for annotations: argparse itself is loaded where a command line needs it
+
 
 class _Voice:
     """How much is said on stderr; main.py sets it for each command."""
@@ -29,7 +34,7 @@ voice = _Voice()
 _TOLD_OTHERWISE = ("restore", "jump", "undo-restore", "validate", "status")
 
 
-def open_controller(arguments: argparse.Namespace, *, forgiving: bool = False) -> Controller:
+def open_controller(arguments: Args, *, forgiving: bool = False) -> Controller:
     """`forgiving`: for the commands that find or mend what is wrong with the configuration."""
     if arguments.project and not os.path.isdir(arguments.project) and open_project(arguments.project) is None:
         raise RewindError(f"There is no directory {arguments.project}", hint="Check the name.")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from rewind.cli.parse.session import Args
 from rewind.controller import iso_time
 from rewind.words import is_large_deletion
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from rewind.checkpoint.map.turn_map import MapRow
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _PATIENCE = 0.25
 
 
-def list_json(controller: Controller, args: argparse.Namespace, paths: list[bytes] | None,
+def list_json(controller: Controller, args: Args, paths: list[bytes] | None,
               rows: list[MapRow]) -> dict[str, Any]:
     records = controller.list_checkpoints(backups=args.all, session=args.session)
     records = controller.checkpoints_touching(records, paths) if paths else records
