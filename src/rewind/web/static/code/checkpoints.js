@@ -15,9 +15,9 @@ import {KINDS, pointOfCheckpoint, pointOfRow} from './points.js';
 import {PointDetail} from './detail.js';
 import {openRedo, openUndo} from '../plans/restore.js';
 import {storageView} from '../parts/storage.js';
-import {emptyState, errorState, loadingState} from '../parts/states.js';
+import {emptyState, loadingState} from '../parts/states.js';
 import {say} from '../parts/toast.js';
-import {View} from '../parts/view.js';
+import {View, viewHead} from '../parts/view.js';
 
 const PAGE = 60;
 const MOST = 500;
@@ -54,28 +54,19 @@ export class CheckpointsView extends View {
   }
 
   head() {
-    return h(
-      'header.session-head',
+    const actions = h(
+      'div.actions',
       {},
+      this.step('Undo', 'canUndo', openUndo),
+      this.step('Redo', 'canRedo', openRedo),
       h(
-        'div.title-row',
-        {},
-        h('h1', {tabindex: '-1'}, 'History'),
-        h('span.grow'),
-        h(
-          'div.actions',
-          {},
-          this.step('Undo', 'canUndo', openUndo),
-          this.step('Redo', 'canRedo', openRedo),
-          h(
-            'button.outline-button',
-            {type: 'button', onclick: () => this.save()},
-            icon('diamond'),
-            h('span', {}, 'Save checkpoint'),
-          ),
-        ),
+        'button.outline-button',
+        {type: 'button', onclick: () => this.save()},
+        icon('diamond'),
+        h('span', {}, 'Save checkpoint'),
       ),
     );
+    return viewHead('History', {beside: [h('span.grow'), actions]});
   }
 
   /** A button that names its operation, and is disabled when there is none. */
@@ -148,12 +139,7 @@ export class CheckpointsView extends View {
       this.take(page);
       this.show();
     } catch (error) {
-      if (!this.ended)
-        fill(
-          this.host,
-          this.head(),
-          errorState(error, () => this.load()),
-        );
+      this.fail(error, () => this.load(), this.head());
     }
   }
 

@@ -13,7 +13,7 @@ import {openHunk, openRestore} from '../plans/restore.js';
 import {say, sayError} from '../parts/toast.js';
 import {counts, pathText, statusLetter, whyNoLines} from './diff.js';
 import {broughtBack, linesView} from './lines.js';
-import {View} from '../parts/view.js';
+import {View, viewHead} from '../parts/view.js';
 
 const KEY = 'rewind.split';
 const WIDE = '(min-width: 1000px)';
@@ -45,12 +45,7 @@ export class ReviewView extends View {
       if (!this.ended) this.show();
     } catch (error) {
       this.failed = true;
-      if (!this.ended)
-        fill(
-          this.host,
-          this.head(),
-          errorState(error, () => this.load()),
-        );
+      this.fail(error, () => this.load(), this.head());
     }
   }
 
@@ -72,38 +67,25 @@ export class ReviewView extends View {
   head() {
     const {found} = this;
     const session = state.get(this.route.session);
-    return h(
-      'header.session-head',
-      {},
-      h(
-        'nav.crumbs',
-        {'aria-label': 'Breadcrumb'},
-        session
-          ? h(
-              'a',
-              {href: to.session(session.sessionId, this.route.turns[0])},
-              icon('back'),
-              sessionTitle(session),
-            )
-          : h('a', {href: to.checkpoints()}, icon('back'), 'History'),
-      ),
-      h(
-        'div.title-row',
-        {},
-        h('h1', {tabindex: '-1'}, this.title),
-        found ? h('span.review-ends', {}, `${found.words.from} → ${found.words.to}`) : null,
+    const [href, from] = session
+      ? [to.session(session.sessionId, this.route.turns[0]), sessionTitle(session)]
+      : [to.checkpoints(), 'History'];
+    return viewHead(this.title, {
+      way: h('a', {href}, icon('back'), from),
+      beside: [
+        found && h('span.review-ends', {}, `${found.words.from} → ${found.words.to}`),
         h('span.grow'),
         h('div.actions', {}, this.actions(session)),
-      ),
-      found
-        ? h(
-            'p.meta',
-            {},
-            h('span', {}, plural(found.files.length + found.more, 'file')),
-            h('span', {}, counts(found.added, found.removed)),
-          )
-        : null,
-    );
+      ],
+      more:
+        found &&
+        h(
+          'p.meta',
+          {},
+          h('span', {}, plural(found.files.length + found.more, 'file')),
+          h('span', {}, counts(found.added, found.removed)),
+        ),
+    });
   }
 
   actions(session) {

@@ -12,12 +12,3 @@ export function prose(html) {
   }
   return node;
 }
-
-export function codeBlock(label, html, text) {
-  return h(
-    'div.code',
-    {},
-    h('div.code-head', {}, h('span', {}, label), copyButton(text, 'Copy this code')),
-    h('pre', {tabindex: '0', 'aria-label': 'Code'}, h('code', {}, fromServer(html))),
-  );
-}

@@ -61,7 +61,7 @@ export function showPanel({
   announce(`${title}. ${files}`);
 }
 
-export function closePanel() {
+function closePanel() {
   shown = null;
   host.hidden = true;
   fill(host);

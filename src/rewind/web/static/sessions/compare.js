@@ -11,7 +11,7 @@ import {renderTurn} from '../turns/turn.js';
 import {fileList, filesOf, openDiff} from '../code/diff.js';
 import {emptyState, errorState, loadingState} from '../parts/states.js';
 import {say} from '../parts/toast.js';
-import {View} from '../parts/view.js';
+import {View, viewHead} from '../parts/view.js';
 
 export class CompareView extends View {
   constructor(host, a, b) {
@@ -42,37 +42,20 @@ export class CompareView extends View {
           ),
         );
     } catch (error) {
-      if (!this.ended)
-        fill(
-          this.host,
-          errorState(error, () => this.load()),
-        );
+      this.fail(error, () => this.load());
     }
     document.title = 'Compare – Rewind';
   }
 
   head(found) {
-    return h(
-      'header.session-head',
+    const way = h('a', {href: to.session(this.a)}, icon('back'), sessionTitle(found.a.session));
+    const actions = h(
+      'div.actions',
       {},
-      h(
-        'nav.crumbs',
-        {'aria-label': 'Breadcrumb'},
-        h('a', {href: to.session(this.a)}, icon('back'), sessionTitle(found.a.session)),
-      ),
-      h(
-        'div.title-row',
-        {},
-        h('h1', {tabindex: '-1'}, 'Compare'),
-        h('span.grow'),
-        h(
-          'div.actions',
-          {},
-          h('button.quiet', {type: 'button', onclick: () => go(to.compare(this.b, this.a))}, 'Swap sides'),
-          h('button.quiet', {type: 'button', onclick: () => chooseOther(found.a.session)}, 'Other branch…'),
-        ),
-      ),
+      h('button.quiet', {type: 'button', onclick: () => go(to.compare(this.b, this.a))}, 'Swap sides'),
+      h('button.quiet', {type: 'button', onclick: () => chooseOther(found.a.session)}, 'Other branch…'),
     );
+    return viewHead('Compare', {way, beside: [h('span.grow'), actions]});
   }
 
   common(found) {

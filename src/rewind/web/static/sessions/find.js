@@ -1,14 +1,13 @@
 // What was said and which files were touched, in all sessions of the project.
 
 import {h, fill} from '../core/element.js';
-import {icon} from '../parts/icons.js';
 import {api} from '../core/api.js';
 import {state} from '../core/state.js';
 import {to} from '../core/route.js';
 import {age, inProject, oneLine, plural, sessionTitle} from '../core/format.js';
-import {emptyState, errorState, loadingState} from '../parts/states.js';
+import {emptyState, loadingState} from '../parts/states.js';
 import {marked} from '../turns/search.js';
-import {View} from '../parts/view.js';
+import {View, toSessions, viewHead} from '../parts/view.js';
 
 const AGAIN = 400; // milliseconds
 
@@ -26,16 +25,7 @@ export class FindView extends View {
   /** `again`: what was found so far stays until there is more. */
   async load(words, again = false) {
     this.words = words;
-    const head = h(
-      'header.session-head',
-      {},
-      h(
-        'nav.crumbs',
-        {'aria-label': 'Breadcrumb'},
-        h('a.to-tree', {href: to.home()}, icon('back'), 'Sessions'),
-      ),
-      h('div.title-row', {}, h('h1', {tabindex: '-1'}, `Search for “${oneLine(words, 60)}”`)),
-    );
+    const head = viewHead(`Search for “${oneLine(words, 60)}”`, {way: toSessions()});
     if (!again) fill(this.host, head, loadingState('Searching all sessions'));
     try {
       const found = await api.find(words);
@@ -48,12 +38,7 @@ export class FindView extends View {
         setTimeout(() => this.again(words), AGAIN);
       }
     } catch (error) {
-      if (!this.ended)
-        fill(
-          this.host,
-          head,
-          errorState(error, () => this.load(words)),
-        );
+      this.fail(error, () => this.load(words), head);
     }
   }
 

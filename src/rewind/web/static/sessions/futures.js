@@ -7,8 +7,9 @@ import {plural} from '../core/format.js';
 import {pathText} from '../code/diff.js';
 import {confirm, openModal} from '../parts/modal.js';
 import {command, errorNotice, loadingState, notice} from '../parts/states.js';
-import {say, sayError} from '../parts/toast.js';
+import {say} from '../parts/toast.js';
 import {openAdopt} from '../plans/adopt.js';
+import {act} from './branches.js';
 
 const MOST = 3; // side by side
 const STATES = {
@@ -153,22 +154,16 @@ export class Futures {
       'danger',
     );
     if (!sure) return;
-    try {
-      await wire.request('remove_lane', {name: lane.name});
-      say(`${lane.name} is removed.`, {action: {label: 'Undo', run: () => this.bringBack(lane.name)}});
-    } catch (error) {
-      sayError(error);
-    }
-    await Promise.all([this.changed(), state.loadProject()]);
+    const action = {label: 'Undo', run: () => this.bringBack(lane.name)};
+    await this.change('remove_lane', lane.name, () => say(`${lane.name} is removed.`, {action}));
   }
 
-  async bringBack(name) {
-    try {
-      await wire.request('undelete_lane', {name});
-      say(`${name} is back.`);
-    } catch (error) {
-      sayError(error);
-    }
+  bringBack(name) {
+    return this.change('undelete_lane', name, () => say(`${name} is back.`));
+  }
+
+  async change(event, name, done) {
+    await act(event, {name}, done);
     await Promise.all([this.changed(), state.loadProject()]);
   }
 }
@@ -179,13 +174,7 @@ function facts(lane) {
     h('span', {}, STATES[lane.state] || lane.state),
     lane.turns === null ? null : h('span', {}, plural(lane.turns, 'turn')),
     h('span', {}, sizeWords(lane)),
-    ran
-      ? h(
-          `span.${ran.code === 0 ? 'passed' : 'failed'}`,
-          {},
-          `${ran.command}: ${ran.code === 0 ? 'passed' : `exit ${ran.code}`}`,
-        )
-      : null,
+    ran ? h(`span.${ran.code === 0 ? 'passed' : 'failed'}`, {}, runWords(ran)) : null,
   ];
 }
 
@@ -209,7 +198,7 @@ export function asSession(lane) {
 
 // side by side
 
-export async function openCompare(lanes) {
+async function openCompare(lanes) {
   const names = lanes.map(lane => lane.name);
   const {body, cancel} = openModal(`Compare ${names.join(', ')}`, {wide: true, leave: 'Close'});
   const place = h('div', {'aria-live': 'polite'}, loadingState('Comparing', 2));
@@ -251,7 +240,7 @@ function table({lanes, files, more}) {
         more ? row(`and ${more} more`, lanes.map(() => h('td'))) : null,
         row('All files', lanes.map(lane => h('td', {}, sizeWords(lane)))),
         row('Turns', lanes.map(lane => h('td', {}, lane.turns === null ? '–' : String(lane.turns)))),
-        row('Last command', lanes.map(lane => h('td', {}, lastWords(lane.lastRun)))),
+        row('Last command', lanes.map(lane => h('td', {}, lane.lastRun ? runWords(lane.lastRun) : 'none yet'))),
       ),
     ),
   );
@@ -263,6 +252,6 @@ function cell(one) {
   return h('td', {}, `${what}+${one.added || 0} −${one.removed || 0}`);
 }
 
-function lastWords(ran) {
-  return ran ? `${ran.command}: ${ran.code === 0 ? 'passed' : `exit ${ran.code}`}` : 'none yet';
+function runWords(ran) {
+  return `${ran.command}: ${ran.code === 0 ? 'passed' : `exit ${ran.code}`}`;
 }

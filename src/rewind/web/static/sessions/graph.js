@@ -1,17 +1,16 @@
 // Sessions and forks as lanes: where they part, where an agent itself went back, and where the files stand.
 
 import {h, fill, svg} from '../core/element.js';
-import {icon} from '../parts/icons.js';
 import {api} from '../core/api.js';
 import {state} from '../core/state.js';
 import {go, to} from '../core/route.js';
 import {oneAtATime} from '../core/order.js';
 import {age, oneLine, plural, sessionTitle} from '../core/format.js';
-import {emptyState, errorState, loadingState} from '../parts/states.js';
+import {emptyState, loadingState} from '../parts/states.js';
 import {mark} from './tree.js';
 import {Futures, asSession} from './futures.js';
 import {lanesOf, scaleOf, turnAt} from './lanes.js';
-import {View} from '../parts/view.js';
+import {View, toSessions, viewHead} from '../parts/view.js';
 
 const MOST_DOTS = 90; // turns on a lane that still get a dot each
 
@@ -52,38 +51,19 @@ export class GraphView extends View {
       this.futures.show({lanes, removed});
       this.show();
     } catch (error) {
-      if (!this.ended)
-        fill(
-          this.host,
-          this.top,
-          errorState(error, () => this.reload()),
-        );
+      this.fail(error, () => this.reload(), this.top);
     }
   }
 
   head() {
-    return h(
-      'header.session-head',
-      {},
-      h(
-        'nav.crumbs',
-        {'aria-label': 'Breadcrumb'},
-        h('a.to-tree', {href: to.home()}, icon('back'), 'Sessions'),
-      ),
-      h(
-        'div.title-row',
-        {},
-        h('h1', {tabindex: '-1'}, 'Graph'),
-        h('span.grow'),
-        h(
-          'ul.legend',
-          {'aria-hidden': 'true'},
-          h('li', {}, h('i.key.fork'), 'fork'),
-          h('li', {}, h('i.key.left'), 'taken back in the agent'),
-          h('li', {}, h('i.key.here'), 'you are here'),
-        ),
-      ),
+    const legend = h(
+      'ul.legend',
+      {'aria-hidden': 'true'},
+      h('li', {}, h('i.key.fork'), 'fork'),
+      h('li', {}, h('i.key.left'), 'taken back in the agent'),
+      h('li', {}, h('i.key.here'), 'you are here'),
     );
+    return viewHead('Graph', {way: toSessions(), beside: [h('span.grow'), legend]});
   }
 
   show() {

@@ -405,12 +405,8 @@ export class SessionView {
     if (wanted >= 1 && wanted <= this.list.total) await this.jump(wanted);
   }
 
-  async jump(turn, options = {}) {
-    try {
-      await this.list.moveTo(turn, options);
-    } catch (error) {
-      sayError(error);
-    }
+  jump(turn, options = {}) {
+    return this.list.moveTo(turn, options).catch(sayError);
   }
 
   /** Goes to a match, unfolds what it is in, and brings the words themselves into view. */
@@ -535,12 +531,8 @@ export class SessionView {
     );
   }
 
-  async showWhole(turn) {
-    try {
-      await this.list.readWhole(turn.turn);
-    } catch (error) {
-      sayError(error);
-    }
+  showWhole(turn) {
+    return this.list.readWhole(turn.turn).catch(sayError);
   }
 
   async showDiff(turn, file) {
