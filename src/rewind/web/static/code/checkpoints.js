@@ -56,15 +56,9 @@ export class CheckpointsView extends View {
   head() {
     const actions = h(
       'div.actions',
-      {},
       this.step('Undo', 'canUndo', openUndo),
       this.step('Redo', 'canRedo', openRedo),
-      h(
-        'button.outline-button',
-        {type: 'button', onclick: () => this.save()},
-        icon('diamond'),
-        h('span', {}, 'Save checkpoint'),
-      ),
+      h('button.outline-button', {onclick: () => this.save()}, icon('diamond'), h('span', 'Save checkpoint')),
     );
     return viewHead('History', {beside: [h('span.grow'), actions]});
   }
@@ -75,7 +69,6 @@ export class CheckpointsView extends View {
     return h(
       'button.quiet',
       {
-        type: 'button',
         disabled: !about,
         'data-step': key,
         title: about ? about.text : 'There is nothing to do.',
@@ -103,7 +96,7 @@ export class CheckpointsView extends View {
       {'aria-label': 'Show', onchange: event => this.choose(event.target.value, this.words)},
       SHOWN.map(([value, label]) => h('option', {value}, label)),
     );
-    return h('div.timeline-filter', {}, h('div.search-box', {}, icon('search'), this.field), this.select);
+    return h('div.timeline-filter', h('div.search-box', icon('search'), this.field), this.select);
   }
 
   choose(kind, words) {
@@ -155,8 +148,8 @@ export class CheckpointsView extends View {
       fill(this.host, this.head(), emptyState('No checkpoints yet', words));
       return;
     }
-    const side = h('div.timeline-side', {}, this.filters, this.timeline, this.stats);
-    fill(this.host, this.head(), h('div.checkpoints', {}, side, this.detail));
+    const side = h('div.timeline-side', this.filters, this.timeline, this.stats);
+    fill(this.host, this.head(), h('div.checkpoints', side, this.detail));
     this.renderStats();
     this.renderTimeline();
     // On a phone the list comes first, and a row is opened by a tap.
@@ -183,13 +176,9 @@ export class CheckpointsView extends View {
     fill(
       this.timeline,
       groups.map(group => this.day(group)),
-      this.points.length ? null : h('p.side-note', {}, 'Nothing in the history matches.'),
+      this.points.length ? null : h('p.side-note', 'Nothing in the history matches.'),
       more > 0
-        ? h(
-            'button.quiet.more',
-            {type: 'button', onclick: () => this.loadMore()},
-            `Show earlier (${number(more)} more)`,
-          )
+        ? h('button.quiet.more', {onclick: () => this.loadMore()}, `Show earlier (${number(more)} more)`)
         : null,
     );
     this.timeline.scrollTop = top;
@@ -200,12 +189,10 @@ export class CheckpointsView extends View {
   day({label, points}) {
     return h(
       'section',
-      {},
-      h('h2.day', {}, label),
+      h('h2.day', label),
       h(
         'ol',
-        {},
-        points.map(point => h('li', {}, this.row(point))),
+        points.map(point => h('li', this.row(point))),
       ),
     );
   }
@@ -215,7 +202,6 @@ export class CheckpointsView extends View {
     return h(
       `button.point.kind-${point.kind}${current ? '.current' : ''}`,
       {
-        type: 'button',
         'aria-current': current ? 'true' : null,
         'data-key': point.key,
         onclick: () => this.open(point.key, true),
@@ -223,24 +209,21 @@ export class CheckpointsView extends View {
       h('span.point-mark', {'aria-hidden': 'true'}),
       h(
         'span.point-text',
-        {},
         h('span.clip', {title: point.title}, point.title),
         h(
           'span.row-meta',
-          {},
           h('time', {datetime: point.at}, clock(point.at)),
-          h('span', {}, point.turn ? `Turn ${point.turn}` : KINDS[point.kind] || point.kind),
+          h('span', point.turn ? `Turn ${point.turn}` : KINDS[point.kind] || point.kind),
           point.changes?.files
             ? h(
                 'span',
-                {},
                 point.changes.counted === false ? 'at least ' : null,
                 counts(point.changes.added, point.changes.removed),
               )
             : null,
-          point.running ? h('span.mark.busy', {}, 'running') : null,
-          point.undone ? h('span', {}, 'undone') : null,
-          point.here ? h('span.mark.here', {}, 'you are here') : null,
+          point.running ? h('span.mark.busy', 'running') : null,
+          point.undone ? h('span', 'undone') : null,
+          point.here ? h('span.mark.here', 'you are here') : null,
         ),
       ),
     );
@@ -290,12 +273,7 @@ export class CheckpointsView extends View {
   }
 
   backButton() {
-    return h(
-      'button.quiet.to-list',
-      {type: 'button', onclick: () => this.closeDetail()},
-      icon('back'),
-      'Timeline',
-    );
+    return h('button.quiet.to-list', {onclick: () => this.closeDetail()}, icon('back'), 'Timeline');
   }
 
   closeDetail() {

@@ -6,7 +6,7 @@ import {fromServer} from './door.js';
 
 /** Markdown; each block of code gets a button to copy it. */
 export function prose(html) {
-  const node = h('div.md', {}, fromServer(html));
+  const node = h('div.md', fromServer(html));
   for (const head of node.querySelectorAll('.code > .code-head')) {
     head.append(copyButton(() => head.nextElementSibling.textContent, 'Copy this code'));
   }

@@ -9,9 +9,8 @@ import {errorState} from './states.js';
 export function viewHead(title, {way = null, beside = [], more = null} = {}) {
   return h(
     'header.session-head',
-    {},
     way && h('nav.crumbs', {'aria-label': 'Breadcrumb'}, way),
-    h('div.title-row', {}, h('h1', {tabindex: '-1'}, title), beside),
+    h('div.title-row', h('h1', {tabindex: '-1'}, title), beside),
     more,
   );
 }

@@ -32,7 +32,7 @@ export class FindView extends View {
       if (this.ended || words !== this.words) return;
       const total = found.found.reduce((sum, one) => sum + one.matches.length, 0);
       const partly = found.complete === false; // the server counts on, and knows more the next time
-      fill(this.host, head, h('div.finds', {}, total ? this.all(found, total) : partly ? null : this.none()));
+      fill(this.host, head, h('div.finds', total ? this.all(found, total) : partly ? null : this.none()));
       if (partly) {
         this.host.append(loadingState('Looking through older turns', 1));
         setTimeout(() => this.again(words), AGAIN);
@@ -61,7 +61,7 @@ export class FindView extends View {
         `${plural(total, 'match', 'matches')} in ${plural(found.found.length, 'session')}`,
       ),
       found.found.map(one => this.session(one)),
-      found.more ? h('p.muted', {}, 'There is more than is shown. Search for something longer.') : null,
+      found.more ? h('p.muted', 'There is more than is shown. Search for something longer.') : null,
     ];
   }
 
@@ -69,17 +69,14 @@ export class FindView extends View {
     const session = state.get(sessionId);
     return h(
       'section.find-session',
-      {},
       h(
         'h2',
-        {},
         session ? sessionTitle(session) : sessionId,
-        session ? h('small.muted', {}, age(session.modified)) : null,
+        session ? h('small.muted', age(session.modified)) : null,
       ),
       h(
         'ul',
-        {},
-        matches.map(match => h('li', {}, this.match(sessionId, match))),
+        matches.map(match => h('li', this.match(sessionId, match))),
       ),
     );
   }
@@ -89,13 +86,12 @@ export class FindView extends View {
     return h(
       'a.result-row',
       {href},
-      h('span.no', {}, String(turn)),
-      h('span.where', {}, where),
+      h('span.no', String(turn)),
+      h('span.where', where),
       h(
         'span.clip',
-        {},
         marked(oneLine(inProject(snippet), 300), this.words),
-        status ? h('em.muted', {}, ` ${status}`) : null,
+        status ? h('em.muted', ` ${status}`) : null,
       ),
     );
   }
