@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 
-from rewind.cli.branch.futures import bring_back, print_lanes, remove_lanes, split_lanes
+from rewind.cli.branch.futures import adopt, bring_back, compare, print_lanes, remove_lanes, split_lanes
 from rewind.cli.look.sessions import print_tree, session_json
 from rewind.cli.output.style import style_for
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
@@ -56,23 +56,18 @@ def arguments(parser: Parser) -> None:
 def run(args: Args) -> int:
     controller = open_controller(args)
     args.action = "delete" if args.action == "remove" else args.action
-    wanted = {"list": (0, 0), "show": (1, 1), "rename": (2, 2), "promote": (1, 1), "delete": (1, 1000),
-              "undelete": (1, 1), "compare": (1, 8), "adopt": (1, 1)}[args.action]
-    if not wanted[0] <= len(args.names) <= wanted[1]:
-        raise UsageError(f"`rewind forks {args.action}` takes {_takes(args.action)}.",
+    act, least, most, takes = {
+        "list": (_list, 0, 0, "no name"), "show": (_show, 1, 1, "the id of one session"),
+        "rename": (_rename, 2, 2, "the id of a session and its new name"),
+        "promote": (_promote, 1, 1, "the id of one session"),
+        "delete": (_delete, 1, 1000, "one or more ids"),
+        "undelete": (_undelete, 1, 1, "the id of one session"),
+        "compare": (compare, 1, 8, "the names of two or more forks"),
+        "adopt": (adopt, 1, 1, "the name of one fork")}[args.action]
+    if not least <= len(args.names) <= most:
+        raise UsageError(f"`rewind forks {args.action}` takes {takes}.",
                          hint="Run `rewind forks --help` for examples.")
-    if args.action in ("compare", "adopt"):
-        from rewind.cli.branch import futures
-
-        return (futures.compare if args.action == "compare" else futures.adopt)(args, controller)
-    return {"list": _list, "show": _show, "rename": _rename, "promote": _promote, "delete": _delete,
-            "undelete": _undelete}[args.action](args, controller)
-
-
-def _takes(action: str) -> str:
-    return {"list": "no name", "rename": "the id of a session and its new name",
-            "delete": "one or more ids", "compare": "the names of two or more forks",
-            "adopt": "the name of one fork"}.get(action, "the id of one session")
+    return act(args, controller)
 
 
 def _list(args: Args, controller: Controller) -> int:
@@ -86,13 +81,11 @@ def _list(args: Args, controller: Controller) -> int:
                     "trash": [branch["sessionId"] for branch in trashed]})
         return 0
     print_lanes(lanes)
-    if not forks and lanes:
-        pass
-    elif not forks:
-        print("There are no forks in this project.")
-    else:
+    if forks:
         parents = {info.parent for info in forks}
         print_tree([info for info in infos if info.parent or info.session_id in parents])
+    elif not lanes:
+        print("There are no forks in this project.")
     if trashed:
         note(f"{plural(len(trashed), 'fork')} in the trash; to bring one back: rewind forks undelete ID")
         for branch in trashed:

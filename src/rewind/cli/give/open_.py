@@ -13,9 +13,10 @@ from __future__ import annotations
 import os
 
 from rewind.cli.output.progress import ProgressLine
+from rewind.cli.parse.arguments import at_least_one
 from rewind.cli.parse.session import Args, Parser, note, print_json
 from rewind.controller import Controller
-from rewind.errors import DONE, UsageError
+from rewind.errors import DONE
 from rewind.paths import current_dir
 from rewind.words import plural, safe
 
@@ -41,8 +42,7 @@ def arguments(parser: Parser) -> None:
 
 
 def run(args: Args) -> int:
-    if args.max_size_mb is not None and args.max_size_mb < 1:
-        raise UsageError("--max-size-mb must be at least 1.", hint="`--max-size-mb 5000` allows 5 GB.")
+    at_least_one("--max-size-mb", args.max_size_mb, "`--max-size-mb 5000` allows 5 GB.")
     limit = args.max_size_mb << 20 if args.max_size_mb else None
     folder = os.path.join(args.project or current_dir(), args.dir or "")
     with ProgressLine() as progress:

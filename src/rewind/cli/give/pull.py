@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.progress import ProgressLine
+from rewind.cli.parse.arguments import at_least_one
 from rewind.cli.parse.session import Args, Parser, note, note_some, open_controller, print_json
-from rewind.errors import DONE, PARTIAL, UsageError
+from rewind.errors import DONE, PARTIAL
 from rewind.words import plural, safe, size
 
 TYPE_CHECKING = False
@@ -34,8 +35,7 @@ def arguments(parser: Parser) -> None:
 
 
 def check_size(args: Args) -> None:
-    if args.max_size_mb is not None and args.max_size_mb < 1:
-        raise UsageError("--max-size-mb must be at least 1.", hint="`--max-size-mb 20000` allows 20 GB.")
+    at_least_one("--max-size-mb", args.max_size_mb, "`--max-size-mb 20000` allows 20 GB.")
 
 
 def run(args: Args) -> int:

@@ -26,7 +26,7 @@ from rewind.cli.output.style import path_json, style_for
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.controller import BeforePrompts
 from rewind.errors import DONE, UsageError
-from rewind.words import plural, quoted, safe
+from rewind.words import plural, quoted, safe, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -142,8 +142,7 @@ def _tell_prompts(found: Either, said: str = "taken back") -> None:
     paint = style_for(sys.stderr)
     note(f"{plural(len(found.prompts), 'prompt')} {said}:")
     for prompt in found.prompts:
-        text = safe(" ".join(prompt.text.split()))
-        note(f"  {paint('>', 'cyan')} {text if len(text) <= _LONGEST else text[:_LONGEST - 1] + '…'}")
+        note(f"  {paint('>', 'cyan')} {shortened(safe(' '.join(prompt.text.split())), _LONGEST)}")
 
 
 def _copy(outcome: Outcome) -> None:

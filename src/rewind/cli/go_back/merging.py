@@ -44,17 +44,16 @@ def merge_arguments(parser: Parser, theirs: str) -> None:
 
 def run_merge(args: Args, target: MakeTarget) -> int:
     controller = open_controller(args)
-    wanted = target(project_paths(args.paths, controller.project), _how(args))
-    if args.dry_run:
-        return _show_plan(controller.plan(wanted, "code"), args)
-    with ProgressLine() as progress:
-        outcome = controller.go(wanted, "code", force=args.force, progress=progress)
-    return _show_outcome(outcome, args)
+    paths = project_paths(args.paths, controller.project)
+    return _merge(args, controller, target(paths, _how(args)), "code")
 
 
 def run_adopt(args: Args, controller: Controller, target: Callable[[str], Target]) -> int:
-    wanted, what = target(_how(args)), "code" if args.code_only else "both"
     args.copy = False
+    return _merge(args, controller, target(_how(args)), "code" if args.code_only else "both")
+
+
+def _merge(args: Args, controller: Controller, wanted: Target, what: str) -> int:
     if args.dry_run:
         return _show_plan(controller.plan(wanted, what), args)
     with ProgressLine() as progress:

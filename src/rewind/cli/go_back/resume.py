@@ -26,15 +26,13 @@ class Resume:
         self._command = ""
 
     def tell(self, outcome: Outcome) -> None:
-        fork = outcome.chat.fork if outcome.chat else None
-        command = str(fork["resume"]) if fork and fork["resume"] else ""
-        if not command:
+        if not outcome.resume:
             return
         agent = self._controller.open_in(outcome)
         note(f"{agent} still has the old conversation open. Run /exit in it, then:" if agent
              else "Continue with:")
-        note(f"  {command}")
-        self._command = "" if agent else command
+        note(f"  {outcome.resume}")
+        self._command = "" if agent else outcome.resume
 
     def offer(self) -> None:
         """`Resume now? [Y/n]`; the client takes the place of this process."""

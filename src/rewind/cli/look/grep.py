@@ -11,7 +11,7 @@ import sys
 import time
 
 from rewind.cli.output.style import path_json, style_for
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, note, note_left_out, open_controller, print_json
 from rewind.errors import UsageError
 from rewind.words import age, and_more, plural, safe, shown
 
@@ -78,8 +78,7 @@ def _search_code(controller: Controller, args: Args) -> int:
         _tell_nothing("file of a checkpoint", args)
     if len(found) > _MOST:
         note(f"These are the first {_MOST:,}. Search for a longer text.")
-    for name, error in damaged.items():
-        note(f"warning: {name} is left out: {error.message}")
+    note_left_out(damaged)
     return 0
 
 

@@ -11,9 +11,9 @@ from rewind.cli.output.columns import cut
 from rewind.cli.output.pager import add_pager_option, paged
 from rewind.cli.output.patch import for_terminal, patch
 from rewind.cli.output.style import path_json, style_for
-from rewind.cli.parse.arguments import project_paths
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
-from rewind.words import age, plural, safe
+from rewind.cli.parse.arguments import project_path
+from rewind.cli.parse.session import Args, Parser, note_left_out, open_controller, print_json
+from rewind.words import age, plural, safe, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def arguments(parser: Parser) -> None:
 
 def run(args: Args) -> int:
     controller = open_controller(args)
-    path = (project_paths([args.path], controller.project) or [b""])[0]
+    path = project_path(args.path, controller.project)
     damaged: dict[str, RewindError] = {}
     entries = _checked(controller.log(path, damaged), path)
     if args.json:
@@ -45,8 +45,7 @@ def run(args: Args) -> int:
     else:
         with paged(args):
             _print(controller, entries, args.patch)
-    for name, error in damaged.items():
-        note(f"warning: {name} is left out: {error.message}")
+    note_left_out(damaged)
     return 0
 
 
@@ -98,8 +97,7 @@ def _as_text(line: Line, paint: Paint) -> str:
 
 def _prompt(entry: LogEntry) -> str:
     assert entry.prompt is not None
-    text = safe(entry.prompt.text)
-    text = text if len(text) <= 200 else text[:199] + "…"
+    text = shortened(safe(entry.prompt.text), 200)
     return f"{'':<6}after turn {entry.prompt.turn} of {entry.prompt.session_id[:8]}: {text}"
 
 

@@ -9,8 +9,8 @@ the backups that `undo-restore` and `redo` need.
 from __future__ import annotations
 
 from rewind.cli.output.progress import ProgressLine
+from rewind.cli.parse.arguments import at_least_one
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
-from rewind.errors import UsageError
 from rewind.words import plural, size
 
 summary = "delete old checkpoints and give their space back"
@@ -23,8 +23,7 @@ def arguments(parser: Parser) -> None:
 
 
 def run(args: Args) -> int:
-    if args.keep is not None and args.keep < 1:
-        raise UsageError("--keep must be at least 1.", hint="`rewind gc --keep 20` keeps 20.")
+    at_least_one("--keep", args.keep, "`rewind gc --keep 20` keeps 20.")
     controller = open_controller(args)
     if args.dry_run:
         names = [record.name for record in controller.plan_gc(args.keep)]

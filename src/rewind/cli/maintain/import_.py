@@ -7,8 +7,8 @@ a part of it. A file that contains anything suspicious is refused.
 from __future__ import annotations
 
 from rewind.cli.output.progress import ProgressLine
+from rewind.cli.parse.arguments import at_least_one
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
-from rewind.errors import UsageError
 from rewind.words import plural, safe, size
 
 TYPE_CHECKING = False
@@ -30,9 +30,7 @@ def arguments(parser: Parser) -> None:
 
 
 def run(args: Args) -> int:
-    if args.max_size_mb is not None and args.max_size_mb < 1:
-        raise UsageError("--max-size-mb must be at least 1.",
-                         hint="`--max-size-mb 5000` allows 5 GB.")
+    at_least_one("--max-size-mb", args.max_size_mb, "`--max-size-mb 5000` allows 5 GB.")
     controller = open_controller(args)
     limit = args.max_size_mb << 20 if args.max_size_mb else None
     if args.dry_run:

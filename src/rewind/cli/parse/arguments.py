@@ -175,28 +175,32 @@ def _parse_plain(module: ModuleType, argv: list[str], more: Iterable[str] = ()) 
         return None
 
 
+def at_least_one(option: str, value: int | None, hint: str) -> None:
+    if value is not None and value < 1:
+        raise UsageError(f"{option} must be at least 1.", hint=hint)
+
+
 def project_paths(paths: list[str] | None, project: Project) -> list[bytes] | None:
     """Paths as typed, relative to the current directory, made relative to the project."""
     if paths is None:
         return None
     if not paths:
         raise UsageError("No path follows `--`.", hint="Name files or directories of the project.")
+    return [project_path(path, project) for path in paths]
+
+
+def project_path(path: str, project: Project) -> bytes:
+    if not path:
+        raise UsageError("A path is empty.", hint="If the path comes from a variable, the variable is not"
+                                                  " set. Use `.` for the current directory.")
     inside = os.fsencode(project.root)
-    base = _base(inside)
-    found = []
-    for path in paths:
-        if not path:
-            raise UsageError("A path is empty.", hint="If the path comes from a variable, the variable is not"
-                                                      " set. Use `.` for the current directory.")
-        # Not realpath: a symbolic link is named by its own path, not by where it leads.
-        full = os.path.normpath(os.path.join(base, os.fsencode(path)))
-        if not _is_within(full, inside):
-            full = _by_way_of_links(full, inside)
-        if not full:
-            raise UsageError(f"{path} is outside the project.",
-                             hint=f"Name paths below {project.root}")
-        found.append(full[len(inside) + 1:])
-    return found
+    # Not realpath: a symbolic link is named by its own path, not by where it leads.
+    full = os.path.normpath(os.path.join(_base(inside), os.fsencode(path)))
+    if not _is_within(full, inside):
+        full = _by_way_of_links(full, inside)
+    if not full:
+        raise UsageError(f"{path} is outside the project.", hint=f"Name paths below {project.root}")
+    return full[len(inside) + 1:]
 
 
 def _base(inside: bytes) -> bytes:

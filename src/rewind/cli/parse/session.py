@@ -85,6 +85,12 @@ def note_some(lines: list[str], most: int, command: str) -> None:
         note(f"{indent}and {len(lines) - most:,} more (`{command}` lists them)")
 
 
+def note_left_out(damaged: dict[str, RewindError]) -> None:
+    """Checkpoints that could not be read."""
+    for name, error in damaged.items():
+        note(f"warning: {name} is left out: {error.message}")
+
+
 def detail(text: str) -> None:
     """What only those want to know who ask with --verbose."""
     if voice.verbose:

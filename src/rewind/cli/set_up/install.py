@@ -14,6 +14,7 @@ import sys
 from rewind.cli.output.ask import ask_choice, ask_yes, has_terminal
 from rewind.cli.output.style import style_for
 from rewind.cli.parse.session import Args, Parser, note, print_json
+from rewind.cli.protect.hook_options import hooks_json
 from rewind.controller import BY_KEY, hooks_home, load_tier
 from rewind.errors import DONE, PARTIAL, UsageError
 from rewind.install.machine.installer import (
@@ -184,8 +185,7 @@ def _json(plan: Plan, done: Installed | None) -> dict[str, Any]:
     hooks = done.hooks if done else [Registered(profile, []) for profile in plan.agents]
     return {"version": plan.version, "upgrade": plan.is_upgrade, "system": plan.system.folder,
             "python": done.python if done else None, "link": done.link if done else None, "tier": plan.tier,
-            "hooks": [{"agent": one.profile.name, "files": one.files, "problem": one.problem or None}
-                      for one in hooks], "plugins": done.plugins if done else [],
+            "hooks": hooks_json(hooks), "plugins": done.plugins if done else [],
             "ui": done.ui if done else plan.ui,
             "warnings": [*plan.config_problems, *(done.warnings if done else ())], "dryRun": done is None}
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import sys
 
 from rewind.cli.output.pager import add_pager_option, paged
-from rewind.cli.parse.session import Args, Parser, detail, note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, detail, note, note_left_out, open_controller, print_json
 from rewind.controller import timestamp
 from rewind.words import age, plural, safe
 
@@ -66,8 +66,7 @@ def _paths(controller: Controller, args: Args) -> list[bytes] | None:
 
 
 def _end(controller: Controller, args: Args, found: bool) -> int:
-    for name, error in controller.damaged().items():
-        note(f"warning: {name} is left out: {error.message}")
+    note_left_out(controller.damaged())
     if not args.json:
         _note_missing(controller.missed())
     if not found:
