@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from rewind.controller import DIR, LINK, UNCOVERED, Controller, Side, every_path
+from rewind.controller import DIR, LINK, UNCOVERED, Controller, Side, every_path, iso_time
 from rewind.errors import PathNeverSeen, PathNotFound, RewindError
 from rewind.web.reads import shapes
 from rewind.web.reads.paths import named_path
@@ -235,6 +235,6 @@ def author(line: BlamedLine) -> dict[str, Any]:
     by, record, commit = line.author, line.record, line.commit
     return {"lines": 0, "who": line.who, "sessionId": by.session, "turn": by.turn, "prompt": by.prompt[:300],
             "checkpoint": record.name if record and not commit else None, "saved": record is not None,
-            "at": shapes.iso(line.time) if line.time is not None else None,
+            "at": iso_time(line.time) if line.time is not None else None,
             "commit": commit.id if commit else None, "summary": commit.summary if commit else "",
             "was": shapes.path_text(line.path)}

@@ -16,7 +16,7 @@ import {PointDetail} from './detail.js';
 import {openRedo, openUndo} from '../plans/restore.js';
 import {storageView} from '../parts/storage.js';
 import {emptyState, loadingState} from '../parts/states.js';
-import {say} from '../parts/toast.js';
+import {say, sayError} from '../parts/toast.js';
 import {View, viewHead} from '../parts/view.js';
 
 const PAGE = 60;
@@ -235,7 +235,7 @@ export class CheckpointsView extends View {
       this.points.push(...page.points);
       this.renderTimeline();
     } catch (error) {
-      say(error.message, {kind: 'error', hint: error.hint});
+      sayError(error);
     }
   }
 
@@ -311,7 +311,7 @@ export class CheckpointsView extends View {
       this.renderTimeline();
       this.shown?.refresh();
     } catch (error) {
-      say(error.message, {kind: 'error', hint: error.hint});
+      sayError(error);
     }
     return undefined;
   }

@@ -4,7 +4,7 @@ import {h} from '../core/element.js';
 
 let open = null;
 
-/** items: {label, icon?, run, reason?, danger?, keys?} or null for a line between. */
+/** items: {label, run, reason?, danger?, keys?, checked?} or null for a line between. */
 export function openMenu(items, {at = null, anchor = null, label = 'Actions'} = {}) {
   closeMenu();
   const before = document.activeElement;

@@ -39,8 +39,8 @@ export function say(message, {kind = 'done', hint = '', action = null, quiet = f
   return node;
 }
 
-export function sayError(error, fallbackHint = '') {
-  return say(error.message, {kind: 'error', hint: error.hint || fallbackHint});
+export function sayError(error) {
+  return say(error.message, {kind: 'error', hint: error.hint});
 }
 
 function fade(node, wait) {
