@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
-from rewind.controller import AtCheckpoint, AtTurn, turn_name
+from rewind.controller import AtCheckpoint, AtTurn, Controller, turn_name
 from rewind.errors import DONE, UsageError
 from rewind.words import and_more, plural, quoted, safe
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.futures.make import Future
     from rewind.checkpoint.rewind.target import Target
-    from rewind.controller import Controller
 
 summary = "try another answer to a turn, in a directory of its own"
 examples = ("rewind fork t4                # before turn 4, in ../PROJECT-fork-1",

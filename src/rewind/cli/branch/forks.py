@@ -17,14 +17,13 @@ from rewind.cli.branch.futures import adopt, bring_back, compare, print_lanes, r
 from rewind.cli.look.sessions import print_tree, session_json
 from rewind.cli.output.style import style_for
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
-from rewind.controller import lane_shape
+from rewind.controller import Controller, lane_shape
 from rewind.errors import UsageError
 from rewind.words import plural, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.conversations.session_tree import SessionInfo
-    from rewind.controller import Controller
 
 summary = "list, compare, adopt, rename and delete branches of a chat"
 examples = ("rewind forks list", "rewind forks show 3f2a9c11",

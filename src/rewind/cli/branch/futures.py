@@ -7,14 +7,13 @@ import sys
 from rewind.cli.go_back.merging import run_adopt
 from rewind.cli.output.columns import in_columns
 from rewind.cli.parse.session import Args, note, print_json
-from rewind.controller import Adopted, lane_shape
+from rewind.controller import Adopted, Controller, lane_shape
 from rewind.errors import DONE, FutureNotFound, UsageError
 from rewind.words import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.futures.known import Lane
-    from rewind.controller import Controller
 
 
 def print_lanes(lanes: list[Lane]) -> None:

@@ -12,7 +12,7 @@ import sys
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.columns import in_columns
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
-from rewind.controller import checked_url, shown_url, timestamp
+from rewind.controller import Controller, checked_url, shown_url, timestamp
 from rewind.errors import DONE, RemoteExists, UsageError
 from rewind.words import age, plural, safe, size
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.remote.known import Remote
     from rewind.checkpoint.remote.status import RemoteStatus
-    from rewind.controller import Controller
 
 summary = "name git repositories to push checkpoints to; what is where"
 examples = ("rewind remote add origin git@example.com:team/project.git",

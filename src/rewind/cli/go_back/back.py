@@ -24,7 +24,7 @@ from rewind.cli.go_back.resume import Resume, add_resume_option
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import path_json, style_for
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
-from rewind.controller import BeforePrompts
+from rewind.controller import BeforePrompts, Controller
 from rewind.errors import DONE, UsageError
 from rewind.words import plural, quoted, safe, shortened
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
-    from rewind.controller import Controller
 
     Either = Union[Plan, Outcome]
 

@@ -15,14 +15,13 @@ from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import path_json, style_for
 from rewind.cli.parse.arguments import SELECTOR, project_paths
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
-from rewind.controller import AtCheckpoint
+from rewind.controller import AtCheckpoint, Controller
 from rewind.errors import DONE, PARTIAL, UsageError
 from rewind.words import explain, plural, safe, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.rewind.outcome import Outcome
-    from rewind.controller import Controller
 
 summary = "bring the project back to a checkpoint"
 summaries = {"jump": "the same as restore"}
@@ -63,11 +62,11 @@ def run(args: Args) -> int:
     with ProgressLine() as progress:
         outcome = controller.go(target, mode, in_place=args.in_place, force=args.force,
                                 skip_missing=args.skip_missing, outside=args.outside, progress=progress)
-    return show_outcome(outcome, args.json, headline=_headline(args, paths, outcome),
+    return show_outcome(outcome, args.json, headline=_headline(paths, outcome),
                         resume=Resume(controller, args))
 
 
-def _headline(args: Args, paths: list[bytes] | None, outcome: Outcome) -> str:
+def _headline(paths: list[bytes] | None, outcome: Outcome) -> str:
     if not paths or not outcome.record:
         return ""
     count = len(outcome.plan.written) + len(outcome.plan.deleted)

@@ -18,7 +18,7 @@ from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import kind_of, path_json, style_for
 from rewind.cli.parse.arguments import project_paths
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
-from rewind.controller import compare
+from rewind.controller import Controller, Difference, compare
 from rewind.words import explain, shown
 
 TYPE_CHECKING = False
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from rewind.controller import Controller, Difference
     from rewind.snapshot.diff.compare import Comparison, Read
     from rewind.snapshot.diff.patch import Line
     from rewind.snapshot.diff.rename import Rename

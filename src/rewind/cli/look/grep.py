@@ -12,7 +12,7 @@ import time
 
 from rewind.cli.output.style import path_json, style_for
 from rewind.cli.parse.session import Args, Parser, note, note_left_out, open_controller, print_json
-from rewind.errors import UsageError
+from rewind.errors import RewindError, UsageError
 from rewind.words import age, and_more, plural, safe, shown
 
 TYPE_CHECKING = False
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.search.prompts import Found
     from rewind.cli.output.style import Paint
     from rewind.controller import Controller
-    from rewind.errors import RewindError
 
 summary = "search your prompts, or the code in checkpoints"
 examples = ("rewind grep parser", 'rewind grep -i "clean up"', "rewind grep parser --session 3f2a9c11 --json",

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.search.file_log import LogEntry
-    from rewind.cli.output.style import Paint
     from rewind.controller import Controller
     from rewind.errors import RewindError
     from rewind.snapshot.diff.patch import Line
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
 summary = "show which checkpoints changed a file, and after which prompt"
 examples = ("rewind log src/app.py", "rewind log src/app.py --patch   # with what changed",
             "rewind log docs --json")
+
+
 def arguments(parser: Parser) -> None:
     parser.add_argument("path", metavar="PATH", help="a file or directory of the project, even a deleted one")
     parser.add_argument("--patch", action="store_true", help="also show what changed")
@@ -76,7 +77,8 @@ def _print(controller: Controller, entries: Iterator[LogEntry], with_patch: bool
             print(paint(_fitted(_prompt(entry)), "dim"))
         if with_patch:
             for line in _patch(entry):
-                print(for_terminal(line, paint) if sys.stdout.isatty() else _as_text(line, paint))
+                print(for_terminal(line, paint) if sys.stdout.isatty()
+                      else line[1].decode("utf-8", "surrogateescape"))
             print()
 
 
@@ -89,10 +91,6 @@ def _description(entry: LogEntry) -> str:
     """Unless it is that of the hook at a turn's end: the line with the prompt below says it already."""
     after_a_turn = entry.record.kind == "auto" and entry.record.trigger.get("event") == "Stop"
     return "" if entry.prompt and after_a_turn else safe(entry.record.description)
-
-
-def _as_text(line: Line, paint: Paint) -> str:
-    return line[1].decode("utf-8", "surrogateescape")
 
 
 def _prompt(entry: LogEntry) -> str:

@@ -12,6 +12,7 @@ import time
 from rewind.cli.output.columns import cells, cut, terminal_width
 from rewind.cli.output.style import style_for
 from rewind.cli.parse.session import Args, Parser, note, note_some, open_controller, print_json
+from rewind.controller import iso_time
 from rewind.errors import UsageError
 from rewind.words import age, plural, safe
 
@@ -89,7 +90,7 @@ def session_json(info: SessionInfo) -> dict[str, Any]:
             "rewindFromTurn": info.rewind_from_turn, "rewindedAt": branch.get("rewindedAt"),
             "madeByRewind": info.made_by_rewind, "archived": info.archived,
             "promoted": bool(branch.get("promoted")), "turns": len(info.turns),
-            "modified": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(info.file.modified)),
+            "modified": iso_time(info.file.modified),
             "running": info.running, "path": info.file.path}
 
 

@@ -11,7 +11,7 @@ from rewind.cli.output.pager import add_pager_option, paged
 from rewind.cli.output.style import kind_of, path_json, style_for
 from rewind.cli.parse.arguments import SELECTOR
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
-from rewind.controller import kept_outside, torn_paths
+from rewind.controller import Controller, Difference, kept_outside, torn_paths
 from rewind.errors import CheckpointNotFound
 from rewind.words import age, plural, safe, shown, size
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.files.git_since import GitSince
     from rewind.checkpoint.select.last_prompt import LastPrompt
     from rewind.cli.look.show_turn import Turn
-    from rewind.controller import Controller, Difference
     from rewind.snapshot.trees.tree import TreeEntry
 
 summary = "show a checkpoint or a turn, and what changed with it"

@@ -9,11 +9,8 @@ from __future__ import annotations
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.arguments import at_least_one
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
+from rewind.controller import Controller
 from rewind.words import plural, safe, size
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.controller import Controller
 
 summary = "make a checkpoint from an exported file"
 examples = ("rewind import ../before-the-move.tar.gz", "rewind import project.tar.gz --dry-run",

@@ -128,42 +128,30 @@ class _Plain:
             self._positionals.append(how)
 
     def parse(self, argv: list[str], more: Iterable[str]) -> dict[str, Any]:
-        words = list(reversed(argv))
-        free = list(reversed(self._positionals))
-        while words:
-            word = words.pop()
-            if word.startswith("-"):
-                how = self._options.get(word)
-                if how is None:
-                    raise _NotPlain
-                if "action" in how:
-                    self.values[how["dest"]] = True
-                    continue
-                if not words or words[-1].startswith("-"):
-                    raise _NotPlain
-                word = words.pop()
-            elif free:
-                how = free.pop()
+        words, free = iter(argv), iter(self._positionals)
+        for word in words:
+            if not word.startswith("-"):
+                self._take(next(free, None), word)
+                continue
+            how = self._options.get(word)
+            if how and "action" in how:
+                self.values[how["dest"]] = True
             else:
-                raise _NotPlain
-            self.values[how["dest"]] = _converted(word, how)
+                value = next(words, "-")
+                self._take(None if value.startswith("-") else how, value)
         for word in more:
-            if not free:
-                raise _NotPlain
-            how = free.pop()
-            self.values[how["dest"]] = _converted(word, how)
+            self._take(next(free, None), word)
         if any(how.get("nargs") != "?" for how in free):
             raise _NotPlain
         return self.values
 
-
-def _converted(word: str, how: dict[str, Any]) -> Any:
-    if not word or how.get("nargs", "?") != "?" or (how.get("choices") and word not in how["choices"]):
-        raise _NotPlain
-    try:
-        return how["type"](word) if "type" in how else word
-    except ValueError:
-        raise _NotPlain
+    def _take(self, how: dict[str, Any] | None, word: str) -> None:
+        if not (how and word) or how.get("nargs", "?") != "?" or word not in how.get("choices", (word,)):
+            raise _NotPlain
+        try:
+            self.values[how["dest"]] = how["type"](word) if "type" in how else word
+        except ValueError:
+            raise _NotPlain
 
 
 def _parse_plain(module: ModuleType, argv: list[str], more: Iterable[str] = ()) -> Any:

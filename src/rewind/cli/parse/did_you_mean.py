@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import shlex
 
+from rewind.errors import RewindError
 from rewind.words import shortened
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.errors import RewindError
 
 _LONGEST = 60
 

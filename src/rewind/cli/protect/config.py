@@ -39,7 +39,7 @@ from rewind.controller import (
     unset_value,
 )
 from rewind.errors import DONE, PARTIAL, NotInitialised, UsageError
-from rewind.paths import rewind_home
+from rewind.paths import Project, rewind_home
 from rewind.words import safe
 
 TYPE_CHECKING = False
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
     from rewind.config.load import Settings
     from rewind.install.machine.installer import Registered
-    from rewind.paths import Project
 
 MODE = "storage.mode"
 summary = "show or change the settings"
@@ -97,7 +96,7 @@ def run(args: Args) -> int:
     if not args.dry_run:
         for change in changes:
             change.apply()
-    changed = change_hooks(hooks, args, place.home, place.project, args.tier) if hooks else []
+    changed = change_hooks(hooks, args, place.home, place.project) if hooks else []
     _report(changes, changed, args)
     if not hooks and any(change.key == "tier" for change in changes):
         tell_other_tier(place.home, place.project)

@@ -16,7 +16,7 @@ from rewind.install.machine.installer import (
     unregister_hooks,
 )
 from rewind.install.machine.system import System
-from rewind.paths import current_dir
+from rewind.paths import Project, current_dir
 from rewind.words import safe
 
 TYPE_CHECKING = False
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.agents.profile import Profile
-    from rewind.paths import Project
 
 REGISTER, UNREGISTER = "register", "unregister"
 
@@ -40,8 +39,7 @@ def hook_options(args: Args) -> str:
     return REGISTER if args.register_hooks else UNREGISTER if args.unregister_hooks else ""
 
 
-def change_hooks(wanted: str, args: Args, home: str, project: Project | None,
-                 new_tier: str | None) -> list[Registered]:
+def change_hooks(wanted: str, args: Args, home: str, project: Project | None) -> list[Registered]:
     root = _root(args, project) if args.in_project else None
     if wanted == UNREGISTER:
         agents = agents_with_hooks(home)

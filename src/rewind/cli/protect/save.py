@@ -5,11 +5,8 @@ from __future__ import annotations
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import path_json
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
+from rewind.controller import Controller
 from rewind.words import plural, safe, shown, size
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.controller import Controller
 
 summary = "make a checkpoint of the project as it is now"
 examples = ("rewind save", 'rewind save "before the refactoring"', "rewind save --if-changed --json")

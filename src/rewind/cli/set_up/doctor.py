@@ -12,13 +12,9 @@ from rewind.cli.output.style import style_for
 from rewind.cli.parse.session import Args, Parser, print_json
 from rewind.errors import DONE, FAILED, RewindError
 from rewind.install.doctor.doctor import examine
-from rewind.install.doctor.finding import OK, PROBLEM, WARNING
+from rewind.install.doctor.finding import OK, PROBLEM, WARNING, Finding
 from rewind.paths import current_dir, rewind_home
 from rewind.words import safe
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.install.doctor.finding import Finding
 
 summary = "find out why a project might not be protected"
 examples = ("rewind doctor", "rewind doctor -C ~/src/app")

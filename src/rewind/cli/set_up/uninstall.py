@@ -14,15 +14,13 @@ from rewind.cli.output.style import style_for
 from rewind.cli.parse.session import Args, Parser, note, print_json
 from rewind.errors import DONE, PARTIAL, RewindError, UsageError
 from rewind.install.machine.library import own_package
-from rewind.install.machine.uninstaller import Uninstall
+from rewind.install.machine.uninstaller import Uninstall, Uninstalled
 from rewind.paths import current_dir, find_project, rewind_home
 from rewind.words import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-    from rewind.install.machine.uninstaller import Uninstalled
 
 summary = "remove Rewind; the checkpoints of your projects stay"
 examples = ("rewind uninstall --dry-run", "rewind uninstall", "rewind uninstall --yes")

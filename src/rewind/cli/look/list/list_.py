@@ -17,14 +17,13 @@ import sys
 
 from rewind.cli.output.pager import add_pager_option, paged
 from rewind.cli.parse.session import Args, Parser, detail, note, note_left_out, open_controller, print_json
-from rewind.controller import timestamp
+from rewind.controller import Controller, timestamp
 from rewind.words import age, plural, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.map.turn_map import MapRow
     from rewind.checkpoint.project.missed import Missed
-    from rewind.controller import Controller
 
 summary = "show the turns and what each changed, newest first"
 examples = ("rewind list", "rewind list --checkpoints     # every checkpoint",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewind.cli.parse.session import Args
-from rewind.controller import iso_time
+from rewind.controller import Controller, iso_time
 from rewind.words import is_large_deletion
 
 TYPE_CHECKING = False
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.map.turn_map import MapRow
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.repair.damage import Lacks
-    from rewind.controller import Controller
 
 _PATIENCE = 0.25
 
