@@ -16,7 +16,7 @@ import sys
 from rewind.cli.branch.futures import adopt, bring_back, compare, print_lanes, remove_lanes, split_lanes
 from rewind.cli.look.sessions import print_tree, session_json
 from rewind.cli.output.style import style_for
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, answer, note, open_controller, print_json
 from rewind.controller import Controller, lane_shape
 from rewind.errors import UsageError
 from rewind.words import plural, safe
@@ -157,9 +157,5 @@ def _undelete(args: Args, controller: Controller) -> int:
 
 
 def _said(args: Args, infos: list[SessionInfo], text: str) -> int:
-    if args.json:
-        print_json({"action": args.action, "dryRun": args.dry_run,
-                    "sessions": [info.session_id for info in infos]})
-    else:
-        print(text)
-    return 0
+    return answer(args, {"action": args.action, "dryRun": args.dry_run,
+                         "sessions": [info.session_id for info in infos]}, text)

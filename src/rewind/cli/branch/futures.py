@@ -6,7 +6,7 @@ import sys
 
 from rewind.cli.go_back.merging import run_adopt
 from rewind.cli.output.columns import in_columns
-from rewind.cli.parse.session import Args, note, print_json
+from rewind.cli.parse.session import Args, answer, note, print_json
 from rewind.controller import Adopted, Controller, lane_shape
 from rewind.errors import DONE, FutureNotFound, UsageError
 from rewind.words import safe
@@ -94,9 +94,6 @@ def bring_back(args: Args, controller: Controller) -> bool:
     if lane is None:
         return False
     controller.bring_back_lane(lane)
-    if args.json:
-        print_json({"action": args.action, "dryRun": False, "lanes": [lane.name],
-                    "sessions": [lane.session_id]})
-    else:
-        print(f"Brought back {lane.name}  {safe(lane.dir)}")
+    answer(args, {"action": args.action, "dryRun": False, "lanes": [lane.name],
+                  "sessions": [lane.session_id]}, f"Brought back {lane.name}  {safe(lane.dir)}")
     return True

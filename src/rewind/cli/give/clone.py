@@ -11,9 +11,8 @@ import os
 from rewind.cli.give.pull import check_size, code_of, refused_json, sessions_json, tell_refused, tell_sessions
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.parse.session import Args, Parser, note, print_json
+from rewind.cli.parse.session import Args, Parser, answer, note, print_json
 from rewind.controller import Controller, folder_for, look_at_clone
-from rewind.errors import DONE
 from rewind.words import plural, safe, size
 
 summary = "make a new project from what was pushed to a git repository"
@@ -56,8 +55,6 @@ def run(args: Args) -> int:
 def _dry_run(args: Args, folder: str) -> int:
     writers = look_at_clone(args.url, folder, ask=has_terminal())
     root = os.path.abspath(folder)
-    if args.json:
-        print_json({"root": root, "checkpoints": None, "sessions": [], "writers": writers, "dryRun": True})
-    else:
-        print(f"Would clone what {plural(writers, 'writer')} pushed into {safe(root)}")
-    return DONE
+    return answer(args, {"root": root, "checkpoints": None, "sessions": [], "writers": writers,
+                         "dryRun": True},
+                  f"Would clone what {plural(writers, 'writer')} pushed into {safe(root)}")

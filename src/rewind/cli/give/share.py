@@ -12,8 +12,8 @@ from __future__ import annotations
 from rewind.cli.give.left_out import left_out_json, secrets_json
 from rewind.cli.output.ask import ask_yes, has_terminal
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.parse.session import Args, Parser, note, note_some, open_controller, print_json
-from rewind.errors import DONE, FAILED
+from rewind.cli.parse.session import Args, Parser, answer, note, note_some, open_controller
+from rewind.errors import FAILED
 from rewind.words import and_more, plural, safe, shown, size
 
 TYPE_CHECKING = False
@@ -57,11 +57,7 @@ def run(args: Args) -> int:
         if not args.dry_run:
             with ProgressLine() as progress:
                 written = sharing.write(args.file, force=args.force, progress=progress)
-        if args.json:
-            print_json(_json(sharing, args, written))
-        else:
-            print(_result(sharing, args, written))
-    return DONE
+        return answer(args, _json(sharing, args, written), _result(sharing, args, written))
 
 
 def _agreed(sharing: Sharing, args: Args) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewind.cli.parse.arguments import SELECTOR
-from rewind.cli.parse.session import Args, Parser, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, answer, open_controller
 from rewind.words import safe
 
 summary = "change the description of a checkpoint"
@@ -23,11 +23,8 @@ def run(args: Args) -> int:
     was = record.description
     if not args.dry_run:
         record = controller.describe_checkpoint(record.name, args.description)
-    if args.json:
-        print_json({"checkpoint": record.name, "description": record.description, "before": was,
-                    "dryRun": args.dry_run})
-        return 0
     new = args.description if args.dry_run else record.description
     would = "Would describe" if args.dry_run else "Described"
-    print(f"{would} {record.sequence} as \"{safe(new)}\"  {record.name}")
-    return 0
+    return answer(args, {"checkpoint": record.name, "description": record.description, "before": was,
+                         "dryRun": args.dry_run},
+                  f"{would} {record.sequence} as \"{safe(new)}\"  {record.name}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.arguments import at_least_one
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, answer, note, open_controller, print_json
 from rewind.controller import Controller
 from rewind.words import plural, safe, size
 
@@ -52,10 +52,7 @@ def _dry_run(args: Args, controller: Controller, limit: int | None) -> int:
                                        max_bytes=limit, progress=progress)
     name = found.metadata.get("name")
     name = name if isinstance(name, str) else None
-    if args.json:
-        print_json({"checkpoint": None, "imported": {"name": name}, "fileCount": found.files,
-                    "totalSize": found.bytes, "dryRun": True})
-    else:
-        print(f"{plural(found.files, 'file')}, {size(found.bytes)}, would be imported;"
-              f" the checkpoint was called {safe(name or 'nothing')}")
-    return 0
+    return answer(args, {"checkpoint": None, "imported": {"name": name}, "fileCount": found.files,
+                         "totalSize": found.bytes, "dryRun": True},
+                  f"{plural(found.files, 'file')}, {size(found.bytes)}, would be imported;"
+                  f" the checkpoint was called {safe(name or 'nothing')}")

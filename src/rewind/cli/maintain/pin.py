@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from rewind.cli.parse.arguments import SELECTOR
-from rewind.cli.parse.session import Args, Parser, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, answer, open_controller
 from rewind.words import safe
 
 summary = "keep a checkpoint for good"
@@ -25,11 +25,6 @@ def run(args: Args) -> int:
     record = controller.find(args.checkpoint)
     if not args.dry_run:
         record = controller.pin(record.name, pinned)
-    if args.json:
-        print_json({"checkpoint": record.name, "pinned": pinned, "dryRun": args.dry_run})
-        return 0
-    done = "Would pin" if args.dry_run else "Pinned"
-    if not pinned:
-        done = "Would unpin" if args.dry_run else "Unpinned"
-    print(f"{done} {record.sequence}: {safe(record.description) or record.kind}  {record.name}")
-    return 0
+    done = f"Would {args.command}" if args.dry_run else "Pinned" if pinned else "Unpinned"
+    return answer(args, {"checkpoint": record.name, "pinned": pinned, "dryRun": args.dry_run},
+                  f"{done} {record.sequence}: {safe(record.description) or record.kind}  {record.name}")

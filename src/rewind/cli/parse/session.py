@@ -6,7 +6,7 @@ import os
 import sys
 
 from rewind.controller import Controller
-from rewind.errors import RewindError
+from rewind.errors import DONE, RewindError
 from rewind.fast import quickjson
 from rewind.paths import open_project
 
@@ -95,6 +95,15 @@ def detail(text: str) -> None:
     """What only those want to know who ask with --verbose."""
     if voice.verbose:
         note(f"verbose: {text}")
+
+
+def answer(args: Args, value: dict[str, Any], text: str) -> int:
+    """Of a command that has done what was asked for: one object with --json, else one sentence."""
+    if args.json:
+        print_json(value)
+    else:
+        print(text)
+    return DONE
 
 
 def print_json(value: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.parse.session import Args, Parser, note, print_json
+from rewind.cli.parse.session import Args, Parser, answer, note, print_json
 from rewind.controller import Controller
 from rewind.paths import current_dir, open_project, rewind_home
 from rewind.words import plural, size
@@ -54,9 +54,6 @@ def _dry_run(args: Args, root: str) -> int:
 
     check_root(root, rewind_home())
     existing = open_project(root)
-    if args.json:
-        print_json({"root": root, "state": existing.state if existing else None,
-                    "mode": args.mode, "created": False, "checkpoint": None, "dryRun": True})
-    else:
-        print(f"Already protected: {root}" if existing else f"Would protect: {root}")
-    return 0
+    return answer(args, {"root": root, "state": existing.state if existing else None, "mode": args.mode,
+                         "created": False, "checkpoint": None, "dryRun": True},
+                  f"Already protected: {root}" if existing else f"Would protect: {root}")

@@ -9,7 +9,7 @@ fish: `rewind completion fish > ~/.config/fish/completions/rewind.fish`
 
 from __future__ import annotations
 
-from rewind.cli.parse.session import Args, Parser, print_json
+from rewind.cli.parse.session import Args, Parser, answer
 
 summary = "print the completion script for your shell"
 examples = ("rewind completion bash", "rewind completion zsh",
@@ -79,8 +79,4 @@ def arguments(parser: Parser) -> None:
 
 def run(args: Args) -> int:
     script = _SCRIPTS[args.shell].lstrip("\n")
-    if args.json:
-        print_json({"shell": args.shell, "script": script})
-    else:
-        print(script, end="")
-    return 0
+    return answer(args, {"shell": args.shell, "script": script}, script.removesuffix("\n"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from rewind import __version__
-from rewind.cli.parse.session import Args, Parser, print_json
+from rewind.cli.parse.session import Args, Parser, answer
 
 summary = "print the version"
 examples = ("rewind version", "rewind version --json")
@@ -17,8 +17,5 @@ def arguments(parser: Parser) -> None:
 
 def run(args: Args) -> int:
     python = sys.version.split()[0]
-    if args.json:
-        print_json({"version": __version__, "python": python, "executable": sys.executable})
-    else:
-        print(f"rewind {__version__} (Python {python})")
-    return 0
+    return answer(args, {"version": __version__, "python": python, "executable": sys.executable},
+                  f"rewind {__version__} (Python {python})")
