@@ -235,8 +235,8 @@ class Difference:
 
     def __init__(self, old: Side, new: Side,
                  changes: list[tuple[bytes, TreeEntry | None, TreeEntry | None]],
-                 not_captured: list[tuple[bytes, str]] | None = None) -> None:
-        self.not_captured = not_captured or []  # of the paths that were named, with the reason
+                 not_captured: list[tuple[bytes, str]]) -> None:
+        self.not_captured = not_captured  # of the paths that were named, with the reason
         self.old = old
         self.new = new
         self.changes = changes
@@ -275,16 +275,26 @@ class Controller:
         from rewind.checkpoint.project.init import init_project
 
         home = home or rewind_home()
-        state, _ = init_project(root, home, mode or _wanted_mode(home, os.path.realpath(root)), trust)
-        controller = cls.__new__(cls)
-        controller.state = state
-        controller.notice = ""
+        state, _ = init_project(root, home, mode or _wanted_mode(home, root), trust)
+        controller = cls._of(state)
         if state.timeline.newest_here() is not None:
             return controller, None
         return controller, controller.save("First checkpoint", kind="initial", progress=progress)
 
+    @classmethod
+    def _of(cls, state: State) -> Controller:
+        controller = cls.__new__(cls)
+        controller.state, controller.notice = state, ""
+        return controller
+
     def close(self) -> None:
         self.state.close()
+
+    @property
+    def _fresh(self) -> State:
+        """The state, with what other processes have written since the last look."""
+        self.state.look_again()
+        return self.state
 
     @property
     def project(self) -> Project:
@@ -303,11 +313,9 @@ class Controller:
 
     def list_checkpoints(self, *, backups: bool = False, session: str | None = None) -> list[Record]:
         """Newest first."""
-        self.state.look_again()
-        records = list(reversed(self.state.timeline.all())) if backups else self.state.timeline.shown()
-        if session:
-            records = [r for r in records if (r.session or "").startswith(session)]
-        return records
+        timeline = self._fresh.timeline
+        records = list(reversed(timeline.all())) if backups else timeline.shown()
+        return [r for r in records if not session or (r.session or "").startswith(session)]
 
     def names(self, known: Set[str] = frozenset()) -> set[str]:
         """The names of checkpoints that are not `known`. One without a record is being made just now: it
@@ -358,8 +366,7 @@ class Controller:
         """Turns, edits by hand, manual checkpoints and operations, newest first."""
         from rewind.checkpoint.map.turn_map import turn_map
 
-        self.state.look_again()
-        return turn_map(self.state, backups=backups, session=session, everywhere=everywhere)
+        return turn_map(self._fresh, backups=backups, session=session, everywhere=everywhere)
 
     def add_map_facts(self, rows: list[MapRow], patience: float) -> int:
         """Which turns they are and what changed; how many could not be counted within `patience` seconds."""
@@ -423,8 +430,7 @@ class Controller:
 
     def list_briefs(self, *, backups: bool = False, session: str | None = None) -> list[Brief]:
         """The same, with no more of each than a list shows, which is much faster where there are many."""
-        self.state.look_again()
-        timeline = self.state.timeline
+        timeline = self._fresh.timeline
         is_here = timeline.is_here()
         return [b for b in timeline.briefs() if (backups or (b.kind != "backup" and is_here(b.name)))
                 and (not session or (b.session or "").startswith(session))]
@@ -437,15 +443,13 @@ class Controller:
         """The same, with a remark where it is only near to what was asked for."""
         from rewind.checkpoint.select.selectors import selected
 
-        self.state.look_again()
-        return selected(self.state, text)
+        return selected(self._fresh, text)
 
     def select_turn(self, text: str) -> tuple[SessionFile, int]:
         """A turn by its number (`t4`, `SESSION:t4`) or by text of its prompt: its session and its number."""
         from rewind.checkpoint.select.selectors import select_turn
 
-        self.state.look_again()
-        return select_turn(self.state, text)
+        return select_turn(self._fresh, text)
 
     def source(self, record: Record) -> Source:
         """The content of a checkpoint, to be used in a `with` statement."""
@@ -463,8 +467,7 @@ class Controller:
         from rewind.checkpoint.rewind.plan import make_plan
         from rewind.checkpoint.rewind.target import Request
 
-        self.state.look_again()
-        plan = make_plan(self.state, Request(target, what, in_place=in_place, skip_missing=skip_missing,
+        plan = make_plan(self._fresh, Request(target, what, in_place=in_place, skip_missing=skip_missing,
                                              name=name, outside=outside), force=force)
         if plan.code and plan.record and plan.code.changes:
             plan.code.mine = self.edited_since(plan.record.name)
@@ -475,8 +478,7 @@ class Controller:
         from rewind.checkpoint.rewind.preview import preview
         from rewind.checkpoint.rewind.target import Request
 
-        self.state.look_again()
-        return preview(self.state, Request(target, what), path)
+        return preview(self._fresh, Request(target, what), path)
 
     def apply(self, plan: Plan, *, force: bool = False, progress: Progress | None = None) -> Outcome:
         """Do what a plan says; refuses when it would be another one now, unless forced."""
@@ -578,15 +580,13 @@ class Controller:
         """The checkpoint that the project stands on."""
         from rewind.checkpoint.rewind.log.lineage import here
 
-        self.state.look_again()
-        return here(self.state)
+        return here(self._fresh)
 
     def lineage(self) -> Lineage:
         """What each checkpoint came from."""
         from rewind.checkpoint.rewind.log.lineage import lineage
 
-        self.state.look_again()
-        return lineage(self.state)
+        return lineage(self._fresh)
 
     def interrupted(self) -> Operation | None:
         """The operation that a killed process left half done, if there is one."""
@@ -651,8 +651,7 @@ class Controller:
         """Raises where one of these checkpoints is still needed."""
         from rewind.checkpoint.records.change_record import check_deletable
 
-        self.state.look_again()
-        check_deletable(self.state, names, force)
+        check_deletable(self._fresh, names, force)
 
     def delete(self, names: list[str], *, force: bool = False, wait: float = 10.0,
                progress: Progress | None = None) -> Collected:
@@ -667,13 +666,11 @@ class Controller:
         """Where a text occurs in the files of checkpoints, each version of a file once, newest first."""
         from rewind.checkpoint.search.code import search_code
 
-        self.state.look_again()
-        return search_code(self.state, text, any_case=any_case, damaged=damaged)
+        return search_code(self._fresh, text, any_case=any_case, damaged=damaged)
 
     def newest(self) -> Record | None:
         """The checkpoint that was made last."""
-        self.state.look_again()
-        return self.state.timeline.newest_here()
+        return self._fresh.timeline.newest_here()
 
     def settings(self) -> Settings:
         return self.state.settings
@@ -741,8 +738,7 @@ class Controller:
         """Which of these sessions the files are from, and after which of its turns, where that is known."""
         from rewind.checkpoint.conversations.session_graph import stands_at
 
-        self.state.look_again()
-        return stands_at(self.state, infos)
+        return stands_at(self._fresh, infos)
 
     def session(self, text: str) -> SessionInfo:
         """One of them, by its id or the beginning of it."""
@@ -806,8 +802,7 @@ class Controller:
         time."""
         from rewind.checkpoint.conversations.session_shape import read_shape
 
-        self.state.look_again()
-        return read_shape(self.state, self.session_file(session_id), known, patience)
+        return read_shape(self._fresh, self.session_file(session_id), known, patience)
 
     def said(self, session_id: str, turn: int, longest: int) -> TurnText | None:
         """What was said in one turn, cut to so many characters a block."""
@@ -883,8 +878,7 @@ class Controller:
         """Conversations that only checkpoints still hold, newest first."""
         from rewind.checkpoint.conversations.only_here import only_here
 
-        self.state.look_again()
-        return only_here(self.state)
+        return only_here(self._fresh)
 
     def restore_session(self, text: str) -> Kept:
         """Put such a conversation back where its agent finds it."""
@@ -904,11 +898,11 @@ class Controller:
         from rewind.checkpoint.futures.where import folders_for, names_for
         from rewind.checkpoint.rewind.target import Request
 
-        self.state.look_again()
-        taken = {lane.name for lane in (*lanes(self.state), *removed_lanes(self.state))}
+        state = self._fresh
+        taken = {lane.name for lane in (*lanes(state), *removed_lanes(state))}
         names = names_for(name, count, taken)
-        folders = folders_for(self.state, to, names)
-        return [make_future(self.state, Request(target, name=one), one, folder, bring=bring, dry_run=dry_run,
+        folders = folders_for(state, to, names)
+        return [make_future(state, Request(target, name=one), one, folder, bring=bring, dry_run=dry_run,
                             progress=progress) for one, folder in zip(names, folders)]
 
     def lanes(self) -> list[Lane]:
@@ -1009,9 +1003,9 @@ class Controller:
             with ExitStack() as stack:
                 before = self._side(old, stack)
                 after = self._side(new, stack) if new else self._now(progress)
-                _check_paths(before, after, paths)
+                not_captured = _not_captured(before, after, paths)
                 found = differences(before.root, before.tree, after.root, after.tree, Paths(paths))
-                yield Difference(before, after, list(found), _not_captured(before, after, paths))
+                yield Difference(before, after, list(found), not_captured)
 
         return compared()
 
@@ -1040,8 +1034,7 @@ class Controller:
         Without a name: nothing, for a project that has no checkpoint yet."""
         from rewind.checkpoint.search.file_heat import file_heat
 
-        self.state.look_again()
-        return file_heat(self.state, self.find(name).name if name else "", patience)
+        return file_heat(self._fresh, self.find(name).name if name else "", patience)
 
     def files(self, name: str) -> Iterator[tuple[bytes, TreeEntry]]:
         """Every path that a checkpoint holds, and what it was."""
@@ -1055,16 +1048,14 @@ class Controller:
         """The checkpoints that changed a path, newest first. What cannot be read goes to `damaged`."""
         from rewind.checkpoint.search.file_log import file_log
 
-        self.state.look_again()
-        return file_log(self.state, path, {} if damaged is None else damaged)
+        return file_log(self._fresh, path, {} if damaged is None else damaged)
 
     def blame(self, path: bytes, checkpoint: str | None = None, *, first: int | None = None,
               last: int | None = None) -> Blame:
         """Which turn wrote each line of a file, as it is now or in a checkpoint; lines count from 1."""
         from rewind.checkpoint.turns.blame.blame import blame
 
-        self.state.look_again()
-        return blame(self.state, path, checkpoint, first, last)
+        return blame(self._fresh, path, checkpoint, first, last)
 
     def bisect(self, command: Sequence[str], *, good: str | None = None, bad: str | None = None,
                known: dict[str, str] | None = None, below: str = "", in_place: bool = False,
@@ -1074,8 +1065,7 @@ class Controller:
         `in_place`. `run(command, directory)` runs it and returns its exit code."""
         from rewind.checkpoint.turns.bisect.bisect import Bisect
 
-        self.state.look_again()
-        return Bisect(self.state, command, good=good, bad=bad, known=known, below=below, run=run,
+        return Bisect(self._fresh, command, good=good, bad=bad, known=known, below=below, run=run,
                       progress=progress).run(in_place=in_place, force=force)
 
     def plan_bisect(self, *, good: str | None = None, bad: str | None = None,
@@ -1084,8 +1074,7 @@ class Controller:
         from rewind.checkpoint.turns.bisect.bisect import Bisect
         from rewind.checkpoint.turns.bisect.scratch import to_link
 
-        self.state.look_again()
-        states = Bisect(self.state, (), good=good, bad=bad).states
+        states = Bisect(self._fresh, (), good=good, bad=bad).states
         return states, [] if in_place else to_link(self.state)
 
     def plan_commits(self, turns: Sequence[str] = (), *, per_turn: bool = False,
@@ -1093,8 +1082,7 @@ class Controller:
         """Git commits that turns would become; `make` of what is returned makes them."""
         from rewind.checkpoint.turns.commit.commit import Commits
 
-        self.state.look_again()
-        return Commits(self.state, turns, per_turn=per_turn, session=session)
+        return Commits(self._fresh, turns, per_turn=per_turn, session=session)
 
     def bisect_log(self) -> str:
         """What the last bisect tried."""
@@ -1189,9 +1177,8 @@ class Controller:
         from rewind.checkpoint.remote.push.push import Push
         from rewind.checkpoint.share.giving.left_out import Policy
 
-        self.state.look_again()
         policy = Policy(with_secrets=with_secrets, with_ignored=with_ignored)
-        with Push(self.state, remote, policy, ask=ask, progress=progress) as push:
+        with Push(self._fresh, remote, policy, ask=ask, progress=progress) as push:
             if dry_run:
                 return push.plan()
             push.write()
@@ -1202,8 +1189,7 @@ class Controller:
         """Bring what others have pushed, as lanes. No file of the project is touched."""
         from rewind.checkpoint.remote.pull.pull import pull
 
-        self.state.look_again()
-        return pull(self.state, remote, everything=everything, dry_run=dry_run, ask=ask, max_mb=max_mb,
+        return pull(self._fresh, remote, everything=everything, dry_run=dry_run, ask=ask, max_mb=max_mb,
                     progress=progress)
 
     @classmethod
@@ -1213,19 +1199,16 @@ class Controller:
         from rewind.checkpoint.remote.pull.clone import clone
 
         home = home or rewind_home()
-        mode = _wanted_mode(home, os.path.realpath(folder))
-        cloned = clone(url, folder, home, mode, ask=ask, max_mb=max_mb, progress=progress)
-        controller = cls.__new__(cls)
-        controller.state, controller.notice = cloned.state, ""
-        return controller, cloned
+        cloned = clone(url, folder, home, _wanted_mode(home, folder), ask=ask, max_mb=max_mb,
+                       progress=progress)
+        return cls._of(cloned.state), cloned
 
     def share(self, words: list[str], *, with_secrets: bool = False, with_ignored: bool = False,
               code_only: bool = False) -> Sharing:
         """A session, turns of it or a checkpoint, for others; to be closed. Its `write` writes the file."""
         from rewind.checkpoint.share.giving.give import Sharing
 
-        self.state.look_again()
-        return Sharing(self.state, words, with_secrets=with_secrets, with_ignored=with_ignored,
+        return Sharing(self._fresh, words, with_secrets=with_secrets, with_ignored=with_ignored,
                        code_only=code_only)
 
     @staticmethod
@@ -1235,8 +1218,8 @@ class Controller:
         from rewind.checkpoint.share.taking.open_file import open_file
 
         home = home or rewind_home()
-        mode = _wanted_mode(home, os.path.realpath(folder))
-        return open_file(path, folder, home, mode, max_bytes=max_bytes, dry_run=dry_run, progress=progress)
+        return open_file(path, folder, home, _wanted_mode(home, folder), max_bytes=max_bytes,
+                         dry_run=dry_run, progress=progress)
 
     # upkeep
 
@@ -1294,12 +1277,6 @@ class Controller:
             return {}
         return self.state.damage().checkpoints
 
-    def config_problems(self) -> list[str]:
-        """Those of `validate` that the configuration files have."""
-        from rewind.config.load import check_settings
-
-        return check_settings(self.project.home, self.project.state)
-
     def home_is_thrown_away(self) -> bool:
         """In a container whose home directory goes with it, and whose project stays."""
         from rewind.checkpoint.project.init import home_is_thrown_away
@@ -1334,33 +1311,26 @@ def _project_here(home: str | None) -> Project | None:
     return here if found and here and here.state == found.state else found
 
 
-def _wanted_mode(home: str, root: str) -> str:
+def _wanted_mode(home: str, folder: str) -> str:
     from rewind.checkpoint.project.init import wanted_mode
     from rewind.config.load import load_settings
 
-    return wanted_mode(load_settings(home, None), root)
-
-
-def _check_paths(before: Side, after: Side, paths: list[bytes] | None) -> None:
-    from rewind.snapshot.trees.change import Paths
-    from rewind.snapshot.trees.listing import entry_at
-
-    for path in Paths(paths).paths or ():
-        sides = (before, after)
-        if all(entry_at(side.tree, side.root, path) is None for side in sides):
-            raise PathNotFound(checkpoint=before.name, path=os.fsdecode(path))
+    return wanted_mode(load_settings(home, None), os.path.realpath(folder))
 
 
 def _not_captured(before: Side, after: Side, paths: list[bytes] | None) -> list[tuple[bytes, str]]:
-    """A path that neither checkpoint holds differs from nothing, which must not look like "no change"."""
+    """A path that neither checkpoint holds differs from nothing, which must not look like "no change". One
+    that neither knows at all is refused."""
     from rewind.snapshot.trees.change import Paths
     from rewind.snapshot.trees.listing import entry_at
     from rewind.snapshot.trees.tree import UNCOVERED
 
     found = {}
     for path in Paths(paths).paths or ():
-        for side in (before, after):
-            entry = entry_at(side.tree, side.root, path)
+        entries = [entry_at(side.tree, side.root, path) for side in (before, after)]
+        if not any(entries):
+            raise PathNotFound(checkpoint=before.name, path=os.fsdecode(path))
+        for entry in entries:
             if entry and entry.kind == UNCOVERED:
                 found[path] = entry.ref.decode("ascii", "replace")
     return sorted(found.items())

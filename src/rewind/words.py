@@ -121,8 +121,11 @@ def printable(text: str) -> str:
 
 def quoted(text: str, longest: int = 60) -> str:
     """A person's words within a sentence of ours, on one line."""
-    text = " ".join(text.split())
-    return f'"{text if len(text) <= longest else text[:longest - 1] + "…"}"'
+    return f'"{shortened(" ".join(text.split()), longest)}"'
+
+
+def shortened(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[:longest - 1] + "…"
 
 
 _MANY_LINES = 100

@@ -7,7 +7,7 @@ import sys
 
 from rewind import __version__
 from rewind.cli.parse.commands import ALIASES, COMMANDS, GROUPS, PROJECT, load_command, options_before
-from rewind.errors import BUG, DONE, FAILED, INTERRUPTED, RewindError, UsageError
+from rewind.errors import BUG, DONE, INTERRUPTED, RewindError, UsageError
 from rewind.fast import quickjson
 
 TYPE_CHECKING = False
@@ -43,20 +43,17 @@ def main(argv: list[str]) -> int:
         _flush()
         return code
     except RewindError as error:
-        _report(error, as_json, argv)
-        return error.exit_code
+        return _report(error, as_json, argv)
     except KeyboardInterrupt:
-        _report(_plain("interrupted", "Interrupted."), as_json)
-        return INTERRUPTED
+        return _report(_ended_with(INTERRUPTED, RewindError("Interrupted.")), as_json)
     except BrokenPipeError:
         # Whoever read our output has seen enough (`rewind list | head`).
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return DONE
     except OSError as error:
-        _report(_from_os(error), as_json)
-        return FAILED
+        return _report(_from_os(error), as_json)
     except Exception as error:
-        return _bug(error, as_json)
+        return _report(_bug(error), as_json)
 
 
 def _flush() -> None:
@@ -138,9 +135,8 @@ def _make_streams_safe() -> None:
             pass  # replaced by a test or an embedding program
 
 
-def _plain(code: str, message: str) -> RewindError:
-    error = RewindError(message)
-    error.exit_code = INTERRUPTED if code == "interrupted" else FAILED
+def _ended_with(exit_code: int, error: RewindError) -> RewindError:
+    error.exit_code = exit_code
     return error
 
 
@@ -161,7 +157,8 @@ def _from_os(error: OSError) -> RewindError:
     return RewindError(f"{what}{where}", hint=hint)
 
 
-def _report(error: RewindError, as_json: bool, argv: list[str] | None = None) -> None:
+def _report(error: RewindError, as_json: bool, argv: list[str] | None = None) -> int:
+    """Tells it on stderr; the exit code."""
     near = []
     if error.near:
         from rewind.cli.parse.did_you_mean import commands
@@ -173,7 +170,7 @@ def _report(error: RewindError, as_json: bool, argv: list[str] | None = None) ->
         if near:
             body["near"] = [command for command, _ in near]
         print(quickjson.dumps({"error": body}), file=sys.stderr)
-        return
+        return error.exit_code
     from rewind.cli.output.style import style_for
     from rewind.words import safe
 
@@ -189,20 +186,18 @@ def _report(error: RewindError, as_json: bool, argv: list[str] | None = None) ->
             print(line.rstrip(), file=sys.stderr)
     elif error.hint:
         print(f"{paint('hint:', 'cyan')} {safe(error.hint)}", file=sys.stderr)
+    return error.exit_code
 
 
-def _bug(error: Exception, as_json: bool) -> int:
+def _bug(error: Exception) -> RewindError:
     """Our mistake: one sentence for the person, the traceback in a file for the report."""
     import traceback
 
     if os.environ.get("REWIND_DEBUG"):
         traceback.print_exc()
     where = _keep_traceback(traceback.format_exc())
-    report = RewindError(f"This is a bug in Rewind ({type(error).__name__}: {error}).",
-                         hint=f"Please report it with the details in {where}")
-    report.exit_code = BUG
-    _report(report, as_json)
-    return BUG
+    return _ended_with(BUG, RewindError(f"This is a bug in Rewind ({type(error).__name__}: {error}).",
+                                        hint=f"Please report it with the details in {where}"))
 
 
 def _keep_traceback(text: str) -> str:

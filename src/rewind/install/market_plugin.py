@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from rewind import jsonfile
+from rewind.agents.profile import Profile
 from rewind.agents.registry import profiles, session_home
 from rewind.errors import ProfileInvalid
 from rewind.install.plugin import NAME
-
-if TYPE_CHECKING:
-    from rewind.agents.profile import Profile
 
 _MAX_BYTES = 4 << 20
 _OURS = "skills-dir"  # what the client calls the place where `rewind install` puts its copy

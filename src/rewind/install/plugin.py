@@ -9,12 +9,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from typing import TYPE_CHECKING
 
+from rewind.agents.profile import Profile
 from rewind.agents.registry import session_home
-
-if TYPE_CHECKING:
-    from rewind.agents.profile import Profile
 
 NAME = "rewind"  # the same as the marketplace's: of two plugins with one name the client loads one
 DESCRIPTION = "Go back in Claude Code: every file and the conversation, without leaving the client."

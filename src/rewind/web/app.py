@@ -21,7 +21,7 @@ from rewind.web.server.errors import body_of, known, status_of
 from rewind.web.server.security import Door
 from rewind.web.server.socket import Hub
 from rewind.web.server.work import Workshop
-from rewind.web.writes import futures, surgery
+from rewind.web.writes import futures, plans, surgery
 
 Read = Callable[[Controller, Query], dict[str, Any]]
 
@@ -39,11 +39,11 @@ _READS: dict[str, Read] = {
     "/api/sessions/{session}/search": reads.search,
     "/api/sessions/{session}/shape": reads.shape,
     "/api/sessions/{session}/future": reads.future,
-    "/api/sessions/{session}/plan": reads.plan,
+    "/api/sessions/{session}/plan": plans.turn_plan,
     "/api/compare": reads.compare,
     "/api/review": review.review,
     "/api/review/file": review.file,
-    "/api/review/hunks": reads.plan_of_hunks,
+    "/api/review/hunks": plans.hunk_plan,
     "/api/find": reads.find,
     "/api/files": files.tree,
     "/api/files/log": files.log,
@@ -53,11 +53,11 @@ _READS: dict[str, Read] = {
     "/api/history": history.history,
     "/api/checkpoints": reads.checkpoints,
     "/api/checkpoints/{name}/diff": reads.diff,
-    "/api/checkpoints/{name}/plan": reads.plan_of_checkpoint,
-    "/api/sessions/{session}/forward": reads.plan_of_forward,
+    "/api/checkpoints/{name}/plan": plans.checkpoint_plan,
+    "/api/sessions/{session}/forward": plans.forward_plan,
     "/api/operations": reads.operations,
-    "/api/operations/undo": reads.plan_of_undo,
-    "/api/operations/redo": reads.plan_of_redo,
+    "/api/operations/undo": plans.undo_plan,
+    "/api/operations/redo": plans.redo_plan,
 }
 
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 import sys
 
 from rewind.cli.output.style import path_json, style_for
-from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.errors import UsageError
 from rewind.words import and_more, plural, safe, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from rewind.checkpoint.turns.commit.commit import Committed, Made
@@ -29,7 +28,7 @@ examples = ("rewind commit --per-turn", "rewind commit t2..t4 --branch login",
 _SHOWN = 5
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("turns", nargs="*", metavar="TURNS",
                         help="t4, t2..t4, or what changed between two checkpoints: A..B")
     parser.add_argument("--per-turn", action="store_true", help="one commit for each turn")
@@ -40,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="only say what would be committed")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     if args.branch and args.patches:
         raise UsageError("Patches need no branch.", hint="Give either --branch or --patches.")
     controller = open_controller(args)

@@ -11,19 +11,17 @@ Name a turn as everywhere else: `t4` is before it, `t4+` after it. A checkpoint 
 from __future__ import annotations
 
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.parse.session import note, open_controller, print_json
-from rewind.controller import AtCheckpoint, AtTurn, turn_name
+from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
+from rewind.controller import AtCheckpoint, AtTurn, Controller, turn_name
 from rewind.errors import DONE, UsageError
 from rewind.words import and_more, plural, quoted, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from rewind.checkpoint.futures.make import Future
     from rewind.checkpoint.rewind.target import Target
-    from rewind.controller import Controller
 
 summary = "try another answer to a turn, in a directory of its own"
 examples = ("rewind fork t4                # before turn 4, in ../PROJECT-fork-1",
@@ -35,7 +33,7 @@ takes_text = True
 _NAMED = 6
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("turn", metavar="TURN", help="t4, t4+, a text of its prompt, or a checkpoint")
     parser.add_argument("--session", metavar="ID", help="the session whose turn is meant")
     parser.add_argument("--to", metavar="DIR", help="the directory (beside the project)")
@@ -46,7 +44,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="show what would happen, change nothing")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     if args.link and args.copy:
         raise UsageError("--link and --copy exclude each other.", hint="Give one of them.")
     bring = "link" if args.link else "copy" if args.copy else ""
@@ -62,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     return DONE
 
 
-def _target(controller: Controller, args: argparse.Namespace) -> Target:
+def _target(controller: Controller, args: Args) -> Target:
     named = turn_name(args.turn)
     if args.session and named is None:
         raise UsageError("--session goes with a turn.", hint="Name one: rewind fork t4 --session ID")
@@ -80,7 +78,7 @@ def _json(future: Future) -> dict[str, Any]:
             "missing": future.missing, "leadsBack": future.leads_back, "notes": future.notes}
 
 
-def _tell(futures: list[Future], args: argparse.Namespace) -> None:
+def _tell(futures: list[Future], args: Args) -> None:
     first = futures[0]
     before = f"before {safe(quoted(first.prompt))}" if first.prompt else f"at {first.checkpoint}"
     made = "Would make" if args.dry_run else "Made"

@@ -13,20 +13,17 @@ from __future__ import annotations
 
 import sys
 
-from rewind.cli.branch.futures import bring_back, print_lanes, remove_lanes, split_lanes
+from rewind.cli.branch.futures import adopt, bring_back, compare, print_lanes, remove_lanes, split_lanes
 from rewind.cli.look.sessions import print_tree, session_json
 from rewind.cli.output.style import style_for
-from rewind.cli.parse.session import note, open_controller, print_json
-from rewind.controller import lane_shape
+from rewind.cli.parse.session import Args, Parser, answer, note, open_controller, print_json
+from rewind.controller import Controller, lane_shape
 from rewind.errors import UsageError
 from rewind.words import plural, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
-
     from rewind.checkpoint.conversations.session_tree import SessionInfo
-    from rewind.controller import Controller
 
 summary = "list, compare, adopt, rename and delete branches of a chat"
 examples = ("rewind forks list", "rewind forks show 3f2a9c11",
@@ -40,7 +37,7 @@ may_be_empty = ("names",)  # a session and a name say for themselves what they c
 _ACTIONS = ("list", "show", "rename", "promote", "delete", "remove", "undelete", "compare", "adopt")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("action", nargs="?", default="list", choices=_ACTIONS, metavar="ACTION",
                         help=f"what to do: {', '.join(_ACTIONS)} (list)")
     parser.add_argument("names", nargs="*", metavar="ID",
@@ -55,29 +52,24 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     controller = open_controller(args)
     args.action = "delete" if args.action == "remove" else args.action
-    wanted = {"list": (0, 0), "show": (1, 1), "rename": (2, 2), "promote": (1, 1), "delete": (1, 1000),
-              "undelete": (1, 1), "compare": (1, 8), "adopt": (1, 1)}[args.action]
-    if not wanted[0] <= len(args.names) <= wanted[1]:
-        raise UsageError(f"`rewind forks {args.action}` takes {_takes(args.action)}.",
+    act, least, most, takes = {
+        "list": (_list, 0, 0, "no name"), "show": (_show, 1, 1, "the id of one session"),
+        "rename": (_rename, 2, 2, "the id of a session and its new name"),
+        "promote": (_promote, 1, 1, "the id of one session"),
+        "delete": (_delete, 1, 1000, "one or more ids"),
+        "undelete": (_undelete, 1, 1, "the id of one session"),
+        "compare": (compare, 1, 8, "the names of two or more forks"),
+        "adopt": (adopt, 1, 1, "the name of one fork")}[args.action]
+    if not least <= len(args.names) <= most:
+        raise UsageError(f"`rewind forks {args.action}` takes {takes}.",
                          hint="Run `rewind forks --help` for examples.")
-    if args.action in ("compare", "adopt"):
-        from rewind.cli.branch import futures
-
-        return (futures.compare if args.action == "compare" else futures.adopt)(args, controller)
-    return {"list": _list, "show": _show, "rename": _rename, "promote": _promote, "delete": _delete,
-            "undelete": _undelete}[args.action](args, controller)
+    return act(args, controller)
 
 
-def _takes(action: str) -> str:
-    return {"list": "no name", "rename": "the id of a session and its new name",
-            "delete": "one or more ids", "compare": "the names of two or more forks",
-            "adopt": "the name of one fork"}.get(action, "the id of one session")
-
-
-def _list(args: argparse.Namespace, controller: Controller) -> int:
+def _list(args: Args, controller: Controller) -> int:
     infos = controller.sessions()
     forks = [info for info in infos if info.parent]
     trashed = controller.deleted_forks()
@@ -88,13 +80,11 @@ def _list(args: argparse.Namespace, controller: Controller) -> int:
                     "trash": [branch["sessionId"] for branch in trashed]})
         return 0
     print_lanes(lanes)
-    if not forks and lanes:
-        pass
-    elif not forks:
-        print("There are no forks in this project.")
-    else:
+    if forks:
         parents = {info.parent for info in forks}
         print_tree([info for info in infos if info.parent or info.session_id in parents])
+    elif not lanes:
+        print("There are no forks in this project.")
     if trashed:
         note(f"{plural(len(trashed), 'fork')} in the trash; to bring one back: rewind forks undelete ID")
         for branch in trashed:
@@ -102,7 +92,7 @@ def _list(args: argparse.Namespace, controller: Controller) -> int:
     return 0
 
 
-def _show(args: argparse.Namespace, controller: Controller) -> int:
+def _show(args: Args, controller: Controller) -> int:
     info = controller.session(args.names[0])
     resume = controller.resume_command(info)
     if args.json:
@@ -126,7 +116,7 @@ def _facts(info: SessionInfo, resume: str) -> list[tuple[str, str]]:
     return [*facts, ("title", own), ("file", info.file.path)]
 
 
-def _rename(args: argparse.Namespace, controller: Controller) -> int:
+def _rename(args: Args, controller: Controller) -> int:
     text, name = args.names
     info = controller.rename_fork(text, name, dry_run=args.dry_run)
     done = "Would rename" if args.dry_run else "Renamed"
@@ -136,13 +126,13 @@ def _rename(args: argparse.Namespace, controller: Controller) -> int:
     return code
 
 
-def _promote(args: argparse.Namespace, controller: Controller) -> int:
+def _promote(args: Args, controller: Controller) -> int:
     text = args.names[0]
     info = controller.session(text) if args.dry_run else controller.promote_fork(text)
     return _said(args, [info], f"{'Would promote' if args.dry_run else 'Promoted'} {info.session_id}")
 
 
-def _delete(args: argparse.Namespace, controller: Controller) -> int:
+def _delete(args: Args, controller: Controller) -> int:
     lanes, args.names = split_lanes(controller, args.names)
     if lanes:
         remove_lanes(args, controller, lanes)
@@ -156,7 +146,7 @@ def _delete(args: argparse.Namespace, controller: Controller) -> int:
     return code
 
 
-def _undelete(args: argparse.Namespace, controller: Controller) -> int:
+def _undelete(args: Args, controller: Controller) -> int:
     if args.dry_run:
         raise UsageError("`rewind forks undelete` has no --dry-run.",
                          hint="`rewind forks list` shows the trash.")
@@ -166,10 +156,6 @@ def _undelete(args: argparse.Namespace, controller: Controller) -> int:
     return _said(args, [controller.session(session)], f"Brought back {session}")
 
 
-def _said(args: argparse.Namespace, infos: list[SessionInfo], text: str) -> int:
-    if args.json:
-        print_json({"action": args.action, "dryRun": args.dry_run,
-                    "sessions": [info.session_id for info in infos]})
-    else:
-        print(text)
-    return 0
+def _said(args: Args, infos: list[SessionInfo], text: str) -> int:
+    return answer(args, {"action": args.action, "dryRun": args.dry_run,
+                         "sessions": [info.session_id for info in infos]}, text)

@@ -6,17 +6,14 @@ import sys
 
 from rewind.cli.go_back.merging import run_adopt
 from rewind.cli.output.columns import in_columns
-from rewind.cli.parse.session import note, print_json
-from rewind.controller import Adopted, lane_shape
+from rewind.cli.parse.session import Args, answer, note, print_json
+from rewind.controller import Adopted, Controller, lane_shape
 from rewind.errors import DONE, FutureNotFound, UsageError
 from rewind.words import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
-
     from rewind.checkpoint.futures.known import Lane
-    from rewind.controller import Controller
 
 
 def print_lanes(lanes: list[Lane]) -> None:
@@ -36,7 +33,7 @@ def _print(rows: list[tuple[str, ...]]) -> None:
 
 # compare
 
-def compare(args: argparse.Namespace, controller: Controller) -> int:
+def compare(args: Args, controller: Controller) -> int:
     lanes = [controller.lane(name) for name in args.names]
     if len({lane.session_id for lane in lanes}) < len(lanes):
         raise UsageError("The same fork is named twice.", hint="`rewind forks` shows their names.")
@@ -59,7 +56,7 @@ def compare(args: argparse.Namespace, controller: Controller) -> int:
 
 # adopt, remove
 
-def adopt(args: argparse.Namespace, controller: Controller) -> int:
+def adopt(args: Args, controller: Controller) -> int:
     lane = controller.lane(args.names[0])
     if lane.exists:
         controller.save_lane(lane)
@@ -77,7 +74,7 @@ def split_lanes(controller: Controller, names: list[str]) -> tuple[list[Lane], l
     return lanes, others
 
 
-def remove_lanes(args: argparse.Namespace, controller: Controller, lanes: list[Lane]) -> None:
+def remove_lanes(args: Args, controller: Controller, lanes: list[Lane]) -> None:
     for lane in lanes:
         controller.remove_lane(lane, force=args.force, dry_run=args.dry_run)
     if args.json:
@@ -90,16 +87,13 @@ def remove_lanes(args: argparse.Namespace, controller: Controller, lanes: list[L
         note("The checkpoints stay. To bring a fork back: rewind forks undelete NAME")
 
 
-def bring_back(args: argparse.Namespace, controller: Controller) -> bool:
+def bring_back(args: Args, controller: Controller) -> bool:
     """Whether the name is that of a fork with a directory that was removed."""
     lane = next((one for one in controller.removed_lanes()
                  if args.names[0] in (one.name, one.session_id)), None)
     if lane is None:
         return False
     controller.bring_back_lane(lane)
-    if args.json:
-        print_json({"action": args.action, "dryRun": False, "lanes": [lane.name],
-                    "sessions": [lane.session_id]})
-    else:
-        print(f"Brought back {lane.name}  {safe(lane.dir)}")
+    answer(args, {"action": args.action, "dryRun": False, "lanes": [lane.name],
+                  "sessions": [lane.session_id]}, f"Brought back {lane.name}  {safe(lane.dir)}")
     return True

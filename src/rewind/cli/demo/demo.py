@@ -5,7 +5,6 @@ Everything happens in a temporary directory with a home of its own: nothing of y
 
 from __future__ import annotations
 
-import argparse
 import os
 import shlex
 import subprocess
@@ -17,7 +16,7 @@ from rewind.cli.demo.demo_agent import Agent
 from rewind.cli.demo.demo_session import IGNORED, TURNS
 from rewind.cli.demo.demo_world import WentWrong, World, content
 from rewind.cli.output.style import style_for
-from rewind.cli.parse.session import note, print_json
+from rewind.cli.parse.session import Args, Parser, note, print_json
 from rewind.errors import DONE, DemoFailed, UiMissing
 from rewind.words import plural
 
@@ -27,12 +26,12 @@ examples = ("rewind demo", "rewind demo --ui              # and then look at it 
 _PLAIN = {"✓": "*", "›": ">", "·": ",", "…": "..."}  # for terminals that know no others
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("--keep", action="store_true", help="keep the directory and print its path")
     parser.add_argument("--ui", action="store_true", help="then show it on the web page")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     began = time.monotonic()
     world = World()
     tour = _Tour(world, _Page(quiet=args.json))

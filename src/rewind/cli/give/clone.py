@@ -11,27 +11,22 @@ import os
 from rewind.cli.give.pull import check_size, code_of, refused_json, sessions_json, tell_refused, tell_sessions
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.parse.session import note, print_json
+from rewind.cli.parse.session import Args, Parser, answer, note, print_json
 from rewind.controller import Controller, folder_for, look_at_clone
-from rewind.errors import DONE
 from rewind.words import plural, safe, size
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
 
 summary = "make a new project from what was pushed to a git repository"
 examples = ("rewind clone git@example.com:team/project.git", "rewind clone /mnt/backup/project.git elsewhere")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("url", metavar="URL", help="a path, HOST:PATH, or a URL")
     parser.add_argument("dir", nargs="?", metavar="DIR", help="the directory (from the address)")
     parser.add_argument("--max-size-mb", type=int, metavar="N", help="the most to accept (8192)")
     parser.add_argument("--dry-run", action="store_true", help="ask the remote, create nothing")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     check_size(args)
     folder = args.dir or folder_for(args.url)
     if args.dry_run:
@@ -57,11 +52,9 @@ def run(args: argparse.Namespace) -> int:
     return code_of(pulled)
 
 
-def _dry_run(args: argparse.Namespace, folder: str) -> int:
+def _dry_run(args: Args, folder: str) -> int:
     writers = look_at_clone(args.url, folder, ask=has_terminal())
     root = os.path.abspath(folder)
-    if args.json:
-        print_json({"root": root, "checkpoints": None, "sessions": [], "writers": writers, "dryRun": True})
-    else:
-        print(f"Would clone what {plural(writers, 'writer')} pushed into {safe(root)}")
-    return DONE
+    return answer(args, {"root": root, "checkpoints": None, "sessions": [], "writers": writers,
+                         "dryRun": True},
+                  f"Would clone what {plural(writers, 'writer')} pushed into {safe(root)}")

@@ -13,15 +13,15 @@ from __future__ import annotations
 import os
 
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.parse.session import note, print_json
+from rewind.cli.parse.arguments import at_least_one
+from rewind.cli.parse.session import Args, Parser, note, print_json
 from rewind.controller import Controller
-from rewind.errors import DONE, UsageError
+from rewind.errors import DONE
 from rewind.paths import current_dir
 from rewind.words import plural, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from rewind.checkpoint.share.taking.open_file import Opened
@@ -32,7 +32,7 @@ examples = ("rewind open session.tar.gz              # in an empty directory or 
             "rewind open session.tar.gz --dry-run    # check it, change nothing")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("file", metavar="FILE", help="a file that `rewind share` wrote")
     parser.add_argument("dir", nargs="?", metavar="DIR",
                         help="an empty or new directory, or a project (the current directory)")
@@ -41,9 +41,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="check the file and change nothing")
 
 
-def run(args: argparse.Namespace) -> int:
-    if args.max_size_mb is not None and args.max_size_mb < 1:
-        raise UsageError("--max-size-mb must be at least 1.", hint="`--max-size-mb 5000` allows 5 GB.")
+def run(args: Args) -> int:
+    at_least_one("--max-size-mb", args.max_size_mb, "`--max-size-mb 5000` allows 5 GB.")
     limit = args.max_size_mb << 20 if args.max_size_mb else None
     folder = os.path.join(args.project or current_dir(), args.dir or "")
     with ProgressLine() as progress:
@@ -87,7 +86,7 @@ def _tell_ways(opened: Opened) -> None:
             note(f"To bring its changes over: rewind apply {added.base.name}..{added.tip.name}")
 
 
-def _json(opened: Opened, args: argparse.Namespace) -> dict[str, Any]:
+def _json(opened: Opened, args: Args) -> dict[str, Any]:
     added = opened.added
     return {"root": opened.root, "created": opened.is_new, "what": opened.what, "lane": opened.lane or None,
             "checkpoints": [r.name for r in (*added.known, *added.records)] if added else None,

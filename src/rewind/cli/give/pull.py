@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.parse.session import note, note_some, open_controller, print_json
-from rewind.errors import DONE, PARTIAL, UsageError
+from rewind.cli.parse.arguments import at_least_one
+from rewind.cli.parse.session import Args, Parser, note, note_some, open_controller, print_json
+from rewind.errors import DONE, PARTIAL
 from rewind.words import plural, safe, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
-
     from rewind.checkpoint.remote.pull.pull import Pulled
 
 summary = "bring what others have pushed, as lanes of their own"
@@ -28,19 +27,18 @@ examples = ("rewind pull", "rewind pull origin --dry-run",
 _NAMED = 10
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("remote", nargs="?", metavar="NAME", help="the remote (the only one, or origin)")
     parser.add_argument("--all", action="store_true", help="also what was deleted here in the meantime")
     parser.add_argument("--max-size-mb", type=int, metavar="N", help="the most to accept at once (8192)")
     parser.add_argument("--dry-run", action="store_true", help="fetch and check, add nothing")
 
 
-def check_size(args: argparse.Namespace) -> None:
-    if args.max_size_mb is not None and args.max_size_mb < 1:
-        raise UsageError("--max-size-mb must be at least 1.", hint="`--max-size-mb 20000` allows 20 GB.")
+def check_size(args: Args) -> None:
+    at_least_one("--max-size-mb", args.max_size_mb, "`--max-size-mb 20000` allows 20 GB.")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     check_size(args)
     controller = open_controller(args)
     with ProgressLine() as progress:

@@ -13,13 +13,12 @@ from __future__ import annotations
 from rewind.cli.give.left_out import left_out_json, secrets_json
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.parse.session import note, note_some, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, note, note_some, open_controller, print_json
 from rewind.errors import DONE
 from rewind.words import plural, shown, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from rewind.checkpoint.remote.push.push import Pushed
@@ -30,14 +29,14 @@ examples = ("rewind push", "rewind push origin --dry-run   # what would be sent,
 _NAMED = 10
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("remote", nargs="?", metavar="NAME", help="the remote (the only one, or origin)")
     parser.add_argument("--with-secrets", action="store_true", help="do not leave out or mask secrets")
     parser.add_argument("--with-ignored", action="store_true", help="send files that git ignores as well")
     parser.add_argument("--dry-run", action="store_true", help="show what would be sent, send nothing")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     controller = open_controller(args)
     with ProgressLine() as progress:
         pushed = controller.push(args.remote, with_secrets=args.with_secrets, with_ignored=args.with_ignored,

@@ -11,19 +11,17 @@ import sys
 
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.columns import in_columns
-from rewind.cli.parse.session import note, open_controller, print_json
-from rewind.controller import checked_url, shown_url, timestamp
+from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
+from rewind.controller import Controller, checked_url, shown_url, timestamp
 from rewind.errors import DONE, RemoteExists, UsageError
 from rewind.words import age, plural, safe, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from rewind.checkpoint.remote.known import Remote
     from rewind.checkpoint.remote.status import RemoteStatus
-    from rewind.controller import Controller
 
 summary = "name git repositories to push checkpoints to; what is where"
 examples = ("rewind remote add origin git@example.com:team/project.git",
@@ -32,7 +30,7 @@ examples = ("rewind remote add origin git@example.com:team/project.git",
             "rewind remote remove disk")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("action", nargs="?", default="list", choices=("list", "add", "remove", "status"),
                         help="`list` them, `add` or `remove` one, or show the `status` of each")
     parser.add_argument("remote", nargs="?", metavar="NAME", help="what to call it, such as origin")
@@ -40,13 +38,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="check name and address, change nothing")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     _check(args)
     controller = open_controller(args)
     return {"list": _list, "add": _add, "remove": _remove, "status": _status}[args.action](args, controller)
 
 
-def _check(args: argparse.Namespace) -> None:
+def _check(args: Args) -> None:
     wanted = {"list": 0, "add": 2, "remove": 1, "status": 1}[args.action]
     given = (args.remote is not None) + (args.url is not None)
     if given > wanted or (given < wanted and args.action != "status"):
@@ -59,7 +57,7 @@ def remote_json(remote: Remote) -> dict[str, Any]:
             "pulledAt": remote.times.get("pulledAt")}
 
 
-def _list(args: argparse.Namespace, controller: Controller) -> int:
+def _list(args: Args, controller: Controller) -> int:
     remotes = controller.remotes()
     if args.json:
         print_json({"remotes": [remote_json(remote) for remote in remotes]})
@@ -78,7 +76,7 @@ def _when(what: str, at: Any) -> str:
     return f"{what} {age(timestamp(at))}" if isinstance(at, str) else f"never {what}"
 
 
-def _add(args: argparse.Namespace, controller: Controller) -> int:
+def _add(args: Args, controller: Controller) -> int:
     if args.dry_run:
         if args.remote in [remote.name for remote in controller.remotes()]:
             raise RemoteExists(name=args.remote)
@@ -93,7 +91,7 @@ def _add(args: argparse.Namespace, controller: Controller) -> int:
     return DONE
 
 
-def _remove(args: argparse.Namespace, controller: Controller) -> int:
+def _remove(args: Args, controller: Controller) -> int:
     if args.dry_run:
         named = [remote for remote in controller.remotes() if remote.name == args.remote]
         remote = named[0] if named else controller.remove_remote(args.remote)  # which says that there is none
@@ -107,7 +105,7 @@ def _remove(args: argparse.Namespace, controller: Controller) -> int:
     return DONE
 
 
-def _status(args: argparse.Namespace, controller: Controller) -> int:
+def _status(args: Args, controller: Controller) -> int:
     statuses = controller.remote_status(ask=has_terminal())
     found = statuses.all(args.remote)
     if args.json:

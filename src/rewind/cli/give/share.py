@@ -12,13 +12,12 @@ from __future__ import annotations
 from rewind.cli.give.left_out import left_out_json, secrets_json
 from rewind.cli.output.ask import ask_yes, has_terminal
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.parse.session import note, note_some, open_controller, print_json
-from rewind.errors import DONE, FAILED
+from rewind.cli.parse.session import Args, Parser, answer, note, note_some, open_controller
+from rewind.errors import FAILED
 from rewind.words import and_more, plural, safe, shown, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from rewind.checkpoint.share.giving.give import Sharing
@@ -32,7 +31,7 @@ examples = ("rewind share 1f3a9c22 session.tar.gz      # a whole session",
 _SHOWN = 12
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("shared", nargs="+", metavar="WHAT",
                         help="a session, turns (t3..t7, or SESSION t3..t7), or a checkpoint")
     parser.add_argument("file", metavar="FILE", help="the file to write, a tar.gz")
@@ -44,7 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="only say what would be written")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     controller = open_controller(args)
     with controller.share(args.shared, with_secrets=args.with_secrets, with_ignored=args.with_ignored,
                           code_only=args.code_only) as sharing:
@@ -58,14 +57,10 @@ def run(args: argparse.Namespace) -> int:
         if not args.dry_run:
             with ProgressLine() as progress:
                 written = sharing.write(args.file, force=args.force, progress=progress)
-        if args.json:
-            print_json(_json(sharing, args, written))
-        else:
-            print(_result(sharing, args, written))
-    return DONE
+        return answer(args, _json(sharing, args, written), _result(sharing, args, written))
 
 
-def _agreed(sharing: Sharing, args: argparse.Namespace) -> bool:
+def _agreed(sharing: Sharing, args: Args) -> bool:
     if args.dry_run or args.yes or args.json or not sharing.has_secrets or not has_terminal():
         return True
     if args.with_secrets:
@@ -73,7 +68,7 @@ def _agreed(sharing: Sharing, args: argparse.Namespace) -> bool:
     return ask_yes("Write the file without them?", default=True)
 
 
-def _result(sharing: Sharing, args: argparse.Namespace, written: int | None) -> str:
+def _result(sharing: Sharing, args: Args, written: int | None) -> str:
     package = sharing.package
     content = f"{plural(len(package.checkpoints), 'checkpoint')}"
     turns = sum(c.turns for c in sharing.conversations)
@@ -83,7 +78,7 @@ def _result(sharing: Sharing, args: argparse.Namespace, written: int | None) -> 
     return f"Wrote {content}, {size(written)}, into {args.file}"
 
 
-def _tell(sharing: Sharing, args: argparse.Namespace) -> None:
+def _tell(sharing: Sharing, args: Args) -> None:
     note(f"Sharing {safe(sharing.what.label)}.")
     for text in sharing.what.notes:
         note(text)
@@ -96,7 +91,7 @@ def _tell(sharing: Sharing, args: argparse.Namespace) -> None:
             note(f"Left out: {and_more(paths, 3)} ({what}).")
 
 
-def _tell_secrets(sharing: Sharing, args: argparse.Namespace) -> None:
+def _tell_secrets(sharing: Sharing, args: Args) -> None:
     lines = [f"{_place(one.path, number)}: {kind}" for one in sharing.secret_files
              for kind, number in one.kinds]
     lines += [f"turn {said.turn or '?'}, line {said.line} of the conversation: {said.kind}"
@@ -112,7 +107,7 @@ def _place(path: bytes, number: int) -> str:
     return f"{shown(path)}:{number}" if number else shown(path)
 
 
-def _json(sharing: Sharing, args: argparse.Namespace, written: int | None) -> dict[str, Any]:
+def _json(sharing: Sharing, args: Args, written: int | None) -> dict[str, Any]:
     secrets = secrets_json(sharing.secret_files)
     secrets += [{"session": session, "turn": said.turn or None, "line": said.line, "kind": said.kind}
                 for session, said in sharing.said]

@@ -8,12 +8,9 @@ says what to do about conflicts. The conversation stays as it is. To undo it: re
 from __future__ import annotations
 
 from rewind.cli.go_back.merging import merge_arguments, run_merge
+from rewind.cli.parse.session import Args, Parser
 from rewind.controller import Applied
 from rewind.errors import UsageError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
 
 summary = "apply what a turn or a fork did to the current code"
 examples = ("rewind apply --from 3f9a1c2e              # all that this fork did",
@@ -23,14 +20,14 @@ examples = ("rewind apply --from 3f9a1c2e              # all that this fork did"
 takes_paths = True
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("turns", nargs="*", metavar="TURN",
                         help="t4, t2..t4, SESSION:t4, A..B, or a checkpoint")
     parser.add_argument("--from", dest="session", metavar="FORK", help="a fork or another session")
     merge_arguments(parser, "from the turn")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     if not args.turns and not args.session:
         raise UsageError("There is nothing to apply.",
                          hint="Name a turn (rewind apply t4) or a fork (rewind apply --from FORK).")

@@ -23,19 +23,17 @@ from rewind.cli.go_back.restored import (
 from rewind.cli.go_back.resume import Resume, add_resume_option
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import path_json, style_for
-from rewind.cli.parse.session import note, open_controller, print_json
-from rewind.controller import BeforePrompts
+from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
+from rewind.controller import BeforePrompts, Controller
 from rewind.errors import DONE, UsageError
-from rewind.words import plural, quoted, safe
+from rewind.words import plural, quoted, safe, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any, Union
 
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
-    from rewind.controller import Controller
 
     Either = Union[Plan, Outcome]
 
@@ -46,7 +44,7 @@ examples = ("rewind back                   # before the last prompt, chat only",
 _LONGEST = 300
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("n", nargs="?", type=int, default=1, metavar="N",
                         help="how many prompts (default: 1)")
     parser.add_argument("--both", action="store_true", help="bring back the code as well")
@@ -61,7 +59,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_resume_option(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     if args.outside and not args.both:
         raise UsageError("--outside brings files back together with the code.", hint="Add --both.")
     controller = open_controller(args)
@@ -95,7 +93,7 @@ def _own_keys(found: Either) -> dict[str, Any]:
     return {"boundary": found.boundary, "prompts": prompts, "code": code}
 
 
-def _show_plan(plan: Plan, args: argparse.Namespace) -> int:
+def _show_plan(plan: Plan, args: Args) -> int:
     if args.json:
         print_json({**plan_json(plan), **_own_keys(plan), "notes": plan.all_notes()})
         return DONE
@@ -143,8 +141,7 @@ def _tell_prompts(found: Either, said: str = "taken back") -> None:
     paint = style_for(sys.stderr)
     note(f"{plural(len(found.prompts), 'prompt')} {said}:")
     for prompt in found.prompts:
-        text = safe(" ".join(prompt.text.split()))
-        note(f"  {paint('>', 'cyan')} {text if len(text) <= _LONGEST else text[:_LONGEST - 1] + '…'}")
+        note(f"  {paint('>', 'cyan')} {shortened(safe(' '.join(prompt.text.split())), _LONGEST)}")
 
 
 def _copy(outcome: Outcome) -> None:

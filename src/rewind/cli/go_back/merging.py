@@ -8,13 +8,12 @@ from rewind.cli.go_back.restored import common_arguments, conflict_json, outcome
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import style_for
 from rewind.cli.parse.arguments import project_paths
-from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.errors import DONE, PARTIAL, UsageError
 from rewind.words import plural, safe, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable
     from typing import Any, Optional
 
@@ -35,7 +34,7 @@ _RESOLVE = "To resolve them: --markers, --ours or --theirs."
 _LEAVE_OUT = " To leave them out: name other paths after `--`."
 
 
-def merge_arguments(parser: argparse.ArgumentParser, theirs: str) -> None:
+def merge_arguments(parser: Parser, theirs: str) -> None:
     parser.add_argument("--markers", action="store_true", help="write conflict markers into text files")
     parser.add_argument("--ours", action="store_true", help="in conflicts, keep what is there now")
     parser.add_argument("--theirs", action="store_true", help=f"in conflicts, take what is {theirs}")
@@ -43,19 +42,18 @@ def merge_arguments(parser: argparse.ArgumentParser, theirs: str) -> None:
     common_arguments(parser)
 
 
-def run_merge(args: argparse.Namespace, target: MakeTarget) -> int:
+def run_merge(args: Args, target: MakeTarget) -> int:
     controller = open_controller(args)
-    wanted = target(project_paths(args.paths, controller.project), _how(args))
-    if args.dry_run:
-        return _show_plan(controller.plan(wanted, "code"), args)
-    with ProgressLine() as progress:
-        outcome = controller.go(wanted, "code", force=args.force, progress=progress)
-    return _show_outcome(outcome, args)
+    paths = project_paths(args.paths, controller.project)
+    return _merge(args, controller, target(paths, _how(args)), "code")
 
 
-def run_adopt(args: argparse.Namespace, controller: Controller, target: Callable[[str], Target]) -> int:
-    wanted, what = target(_how(args)), "code" if args.code_only else "both"
+def run_adopt(args: Args, controller: Controller, target: Callable[[str], Target]) -> int:
     args.copy = False
+    return _merge(args, controller, target(_how(args)), "code" if args.code_only else "both")
+
+
+def _merge(args: Args, controller: Controller, wanted: Target, what: str) -> int:
     if args.dry_run:
         return _show_plan(controller.plan(wanted, what), args)
     with ProgressLine() as progress:
@@ -68,27 +66,27 @@ def run_adopt(args: argparse.Namespace, controller: Controller, target: Callable
     return code
 
 
-def _how(args: argparse.Namespace) -> str:
+def _how(args: Args) -> str:
     chosen = [how for how in _HOW if getattr(args, how)]
     if len(chosen) > 1:
         raise UsageError(f"--{chosen[0]} and --{chosen[1]} exclude each other.", hint="Give one of them.")
     return chosen[0] if chosen else ""
 
 
-def _exit_code(code: RestorePlan | None, args: argparse.Namespace) -> int:
+def _exit_code(code: RestorePlan | None, args: Args) -> int:
     """3 where there are conflicts: nothing was written, or markers wait for somebody."""
     unsettled = bool(code and (code.conflicts or (code.settled and _how(args) == _MARKERS)))
     return PARTIAL if unsettled else DONE
 
 
-def _settled_json(code: RestorePlan | None, args: argparse.Namespace) -> dict[str, Any]:
+def _settled_json(code: RestorePlan | None, args: Args) -> dict[str, Any]:
     settled = [conflict_json(kept) for kept in code.settled] if code else []
     return {"settled": settled, "how": _how(args) or None}
 
 
 # a plan
 
-def _show_plan(plan: Plan, args: argparse.Namespace) -> int:
+def _show_plan(plan: Plan, args: Args) -> int:
     if args.json:
         print_json({**plan_json(plan), "checkpoint": None, "about": plan.about, "note": None,
                     **_settled_json(plan.code, args)})
@@ -109,7 +107,7 @@ def _print_paths(code: RestorePlan) -> None:
         print(f"{paint(sign, _COLOURS[sign])} {shown(path)}" + (f"  ({remark})" if remark else ""))
 
 
-def _sum_up(code: RestorePlan, args: argparse.Namespace, about: str) -> str:
+def _sum_up(code: RestorePlan, args: Args, about: str) -> str:
     if code.conflicts:
         return f"{plural(len(code.conflicts), 'conflict')}, so nothing would be written. {_ways(args)}"
     if not code.changes:
@@ -117,18 +115,18 @@ def _sum_up(code: RestorePlan, args: argparse.Namespace, about: str) -> str:
     return f"Plan: {_VERBS[args.command][0]} {about}: {code.counts()}"
 
 
-def _ways(args: argparse.Namespace) -> str:
+def _ways(args: Args) -> str:
     return _RESOLVE + (_LEAVE_OUT if hasattr(args, "paths") else "")
 
 
-def _nothing(args: argparse.Namespace, about: str) -> str:
+def _nothing(args: Args, about: str) -> str:
     return f"Nothing to revert: the code is as it would be without {about}" if (
         args.command == "revert") else f"Nothing to {_VERBS[args.command][0]}: the code has all of {about}"
 
 
 # an outcome
 
-def _show_outcome(outcome: Outcome, args: argparse.Namespace) -> int:
+def _show_outcome(outcome: Outcome, args: Args) -> int:
     code = outcome.plan
     failed = [one for one in outcome.remaining if one[0] not in {kept.path for kept in code.conflicts}]
     if args.json:
@@ -142,7 +140,7 @@ def _show_outcome(outcome: Outcome, args: argparse.Namespace) -> int:
     return PARTIAL if failed else _exit_code(code, args)
 
 
-def _tell_nothing_done(outcome: Outcome, args: argparse.Namespace) -> None:
+def _tell_nothing_done(outcome: Outcome, args: Args) -> None:
     code = outcome.plan
     if not code.conflicts:
         print(_nothing(args, safe(outcome.about)))
@@ -154,7 +152,7 @@ def _tell_nothing_done(outcome: Outcome, args: argparse.Namespace) -> None:
     print(f"{plural(len(code.conflicts), 'conflict')}: nothing was written.")
 
 
-def _tell_done(outcome: Outcome, args: argparse.Namespace, failed: list[tuple[bytes, str]]) -> None:
+def _tell_done(outcome: Outcome, args: Args, failed: list[tuple[bytes, str]]) -> None:
     note(outcome.plan.counts() + ".")
     for kept in outcome.plan.kept:
         note(f"  {shown(kept.path)} ({kept.remark()})")
@@ -168,7 +166,7 @@ def _tell_done(outcome: Outcome, args: argparse.Namespace, failed: list[tuple[by
     note("To undo: rewind undo-restore")
 
 
-def _print_settled(settled: list[Kept], args: argparse.Namespace,
+def _print_settled(settled: list[Kept], args: Args,
                    tell: Callable[[str], None] = print) -> None:
     for kept in settled:
         tell(f"{shown(kept.path)} ({kept.remark()}): {_SETTLED[_how(args)]}")

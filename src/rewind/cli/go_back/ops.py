@@ -8,13 +8,12 @@ from __future__ import annotations
 import sys
 
 from rewind.cli.output.style import path_json, style_for
-from rewind.cli.parse.session import open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, open_controller, print_json
 from rewind.errors import UsageError
 from rewind.words import age, plural, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from rewind.checkpoint.rewind.log.operations import Operation
@@ -25,14 +24,14 @@ examples = ("rewind ops", "rewind ops show 3f9a1c2e", "rewind ops --json")
 _SHOWN = 30
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("action", nargs="?", choices=("list", "show"), default="list",
                         help="`list` (the default) or `show`")
     parser.add_argument("op", nargs="?", metavar="OP", help="with `show`: an operation's id")
     parser.add_argument("--all", action="store_true", help="list all, not only the newest")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     controller = open_controller(args)
     if args.action == "show" and not args.op:
         raise UsageError("`ops show` needs an operation.", hint="Run `rewind ops` to see them.")
@@ -45,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _list(controller: Controller, args: argparse.Namespace) -> None:
+def _list(controller: Controller, args: Args) -> None:
     operations = list(reversed(controller.operations()))
     interrupted = controller.interrupted()
     if args.json:

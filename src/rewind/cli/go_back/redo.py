@@ -8,19 +8,15 @@ from __future__ import annotations
 from rewind.cli.go_back.restored import common_arguments as arguments
 from rewind.cli.go_back.restored import show_outcome, show_plan
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.parse.session import open_controller
+from rewind.cli.parse.session import Args, open_controller
 from rewind.controller import BeforeUndo
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
 
 summary = "reverse the last undo or undo-restore"
 examples = ("rewind redo", "rewind redo --dry-run")
 __all__ = ["arguments", "run"]
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     controller = open_controller(args)
     if args.dry_run:
         return show_plan(controller.plan(BeforeUndo(), force=args.force), args.json)

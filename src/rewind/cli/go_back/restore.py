@@ -14,17 +14,14 @@ from rewind.cli.go_back.resume import Resume, add_resume_option
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import path_json, style_for
 from rewind.cli.parse.arguments import SELECTOR, project_paths
-from rewind.cli.parse.session import note, open_controller, print_json
-from rewind.controller import AtCheckpoint
+from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
+from rewind.controller import AtCheckpoint, Controller
 from rewind.errors import DONE, PARTIAL, UsageError
 from rewind.words import explain, plural, safe, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
-
     from rewind.checkpoint.rewind.outcome import Outcome
-    from rewind.controller import Controller
 
 summary = "bring the project back to a checkpoint"
 summaries = {"jump": "the same as restore"}
@@ -35,7 +32,7 @@ examples = ("rewind restore 12             # the number that `rewind list` shows
 takes_paths = True
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("checkpoint", help=SELECTOR)
     parser.add_argument("--code-only", action="store_true", help="restore the code, not the chat")
     parser.add_argument("--context-only", action="store_true", help="restore the chat, not the code")
@@ -49,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_resume_option(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     controller = open_controller(args)
     paths = project_paths(args.paths, controller.project)
     mode = _mode(args)
@@ -65,18 +62,18 @@ def run(args: argparse.Namespace) -> int:
     with ProgressLine() as progress:
         outcome = controller.go(target, mode, in_place=args.in_place, force=args.force,
                                 skip_missing=args.skip_missing, outside=args.outside, progress=progress)
-    return show_outcome(outcome, args.json, headline=_headline(args, paths, outcome),
+    return show_outcome(outcome, args.json, headline=_headline(paths, outcome),
                         resume=Resume(controller, args))
 
 
-def _headline(args: argparse.Namespace, paths: list[bytes] | None, outcome: Outcome) -> str:
+def _headline(paths: list[bytes] | None, outcome: Outcome) -> str:
     if not paths or not outcome.record:
         return ""
     count = len(outcome.plan.written) + len(outcome.plan.deleted)
     return f"Restored {plural(count, 'path')} from {outcome.record.name}"
 
 
-def _mode(args: argparse.Namespace) -> str:
+def _mode(args: Args) -> str:
     if args.code_only and args.context_only:
         raise UsageError("--code-only and --context-only exclude each other.",
                          hint="Without either, code and chat are restored.")
@@ -90,7 +87,7 @@ def _mode(args: argparse.Namespace) -> str:
     return "code" if args.code_only else "conversation" if args.context_only else "both"
 
 
-def _write_to(args: argparse.Namespace, controller: Controller, paths: list[bytes] | None) -> int:
+def _write_to(args: Args, controller: Controller, paths: list[bytes] | None) -> int:
     record = controller.find(args.checkpoint)
     left_out: list[bytes] | None = [] if args.skip_missing else None
     if args.dry_run:
@@ -110,7 +107,7 @@ def _write_to(args: argparse.Namespace, controller: Controller, paths: list[byte
     return PARTIAL if left_out else DONE
 
 
-def _tell_written(args: argparse.Namespace, name: str, written: list[bytes], left_out: list[bytes]) -> None:
+def _tell_written(args: Args, name: str, written: list[bytes], left_out: list[bytes]) -> None:
     for path in left_out:
         note(f"not restored: {shown(path)} ({explain('missing')})")
     if args.dry_run:

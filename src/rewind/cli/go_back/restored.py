@@ -6,13 +6,12 @@ import sys
 
 from rewind.cli.output.change_lines import folded_text, painted
 from rewind.cli.output.style import path_json, style_for
-from rewind.cli.parse.session import note, print_json
+from rewind.cli.parse.session import Parser, note, print_json
 from rewind.errors import DONE, PARTIAL
 from rewind.words import explain, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from rewind.checkpoint.conversations.bring_back import Done
@@ -22,12 +21,12 @@ if TYPE_CHECKING:
     from rewind.cli.go_back.resume import Resume
 
 
-def add_outside_option(parser: argparse.ArgumentParser) -> None:
+def add_outside_option(parser: Parser) -> None:
     parser.add_argument("--outside", action="store_true",
                         help="bring back files outside the project that the agent edited")
 
 
-def common_arguments(parser: argparse.ArgumentParser) -> None:
+def common_arguments(parser: Parser) -> None:
     parser.add_argument("--force", action="store_true", help="proceed even if files changed")
     parser.add_argument("--dry-run", action="store_true", help="show what would happen, change nothing")
 

@@ -5,38 +5,34 @@ from __future__ import annotations
 import os
 import sys
 
-from rewind.cli.parse.session import note, voice
+from rewind.cli.parse.session import Args, Parser, note, voice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
-
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.controller import Controller
 
 
-def add_resume_option(parser: argparse.ArgumentParser) -> None:
+def add_resume_option(parser: Parser) -> None:
     parser.add_argument("--no-resume", action="store_true", help="do not ask whether to resume the session")
 
 
 class Resume:
     """Told after what was done, asked at the very end."""
 
-    def __init__(self, controller: Controller, args: argparse.Namespace) -> None:
+    def __init__(self, controller: Controller, args: Args) -> None:
         self._controller = controller
         self._asks = not (args.no_resume or args.json or voice.quiet)
         self._command = ""
 
     def tell(self, outcome: Outcome) -> None:
-        fork = outcome.chat.fork if outcome.chat else None
-        command = str(fork["resume"]) if fork and fork["resume"] else ""
-        if not command:
+        if not outcome.resume:
             return
         agent = self._controller.open_in(outcome)
         note(f"{agent} still has the old conversation open. Run /exit in it, then:" if agent
              else "Continue with:")
-        note(f"  {command}")
-        self._command = "" if agent else command
+        note(f"  {outcome.resume}")
+        self._command = "" if agent else outcome.resume
 
     def offer(self) -> None:
         """`Resume now? [Y/n]`; the client takes the place of this process."""

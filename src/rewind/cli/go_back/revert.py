@@ -11,11 +11,8 @@ alone what changed since its parent. To undo it: rewind undo-restore
 from __future__ import annotations
 
 from rewind.cli.go_back.merging import merge_arguments, run_merge
+from rewind.cli.parse.session import Args, Parser
 from rewind.controller import Reverted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
 
 summary = "take back what one turn did, keep everything later"
 examples = ("rewind revert t4 --dry-run    # what would change, and conflicts",
@@ -24,12 +21,12 @@ examples = ("rewind revert t4 --dry-run    # what would change, and conflicts",
 takes_paths = True
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("turns", nargs="+", metavar="TURN",
                         help="t4, t2..t4, SESSION:t4, A..B, or a checkpoint")
     parser.add_argument("--session", metavar="ID", help="the session whose turns are meant")
     merge_arguments(parser, "from before the turn")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     return run_merge(args, lambda paths, how: Reverted(args.turns, args.session, paths, how))

@@ -9,34 +9,27 @@ import sys
 
 from rewind.cli.go_back.restored import show_outcome
 from rewind.cli.parse.arguments import SELECTOR
-from rewind.cli.parse.session import note, open_controller, print_json
-from rewind.errors import DONE, RewindError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
+from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
+from rewind.errors import RewindError
 
 summary = "deprecated: cut the chat in place; see `rewind back --in-place`"
 examples = ("rewind rewrite-chat last", "rewind rewrite-chat 3 --dry-run")
 _WORD = "REWRITE"
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("checkpoint", help=SELECTOR)
     parser.add_argument("--force", action="store_true", help="proceed even if the session is open")
     parser.add_argument("--dry-run", action="store_true", help="show what would happen, change nothing")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     controller = open_controller(args)
     record = controller.find(args.checkpoint)
     note("This command is deprecated; `rewind back --in-place` and `rewind restore --in-place` do the same.")
     if args.dry_run:
-        if args.json:
-            print_json({"checkpoint": record.name, "dryRun": True})
-        else:
-            print(f"Would cut the transcript back to {record.name}")
-        return DONE
+        return answer(args, {"checkpoint": record.name, "dryRun": True},
+                      f"Would cut the transcript back to {record.name}")
     note(f"The transcript will be cut back to {record.name}. Type {_WORD} to go on:")
     if sys.stdin.readline().strip() != _WORD:
         raise RewindError("Not confirmed. Nothing was changed.", hint=f"Type {_WORD}, in capitals.")

@@ -9,25 +9,21 @@ from __future__ import annotations
 
 from rewind.cli.go_back.restored import common_arguments, show_outcome, show_plan
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.parse.session import note, open_controller
+from rewind.cli.parse.session import Args, Parser, note, open_controller
 from rewind.controller import BeforeOperation
 from rewind.words import safe
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
 
 summary = "undo the last restore, or an operation and all later ones"
 examples = ("rewind undo-restore", "rewind undo-restore --dry-run",
             "rewind undo-restore 3f9a1c2e  # this operation and all later ones")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("op", nargs="?", default="", metavar="OP", help="an operation of `rewind ops`")
     common_arguments(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     controller = open_controller(args)
     if args.dry_run:
         return show_plan(controller.plan(BeforeOperation(args.op)), args.json)

@@ -17,13 +17,12 @@ import os
 import sys
 
 from rewind.cli.output.style import path_json, style_for
-from rewind.cli.parse.session import note, open_controller, print_json, voice
+from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json, voice
 from rewind.errors import PARTIAL, UsageError
 from rewind.words import age, plural, quoted, safe, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
     from typing import Any
 
@@ -41,7 +40,7 @@ _ACTIONS = ("run", "log", "replay")
 _FIRST = 10
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("action", choices=_ACTIONS, help="what to do")
     parser.add_argument("file", nargs="?", metavar="FILE", help="the log to replay")
     parser.add_argument("--good", metavar="S", help="a checkpoint where it works; `t4`: before turn 4")
@@ -52,7 +51,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         help="with --in-place: also while an agent is working")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     command: list[str] = args.paths or []
     _check(args, command)
     controller = open_controller(args)
@@ -76,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     return PARTIAL if found.skipped else 0
 
 
-def _check(args: argparse.Namespace, command: Sequence[str]) -> None:
+def _check(args: Args, command: Sequence[str]) -> None:
     if (args.action == "replay") != bool(args.file):
         raise UsageError("`rewind bisect replay` needs a log." if args.action == "replay" else
                          f"`rewind bisect {args.action}` takes no file: {args.file}",
@@ -90,7 +89,7 @@ def _check(args: argparse.Namespace, command: Sequence[str]) -> None:
         raise UsageError("--force makes a difference with --in-place only.", hint="Leave it out.")
 
 
-def _dry_run(args: argparse.Namespace, controller: Controller) -> int:
+def _dry_run(args: Args, controller: Controller) -> int:
     states, linked = controller.plan_bisect(good=args.good, bad=args.bad, in_place=args.in_place)
     if args.json:
         print_json({"checkpoints": [record.name for record in states], "dryRun": True,
@@ -103,7 +102,7 @@ def _dry_run(args: argparse.Namespace, controller: Controller) -> int:
     return 0
 
 
-def _log(args: argparse.Namespace, controller: Controller) -> int:
+def _log(args: Args, controller: Controller) -> int:
     text = controller.bisect_log()
     if args.json:
         print_json({"log": text.splitlines()})

@@ -13,15 +13,14 @@ import time
 
 from rewind.cli.output.columns import cells, cut
 from rewind.cli.output.pager import add_pager_option, paged
-from rewind.cli.output.style import path_json, style_for
-from rewind.cli.parse.arguments import project_paths
-from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.cli.output.style import path_json, style_for, visible
+from rewind.cli.parse.arguments import project_path
+from rewind.cli.parse.session import Args, Parser, note_left_out, open_controller, print_json
 from rewind.errors import UsageError
-from rewind.words import age, safe, shown
+from rewind.words import age, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from rewind.checkpoint.turns.blame.blame import Blame, BlamedLine
@@ -35,7 +34,7 @@ _WORDS = 32  # characters of a prompt
 _COLOURS = {"agent": "cyan", "you": "yellow", "git": "dim"}
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("file", metavar="FILE", help="a file of the project")
     parser.add_argument("checkpoint", nargs="?", help="the file as this checkpoint has it")
     parser.add_argument("-L", "--lines", metavar="A,B",
@@ -43,18 +42,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_pager_option(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     first, last = _range(args.lines)
     controller = open_controller(args)
-    path = (project_paths([args.file], controller.project) or [b""])[0]
+    path = project_path(args.file, controller.project)
     found = controller.blame(path, args.checkpoint, first=first, last=last)
     if args.json:
         print_json({**path_json(path), "lines": [_json(line, path) for line in found.lines]})
     else:
         with paged(args):
             _print(found)
-    for name, error in found.damaged.items():
-        note(f"warning: {name} is left out: {error.message}")
+    note_left_out(found.damaged)
     return 0
 
 
@@ -87,7 +85,7 @@ def _print(found: Blame) -> None:
 
 
 def _row(line: BlamedLine, paint: Paint, who: str, when: str, words: str, digits: int) -> str:
-    text = "\t".join(shown(part) for part in line.text.rstrip(b"\r\n").split(b"\t"))
+    text = visible(line.text.rstrip(b"\r\n"))
     return (f"{paint(who, _COLOURS[line.who])}  {paint(when, 'dim')}  {words}"
             f"  {paint(f'{line.number:>{digits}}', 'dim')}  {text}".rstrip())
 

@@ -9,16 +9,15 @@ from __future__ import annotations
 import os
 import sys
 
-from rewind.cli.output.style import kind_of, path_json
-from rewind.cli.parse.arguments import project_paths
-from rewind.cli.parse.session import open_controller, print_json
+from rewind.cli.output.style import kind_of, path_json, visible
+from rewind.cli.parse.arguments import project_path
+from rewind.cli.parse.session import Args, Parser, open_controller, print_json
 from rewind.controller import DIR, LINK, UNCOVERED, split_selector
 from rewind.errors import PathNotFound, RewindError, UsageError
 from rewind.words import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator
     from typing import Any
 
@@ -30,18 +29,18 @@ examples = ("rewind cat last:src/app.py", "rewind cat t4:logo.png > old-logo.png
             "rewind cat 20261115_1015:.env --force")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("what", metavar="CHECKPOINT:PATH", help="a checkpoint, a colon, and a file in it")
     parser.add_argument("--force", action="store_true", help="print every byte unchanged, even to a terminal")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     name, typed = split_selector(args.what)
     if not (name and typed):
         raise UsageError(f"{args.what} does not name a file of a checkpoint.",
                          hint="Put a colon between them: `rewind cat last:README.md`")
     controller = open_controller(args)
-    path = (project_paths([typed], controller.project) or [b""])[0]
+    path = project_path(typed, controller.project)
     record = controller.find(name)
     with controller.source(record) as source:
         entry = _entry(source, path)
@@ -82,16 +81,8 @@ def _to_terminal(path: bytes, data: bytes) -> None:
     if is_binary(data):
         raise RewindError(f"{shown(path)} is a binary file; not printed to the terminal.",
                           hint="Redirect it to a file, or repeat with `--force`.")
-    lines = data.split(b"\n")
-    end = lines.pop()
-    for line in lines:
-        print(_visible(line))
-    if end:
-        print(_visible(end))
-
-
-def _visible(line: bytes) -> str:
-    return "\t".join(shown(part) for part in line.rstrip(b"\r").split(b"\t"))
+    for line in data.removesuffix(b"\n").split(b"\n") if data else ():
+        print(visible(line.rstrip(b"\r")))
 
 
 def _write(pieces: Iterator[bytes]) -> None:

@@ -17,17 +17,15 @@ from rewind.cli.output.patch import for_terminal, patch
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import kind_of, path_json, style_for
 from rewind.cli.parse.arguments import project_paths
-from rewind.cli.parse.session import note, open_controller, print_json
-from rewind.controller import compare
+from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
+from rewind.controller import Controller, Difference, compare
 from rewind.words import explain, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterable
     from typing import Any
 
-    from rewind.controller import Controller, Difference
     from rewind.snapshot.diff.compare import Comparison, Read
     from rewind.snapshot.diff.patch import Line
     from rewind.snapshot.diff.rename import Rename
@@ -39,7 +37,7 @@ examples = ("rewind diff                   # since the last checkpoint",
 takes_paths = True
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("old", nargs="?", default="last", metavar="A",
                         help="the checkpoint to start from (default: last)")
     parser.add_argument("new", nargs="?", metavar="B",
@@ -49,7 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_pager_option(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     controller = open_controller(args)
     paths = project_paths(args.paths, controller.project)
     progress = ProgressLine()

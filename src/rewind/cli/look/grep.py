@@ -11,20 +11,18 @@ import sys
 import time
 
 from rewind.cli.output.style import path_json, style_for
-from rewind.cli.parse.session import note, open_controller, print_json
-from rewind.errors import UsageError
+from rewind.cli.parse.session import Args, Parser, note, note_left_out, open_controller, print_json
+from rewind.errors import RewindError, UsageError
 from rewind.words import age, and_more, plural, safe, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from rewind.checkpoint.search.code import CodeFound
     from rewind.checkpoint.search.prompts import Found
     from rewind.cli.output.style import Paint
     from rewind.controller import Controller
-    from rewind.errors import RewindError
 
 summary = "search your prompts, or the code in checkpoints"
 examples = ("rewind grep parser", 'rewind grep -i "clean up"', "rewind grep parser --session 3f2a9c11 --json",
@@ -35,14 +33,14 @@ _AROUND = 40
 _MOST = 500  # matches in code
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("text", metavar="TEXT", help="the text to search for (not a pattern)")
     parser.add_argument("-i", "--ignore-case", action="store_true", help="ignore case")
     parser.add_argument("--session", metavar="ID", help="only in one session: its id, or the beginning of it")
     parser.add_argument("--code", action="store_true", help="search the files of the checkpoints")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     if not args.text.strip():
         raise UsageError("No text to search for.", hint="Run `rewind grep TEXT`.")
     if args.code and args.session:
@@ -60,12 +58,12 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _tell_nothing(what: str, args: argparse.Namespace) -> None:
+def _tell_nothing(what: str, args: Args) -> None:
     more = "" if args.ignore_case else " Use -i to ignore case."
     note(f'No {what} contains "{safe(args.text)}".{more}')
 
 
-def _search_code(controller: Controller, args: argparse.Namespace) -> int:
+def _search_code(controller: Controller, args: Args) -> int:
     from itertools import islice
 
     damaged: dict[str, RewindError] = {}
@@ -79,8 +77,7 @@ def _search_code(controller: Controller, args: argparse.Namespace) -> int:
         _tell_nothing("file of a checkpoint", args)
     if len(found) > _MOST:
         note(f"These are the first {_MOST:,}. Search for a longer text.")
-    for name, error in damaged.items():
-        note(f"warning: {name} is left out: {error.message}")
+    note_left_out(damaged)
     return 0
 
 

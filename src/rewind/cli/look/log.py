@@ -11,18 +11,16 @@ from rewind.cli.output.columns import cut
 from rewind.cli.output.pager import add_pager_option, paged
 from rewind.cli.output.patch import for_terminal, patch
 from rewind.cli.output.style import path_json, style_for
-from rewind.cli.parse.arguments import project_paths
-from rewind.cli.parse.session import note, open_controller, print_json
-from rewind.words import age, plural, safe
+from rewind.cli.parse.arguments import project_path
+from rewind.cli.parse.session import Args, Parser, note_left_out, open_controller, print_json
+from rewind.words import age, plural, safe, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator
     from typing import Any
 
     from rewind.checkpoint.search.file_log import LogEntry
-    from rewind.cli.output.style import Paint
     from rewind.controller import Controller
     from rewind.errors import RewindError
     from rewind.snapshot.diff.patch import Line
@@ -30,15 +28,17 @@ if TYPE_CHECKING:
 summary = "show which checkpoints changed a file, and after which prompt"
 examples = ("rewind log src/app.py", "rewind log src/app.py --patch   # with what changed",
             "rewind log docs --json")
-def arguments(parser: argparse.ArgumentParser) -> None:
+
+
+def arguments(parser: Parser) -> None:
     parser.add_argument("path", metavar="PATH", help="a file or directory of the project, even a deleted one")
     parser.add_argument("--patch", action="store_true", help="also show what changed")
     add_pager_option(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     controller = open_controller(args)
-    path = (project_paths([args.path], controller.project) or [b""])[0]
+    path = project_path(args.path, controller.project)
     damaged: dict[str, RewindError] = {}
     entries = _checked(controller.log(path, damaged), path)
     if args.json:
@@ -46,8 +46,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         with paged(args):
             _print(controller, entries, args.patch)
-    for name, error in damaged.items():
-        note(f"warning: {name} is left out: {error.message}")
+    note_left_out(damaged)
     return 0
 
 
@@ -78,7 +77,8 @@ def _print(controller: Controller, entries: Iterator[LogEntry], with_patch: bool
             print(paint(_fitted(_prompt(entry)), "dim"))
         if with_patch:
             for line in _patch(entry):
-                print(for_terminal(line, paint) if sys.stdout.isatty() else _as_text(line, paint))
+                print(for_terminal(line, paint) if sys.stdout.isatty()
+                      else line[1].decode("utf-8", "surrogateescape"))
             print()
 
 
@@ -93,14 +93,9 @@ def _description(entry: LogEntry) -> str:
     return "" if entry.prompt and after_a_turn else safe(entry.record.description)
 
 
-def _as_text(line: Line, paint: Paint) -> str:
-    return line[1].decode("utf-8", "surrogateescape")
-
-
 def _prompt(entry: LogEntry) -> str:
     assert entry.prompt is not None
-    text = safe(entry.prompt.text)
-    text = text if len(text) <= 200 else text[:199] + "…"
+    text = shortened(safe(entry.prompt.text), 200)
     return f"{'':<6}after turn {entry.prompt.turn} of {entry.prompt.session_id[:8]}: {text}"
 
 

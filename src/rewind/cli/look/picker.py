@@ -13,7 +13,7 @@ from rewind.cli.parse.session import note
 from rewind.controller import BOTH, CHECKPOINT, CODE, CONVERSATION, NOW, PROMPT, SESSION, Controller
 from rewind.errors import DONE, NotInitialised, RewindError
 from rewind.paths import current_dir
-from rewind.words import age, plural, safe
+from rewind.words import age, plural, safe, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,8 +140,7 @@ class _Picker:
             print(self.paint(f"{plural(hidden, 'older item')} not shown; m shows more.", "dim"))
 
     def _line(self, item: Item, number: str | None, now: float) -> str:
-        text = safe(" ".join(item.text.split())) or "(empty)"
-        text = text if len(text) <= 56 else text[:55] + "…"
+        text = shortened(safe(" ".join(item.text.split())), 56) or "(empty)"
         inset = "  " * min(item.depth, 4)
         if item.kind == SESSION:
             title = f"{inset}{'fork: ' if item.depth else ''}{text}"
@@ -201,7 +200,7 @@ def _tell(outcome: Outcome) -> int:
     for text in outcome.notes:
         note(text)
     tell_chat(outcome.chat)
-    if outcome.chat and outcome.chat.fork and outcome.chat.fork["resume"]:
-        note(f"Continue with:\n  {outcome.chat.fork['resume']}")
+    if outcome.resume:
+        note(f"Continue with:\n  {outcome.resume}")
     note("To undo: rewind undo-restore")
     return exit_code(outcome)

@@ -11,13 +11,13 @@ import time
 
 from rewind.cli.output.columns import cells, cut, terminal_width
 from rewind.cli.output.style import style_for
-from rewind.cli.parse.session import note, note_some, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, note, note_some, open_controller, print_json
+from rewind.controller import iso_time
 from rewind.errors import UsageError
 from rewind.words import age, plural, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from rewind.checkpoint.conversations.only_here import Kept
@@ -32,13 +32,13 @@ examples = ("rewind sessions list", "rewind sessions show          # the current
 _NAMED = 10  # conversations that only checkpoints hold
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("action", nargs="?", default="list", choices=("list", "show", "restore"),
                         help="`list` them all, `show` the turns of one, or `restore` a deleted one")
     parser.add_argument("session", nargs="?", help="an id, the beginning of one, or a transcript's path")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     if args.action == "show":
         return _show(args)
     if args.action == "restore":
@@ -68,7 +68,7 @@ def tell_kept(kept: list[Kept]) -> None:
                for one in kept], _NAMED, "rewind sessions --json")
 
 
-def _restore(args: argparse.Namespace) -> int:
+def _restore(args: Args) -> int:
     if not args.session:
         raise UsageError("`rewind sessions restore` takes the id of a session.",
                          hint="`rewind sessions` shows what can be brought back.")
@@ -90,7 +90,7 @@ def session_json(info: SessionInfo) -> dict[str, Any]:
             "rewindFromTurn": info.rewind_from_turn, "rewindedAt": branch.get("rewindedAt"),
             "madeByRewind": info.made_by_rewind, "archived": info.archived,
             "promoted": bool(branch.get("promoted")), "turns": len(info.turns),
-            "modified": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(info.file.modified)),
+            "modified": iso_time(info.file.modified),
             "running": info.running, "path": info.file.path}
 
 
@@ -131,7 +131,7 @@ def _remark(info: SessionInfo) -> str:
     return ", ".join(parts)
 
 
-def _show(args: argparse.Namespace) -> int:
+def _show(args: Args) -> int:
     index = _index(args)
     if args.json:
         print_json({"session_id": index.session_id, "agent": index.profile.name, "title": index.title,
@@ -153,7 +153,7 @@ def _show(args: argparse.Namespace) -> int:
     return 0
 
 
-def _index(args: argparse.Namespace) -> SessionIndex:
+def _index(args: Args) -> SessionIndex:
     """A transcript that a person names may lie anywhere, and needs no project."""
     if args.session and (os.sep in args.session or args.session.endswith(".jsonl")):
         from rewind.controller import read_index

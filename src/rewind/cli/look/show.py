@@ -10,21 +10,19 @@ from rewind.cli.output.changed import lines, why_not_all
 from rewind.cli.output.pager import add_pager_option, paged
 from rewind.cli.output.style import kind_of, path_json, style_for
 from rewind.cli.parse.arguments import SELECTOR
-from rewind.cli.parse.session import note, open_controller, print_json
-from rewind.controller import kept_outside, torn_paths
+from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
+from rewind.controller import Controller, Difference, kept_outside, torn_paths
 from rewind.errors import CheckpointNotFound
 from rewind.words import age, plural, safe, shown, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.files.git_since import GitSince
     from rewind.checkpoint.select.last_prompt import LastPrompt
     from rewind.cli.look.show_turn import Turn
-    from rewind.controller import Controller, Difference
     from rewind.snapshot.trees.tree import TreeEntry
 
 summary = "show a checkpoint or a turn, and what changed with it"
@@ -34,13 +32,13 @@ examples = ("rewind show                   # where the project stands", "rewind 
 _FIRST = 10
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("checkpoint", nargs="?", default="@", help=f"{SELECTOR} (default: `@`)")
     parser.add_argument("--files", action="store_true", help="list every path with its mode and size")
     add_pager_option(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     controller = open_controller(args)
     turn = _turn(controller, args)
     chosen = controller.select(args.checkpoint)
@@ -64,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _turn(controller: Controller, args: argparse.Namespace) -> Turn | None:
+def _turn(controller: Controller, args: Args) -> Turn | None:
     """`t4` is a turn; `t4+`, and everything else, a checkpoint."""
     from rewind.controller import turn_name
 

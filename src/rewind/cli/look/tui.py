@@ -9,23 +9,22 @@ from __future__ import annotations
 import os
 import sys
 
-from rewind.cli.parse.session import note
+from rewind.cli.parse.session import Args, Parser, note
 from rewind.errors import DONE, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
 summary = "open the full-screen timeline: look around and go back"
 examples = ("rewind tui", "rewind tui --plain            # a numbered list, for any terminal")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("--plain", action="store_true", help="a numbered list in plain text")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     if args.json or not on_terminal():
         raise UsageError("`rewind tui` needs an interactive terminal.",
                          hint="`rewind list --json` and `rewind restore` do the same in scripts.")

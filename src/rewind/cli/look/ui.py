@@ -10,23 +10,19 @@ import importlib
 import os
 import sys
 
-from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.errors import DONE, PortTaken, UiMissing
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
 
 summary = "show sessions, branches and checkpoints on a web page"
 examples = ("rewind ui", "rewind ui --port 8765 --no-open")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("--port", type=int, default=0, metavar="N", help="listen there (default: a free one)")
     parser.add_argument("--no-open", action="store_true", help="do not open the browser")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     controller = open_controller(args)
     root, home = controller.project.root, controller.project.home
     controller.close()
@@ -46,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     return DONE
 
 
-def _ready(address: str, args: argparse.Namespace) -> None:
+def _ready(address: str, args: Args) -> None:
     if args.json:
         print_json({"address": address})
     else:

@@ -9,14 +9,13 @@ import time
 from rewind.cli.output.changed import amount
 from rewind.cli.output.columns import cells, cut
 from rewind.cli.output.style import style_for
-from rewind.cli.parse.session import note, open_controller
+from rewind.cli.parse.session import Args, Parser, note, open_controller
 from rewind.errors import RewindError, UsageError
 from rewind.fast import quickjson
 from rewind.words import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable, Iterator
     from typing import Any
 
@@ -31,12 +30,12 @@ examples = ("rewind watch", "rewind watch --json | jq .")
 _EVERY = 1.0
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("--interval", type=float, default=_EVERY, metavar="SECONDS",
                         help="how often to look (1)")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     if not 0 < args.interval < float("inf"):
         raise UsageError("--interval must be greater than 0 seconds.",
                          hint="`rewind watch --interval 5` looks every five seconds.")

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.arguments import SELECTOR
-from rewind.cli.parse.session import open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, open_controller, print_json
 from rewind.errors import RewindError
 from rewind.words import age, plural, safe, size
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
 
 summary = "delete checkpoints for good"
 examples = ("rewind delete 12 --dry-run", "rewind delete 12 13 --yes")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("checkpoints", nargs="+", metavar="CHECKPOINT", help=SELECTOR)
     parser.add_argument("--force", action="store_true",
                         help="delete it even if an operation can then no longer be undone")
@@ -28,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="show what would be deleted, change nothing")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     controller = open_controller(args)
     records = list({r.name: r for r in map(controller.find, args.checkpoints)}.values())
     names = [record.name for record in records]
@@ -50,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _confirm(args: argparse.Namespace, count: int) -> None:
+def _confirm(args: Args, count: int) -> None:
     from rewind.cli.output.ask import ask_yes, has_terminal
 
     if args.yes:

@@ -11,13 +11,12 @@ import sys
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import path_json
 from rewind.cli.parse.arguments import SELECTOR
-from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.errors import UsageError
 from rewind.words import plural, shown, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any, BinaryIO
 
     from rewind.checkpoint.upkeep.transfer import Exported
@@ -29,14 +28,14 @@ examples = ("rewind export last ../before-the-move.tar.gz",
 _STDOUT = "-"
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("checkpoint", help=SELECTOR)
     parser.add_argument("file", metavar="FILE", help="the file to write; `-` is the standard output")
     parser.add_argument("--force", action="store_true", help="replace FILE if it already exists")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be written")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     _refuse_unwise(args)
     controller = open_controller(args)
     if args.dry_run:
@@ -58,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse_unwise(args: argparse.Namespace) -> None:
+def _refuse_unwise(args: Args) -> None:
     if args.file != _STDOUT or args.dry_run:
         return
     if args.json:
@@ -80,6 +79,6 @@ def _warn(links: list[bytes]) -> None:
          " `rewind import` takes the file only with `--allow-links-out`.")
 
 
-def _json(exported: Exported, args: argparse.Namespace) -> dict[str, Any]:
+def _json(exported: Exported, args: Args) -> dict[str, Any]:
     return {"checkpoint": exported.record.name, "file": args.file, "bytes": exported.size,
             "linksOut": [path_json(link) for link in exported.links], "dryRun": args.dry_run}

@@ -9,26 +9,21 @@ the backups that `undo-restore` and `redo` need.
 from __future__ import annotations
 
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.parse.session import note, open_controller, print_json
-from rewind.errors import UsageError
+from rewind.cli.parse.arguments import at_least_one
+from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.words import plural, size
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
 
 summary = "delete old checkpoints and give their space back"
 examples = ("rewind gc --dry-run", "rewind gc", "rewind gc --keep 50")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("--keep", type=int, metavar="N", help="keep the N newest and delete the rest")
     parser.add_argument("--dry-run", action="store_true", help="only show what would be deleted")
 
 
-def run(args: argparse.Namespace) -> int:
-    if args.keep is not None and args.keep < 1:
-        raise UsageError("--keep must be at least 1.", hint="`rewind gc --keep 20` keeps 20.")
+def run(args: Args) -> int:
+    at_least_one("--keep", args.keep, "`rewind gc --keep 20` keeps 20.")
     controller = open_controller(args)
     if args.dry_run:
         names = [record.name for record in controller.plan_gc(args.keep)]

@@ -7,22 +7,17 @@ a part of it. A file that contains anything suspicious is refused.
 from __future__ import annotations
 
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.parse.session import note, open_controller, print_json
-from rewind.errors import UsageError
+from rewind.cli.parse.arguments import at_least_one
+from rewind.cli.parse.session import Args, Parser, answer, note, open_controller, print_json
+from rewind.controller import Controller
 from rewind.words import plural, safe, size
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
-
-    from rewind.controller import Controller
 
 summary = "make a checkpoint from an exported file"
 examples = ("rewind import ../before-the-move.tar.gz", "rewind import project.tar.gz --dry-run",
             "rewind import large.tar.gz --max-size-mb 5000")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("file", metavar="FILE", help="a file that `rewind export` wrote")
     parser.add_argument("--allow-links-out", action="store_true",
                         help="accept symbolic links that may lead out of the project")
@@ -31,10 +26,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="check the file and import nothing")
 
 
-def run(args: argparse.Namespace) -> int:
-    if args.max_size_mb is not None and args.max_size_mb < 1:
-        raise UsageError("--max-size-mb must be at least 1.",
-                         hint="`--max-size-mb 5000` allows 5 GB.")
+def run(args: Args) -> int:
+    at_least_one("--max-size-mb", args.max_size_mb, "`--max-size-mb 5000` allows 5 GB.")
     controller = open_controller(args)
     limit = args.max_size_mb << 20 if args.max_size_mb else None
     if args.dry_run:
@@ -53,16 +46,13 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _dry_run(args: argparse.Namespace, controller: Controller, limit: int | None) -> int:
+def _dry_run(args: Args, controller: Controller, limit: int | None) -> int:
     with ProgressLine() as progress:
         found = controller.plan_import(args.file, allow_links_out=args.allow_links_out,
                                        max_bytes=limit, progress=progress)
     name = found.metadata.get("name")
     name = name if isinstance(name, str) else None
-    if args.json:
-        print_json({"checkpoint": None, "imported": {"name": name}, "fileCount": found.files,
-                    "totalSize": found.bytes, "dryRun": True})
-    else:
-        print(f"{plural(found.files, 'file')}, {size(found.bytes)}, would be imported;"
-              f" the checkpoint was called {safe(name or 'nothing')}")
-    return 0
+    return answer(args, {"checkpoint": None, "imported": {"name": name}, "fileCount": found.files,
+                         "totalSize": found.bytes, "dryRun": True},
+                  f"{plural(found.files, 'file')}, {size(found.bytes)}, would be imported;"
+                  f" the checkpoint was called {safe(name or 'nothing')}")

@@ -6,34 +6,25 @@
 from __future__ import annotations
 
 from rewind.cli.parse.arguments import SELECTOR
-from rewind.cli.parse.session import open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, answer, open_controller
 from rewind.words import safe
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
 
 summary = "keep a checkpoint for good"
 summaries = {"unpin": "let a pinned checkpoint be collected again"}
 examples = ("rewind pin 12", "rewind pin t4+", "rewind unpin 12")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("checkpoint", help=SELECTOR)
     parser.add_argument("--dry-run", action="store_true", help="show what would happen, change nothing")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     controller = open_controller(args)
     pinned = args.command == "pin"
     record = controller.find(args.checkpoint)
     if not args.dry_run:
         record = controller.pin(record.name, pinned)
-    if args.json:
-        print_json({"checkpoint": record.name, "pinned": pinned, "dryRun": args.dry_run})
-        return 0
-    done = "Would pin" if args.dry_run else "Pinned"
-    if not pinned:
-        done = "Would unpin" if args.dry_run else "Unpinned"
-    print(f"{done} {record.sequence}: {safe(record.description) or record.kind}  {record.name}")
-    return 0
+    done = f"Would {args.command}" if args.dry_run else "Pinned" if pinned else "Unpinned"
+    return answer(args, {"checkpoint": record.name, "pinned": pinned, "dryRun": args.dry_run},
+                  f"{done} {record.sequence}: {safe(record.description) or record.kind}  {record.name}")

@@ -15,13 +15,12 @@ import sys
 from rewind.cli.output.ask import ask_yes, has_terminal
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import path_json, style_for
-from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.errors import DAMAGED, DONE, FAILED, PARTIAL, UsageError
 from rewind.words import plural, safe, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from rewind.checkpoint.repair.damage import Lacks
@@ -36,7 +35,7 @@ examples = ("rewind validate", "rewind validate --deep        # read everything"
 _SHOWN = 20
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("--deep", action="store_true", help="read all content and check its hashes")
     parser.add_argument("--repair", action="store_true",
                         help="with --deep: recover what has another copy, quarantine the rest")
@@ -46,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="with --repair: do not ask for confirmation")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     _check(args)
     controller = open_controller(args, forgiving=True)
     if args.repair:
@@ -68,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     return code
 
 
-def _check(args: argparse.Namespace) -> None:
+def _check(args: Args) -> None:
     if args.repair and not args.deep:
         raise UsageError("--repair requires --deep.",
                          hint="rewind validate --deep --repair")
@@ -80,7 +79,7 @@ def _check(args: argparse.Namespace) -> None:
             raise UsageError(f"There is no file {path}", hint="Name a file that `rewind export` wrote.")
 
 
-def _repair(args: argparse.Namespace, controller: Controller) -> int:
+def _repair(args: Args, controller: Controller) -> int:
     if not (args.dry_run or args.yes or args.json) and has_terminal() and not _is_wanted(args, controller):
         note("Nothing was changed.")
         return DAMAGED
@@ -103,7 +102,7 @@ def _repair(args: argparse.Namespace, controller: Controller) -> int:
     return code
 
 
-def _is_wanted(args: argparse.Namespace, controller: Controller) -> bool:
+def _is_wanted(args: Args, controller: Controller) -> bool:
     """The person has seen what would be changed, and agrees; or there is nothing to agree to."""
     with ProgressLine() as progress:
         would = controller.repair(dry_run=True, copies=args.copies, progress=progress)
@@ -114,7 +113,7 @@ def _is_wanted(args: argparse.Namespace, controller: Controller) -> bool:
     return ask_yes("Repair this now? What is replaced is kept in quarantine/.", default=True)
 
 
-def _repair_code(args: argparse.Namespace, done: Repaired) -> int:
+def _repair_code(args: Args, done: Repaired) -> int:
     if args.dry_run:
         return _exit_code(done.problems)
     return _exit_code(done.remaining) or (PARTIAL if done.lost else DONE)

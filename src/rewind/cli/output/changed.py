@@ -16,6 +16,12 @@ def amount(added: int, removed: int, files: int, all_of_them: bool = True) -> st
     return plural(files, "file") + ("" if all_of_them else ", lines not counted")
 
 
+def amount_of(changes: dict[str, Any]) -> str:
+    """Nothing where no file changed."""
+    files = len(changes["files"]) + changes["more"]
+    return amount(changes["added"], changes["removed"], files, changes["counted"]) if files else ""
+
+
 def why_not_all(changes: dict[str, Any]) -> str:
     """Which files have lines that were not counted."""
     if changes["counted"]:

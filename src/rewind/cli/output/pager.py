@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import sys
 
+from rewind.cli.parse.session import Args, Parser
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     import subprocess
     from typing import Any, TextIO
 
 _DEFAULT = "less"
 
 
-def add_pager_option(parser: argparse.ArgumentParser) -> None:
+def add_pager_option(parser: Parser) -> None:
     parser.add_argument("--no-pager", action="store_true", help="print long output straight to the terminal")
 
 
@@ -22,7 +23,7 @@ class paged:
     """Everything that is printed inside, if there is much of it and a person to read it."""
 
     # A class of its own, for `contextlib` would cost every `rewind list` some milliseconds.
-    def __init__(self, args: argparse.Namespace) -> None:
+    def __init__(self, args: Args) -> None:
         self._real = sys.stdout
         command = _command(args)
         self._stream = _Paged(command, sys.stdout) if command else None
@@ -39,7 +40,7 @@ class paged:
         return kind is not None and issubclass(kind, BrokenPipeError)  # the reader has seen enough
 
 
-def _command(args: argparse.Namespace) -> str:
+def _command(args: Args) -> str:
     if args.no_pager or args.json or "NO_PAGER" in os.environ or os.environ.get("TERM", "dumb") == "dumb":
         return ""
     if not (sys.stdout.isatty() and sys.stdin.isatty()):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from rewind.cli.output.style import visible
 from rewind.controller import comparisons, patch_lines
-from rewind.words import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,9 +24,8 @@ def patch(path: bytes, old: TreeEntry | None, new: TreeEntry | None, read_old: R
 
 
 def for_terminal(line: Line, paint: Paint) -> str:
-    """The line with everything made visible that could do more than be read; tabs stay."""
     kind, text = line
     if text.startswith(b" "):
         text = text.rstrip(b"\r")  # on unchanged lines the other line ending is of no interest
-    safe = "\t".join(shown(part) for part in text.split(b"\t"))
+    safe = visible(text)
     return paint(safe, _STYLES[kind]) if kind in _STYLES else safe

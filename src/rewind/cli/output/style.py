@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from rewind.words import shown
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +28,11 @@ def style_for(stream: TextIO) -> Paint:
         return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if wanted else text
 
     return paint
+
+
+def visible(line: bytes) -> str:
+    """A line of a file, with everything escaped that could do more than be read; tabs stay."""
+    return "\t".join(shown(part) for part in line.split(b"\t"))
 
 
 def path_json(path: bytes, **more: object) -> dict[str, Any]:

@@ -37,9 +37,7 @@ def _ask() -> bytes:
 
         fd = sys.stdin.fileno()
         before = termios.tcgetattr(fd)
-    except (ImportError, OSError, ValueError):
-        return b""
-    except Exception:  # termios.error is no OSError
+    except Exception:  # not only OSError: termios.error is none
         return b""
     try:
         tty.setcbreak(fd)

@@ -128,42 +128,30 @@ class _Plain:
             self._positionals.append(how)
 
     def parse(self, argv: list[str], more: Iterable[str]) -> dict[str, Any]:
-        words = list(reversed(argv))
-        free = list(reversed(self._positionals))
-        while words:
-            word = words.pop()
-            if word.startswith("-"):
-                how = self._options.get(word)
-                if how is None:
-                    raise _NotPlain
-                if "action" in how:
-                    self.values[how["dest"]] = True
-                    continue
-                if not words or words[-1].startswith("-"):
-                    raise _NotPlain
-                word = words.pop()
-            elif free:
-                how = free.pop()
+        words, free = iter(argv), iter(self._positionals)
+        for word in words:
+            if not word.startswith("-"):
+                self._take(next(free, None), word)
+                continue
+            how = self._options.get(word)
+            if how and "action" in how:
+                self.values[how["dest"]] = True
             else:
-                raise _NotPlain
-            self.values[how["dest"]] = _converted(word, how)
+                value = next(words, "-")
+                self._take(None if value.startswith("-") else how, value)
         for word in more:
-            if not free:
-                raise _NotPlain
-            how = free.pop()
-            self.values[how["dest"]] = _converted(word, how)
+            self._take(next(free, None), word)
         if any(how.get("nargs") != "?" for how in free):
             raise _NotPlain
         return self.values
 
-
-def _converted(word: str, how: dict[str, Any]) -> Any:
-    if not word or how.get("nargs", "?") != "?" or (how.get("choices") and word not in how["choices"]):
-        raise _NotPlain
-    try:
-        return how["type"](word) if "type" in how else word
-    except ValueError:
-        raise _NotPlain
+    def _take(self, how: dict[str, Any] | None, word: str) -> None:
+        if not (how and word) or how.get("nargs", "?") != "?" or word not in how.get("choices", (word,)):
+            raise _NotPlain
+        try:
+            self.values[how["dest"]] = how["type"](word) if "type" in how else word
+        except ValueError:
+            raise _NotPlain
 
 
 def _parse_plain(module: ModuleType, argv: list[str], more: Iterable[str] = ()) -> Any:
@@ -175,28 +163,32 @@ def _parse_plain(module: ModuleType, argv: list[str], more: Iterable[str] = ()) 
         return None
 
 
+def at_least_one(option: str, value: int | None, hint: str) -> None:
+    if value is not None and value < 1:
+        raise UsageError(f"{option} must be at least 1.", hint=hint)
+
+
 def project_paths(paths: list[str] | None, project: Project) -> list[bytes] | None:
     """Paths as typed, relative to the current directory, made relative to the project."""
     if paths is None:
         return None
     if not paths:
         raise UsageError("No path follows `--`.", hint="Name files or directories of the project.")
+    return [project_path(path, project) for path in paths]
+
+
+def project_path(path: str, project: Project) -> bytes:
+    if not path:
+        raise UsageError("A path is empty.", hint="If the path comes from a variable, the variable is not"
+                                                  " set. Use `.` for the current directory.")
     inside = os.fsencode(project.root)
-    base = _base(inside)
-    found = []
-    for path in paths:
-        if not path:
-            raise UsageError("A path is empty.", hint="If the path comes from a variable, the variable is not"
-                                                      " set. Use `.` for the current directory.")
-        # Not realpath: a symbolic link is named by its own path, not by where it leads.
-        full = os.path.normpath(os.path.join(base, os.fsencode(path)))
-        if not _is_within(full, inside):
-            full = _by_way_of_links(full, inside)
-        if not full:
-            raise UsageError(f"{path} is outside the project.",
-                             hint=f"Name paths below {project.root}")
-        found.append(full[len(inside) + 1:])
-    return found
+    # Not realpath: a symbolic link is named by its own path, not by where it leads.
+    full = os.path.normpath(os.path.join(_base(inside), os.fsencode(path)))
+    if not _is_within(full, inside):
+        full = _by_way_of_links(full, inside)
+    if not full:
+        raise UsageError(f"{path} is outside the project.", hint=f"Name paths below {project.root}")
+    return full[len(inside) + 1:]
 
 
 def _base(inside: bytes) -> bytes:

@@ -57,6 +57,12 @@ def load_command(name: str) -> ModuleType:
     return loaded
 
 
+def summary_of(name: str) -> str:
+    module = load_command(name)
+    summary: str = getattr(module, "summaries", {}).get(name, module.summary)
+    return summary
+
+
 def _unknown_command(name: str) -> UsageError:
     import difflib
 

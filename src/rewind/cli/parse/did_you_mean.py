@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import shlex
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.errors import RewindError
+from rewind.errors import RewindError
+from rewind.words import shortened
 
 _LONGEST = 60
 
 
 def commands(error: RewindError, argv: list[str]) -> list[tuple[str, str]]:
     """(command, what it would take), for each of the nearest."""
-    return [(_command(argv, error.word, near), _short(meaning)) for near, meaning in error.near]
+    return [(_command(argv, error.word, near), shortened(" ".join(meaning.split()), _LONGEST))
+            for near, meaning in error.near]
 
 
 def _command(argv: list[str], word: str, near: str) -> str:
@@ -31,8 +31,3 @@ def _replaced(arg: str, word: str, near: str) -> str:
         return near + arg[len(word):]
     ends = arg.split("..")
     return "..".join(near if end == word else end for end in ends) if len(ends) == 2 else arg
-
-
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _LONGEST else text[:_LONGEST - 1] + "…"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from rewind.cli.output.style import style_for
-from rewind.cli.parse.commands import load_command
+from rewind.cli.parse.commands import summary_of
 from rewind.cli.parse.topic import TOPICS
 
 _HEAD = """Rewind is a time machine for AI coding agents: checkpoints of your project,
@@ -22,7 +22,5 @@ def overview(groups: tuple[tuple[str, tuple[str, ...]], ...]) -> str:
     for title, names in groups:
         lines += ["", paint(title, "bold")]
         for name in names:
-            module = load_command(name)
-            summary = getattr(module, "summaries", {}).get(name, module.summary)
-            lines.append(f"  {paint(name.ljust(13), 'cyan')} {summary}")
+            lines.append(f"  {paint(name.ljust(13), 'cyan')} {summary_of(name)}")
     return "\n".join([*lines, "", _TAIL.format(topics=", ".join(TOPICS))])

@@ -6,7 +6,7 @@ import os
 import sys
 
 from rewind.controller import Controller
-from rewind.errors import RewindError
+from rewind.errors import DONE, RewindError
 from rewind.fast import quickjson
 from rewind.paths import open_project
 
@@ -14,6 +14,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from typing import Any
+
+    Args = argparse.Namespace
+    Parser = argparse.ArgumentParser
+else:
+    Args = Parser = object  # words for annotations: argparse itself is loaded where a command line needs it
 
 
 class _Voice:
@@ -29,7 +34,7 @@ voice = _Voice()
 _TOLD_OTHERWISE = ("restore", "jump", "undo-restore", "validate", "status")
 
 
-def open_controller(arguments: argparse.Namespace, *, forgiving: bool = False) -> Controller:
+def open_controller(arguments: Args, *, forgiving: bool = False) -> Controller:
     """`forgiving`: for the commands that find or mend what is wrong with the configuration."""
     if arguments.project and not os.path.isdir(arguments.project) and open_project(arguments.project) is None:
         raise RewindError(f"There is no directory {arguments.project}", hint="Check the name.")
@@ -80,10 +85,25 @@ def note_some(lines: list[str], most: int, command: str) -> None:
         note(f"{indent}and {len(lines) - most:,} more (`{command}` lists them)")
 
 
+def note_left_out(damaged: dict[str, RewindError]) -> None:
+    """Checkpoints that could not be read."""
+    for name, error in damaged.items():
+        note(f"warning: {name} is left out: {error.message}")
+
+
 def detail(text: str) -> None:
     """What only those want to know who ask with --verbose."""
     if voice.verbose:
         note(f"verbose: {text}")
+
+
+def answer(args: Args, value: dict[str, Any], text: str) -> int:
+    """Of a command that has done what was asked for: one object with --json, else one sentence."""
+    if args.json:
+        print_json(value)
+    else:
+        print(text)
+    return DONE
 
 
 def print_json(value: dict[str, Any]) -> None:

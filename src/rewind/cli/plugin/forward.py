@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewind.cli.plugin.plans import outcome_answer, plan_answer
-from rewind.controller import BeforeOperation
+from rewind.controller import BeforeOperation, Controller
 from rewind.words import safe
 
 TYPE_CHECKING = False
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.rewind.log.operations import Operation
-    from rewind.controller import Controller
 
 
 def goforward(controller: Controller, asked: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ those who want one."""
 from __future__ import annotations
 
 from rewind import __version__
-from rewind.controller import load_usable
+from rewind.controller import Controller, load_usable
 from rewind.install.doctor.doctor import examine
 from rewind.install.doctor.finding import PROBLEM
 from rewind.paths import current_dir, find_project, rewind_home
@@ -14,8 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
-
-    from rewind.controller import Controller
 
 BAND = "plugin.band"
 

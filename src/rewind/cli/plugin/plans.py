@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.words import plural, safe, shown
+from rewind.words import plural, safe, shortened, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,5 +59,4 @@ def quoted(prompts: Iterable[Prompt]) -> str:
 
 
 def title(text: str) -> str:
-    text = safe(" ".join(text.split()))
-    return f"“{text if len(text) <= _LONGEST else text[:_LONGEST - 1] + '…'}”"
+    return f"“{shortened(safe(' '.join(text.split())), _LONGEST)}”"

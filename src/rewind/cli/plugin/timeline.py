@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.controller import PROMPT
+from rewind.controller import PROMPT, Controller
 from rewind.words import safe
 
 TYPE_CHECKING = False
@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.map.by_session import Item
-    from rewind.controller import Controller
 
 MOST = 200
 _LONGEST = 200

@@ -20,7 +20,7 @@ import sys
 
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import style_for
-from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.cli.protect.hook_options import (
     change_hooks,
     hook_options,
@@ -39,17 +39,15 @@ from rewind.controller import (
     unset_value,
 )
 from rewind.errors import DONE, PARTIAL, NotInitialised, UsageError
-from rewind.paths import rewind_home
+from rewind.paths import Project, rewind_home
 from rewind.words import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from rewind.config.load import Settings
     from rewind.install.machine.installer import Registered
-    from rewind.paths import Project
 
 MODE = "storage.mode"
 summary = "show or change the settings"
@@ -59,7 +57,7 @@ examples = ("rewind config", "rewind config storage.maxSizeMb",
             "rewind config --set storage.mode=global   # move the checkpoints out")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("key", nargs="?", metavar="KEY", help="show only this setting or group")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
                         help="change a setting; may be repeated")
@@ -76,7 +74,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="only say what would be changed")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     place = _Place(args)
     hooks = hook_options(args)
     wanted = dict(_split(text) for text in args.set)  # of one that is given twice, the last counts
@@ -98,14 +96,14 @@ def run(args: argparse.Namespace) -> int:
     if not args.dry_run:
         for change in changes:
             change.apply()
-    changed = change_hooks(hooks, args, place.home, place.project, args.tier) if hooks else []
+    changed = change_hooks(hooks, args, place.home, place.project) if hooks else []
     _report(changes, changed, args)
     if not hooks and any(change.key == "tier" for change in changes):
         tell_other_tier(place.home, place.project)
     return PARTIAL if any(one.problem for one in changed) else DONE
 
 
-def _move(args: argparse.Namespace, place: _Place, mode: str) -> int:
+def _move(args: Args, place: _Place, mode: str) -> int:
     """Of one project, where its checkpoints are is no setting: they are moved."""
     _Change(place, MODE, mode)  # a value that is none is refused
     project = place.project
@@ -128,7 +126,7 @@ def _move(args: argparse.Namespace, place: _Place, mode: str) -> int:
 class _Place:
     """The files that count here."""
 
-    def __init__(self, args: argparse.Namespace) -> None:
+    def __init__(self, args: Args) -> None:
         self.project: Project | None = None
         self.home = rewind_home()
         try:
@@ -197,7 +195,7 @@ class _Change:
             self.value = set_value(self.file, self.key, self.text, self.in_project)
 
 
-def _report(changes: list[_Change], hooks: list[Registered], args: argparse.Namespace) -> None:
+def _report(changes: list[_Change], hooks: list[Registered], args: Args) -> None:
     if args.json:
         print_json({"changed": [{"key": c.key, "value": c.value, "unset": c.text is None,
                                  "file": c.file} for c in changes if c.done],
@@ -217,7 +215,7 @@ def _report(changes: list[_Change], hooks: list[Registered], args: argparse.Name
             print(f"{change.key} is not set in {safe(change.file)}")
 
 
-def _show(args: argparse.Namespace, place: _Place) -> int:
+def _show(args: Args, place: _Place) -> int:
     settings, problems = place.load()
     rows = [row for row in settings.items() if _wanted(row[0], args.key)]
     if not rows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from rewind.cli.parse.session import note
+from rewind.cli.parse.session import Args, note
 from rewind.controller import load_usable
 from rewind.errors import NotInitialised, RewindError, UsageError
 from rewind.install.doctor.check_hooks import lacks_hooks
@@ -16,21 +16,19 @@ from rewind.install.machine.installer import (
     unregister_hooks,
 )
 from rewind.install.machine.system import System
-from rewind.paths import current_dir
+from rewind.paths import Project, current_dir
 from rewind.words import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from rewind.agents.profile import Profile
-    from rewind.paths import Project
 
 REGISTER, UNREGISTER = "register", "unregister"
 
 
-def hook_options(args: argparse.Namespace) -> str:
+def hook_options(args: Args) -> str:
     """What is asked for, or an empty text."""
     if args.register_hooks and args.unregister_hooks:
         raise UsageError("--register-hooks and --unregister-hooks contradict each other.",
@@ -41,8 +39,7 @@ def hook_options(args: argparse.Namespace) -> str:
     return REGISTER if args.register_hooks else UNREGISTER if args.unregister_hooks else ""
 
 
-def change_hooks(wanted: str, args: argparse.Namespace, home: str, project: Project | None,
-                 new_tier: str | None) -> list[Registered]:
+def change_hooks(wanted: str, args: Args, home: str, project: Project | None) -> list[Registered]:
     root = _root(args, project) if args.in_project else None
     if wanted == UNREGISTER:
         agents = agents_with_hooks(home)
@@ -62,7 +59,7 @@ def change_hooks(wanted: str, args: argparse.Namespace, home: str, project: Proj
     return register_hooks(agents, str(settings.get("tier")), system.shim, project=root)
 
 
-def _root(args: argparse.Namespace, project: Project | None) -> str:
+def _root(args: Args, project: Project | None) -> str:
     if project:
         return project.root
     if args.unregister_hooks:
@@ -74,7 +71,7 @@ def _dry(agents: list[Profile]) -> list[Registered]:
     return [Registered(profile, []) for profile in agents]
 
 
-def report_hooks(hooks: list[Registered], args: argparse.Namespace) -> None:
+def report_hooks(hooks: list[Registered], args: Args) -> None:
     words = "registered with" if args.register_hooks else "removed from"
     for one in hooks:
         title = one.profile.title

@@ -5,21 +5,17 @@ from __future__ import annotations
 import os
 
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.parse.session import note, print_json
+from rewind.cli.parse.session import Args, Parser, answer, note, print_json
 from rewind.controller import Controller
 from rewind.paths import current_dir, open_project, rewind_home
 from rewind.words import plural, size
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
 
 summary = "protect a project and make its first checkpoint"
 examples = ("rewind init", "rewind init --mode project    # keep the checkpoints in .agent/rewind/",
             "rewind init --trust           # use what came with a copied project")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("--mode", choices=("project", "global"),
                         help="where the checkpoints live: in ~/.rewind (default) or in the project")
     parser.add_argument("--trust", action="store_true",
@@ -27,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     root = os.path.realpath(args.project or current_dir())
     if args.dry_run:
         return _dry_run(args, root)
@@ -53,14 +49,11 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _dry_run(args: argparse.Namespace, root: str) -> int:
+def _dry_run(args: Args, root: str) -> int:
     from rewind.controller import check_root
 
     check_root(root, rewind_home())
     existing = open_project(root)
-    if args.json:
-        print_json({"root": root, "state": existing.state if existing else None,
-                    "mode": args.mode, "created": False, "checkpoint": None, "dryRun": True})
-    else:
-        print(f"Already protected: {root}" if existing else f"Would protect: {root}")
-    return 0
+    return answer(args, {"root": root, "state": existing.state if existing else None, "mode": args.mode,
+                         "created": False, "checkpoint": None, "dryRun": True},
+                  f"Already protected: {root}" if existing else f"Would protect: {root}")

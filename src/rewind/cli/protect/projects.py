@@ -9,13 +9,12 @@ from __future__ import annotations
 import sys
 
 from rewind.cli.output.style import style_for
-from rewind.cli.parse.session import note, print_json
+from rewind.cli.parse.session import Args, Parser, note, print_json
 from rewind.paths import rewind_home
 from rewind.words import plural, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from rewind.checkpoint.project.all_projects import ProjectInfo
@@ -25,11 +24,11 @@ examples = ("rewind projects", "rewind projects --json",
             "rewind -C /path/that/was restore last --to DIR    # of a project that is gone")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("--missing", action="store_true", help="only those whose directory is gone")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     from rewind.controller import all_projects
 
     found = [one for one in all_projects(rewind_home()) if not (args.missing and one.exists)]

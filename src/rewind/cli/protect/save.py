@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import path_json
-from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
+from rewind.controller import Controller
 from rewind.words import plural, safe, shown, size
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
-
-    from rewind.controller import Controller
 
 summary = "make a checkpoint of the project as it is now"
 examples = ("rewind save", 'rewind save "before the refactoring"', "rewind save --if-changed --json")
@@ -19,14 +14,14 @@ takes_text = True
 may_be_empty = ("description",)
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("description", nargs="?", default="", help="a few words to find it by")
     parser.add_argument("--if-changed", action="store_true",
                         help="only if something differs from the last checkpoint")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be saved")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     controller = open_controller(args)
     if args.dry_run:
         return _dry_run(args, controller)
@@ -49,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _dry_run(args: argparse.Namespace, controller: Controller) -> int:
+def _dry_run(args: Args, controller: Controller) -> int:
     base = controller.here()
     changed = []
     if base:

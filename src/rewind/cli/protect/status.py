@@ -10,13 +10,12 @@ import sys
 from rewind.cli.look.sessions import kept_json, tell_kept
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import path_json, style_for
-from rewind.cli.parse.session import note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.cli.protect import unprotected
 from rewind.words import age, and_more, plural, safe, shown, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from rewind.checkpoint.project.missed import Missed
@@ -29,14 +28,14 @@ _BAR = 20
 _FIRST = 3  # torn databases that are named
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("--unprotected", action="store_true",
                         help="list what is not captured, with the reasons")
     parser.add_argument("--all", action="store_true",
                         help="with --unprotected: also list caches and dependency trees one by one")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     controller = open_controller(args)
     with ProgressLine() as progress:
         status = controller.status(progress)

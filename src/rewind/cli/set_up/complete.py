@@ -5,7 +5,7 @@ Hidden, and quiet whatever happens: a shell that completes must never show an er
 
 from __future__ import annotations
 
-from rewind.cli.parse.commands import ALIASES, COMMANDS, load_command, options_before
+from rewind.cli.parse.commands import ALIASES, COMMANDS, load_command, options_before, summary_of
 from rewind.errors import RewindError
 from rewind.words import age, safe
 
@@ -65,27 +65,19 @@ def _candidates(before: list[str], begun: str) -> Iterable[Candidate]:
 
 def _paths(command: str, words: list[str], begun: str) -> Iterable[Candidate]:
     """Paths of the checkpoint that is named, also those that are gone by now; else the shell's own."""
-    from rewind.cli.parse.arguments import make_parser
-
-    actions: list[Any] = make_parser(load_command(command), command)._actions
-    options = {option: action for action in actions for option in action.option_strings}
-    names = _positionals(words[:words.index("--")], options)
+    names = _positionals(words[:words.index("--")], _options(_actions(command)))
     if not getattr(load_command(command), "takes_paths", False) or not names:
         return []
     return _files_in(_controller(words), names[0], begun)
 
 
 def _commands() -> Iterator[Candidate]:
-    for name in COMMANDS:
-        module = load_command(name)
-        yield name, getattr(module, "summaries", {}).get(name, module.summary)
+    return ((name, summary_of(name)) for name in COMMANDS)
 
 
 def _of_command(command: str, words: list[str], begun: str) -> Iterable[Candidate]:
-    from rewind.cli.parse.arguments import make_parser
-
-    actions: list[Any] = make_parser(load_command(command), command)._actions
-    options = {option: action for action in actions for option in action.option_strings}
+    actions = _actions(command)
+    options = _options(actions)
     waiting = options.get(words[-1]) if words else None
     if waiting is not None and waiting.nargs != 0:
         return _values(waiting, words, begun)
@@ -100,6 +92,16 @@ def _of_command(command: str, words: list[str], begun: str) -> Iterable[Candidat
     if len(free) >= len(positionals) and action.nargs not in ("*", "+"):
         return []
     return _values(action, words, begun)
+
+
+def _actions(command: str) -> list[argparse.Action]:
+    from rewind.cli.parse.arguments import make_parser
+
+    return make_parser(load_command(command), command)._actions
+
+
+def _options(actions: list[argparse.Action]) -> dict[str, argparse.Action]:
+    return {option: action for action in actions for option in action.option_strings}
 
 
 def _positionals(words: list[str], options: dict[str, argparse.Action]) -> list[str]:
@@ -221,10 +223,10 @@ def _files_in(controller: Controller, name: str, path: str) -> Iterator[Candidat
     """What a checkpoint has there, one level of directories at a time."""
     import os
 
-    from rewind.cli.parse.arguments import project_paths
+    from rewind.cli.parse.arguments import project_path
 
     folder = path.rpartition("/")[0] + "/" if "/" in path else ""
-    inside = (project_paths([folder or "."], controller.project) or [b""])[0]
+    inside = project_path(folder or ".", controller.project)
     record = controller.find(name)
     with controller.source(record) as source:
         root = record.tree

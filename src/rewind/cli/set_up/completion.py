@@ -9,11 +9,7 @@ fish: `rewind completion fish > ~/.config/fish/completions/rewind.fish`
 
 from __future__ import annotations
 
-from rewind.cli.parse.session import print_json
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
+from rewind.cli.parse.session import Args, Parser, answer
 
 summary = "print the completion script for your shell"
 examples = ("rewind completion bash", "rewind completion zsh",
@@ -77,14 +73,10 @@ complete -c rewind -f -k -a '(__rewind_complete)'
 _SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("shell", choices=tuple(_SCRIPTS), help="bash, zsh or fish")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     script = _SCRIPTS[args.shell].lstrip("\n")
-    if args.json:
-        print_json({"shell": args.shell, "script": script})
-    else:
-        print(script, end="")
-    return 0
+    return answer(args, {"shell": args.shell, "script": script}, script.removesuffix("\n"))

@@ -9,18 +9,12 @@ import os
 import sys
 
 from rewind.cli.output.style import style_for
-from rewind.cli.parse.session import print_json
+from rewind.cli.parse.session import Args, Parser, print_json
 from rewind.errors import DONE, FAILED, RewindError
 from rewind.install.doctor.doctor import examine
-from rewind.install.doctor.finding import OK, PROBLEM, WARNING
+from rewind.install.doctor.finding import OK, PROBLEM, WARNING, Finding
 from rewind.paths import current_dir, rewind_home
 from rewind.words import safe
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
-
-    from rewind.install.doctor.finding import Finding
 
 summary = "find out why a project might not be protected"
 examples = ("rewind doctor", "rewind doctor -C ~/src/app")
@@ -28,11 +22,11 @@ _COLOURS = {OK: "green", WARNING: "yellow", PROBLEM: "red"}
 _INDENT = " " * 9
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     """It has no options of its own."""
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     if args.project and not os.path.isdir(args.project):
         raise RewindError(f"There is no directory {args.project}", hint="Check the name.")
     start = args.project or os.environ.get("REWIND_PROJECT_ROOT") or current_dir()

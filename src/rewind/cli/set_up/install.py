@@ -13,7 +13,8 @@ import sys
 
 from rewind.cli.output.ask import ask_choice, ask_yes, has_terminal
 from rewind.cli.output.style import style_for
-from rewind.cli.parse.session import note, print_json
+from rewind.cli.parse.session import Args, Parser, note, print_json
+from rewind.cli.protect.hook_options import hooks_json
 from rewind.controller import BY_KEY, hooks_home, load_tier
 from rewind.errors import DONE, PARTIAL, UsageError
 from rewind.install.machine.installer import (
@@ -30,7 +31,6 @@ from rewind.words import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from rewind.install.machine.installer import Installed
@@ -41,7 +41,7 @@ examples = ("rewind install", "rewind install --yes --tier aggressive --agents c
 TIERS = BY_KEY["tier"].choices
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("--yes", action="store_true", help="ask nothing, take the defaults")
     parser.add_argument("--tier", choices=TIERS, help="how often checkpoints are taken (default: balanced)")
     parser.add_argument("--agents", metavar="A,B",
@@ -55,7 +55,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     plan = _plan(args)
     if args.dry_run:
         return _dry_run(plan, args.json)
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
 
 # what to do
 
-def _plan(args: argparse.Namespace) -> Plan:
+def _plan(args: Args) -> Plan:
     for one, other in (("agents", "no_hooks"), ("with_ui", "no_ui")):
         if getattr(args, one) and getattr(args, other):
             raise UsageError(f"--{one} and --{other} contradict each other.".replace("_", "-"),
@@ -89,7 +89,7 @@ def _plan(args: argparse.Namespace) -> Plan:
     return plan
 
 
-def _choose_tier(plan: Plan, args: argparse.Namespace, asking: bool) -> None:
+def _choose_tier(plan: Plan, args: Args, asking: bool) -> None:
     if args.tier:
         plan.tier, plan.write_tier = args.tier, True
     elif asking and not plan.tier_is_set:
@@ -99,7 +99,7 @@ def _choose_tier(plan: Plan, args: argparse.Namespace, asking: bool) -> None:
         plan.tier = ask_choice("Tier", TIERS, plan.tier)
 
 
-def _choose_agents(plan: Plan, args: argparse.Namespace, asking: bool) -> None:
+def _choose_agents(plan: Plan, args: Args, asking: bool) -> None:
     found = agents_found(plan.home)
     if asking:
         again = {profile.name for profile in registered_agents(plan.home)} if plan.is_upgrade else set()
@@ -185,8 +185,7 @@ def _json(plan: Plan, done: Installed | None) -> dict[str, Any]:
     hooks = done.hooks if done else [Registered(profile, []) for profile in plan.agents]
     return {"version": plan.version, "upgrade": plan.is_upgrade, "system": plan.system.folder,
             "python": done.python if done else None, "link": done.link if done else None, "tier": plan.tier,
-            "hooks": [{"agent": one.profile.name, "files": one.files, "problem": one.problem or None}
-                      for one in hooks], "plugins": done.plugins if done else [],
+            "hooks": hooks_json(hooks), "plugins": done.plugins if done else [],
             "ui": done.ui if done else plan.ui,
             "warnings": [*plan.config_problems, *(done.warnings if done else ())], "dryRun": done is None}
 

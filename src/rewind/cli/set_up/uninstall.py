@@ -11,30 +11,27 @@ import sys
 
 from rewind.cli.output.ask import ask_yes, has_terminal
 from rewind.cli.output.style import style_for
-from rewind.cli.parse.session import note, print_json
+from rewind.cli.parse.session import Args, Parser, note, print_json
 from rewind.errors import DONE, PARTIAL, RewindError, UsageError
 from rewind.install.machine.library import own_package
-from rewind.install.machine.uninstaller import Uninstall
+from rewind.install.machine.uninstaller import Uninstall, Uninstalled
 from rewind.paths import current_dir, find_project, rewind_home
 from rewind.words import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
-
-    from rewind.install.machine.uninstaller import Uninstalled
 
 summary = "remove Rewind; the checkpoints of your projects stay"
 examples = ("rewind uninstall --dry-run", "rewind uninstall", "rewind uninstall --yes")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be removed")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     plan = Uninstall(rewind_home(), _here(args.project))
     if args.dry_run:
         _show(plan, args.json)

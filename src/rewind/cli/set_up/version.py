@@ -5,24 +5,17 @@ from __future__ import annotations
 import sys
 
 from rewind import __version__
-from rewind.cli.parse.session import print_json
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
+from rewind.cli.parse.session import Args, Parser, answer
 
 summary = "print the version"
 examples = ("rewind version", "rewind version --json")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     """It has none of its own."""
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     python = sys.version.split()[0]
-    if args.json:
-        print_json({"version": __version__, "python": python, "executable": sys.executable})
-    else:
-        print(f"rewind {__version__} (Python {python})")
-    return 0
+    return answer(args, {"version": __version__, "python": python, "executable": sys.executable},
+                  f"rewind {__version__} (Python {python})")

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from rewind.agents.profile import Profile
 from rewind.agents.registry import hooks_home
 from rewind.config.load import load_tier
 from rewind.errors import PathNotText, ProfileInvalid, RewindError
-from rewind.install.doctor.finding import ok, problem, warning
+from rewind.install.doctor.finding import Finding, ok, problem, warning
 from rewind.install.machine.installer import agents_found
-from rewind.install.machine.system import script_in
+from rewind.install.machine.system import System, script_in
 from rewind.install.market_plugin import market_plugin
-from rewind.install.settings.merger import MARK, entries_for, is_text
+from rewind.install.settings.merger import MARK, Found, entries_for, is_text
 from rewind.install.settings.register import is_disabled, registered, shadowed
-
-if TYPE_CHECKING:
-    from rewind.agents.profile import Profile
-    from rewind.install.doctor.finding import Finding
-    from rewind.install.machine.system import System
-    from rewind.install.settings.merger import Found
 
 _REGISTER = "Run `rewind config --register-hooks`."
 

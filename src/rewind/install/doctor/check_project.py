@@ -6,7 +6,6 @@ import os
 import shlex
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rewind import jsonfile
 from rewind.checkpoint.conversations.known_forks import Branches
@@ -18,18 +17,14 @@ from rewind.checkpoint.records.record import timestamp
 from rewind.checkpoint.rewind.words import interrupted_text
 from rewind.checkpoint.save.create import LARGE
 from rewind.checkpoint.upkeep import retention
+from rewind.config.load import Settings
 from rewind.errors import RewindError
 from rewind.install.doctor.client_version import numbers, version_in
-from rewind.install.doctor.finding import ok, problem, warning
+from rewind.install.doctor.finding import Finding, ok, problem, warning
+from rewind.install.machine.system import System
+from rewind.paths import Project
 from rewind.snapshot.rules.rules import MB
-from rewind.transcript.find import latest_sessions
-
-if TYPE_CHECKING:
-    from rewind.config.load import Settings
-    from rewind.install.doctor.finding import Finding
-    from rewind.install.machine.system import System
-    from rewind.paths import Project
-    from rewind.transcript.find import SessionFile
+from rewind.transcript.find import SessionFile, latest_sessions
 
 _SLACK = 600.0  # seconds that a turn may take without an event that is worth a checkpoint
 _RECENT = 86_400.0
@@ -68,8 +63,9 @@ def check_project(project: Project, system: System) -> Iterator[Finding]:
         return
     try:
         yield _writable(project)
-        for check in (_newest, _interrupted, _vanished, _packers, _budget, _watchman):
-            yield from _carefully(check(state, system))
+        yield from _carefully(_newest(state, system))
+        for check in (_interrupted, _vanished, _packers, _budget, _watchman):
+            yield from _carefully(check(state))
     finally:
         state.close()
     yield from _missed(project)
@@ -149,20 +145,20 @@ def _clients(sessions: list[SessionFile]) -> Iterator[Finding]:
                           f"Update {session.profile.title}.")
 
 
-def _interrupted(state: State, system: System) -> Iterator[Finding]:
+def _interrupted(state: State) -> Iterator[Finding]:
     op = state.interrupted()
     if op:
         yield problem("restore", f"`rewind {op.command}` was interrupted.", f"{interrupted_text(op)}.")
 
 
-def _vanished(state: State, system: System) -> Iterator[Finding]:
+def _vanished(state: State) -> Iterator[Finding]:
     name = vanished(state)
     if name:
         yield problem("checkpoints", f"Something other than Rewind removed checkpoints: {name} is gone.",
                       "Keep them out of reach: rewind config --set storage.mode=global")
 
 
-def _packers(state: State, system: System) -> Iterator[Finding]:
+def _packers(state: State) -> Iterator[Finding]:
     """Builds that would take the checkpoints along, with the secrets in them."""
     if state.project.mode != "project":
         return
@@ -173,7 +169,7 @@ def _packers(state: State, system: System) -> Iterator[Finding]:
                       f"Run `rewind config --set storage.mode=global`, or add the line .agent/ to {file}")
 
 
-def _budget(state: State, system: System) -> Iterator[Finding]:
+def _budget(state: State) -> Iterator[Finding]:
     used, cap = retention.disk_use(state), state.settings.get("storage.maxSizeMb") * MB
     if used > cap:
         yield warning("disk", f"The checkpoints take {used / MB:,.0f} MB; storage.maxSizeMb allows"
@@ -182,7 +178,7 @@ def _budget(state: State, system: System) -> Iterator[Finding]:
                       " `rewind config --set storage.maxSizeMb=…` allows more.")
 
 
-def _watchman(state: State, system: System) -> Iterator[Finding]:
+def _watchman(state: State) -> Iterator[Finding]:
     """Whether somebody tells what changed, where a walk of all files takes long."""
     wanted, files = state.settings.get("scan.monitor"), state.cache.files()
     if wanted == "off" or (wanted == "auto" and files <= LARGE):
@@ -233,17 +229,15 @@ def _hook_errors(project: Project, system: System) -> Iterator[Finding]:
         yield (problem if failures >= _TOO_OFTEN else warning)(
             name, f"{times} could not make a checkpoint: {said}", _LOOK.format(log=log))
         return
-    for path in (log, system.log):
-        line = _recent_line(path)
-        if line:
-            yield warning(name, f"A hook said in the last day: {line}", _LOOK.format(log=path))
+    yield from check_log(log)
+    yield from check_log(system.log)
 
 
-def check_log(system: System) -> Iterator[Finding]:
-    """Outside a project there is only the log for all."""
-    line = _recent_line(system.log)
+def check_log(path: str) -> Iterator[Finding]:
+    """A project's own; outside one there is only the log for all."""
+    line = _recent_line(path)
     if line:
-        yield warning("hook errors", f"A hook said in the last day: {line}", _LOOK.format(log=system.log))
+        yield warning("hook errors", f"A hook said in the last day: {line}", _LOOK.format(log=path))
 
 
 def _recent_line(path: str) -> str:

@@ -5,20 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from rewind import __version__
 from rewind.errors import PathNotText
-from rewind.install.doctor.finding import ok, problem, warning
+from rewind.install.doctor.finding import Finding, ok, problem, warning
 from rewind.install.machine.interpreter import output_of, version_of
-from rewind.install.machine.system import read_baked
+from rewind.install.machine.system import Baked, System, read_baked
 from rewind.install.machine.ui_packages import fits
 from rewind.install.market_plugin import serves_as_plugin
 from rewind.install.settings.merger import is_text
-
-if TYPE_CHECKING:
-    from rewind.install.doctor.finding import Finding
-    from rewind.install.machine.system import Baked, System
 
 _AGAIN = "Run `rewind install`; your settings and hooks stay as they are."
 _FIRST = "Run `rewind install`, or `./install.sh` in a checkout."

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
 
 from rewind import jsonfile
-from rewind.agents.profile import pick
+from rewind.agents.profile import Profile, pick
 from rewind.agents.registry import session_home
 from rewind.errors import RewindError
-from rewind.transcript.find import latest_sessions
+from rewind.transcript.find import SessionFile, latest_sessions
 from rewind.transcript.read.lines import events_backward, open_transcript
-
-if TYPE_CHECKING:
-    from rewind.agents.profile import Profile
-    from rewind.transcript.find import SessionFile
 
 _MAX_BYTES = 1 << 20
 _LINES = 200

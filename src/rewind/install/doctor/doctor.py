@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
-from rewind.config.load import load_usable
+from rewind.config.load import Settings, load_usable
 from rewind.install.doctor.check_hooks import check_hooks
 from rewind.install.doctor.check_plugin import check_plugins
 from rewind.install.doctor.check_project import check_log, check_place, check_project
 from rewind.install.doctor.check_system import check_system
-from rewind.install.doctor.finding import ok, problem, warning
+from rewind.install.doctor.finding import Finding, ok, problem, warning
 from rewind.install.machine.system import System
 from rewind.paths import find_project
-
-if TYPE_CHECKING:
-    from rewind.config.load import Settings
-    from rewind.install.doctor.finding import Finding
 
 
 def examine(home: str, start: str, environ: Mapping[str, str] | None = None) -> list[Finding]:
@@ -31,7 +26,7 @@ def examine(home: str, start: str, environ: Mapping[str, str] | None = None) -> 
              *check_plugins(system, root), *_check_settings(settings, problems)]
     if project:
         return [*found, *check_project(project, system)]
-    return [*found, check_place(start, settings), *check_log(system)]
+    return [*found, check_place(start, settings), *check_log(system.log)]
 
 
 def _check_settings(settings: Settings, problems: list[str]) -> Iterator[Finding]:

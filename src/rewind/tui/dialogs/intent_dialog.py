@@ -9,6 +9,7 @@ from rich.text import Text
 from rewind.controller import BOTH, CODE, CONVERSATION, PROMPT
 from rewind.tui.dialogs.choose import Choose
 from rewind.tui.parts.words import one_line
+from rewind.words import shortened
 
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item
@@ -28,8 +29,7 @@ class ChooseIntent(Choose):
 
 
 def _about(item: Item) -> list[Text]:
-    text = one_line(item.text)
-    text = text if len(text) <= 120 else text[:119] + "…"
+    text = shortened(one_line(item.text), 120)
     if item.kind == PROMPT:
         turn = f"prompt {item.turn}" if item.turn else "this prompt"
         return [Text.assemble(("To before ", "dim"), (turn, "cyan")), Text(text, "bold")]

@@ -16,7 +16,7 @@ from rewind.tui.dialogs.outcome import Outcome, about_files, about_notes
 from rewind.tui.dialogs.working import Failure, Working
 from rewind.tui.frame import Frame
 from rewind.tui.parts.words import from_home, one_line, plan_lines
-from rewind.words import plural, safe_lines
+from rewind.words import plural, safe_lines, shortened
 
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item
@@ -130,7 +130,8 @@ def _plan_lines(plan: Plan) -> list[Text]:
     if plan.session:
         left_out = f", without {plural(len(plan.prompts), 'prompt')}:" if plan.prompts else ""
         lines.append(Text.assemble(("Chat  ", "bold"), f"a fork of {plan.session[:8]}{left_out}"))
-        lines += [Text.assemble(("  > ", "cyan"), _short(prompt.text)) for prompt in plan.prompts[:5]]
+        lines += [Text.assemble(("  > ", "cyan"), shortened(one_line(prompt.text), 60))
+                  for prompt in plan.prompts[:5]]
         lines += [Text(f"  … and {len(plan.prompts) - 5} more", "dim")] if len(plan.prompts) > 5 else []
     if plan.code:
         already = f"is already as in {plan.code.checkpoint}"
@@ -140,11 +141,6 @@ def _plan_lines(plan: Plan) -> list[Text]:
         lines.append(Text.assemble(("Code  ", "bold"), "stays as it is"))
     lines += about_notes([plan.no_conversation, *plan.all_notes()])
     return [*lines, Text(""), Text(_BACKED_UP if plan.code else "The old session stays as it is.", "dim")]
-
-
-def _short(text: str) -> str:
-    text = one_line(text)
-    return text if len(text) <= 60 else text[:59] + "…"
 
 
 def _done_lines(done: Done, intent: str) -> list[Text]:

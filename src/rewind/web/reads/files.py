@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from rewind.controller import DIR, LINK, UNCOVERED, Controller, Side, every_path
+from rewind.controller import DIR, LINK, UNCOVERED, Controller, Side, every_path, iso_time
 from rewind.errors import PathNeverSeen, PathNotFound, RewindError
 from rewind.web.reads import shapes
-from rewind.web.reads.paths import checked, named_paths
+from rewind.web.reads.paths import named_path
 from rewind.web.reads.query import Query
 from rewind.web.render.colours import coloured, lexer_for, line_html
 
@@ -36,7 +36,7 @@ _MOST_REMEMBERED = 10
 
 def tree(controller: Controller, query: Query) -> dict[str, Any]:
     """One folder, or with `q` all paths that contain a text."""
-    at, words = _point(query), query.text("q", 200).strip().casefold()
+    at, words = query.checkpoint_or_now("at"), query.text("q", 200).strip().casefold()
     heat = _heat(controller, at)
     with_gone = query.choice("gone", ("no", "yes")) == "yes"
     with controller.side(at) as side:
@@ -51,19 +51,11 @@ def tree(controller: Controller, query: Query) -> dict[str, Any]:
             "most": max(heat.times.values(), default=0), "complete": heat.complete}
 
 
-def _point(query: Query) -> str | None:
-    """A checkpoint; None is now."""
-    name = query.text("at", 100) or NOW
-    return None if name == NOW else query.a_checkpoint(name)
-
-
 def _path(query: Query, key: str, side: Side, heat: Heat) -> bytes:
     """Escapes in it are looked up in what the page was shown."""
     text = query.text(key, 4096)
-    if "\\" not in text:
-        return checked(text) if text else b""
-    known = (path for path, _ in every_path(side.root, side.tree))
-    return (named_paths([text], (*known, *heat.times)) or [b""])[0]
+    return named_path(text, lambda: (*(path for path, _ in every_path(side.root, side.tree)),
+                                     *heat.times)) if text else b""
 
 
 def _heat(controller: Controller, at: str | None) -> Heat:
@@ -161,11 +153,15 @@ def _prompt(prompt: LastPrompt | None) -> dict[str, Any] | None:
 
 # one file
 
+def _file(controller: Controller, query: Query) -> tuple[str | None, bytes]:
+    at = query.checkpoint_or_now("at")
+    with controller.side(at) as side:
+        return at, _path(query, "path", side, _heat(controller, at))
+
+
 def log(controller: Controller, query: Query) -> dict[str, Any]:
     """As `rewind log`: the checkpoints and operations that changed a file, newest first."""
-    at = _point(query)
-    with controller.side(at) as side:
-        path = _path(query, "path", side, _heat(controller, at))
+    _, path = _file(controller, query)
     count = query.number("count", _MOST_CHANGES, low=1, high=_MOST_CHANGES)
     damaged: dict[str, Any] = {}
     found: list[dict[str, Any]] = []
@@ -189,9 +185,7 @@ def _logged(controller: Controller, entry: LogEntry) -> dict[str, Any]:
 
 def blame(controller: Controller, query: Query) -> dict[str, Any]:
     """As `rewind blame`: the lines in colours, and in runs who wrote them."""
-    at = _point(query)
-    with controller.side(at) as side:
-        path = _path(query, "path", side, _heat(controller, at))
+    at, path = _file(controller, query)
     start = query.number("from", 1, low=1)
     found, why = _lines(controller, path, at)
     part = found[start - 1:start - 1 + _MOST_LINES]
@@ -241,6 +235,6 @@ def author(line: BlamedLine) -> dict[str, Any]:
     by, record, commit = line.author, line.record, line.commit
     return {"lines": 0, "who": line.who, "sessionId": by.session, "turn": by.turn, "prompt": by.prompt[:300],
             "checkpoint": record.name if record and not commit else None, "saved": record is not None,
-            "at": shapes.iso(line.time) if line.time is not None else None,
+            "at": iso_time(line.time) if line.time is not None else None,
             "commit": commit.id if commit else None, "summary": commit.summary if commit else "",
             "was": shapes.path_text(line.path)}

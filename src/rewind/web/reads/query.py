@@ -33,6 +33,11 @@ class Query:
             raise CheckpointNotFound(name=name[:50])
         return name
 
+    def checkpoint_or_now(self, key: str) -> str | None:
+        """None is now."""
+        name = self.text(key, 100) or "now"
+        return None if name == "now" else self.a_checkpoint(name)
+
     def place(self, key: str, *, low: int = 1) -> int:
         return _number(self.places[key], key, low, _HIGHEST)
 

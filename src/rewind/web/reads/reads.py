@@ -10,16 +10,8 @@ from rewind.controller import Controller
 from rewind.errors import BadRequest, TurnNotFound
 from rewind.web.reads import shapes
 from rewind.web.reads.patches import patch_of
-from rewind.web.reads.paths import checked, named_paths
+from rewind.web.reads.paths import named_path, paths_in
 from rewind.web.reads.query import Query
-from rewind.web.writes.plans import (
-    checkpoint_plan,
-    forward_plan,
-    hunk_plan,
-    hunk_target,
-    step_plan,
-    turn_plan,
-)
 
 if TYPE_CHECKING:
     from rewind.checkpoint.conversations.compare_sessions import Compared
@@ -27,6 +19,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.transcript.turns.turn_pages import Match
 
+_FROM_THE_END = -1_000_000_000  # a number below 0 counts from there
 _MOST_TURNS = 100
 _MOST_OUTLINED = 1000
 _MOST_CHECKPOINTS = 500
@@ -90,23 +83,24 @@ def _warnings(controller: Controller, infos: list[SessionInfo]) -> list[dict[str
 
 
 def turns(controller: Controller, query: Query) -> dict[str, Any]:
-    start = query.number("from", 1, low=-1_000_000_000)
+    start = query.number("from", 1, low=_FROM_THE_END)
     count = query.number("count", 30, low=1, high=_MOST_TURNS)
-    before = _is_busy(controller, query.session)
-    page = controller.turns(query.session, start, count)
-    return {"sessionId": query.session, "total": page.total, "from": page.first,
-            "busy": before or _is_busy(controller, query.session),
-            "turns": [shapes.turn(view, _rendered(query)) for view in page.turns]}
+    return _turns(controller, query.session, start, count, _rendered(query))
 
 
 def last_turns(controller: Controller, session: str) -> dict[str, Any]:
     """The last two, as a page that follows the session gets them: what the one before changed is known when
     the next begins."""
-    before = _is_busy(controller, session)
-    page = controller.turns(session, -2, 2)
+    return _turns(controller, session, -2, 2, True)
+
+
+def _turns(controller: Controller, session: str, start: int, count: int, rendered: bool) -> dict[str, Any]:
+    # Asked before and after they are read: either may be why they say that they cannot be rewound to.
+    before = controller.is_busy(session)
+    page = controller.turns(session, start, count)
     return {"sessionId": session, "total": page.total, "from": page.first,
-            "busy": before or _is_busy(controller, session),
-            "turns": [shapes.turn(view, True) for view in page.turns]}
+            "busy": before or controller.is_busy(session),
+            "turns": [shapes.turn(view, rendered) for view in page.turns]}
 
 
 def _rendered(query: Query) -> bool:
@@ -123,24 +117,18 @@ def block(controller: Controller, query: Query) -> dict[str, Any]:
     return {"block": shapes.whole_block(said.blocks[at])}
 
 
-def _is_busy(controller: Controller, session_id: str) -> bool:
-    """Asked before and after turns are read: either may be why they say that they cannot be rewound to."""
-    return controller.is_busy(session_id)
-
-
 def one_turn(controller: Controller, query: Query) -> dict[str, Any]:
-    before = _is_busy(controller, query.session)
+    before = controller.is_busy(query.session)
     page = controller.turns(query.session, query.place("n"), 1, whole=True)
     if not page.turns:
         raise TurnNotFound(turn=query.place("n"), total=page.total)
-    return {"busy": before or _is_busy(controller, query.session),
+    return {"busy": before or controller.is_busy(query.session),
             "turn": shapes.turn(page.turns[0], _rendered(query))}
 
 
 def outline(controller: Controller, query: Query) -> dict[str, Any]:
     index = controller.turn_index(query.session)
-    start = query.number("from", 1, low=-1_000_000_000)
-    start = max(1, index.total + 1 + start if start < 0 else start)
+    start = _start(query, index.total)
     count = query.number("count", _MOST_OUTLINED, low=1, high=_MOST_OUTLINED)
     rows = index.turns(max(1, start - 1), start + count - 1)
     before = rows[0].offset if rows and rows[0].turn == start - 1 else -1
@@ -151,6 +139,11 @@ def outline(controller: Controller, query: Query) -> dict[str, Any]:
                           "compactedBefore": index.is_compacted_between(before, row.offset)})
             before = row.offset
     return {"total": index.total, "turns": found}
+
+
+def _start(query: Query, total: int) -> int:
+    start = query.number("from", 1, low=_FROM_THE_END)
+    return max(1, total + 1 + start if start < 0 else start)
 
 
 _FIGURES: dict[str, dict[int, Any]] = {}  # session -> what was read of its turns
@@ -173,11 +166,15 @@ def _known(session: str) -> dict[int, Any]:
 
 
 def search(controller: Controller, query: Query) -> dict[str, Any]:
+    matches, more = controller.search(query.session, _wanted(query))
+    return {"matches": [_match(match) for match in matches], "more": more}
+
+
+def _wanted(query: Query) -> str:
     text = query.text("q", _LONGEST_SEARCH).strip()
     if not text:
         raise BadRequest("There is nothing to search for.", hint="Type a word.")
-    matches, more = controller.search(query.session, text)
-    return {"matches": [_match(match) for match in matches], "more": more}
+    return text
 
 
 def _match(found: Match) -> dict[str, Any]:
@@ -190,9 +187,7 @@ _LOOKING = 4.0  # seconds
 
 def find(controller: Controller, query: Query) -> dict[str, Any]:
     """In all sessions, the latest first: what was said, and which files turns touched."""
-    text = query.text("q", _LONGEST_SEARCH).strip()
-    if not text:
-        raise BadRequest("There is nothing to search for.", hint="Type a word.")
+    text = _wanted(query)
     until, found, more, complete = time.monotonic() + _LOOKING, [], False, True
     infos = controller.sessions()
     known = {info.session_id for info in infos}
@@ -231,8 +226,7 @@ def future(controller: Controller, query: Query) -> dict[str, Any]:
     if parent is None or cut is None:
         return {"parentSessionId": info.parent, "fromTurn": cut, "total": 0, "turns": []}
     total = max(0, len(parent.turns) - cut)
-    start = query.number("from", 1, low=-1_000_000_000)
-    start = max(1, total + 1 + start if start < 0 else start)
+    start = _start(query, total)
     page = controller.turns(parent.session_id, cut + start,
                             query.number("count", 30, low=1, high=_MOST_TURNS))
     return {"parentSessionId": parent.session_id, "fromTurn": cut, "total": max(0, page.total - cut),
@@ -242,11 +236,6 @@ def future(controller: Controller, query: Query) -> dict[str, Any]:
 def _info(controller: Controller, session_id: str) -> SessionInfo:
     file = controller.session_file(session_id)
     return controller.session(file.session_id)
-
-
-def plan(controller: Controller, query: Query) -> dict[str, Any]:
-    mode = query.choice("mode", ("chat", "both"))
-    return turn_plan(controller, query.session, query.number("turn", 0, low=1), mode == "both")
 
 
 def compare(controller: Controller, query: Query) -> dict[str, Any]:
@@ -286,16 +275,10 @@ def checkpoints(controller: Controller, query: Query) -> dict[str, Any]:
 
 
 def diff(controller: Controller, query: Query) -> dict[str, Any]:
-    to = query.text("to", 100) or "now"
     path = query.text("path", 4096)
-    name = query.checkpoint
-    paths = None
-    if path:
-        paths = [checked(path)]
-        if "\\" in path:  # perhaps an escaped name
-            with controller.diff(name, None if to == "now" else to) as everything:
-                paths = named_paths([path], (changed for changed, _, _ in everything.changes))
-    with controller.diff(name, None if to == "now" else query.a_checkpoint(to), paths=paths) as difference:
+    name, to = query.checkpoint, query.checkpoint_or_now("to")
+    paths = [named_path(path, lambda: paths_in(controller.diff(name, to)))] if path else None
+    with controller.diff(name, to, paths=paths) as difference:
         patch = patch_of(difference, bool(path))
         limit = 5000
         return {"from": difference.old.name, "to": difference.new.name,
@@ -305,33 +288,9 @@ def diff(controller: Controller, query: Query) -> dict[str, Any]:
                 "patch": patch.text, "binary": shapes.listed(patch.binary)}
 
 
-def plan_of_undo(controller: Controller, query: Query) -> dict[str, Any]:
-    return step_plan(controller, "undo_restore")
-
-
-def plan_of_redo(controller: Controller, query: Query) -> dict[str, Any]:
-    return step_plan(controller, "redo")
-
-
-def plan_of_forward(controller: Controller, query: Query) -> dict[str, Any]:
-    return forward_plan(controller, query.session)
-
-
 def operations(controller: Controller, query: Query) -> dict[str, Any]:
     """The log, newest first."""
     found = reversed(controller.operations())
     return {"operations": [{"id": op.id, "at": op.at, "command": op.command, "text": controller.describe(op),
                             "undone": op.undone or op.superseded, "canUndo": op.can_undo}
                            for op, _ in zip(found, range(_MOST_CHECKPOINTS))]}
-
-
-def plan_of_checkpoint(controller: Controller, query: Query) -> dict[str, Any]:
-    return checkpoint_plan(controller, query.checkpoint, query.texts("path", 4096))
-
-
-def plan_of_hunks(controller: Controller, query: Query) -> dict[str, Any]:
-    old, new = query.a_checkpoint(query.text("from", 100)), query.text("to", 100) or "now"
-    ends = old, new if new == "now" else query.a_checkpoint(new)
-    how = query.choice("how", ("", "markers", "theirs"))
-    return hunk_plan(controller, hunk_target(controller, ends, query.text("path", 4096),
-                                             query.texts("hunk", 100), how=how))

@@ -9,7 +9,7 @@ from rewind.controller import comparing as c
 from rewind.errors import PathNotFound, RewindError
 from rewind.web.reads import shapes
 from rewind.web.reads.patches import line_rows
-from rewind.web.reads.paths import checked, named_paths
+from rewind.web.reads.paths import named_path, paths_in
 from rewind.web.reads.query import Query
 
 if TYPE_CHECKING:
@@ -43,12 +43,9 @@ def file(controller: Controller, query: Query) -> dict[str, Any]:
     """One of the files, line by line."""
     start, end, _ = _ends(controller, query)
     text = query.text("path", 4096)
-    paths = [checked(text)]
-    if "\\" in text:  # perhaps an escaped name
-        with _difference(controller, start, end) as everything:
-            paths = named_paths([text], (path for path, _, _ in everything.changes)) or paths
-    with _difference(controller, start, end, paths) as difference:
-        found = next((one for one in _turned(start, difference) if one[0] == paths[0]), None)
+    path = named_path(text, lambda: paths_in(_difference(controller, start, end)))
+    with _difference(controller, start, end, [path]) as difference:
+        found = next((one for one in _turned(start, difference) if one[0] == path), None)
         if found is None:
             raise PathNotFound(path=text, checkpoint="This difference")
         one = _compared(start, difference, found)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import time
 from typing import TYPE_CHECKING, Any
 
-from rewind.controller import Controller, seconds_between
+from rewind.controller import Controller, iso_time, seconds_between
 from rewind.web.render.markdown import markdown
 from rewind.web.render.tools import kind_of, tool_view
 from rewind.words import explain
@@ -33,10 +32,6 @@ def listed(paths: list[bytes], limit: int = MOST_LISTED) -> list[str]:
     return [path_text(path) for path in paths[:limit]]
 
 
-def iso(seconds: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
-
-
 def session(controller: Controller, info: SessionInfo) -> dict[str, Any]:
     file, branch = info.file, info.branch or {}
     return {
@@ -45,7 +40,7 @@ def session(controller: Controller, info: SessionInfo) -> dict[str, Any]:
         "rewindFromTurn": info.rewind_from_turn, "rewindedAt": branch.get("rewindedAt"),
         "madeByRewind": info.made_by_rewind, "archived": info.archived, "promoted": info.promoted,
         "codeRestored": bool(info.replaced_code), "turns": len(info.turns), "messageCount": info.messages,
-        "created": (info.turns[0][1] or None) if info.turns else None, "modified": iso(file.modified),
+        "created": (info.turns[0][1] or None) if info.turns else None, "modified": iso_time(file.modified),
         "running": info.running, "busy": info.busy, "bytes": file.size,
         "resume": _resume(controller, info)}
 

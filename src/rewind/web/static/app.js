@@ -130,8 +130,8 @@ async function showOffline() {
     : ['The Rewind server cannot be reached. ', 'What you see may be old. Start it again with '];
   fill(
     offline,
-    h('span', {}, h('strong', {}, truth[0]), truth[1], h('code', {}, 'rewind ui'), ENDS[Number(refused)]),
-    refused ? null : h('button.quiet', {type: 'button', onclick: () => wire.connect()}, 'Try now'),
+    h('span', h('strong', truth[0]), truth[1], h('code', 'rewind ui'), ENDS[Number(refused)]),
+    refused ? null : h('button.quiet', {onclick: () => wire.connect()}, 'Try now'),
   );
   offline.hidden = false;
 }
@@ -157,17 +157,13 @@ state.addEventListener('project', () => {
   if (!broken) return;
   const node = notice(
     'warning',
-    [h('strong', {}, 'A restore was interrupted. '), broken.message],
+    [h('strong', 'A restore was interrupted. '), broken.message],
     h(
       'div.notice-actions',
-      {},
-      h('button.quiet', {type: 'button', onclick: () => undoInterrupted()}, 'Undo it'),
+      h('button.quiet', {onclick: () => undoInterrupted()}, 'Undo it'),
       h(
         'button.quiet',
-        {
-          type: 'button',
-          onclick: () => openRestore({name: broken.checkpoint}, broken.paths, () => state.loadProject()),
-        },
+        {onclick: () => openRestore({name: broken.checkpoint}, broken.paths, () => state.loadProject())},
         'Finish it…',
       ),
     ),

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from rewind.controller import BeforeFork, Controller, is_session_id
-from rewind.errors import BadRequest, RewindError, SessionNotFound
+from rewind.controller import BeforeFork, BeforeOperation, BeforeUndo, Controller, is_session_id
+from rewind.errors import RewindError, SessionNotFound
 from rewind.web.reads import shapes
 from rewind.web.reads.paths import named_paths
 from rewind.web.writes import futures
-from rewind.web.writes.plans import STEPS, checkpoint_target, hunk_target, turn_target
+from rewind.web.writes.plans import HUNK_HOW, checkpoint_target, hunk_target, turn_target
 from rewind.web.writes.request import Request
 from rewind.web.writes.surgery import HOW, revert_target, reverted
 
 if TYPE_CHECKING:
     from rewind.checkpoint.conversations.session_tree import SessionInfo
+    from rewind.checkpoint.rewind.target import Target
 
 Answer = dict[str, Any]
 
@@ -28,9 +29,7 @@ def follow(controller: Controller, request: Request) -> Answer:
 
 
 def rewind_session(controller: Controller, request: Request) -> Answer:
-    mode = request.text("mode") or "chat"
-    if mode not in ("chat", "both"):
-        raise BadRequest("mode is chat or both.")
+    mode = request.choice("mode", ("chat", "both"))
     turn = request.number("rewindToTurn")
     name = " ".join(request.text("name", longest=200).split()) or f"Branch from turn {turn}"
     done = controller.go(turn_target(request.session(controller), turn),
@@ -96,16 +95,13 @@ def mark_turn(controller: Controller, request: Request) -> Answer:
 
 
 def restore_checkpoint(controller: Controller, request: Request) -> Answer:
-    target = checkpoint_target(controller, request.checkpoint(), request.paths())
-    done = controller.go(target, "code", digest=request.stamp())
-    return {"event": "restored", **shapes.outcome(done)}
+    return _restored(controller, request, checkpoint_target(controller, request.checkpoint(),
+                                                            request.paths()), "code")
 
 
 def revert_turn(controller: Controller, request: Request) -> Answer:
     """What one turn did is taken back; everything later stays."""
-    how = request.text("how")
-    if how not in HOW:
-        raise BadRequest("how is markers, ours or theirs.")
+    how = request.choice("how", HOW)
     target = revert_target(request.session(controller), request.number("turn"), how,
                            named_paths(request.paths(), ()))
     return {"event": "reverted", **reverted(controller.go(target, "code", digest=request.stamp()))}
@@ -113,26 +109,23 @@ def revert_turn(controller: Controller, request: Request) -> Answer:
 
 def bring_back(controller: Controller, request: Request) -> Answer:
     """Hunks of one file as they were at the first of two points; what else changed in it stays."""
-    how = request.text("how")
-    if how not in ("", "markers", "theirs"):
-        raise BadRequest("how is markers or theirs.")
+    how = request.choice("how", HUNK_HOW)
     ends = request.checkpoint("from"), request.checkpoint_or_now("to")
     target = hunk_target(controller, ends, request.text("path", longest=4096), request.texts("hunks"),
                          how=how, label=" ".join(request.text("label", longest=200).split()))
-    done = controller.go(target, "code", digest=request.stamp())
-    return {"event": "restored", **shapes.outcome(done)}
+    return _restored(controller, request, target, "code")
 
 
 def undo_restore(controller: Controller, request: Request) -> Answer:
-    return _step(controller, request, "undo_restore")
+    return _restored(controller, request, BeforeOperation(), "both")
 
 
 def redo(controller: Controller, request: Request) -> Answer:
-    return _step(controller, request, "redo")
+    return _restored(controller, request, BeforeUndo(), "both")
 
 
-def _step(controller: Controller, request: Request, action: str) -> Answer:
-    done = controller.go(STEPS[action], digest=request.stamp())
+def _restored(controller: Controller, request: Request, target: Target, what: str) -> Answer:
+    done = controller.go(target, what, digest=request.stamp())
     return {"event": "restored", **shapes.outcome(done)}
 
 

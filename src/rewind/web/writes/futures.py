@@ -54,7 +54,7 @@ def compare_lanes(controller: Controller, request: Request) -> Answer:
 
 def plan_adopt(controller: Controller, request: Request) -> Answer:
     """Saves what is there, then tells what would happen here."""
-    lane, how = _named(controller, request.text("name", longest=200)), _how(request)
+    lane, how = _named(controller, request.text("name", longest=200)), request.choice("how", HOW)
     controller.save_lane(lane)
     plan = controller.plan(Adopted(lane.name, how), "both")
     return {"event": "adopt_planned", "name": lane.name, "how": how, "about": plan.about,
@@ -63,17 +63,11 @@ def plan_adopt(controller: Controller, request: Request) -> Answer:
 
 def adopt_lane(controller: Controller, request: Request) -> Answer:
     lane = _named(controller, request.text("name", longest=200))
-    done = controller.go(Adopted(lane.name, _how(request)), "both", digest=request.stamp())
+    target = Adopted(lane.name, request.choice("how", HOW))
+    done = controller.go(target, "both", digest=request.stamp())
     made = done.chat.fork if done.chat else None
     return {"event": "lane_adopted", **reverted(done), "sessionId": made["session_id"] if made else None,
             "resume": done.resume or None}
-
-
-def _how(request: Request) -> str:
-    how = request.text("how")
-    if how not in HOW:
-        raise BadRequest("how is markers, ours or theirs.")
-    return how
 
 
 def remove_lane(controller: Controller, request: Request) -> Answer:

@@ -14,14 +14,19 @@ from rewind.controller import (
     Controller,
 )
 from rewind.web.reads import shapes
-from rewind.web.reads.paths import checked, named_paths
+from rewind.web.reads.paths import named_path, named_paths, paths_in, planned_paths
+from rewind.web.reads.query import Query
 
 if TYPE_CHECKING:
+    from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
 
+HUNK_HOW = ("", "markers", "theirs")
 
-def turn_plan(controller: Controller, session: str, turn: int, both: bool) -> dict[str, Any]:
+def turn_plan(controller: Controller, query: Query) -> dict[str, Any]:
+    both = query.choice("mode", ("chat", "both")) == "both"
+    session, turn = query.session, query.number("turn", 0, low=1)
     plan = controller.plan(turn_target(session, turn), "both" if both else "conversation")
     return {"turn": turn, "mode": "both" if both else "chat", "keeps": turn, "drops": plan.total - turn,
             "prompt": plan.prompts[0].text if plan.prompts else "",
@@ -62,42 +67,44 @@ def _warnings(controller: Controller, session: str, turn: int, plan: Plan,
     return [{"code": code, "message": message} for code, message in found]
 
 
-def checkpoint_plan(controller: Controller, name: str, texts: list[str]) -> dict[str, Any]:
-    return _shape(controller.plan(checkpoint_target(controller, name, texts), "code"))
+def checkpoint_plan(controller: Controller, query: Query) -> dict[str, Any]:
+    target = checkpoint_target(controller, query.checkpoint, query.texts("path", 4096))
+    return _shape(controller.plan(target, "code"))
 
 
 def checkpoint_target(controller: Controller, name: str, texts: list[str]) -> Target:
-    known: list[bytes] = []
-    if any("\\" in text for text in texts):
-        whole = controller.plan(AtCheckpoint(name), "code")
-        known = [change.path for change in whole.code.changes] if whole.code else []
-    return AtCheckpoint(name, named_paths(texts, known))
+    escaped = any("\\" in text for text in texts)
+    return AtCheckpoint(name, named_paths(texts, planned_paths(controller, AtCheckpoint(name))
+                                          if escaped else ()))
 
 
-STEPS: dict[str, Target] = {"undo_restore": BeforeOperation(), "redo": BeforeUndo()}
+def undo_plan(controller: Controller, query: Query) -> dict[str, Any]:
+    return _step_plan(controller, controller.to_undo(), BeforeOperation())
 
 
-def step_plan(controller: Controller, action: str) -> dict[str, Any]:
-    """What `undo_restore` or `redo` would do, and which operation that is about."""
-    op = controller.to_undo() if action == "undo_restore" else controller.to_redo()
-    return {**_shape(controller.plan(STEPS[action])), "operation": op.id if op else None,
+def redo_plan(controller: Controller, query: Query) -> dict[str, Any]:
+    return _step_plan(controller, controller.to_redo(), BeforeUndo())
+
+
+def _step_plan(controller: Controller, op: Operation | None, target: Target) -> dict[str, Any]:
+    """What would happen, and which operation that is about."""
+    return {**_shape(controller.plan(target)), "operation": op.id if op else None,
             "text": controller.describe(op) if op else ""}
 
 
-def forward_plan(controller: Controller, session: str) -> dict[str, Any]:
-    return _shape(controller.plan(BeforeFork(session), "code"))
+def forward_plan(controller: Controller, query: Query) -> dict[str, Any]:
+    return _shape(controller.plan(BeforeFork(query.session), "code"))
 
 
-def hunk_plan(controller: Controller, target: Target) -> dict[str, Any]:
+def hunk_plan(controller: Controller, query: Query) -> dict[str, Any]:
+    ends = query.a_checkpoint(query.text("from", 100)), query.checkpoint_or_now("to")
+    how = query.choice("how", HUNK_HOW)
+    target = hunk_target(controller, ends, query.text("path", 4096), query.texts("hunk", 100), how=how)
     return _shape(controller.plan(target, "code"), merged=True)
 
 
-def hunk_target(controller: Controller, ends: tuple[str, str], path: str, ids: list[str], *, how: str = "",
-                label: str = "") -> Target:
+def hunk_target(controller: Controller, ends: tuple[str, str | None], path: str, ids: list[str], *,
+                how: str = "", label: str = "") -> Target:
     """Hunks of one file, as they were at the first of two points."""
-    old, new = ends
-    paths = [checked(path)]
-    if "\\" in path:  # perhaps an escaped name
-        with controller.diff(old, None if new == "now" else new) as everything:
-            paths = named_paths([path], (one for one, _, _ in everything.changes)) or paths
-    return BroughtBack(old, None if new == "now" else new, {paths[0]: ids}, how=how, label=label)
+    named = named_path(path, lambda: paths_in(controller.diff(*ends)))
+    return BroughtBack(*ends, {named: ids}, how=how, label=label)

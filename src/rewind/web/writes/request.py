@@ -26,6 +26,14 @@ class Request:
             raise BadRequest(f"{key} is not a text that makes sense.")
         return found
 
+    def choice(self, key: str, choices: tuple[str, ...]) -> str:
+        """The first of them where nothing is said."""
+        found = self.text(key) or choices[0]
+        if found not in choices:
+            *others, last = filter(None, choices)
+            raise BadRequest(f"{key} is {', '.join(others)} or {last}.")
+        return found
+
     def session(self, controller: Controller) -> str:
         return _session(controller, self.data.get("sessionId"))
 
@@ -35,8 +43,9 @@ class Request:
             raise BadRequest("sessionIds is not a list of sessions.")
         return [_session(controller, one) for one in found]
 
-    def checkpoint_or_now(self, key: str) -> str:
-        return "now" if self.data.get(key, "now") == "now" else self.checkpoint(key)
+    def checkpoint_or_now(self, key: str) -> str | None:
+        """None is now."""
+        return None if self.data.get(key, "now") == "now" else self.checkpoint(key)
 
     def checkpoint(self, key: str = "name") -> str:
         found = self.data.get(key)

@@ -9,7 +9,7 @@ from rewind.errors import PathNotChanged, RewindError
 from rewind.web.reads import shapes
 from rewind.web.reads.files import author
 from rewind.web.reads.patches import line_rows
-from rewind.web.reads.paths import checked, named_paths
+from rewind.web.reads.paths import named_path, named_paths, planned_paths
 from rewind.web.reads.query import Query
 
 if TYPE_CHECKING:
@@ -73,11 +73,7 @@ def revert_file(controller: Controller, query: Query) -> dict[str, Any]:
     session = controller.session_file(query.session).session_id
     text, turn = query.text("path", 4096), query.number("turn", 0, low=1)
     target = revert_target(session, turn, query.choice("how", HOW))
-    path = checked(text)
-    if "\\" in text:  # perhaps an escaped name
-        code = controller.plan(target, "code").code
-        path = (named_paths([text], (one.path for one in code.changes) if code else ()) or [path])[0]
-    found = controller.preview(target, path)
+    found = controller.preview(target, named_path(text, lambda: planned_paths(controller, target)))
     if found is None:
         raise PathNotChanged(path=text, what=f"turn {turn}")
     counts = found.counts

@@ -16,17 +16,14 @@ from __future__ import annotations
 import sys
 
 from rewind.cli.output.pager import add_pager_option, paged
-from rewind.cli.parse.session import detail, note, open_controller, print_json
-from rewind.controller import timestamp
+from rewind.cli.parse.session import Args, Parser, detail, note, note_left_out, open_controller, print_json
+from rewind.controller import Controller, timestamp
 from rewind.words import age, plural, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
-
     from rewind.checkpoint.map.turn_map import MapRow
     from rewind.checkpoint.project.missed import Missed
-    from rewind.controller import Controller
 
 summary = "show the turns and what each changed, newest first"
 examples = ("rewind list", "rewind list --checkpoints     # every checkpoint",
@@ -37,14 +34,14 @@ _SHOWN = 30
 _PATIENCE = 0.25  # seconds for counting what is not known yet
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     parser.add_argument("--checkpoints", action="store_true", help="every checkpoint instead of every turn")
     parser.add_argument("--all", action="store_true", help="the whole history: backups, all work trees")
     parser.add_argument("--session", metavar="ID", help="only one agent session")
     add_pager_option(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Args) -> int:
     controller = open_controller(args)
     paths = _paths(controller, args)
     if args.json:
@@ -59,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     return _end(controller, args, _list_turns(controller, args, paths) > 0)
 
 
-def _paths(controller: Controller, args: argparse.Namespace) -> list[bytes] | None:
+def _paths(controller: Controller, args: Args) -> list[bytes] | None:
     if args.paths is None:
         return None
     from rewind.cli.parse.arguments import project_paths
@@ -67,9 +64,8 @@ def _paths(controller: Controller, args: argparse.Namespace) -> list[bytes] | No
     return project_paths(args.paths, controller.project)
 
 
-def _end(controller: Controller, args: argparse.Namespace, found: bool) -> int:
-    for name, error in controller.damaged().items():
-        note(f"warning: {name} is left out: {error.message}")
+def _end(controller: Controller, args: Args, found: bool) -> int:
+    note_left_out(controller.damaged())
     if not args.json:
         _note_missing(controller.missed())
     if not found:
@@ -77,12 +73,12 @@ def _end(controller: Controller, args: argparse.Namespace, found: bool) -> int:
     return 0
 
 
-def _rows_of(controller: Controller, args: argparse.Namespace, paths: list[bytes] | None) -> list[MapRow]:
+def _rows_of(controller: Controller, args: Args, paths: list[bytes] | None) -> list[MapRow]:
     rows = controller.turn_map(backups=args.all, session=args.session, everywhere=args.all)
     return controller.touching(rows, paths) if paths else rows
 
 
-def _list_turns(controller: Controller, args: argparse.Namespace, paths: list[bytes] | None) -> int:
+def _list_turns(controller: Controller, args: Args, paths: list[bytes] | None) -> int:
     from rewind.cli.look.list import list_turns
 
     rows = _rows_of(controller, args, paths)
@@ -115,7 +111,7 @@ def _note_missing(missed: Missed) -> None:
         note(f"warning: {safe(missed.text)} For details: rewind doctor")
 
 
-def _print_none(args: argparse.Namespace) -> None:
+def _print_none(args: Args) -> None:
     if args.paths:
         print("No turn or checkpoint changed these paths.")
         note("To see which files there are: rewind show --files")

@@ -6,14 +6,12 @@ import sys
 import time
 
 from rewind.cli.output.pager import paged
-from rewind.cli.parse.session import detail, note
+from rewind.cli.parse.session import Args, detail, note
 from rewind.errors import RewindError
 from rewind.words import age, plural, safe, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
-
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.records.timeline import Brief
     from rewind.checkpoint.rewind.log.operations import Operation
@@ -23,7 +21,7 @@ _SHOWN = 30
 _EVENTS = {"UserPromptSubmit": "prompt", "Stop": "turn end", "SessionStart": "session"}
 
 
-def list_checkpoints(controller: Controller, args: argparse.Namespace, paths: list[bytes] | None) -> int:
+def list_checkpoints(controller: Controller, args: Args, paths: list[bytes] | None) -> int:
     """How many there are."""
     operations = [] if args.session or paths else _operations(controller)
     if not sys.stdout.isatty() and not paths:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from rewind.controller import iso_time
+from rewind.cli.parse.session import Args
+from rewind.controller import Controller, iso_time
 from rewind.words import is_large_deletion
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from rewind.checkpoint.map.turn_map import MapRow
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.repair.damage import Lacks
-    from rewind.controller import Controller
 
 _PATIENCE = 0.25
 
 
-def list_json(controller: Controller, args: argparse.Namespace, paths: list[bytes] | None,
+def list_json(controller: Controller, args: Args, paths: list[bytes] | None,
               rows: list[MapRow]) -> dict[str, Any]:
     records = controller.list_checkpoints(backups=args.all, session=args.session)
     records = controller.checkpoints_touching(records, paths) if paths else records

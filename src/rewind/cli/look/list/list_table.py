@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
-from rewind.cli.output.changed import amount
+from rewind.cli.output.changed import amount_of
 from rewind.cli.output.columns import cells, cut, terminal_width
 from rewind.cli.output.style import style_for
 from rewind.words import age, safe, size
@@ -38,7 +38,7 @@ def print_table(controller: Controller, rows: list[Record], why: list[str],
         "age": [age(r.created, now) for r in rows],
         "why": [safe(word) for word in why],
         "chat": ["chat" if r.data.get("hasTranscript") else "" for r in rows],
-        "changes": [_changed(r, changes.get(r.name)) for r in rows],
+        "changes": [_changed(changes.get(r.name)) for r in rows],
         "new": [f"{size(r.code.get('newBytes') or 0)} new" for r in rows],
     }
     room = _fit(columns)
@@ -83,8 +83,5 @@ def _fit(columns: dict[str, list[str]]) -> int:
     return max(room, _ROOM)
 
 
-def _changed(record: Record, changes: dict[str, Any] | None) -> str:
-    if changes is None:
-        return ""
-    files = len(changes["files"]) + changes["more"]
-    return amount(changes["added"], changes["removed"], files, changes["counted"]) if files else "unchanged"
+def _changed(changes: dict[str, Any] | None) -> str:
+    return "" if changes is None else amount_of(changes) or "unchanged"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
-from rewind.cli.output.changed import amount
+from rewind.cli.output.changed import amount_of
 from rewind.cli.output.columns import cells, cut, cut_quote, terminal_width
 from rewind.cli.output.style import style_for
 from rewind.graph import lanes
@@ -165,11 +165,9 @@ def changed(row: MapRow) -> str:
     """`+12 −3 in 2 files`; `!` before it where much was deleted."""
     if row.changes is None:
         return "running" if row.kind == "turn" and not row.after else "…" if row.before and row.after else ""
-    files = len(row.changes["files"]) + row.changes["more"]
-    if not files:
-        return "no change"
-    mark = "! " if is_large_deletion(row.changes) else ""
-    return mark + amount(row.changes["added"], row.changes["removed"], files, row.changes["counted"])
+    found = amount_of(row.changes)
+    mark = "! " if found and is_large_deletion(row.changes) else ""
+    return mark + (found or "no change")
 
 
 def _text(controller: Controller, row: MapRow) -> str:

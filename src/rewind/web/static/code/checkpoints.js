@@ -15,9 +15,9 @@ import {KINDS, pointOfCheckpoint, pointOfRow} from './points.js';
 import {PointDetail} from './detail.js';
 import {openRedo, openUndo} from '../plans/restore.js';
 import {storageView} from '../parts/storage.js';
-import {emptyState, errorState, loadingState} from '../parts/states.js';
-import {say} from '../parts/toast.js';
-import {View} from '../parts/view.js';
+import {emptyState, loadingState} from '../parts/states.js';
+import {say, sayError} from '../parts/toast.js';
+import {View, viewHead} from '../parts/view.js';
 
 const PAGE = 60;
 const MOST = 500;
@@ -54,28 +54,13 @@ export class CheckpointsView extends View {
   }
 
   head() {
-    return h(
-      'header.session-head',
-      {},
-      h(
-        'div.title-row',
-        {},
-        h('h1', {tabindex: '-1'}, 'History'),
-        h('span.grow'),
-        h(
-          'div.actions',
-          {},
-          this.step('Undo', 'canUndo', openUndo),
-          this.step('Redo', 'canRedo', openRedo),
-          h(
-            'button.outline-button',
-            {type: 'button', onclick: () => this.save()},
-            icon('diamond'),
-            h('span', {}, 'Save checkpoint'),
-          ),
-        ),
-      ),
+    const actions = h(
+      'div.actions',
+      this.step('Undo', 'canUndo', openUndo),
+      this.step('Redo', 'canRedo', openRedo),
+      h('button.outline-button', {onclick: () => this.save()}, icon('diamond'), h('span', 'Save checkpoint')),
     );
+    return viewHead('History', {beside: [h('span.grow'), actions]});
   }
 
   /** A button that names its operation, and is disabled when there is none. */
@@ -84,7 +69,6 @@ export class CheckpointsView extends View {
     return h(
       'button.quiet',
       {
-        type: 'button',
         disabled: !about,
         'data-step': key,
         title: about ? about.text : 'There is nothing to do.',
@@ -112,7 +96,7 @@ export class CheckpointsView extends View {
       {'aria-label': 'Show', onchange: event => this.choose(event.target.value, this.words)},
       SHOWN.map(([value, label]) => h('option', {value}, label)),
     );
-    return h('div.timeline-filter', {}, h('div.search-box', {}, icon('search'), this.field), this.select);
+    return h('div.timeline-filter', h('div.search-box', icon('search'), this.field), this.select);
   }
 
   choose(kind, words) {
@@ -148,12 +132,7 @@ export class CheckpointsView extends View {
       this.take(page);
       this.show();
     } catch (error) {
-      if (!this.ended)
-        fill(
-          this.host,
-          this.head(),
-          errorState(error, () => this.load()),
-        );
+      this.fail(error, () => this.load(), this.head());
     }
   }
 
@@ -169,8 +148,8 @@ export class CheckpointsView extends View {
       fill(this.host, this.head(), emptyState('No checkpoints yet', words));
       return;
     }
-    const side = h('div.timeline-side', {}, this.filters, this.timeline, this.stats);
-    fill(this.host, this.head(), h('div.checkpoints', {}, side, this.detail));
+    const side = h('div.timeline-side', this.filters, this.timeline, this.stats);
+    fill(this.host, this.head(), h('div.checkpoints', side, this.detail));
     this.renderStats();
     this.renderTimeline();
     // On a phone the list comes first, and a row is opened by a tap.
@@ -197,13 +176,9 @@ export class CheckpointsView extends View {
     fill(
       this.timeline,
       groups.map(group => this.day(group)),
-      this.points.length ? null : h('p.side-note', {}, 'Nothing in the history matches.'),
+      this.points.length ? null : h('p.side-note', 'Nothing in the history matches.'),
       more > 0
-        ? h(
-            'button.quiet.more',
-            {type: 'button', onclick: () => this.loadMore()},
-            `Show earlier (${number(more)} more)`,
-          )
+        ? h('button.quiet.more', {onclick: () => this.loadMore()}, `Show earlier (${number(more)} more)`)
         : null,
     );
     this.timeline.scrollTop = top;
@@ -214,12 +189,10 @@ export class CheckpointsView extends View {
   day({label, points}) {
     return h(
       'section',
-      {},
-      h('h2.day', {}, label),
+      h('h2.day', label),
       h(
         'ol',
-        {},
-        points.map(point => h('li', {}, this.row(point))),
+        points.map(point => h('li', this.row(point))),
       ),
     );
   }
@@ -229,7 +202,6 @@ export class CheckpointsView extends View {
     return h(
       `button.point.kind-${point.kind}${current ? '.current' : ''}`,
       {
-        type: 'button',
         'aria-current': current ? 'true' : null,
         'data-key': point.key,
         onclick: () => this.open(point.key, true),
@@ -237,24 +209,21 @@ export class CheckpointsView extends View {
       h('span.point-mark', {'aria-hidden': 'true'}),
       h(
         'span.point-text',
-        {},
         h('span.clip', {title: point.title}, point.title),
         h(
           'span.row-meta',
-          {},
           h('time', {datetime: point.at}, clock(point.at)),
-          h('span', {}, point.turn ? `Turn ${point.turn}` : KINDS[point.kind] || point.kind),
+          h('span', point.turn ? `Turn ${point.turn}` : KINDS[point.kind] || point.kind),
           point.changes?.files
             ? h(
                 'span',
-                {},
                 point.changes.counted === false ? 'at least ' : null,
                 counts(point.changes.added, point.changes.removed),
               )
             : null,
-          point.running ? h('span.mark.busy', {}, 'running') : null,
-          point.undone ? h('span', {}, 'undone') : null,
-          point.here ? h('span.mark.here', {}, 'you are here') : null,
+          point.running ? h('span.mark.busy', 'running') : null,
+          point.undone ? h('span', 'undone') : null,
+          point.here ? h('span.mark.here', 'you are here') : null,
         ),
       ),
     );
@@ -266,7 +235,7 @@ export class CheckpointsView extends View {
       this.points.push(...page.points);
       this.renderTimeline();
     } catch (error) {
-      say(error.message, {kind: 'error', hint: error.hint});
+      sayError(error);
     }
   }
 
@@ -304,12 +273,7 @@ export class CheckpointsView extends View {
   }
 
   backButton() {
-    return h(
-      'button.quiet.to-list',
-      {type: 'button', onclick: () => this.closeDetail()},
-      icon('back'),
-      'Timeline',
-    );
+    return h('button.quiet.to-list', {onclick: () => this.closeDetail()}, icon('back'), 'Timeline');
   }
 
   closeDetail() {
@@ -347,7 +311,7 @@ export class CheckpointsView extends View {
       this.renderTimeline();
       this.shown?.refresh();
     } catch (error) {
-      say(error.message, {kind: 'error', hint: error.hint});
+      sayError(error);
     }
     return undefined;
   }

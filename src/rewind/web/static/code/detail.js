@@ -19,15 +19,13 @@ export class PointDetail {
     Object.assign(this, {point, others, changed, chosen: new Set()});
     this.target = point.from && point.name ? 'previous' : 'now';
     this.files = h('div.diff-files');
-    this.restore = h('button.primary', {type: 'button', onclick: () => this.openRestore()});
+    this.restore = h('button.primary', {onclick: () => this.openRestore()});
     this.node = h(
       'div.point-detail',
-      {},
       h(
         'header.detail-head',
-        {},
-        h('div', {}, h('h2', {}, point.title), this.meta()),
-        h('div.actions', {}, this.restore, this.restoreAfter()),
+        h('div', h('h2', point.title), this.meta()),
+        h('div.actions', this.restore, this.restoreAfter()),
       ),
       this.facts(),
       this.targets(),
@@ -46,12 +44,11 @@ export class PointDetail {
     const {point} = this;
     return h(
       'p.meta',
-      {},
-      h('span', {}, moment(point.at)),
-      point.here ? h('span.mark.here', {}, 'you are here') : null,
-      point.undone ? h('span', {}, 'undone') : null,
-      point.abandoned ? h('span', {}, 'the conversation went on from an earlier turn') : null,
-      h('code', {}, this.restored || ''),
+      h('span', moment(point.at)),
+      point.here ? h('span.mark.here', 'you are here') : null,
+      point.undone ? h('span', 'undone') : null,
+      point.abandoned ? h('span', 'the conversation went on from an earlier turn') : null,
+      h('code', this.restored || ''),
     );
   }
 
@@ -62,7 +59,6 @@ export class PointDetail {
     const link = session && h('a', {href: to.session(session.sessionId, point.turn)}, sessionTitle(session));
     return h(
       'dl.facts',
-      {},
       fact('Kind', KINDS[point.kind]),
       fact('Turn', point.turn && String(point.turn)),
       fact('Trigger', checkpoint && triggerWords(checkpoint.trigger)),
@@ -94,11 +90,11 @@ export class PointDetail {
         .slice(0, MOST_CHOICES)
         .map(one => option(one.name, `${moment(one.at)} – ${oneLine(one.title, 60)}`)),
     );
-    return h('div.target', {}, h('label', {for: id}, 'Compare with'), select, this.reviewLink());
+    return h('div.target', h('label', {for: id}, 'Compare with'), select, this.reviewLink());
   }
 
   reviewLink() {
-    this.review = h('a.quiet', {}, 'Review all lines');
+    this.review = h('a.quiet', 'Review all lines');
     return this.review;
   }
 
@@ -144,7 +140,7 @@ export class PointDetail {
         ? plural(files.length, 'file changed', 'files changed')
         : plural(files.length, 'file differs', 'files differ');
     return [
-      h('p.muted.files-words', {}, words),
+      h('p.muted.files-words', words),
       fileList(files, from, end, choose ? file => this.box(file) : undefined),
     ];
   }
@@ -171,7 +167,7 @@ export class PointDetail {
   renderRestore() {
     const some = this.chosen.size;
     const words = this.point.before ? 'Restore to before it…' : 'Restore…';
-    fill(this.restore, icon('rewind'), h('span', {}, some ? `Restore ${plural(some, 'file')}…` : words));
+    fill(this.restore, icon('rewind'), h('span', some ? `Restore ${plural(some, 'file')}…` : words));
     this.restore.disabled = !this.restored;
   }
 
@@ -186,7 +182,7 @@ export class PointDetail {
     if (!before || !name) return null;
     return h(
       'button.quiet',
-      {type: 'button', onclick: () => openRestore({name, description: title}, [], () => this.done())},
+      {onclick: () => openRestore({name, description: title}, [], () => this.done())},
       'to after it…',
     );
   }
@@ -233,5 +229,5 @@ function sizeWords({fileCount, totalSize}) {
 }
 
 function fact(name, value) {
-  return value ? h('div', {}, h('dt', {}, name), h('dd', {}, value)) : null;
+  return value ? h('div', h('dt', name), h('dd', value)) : null;
 }

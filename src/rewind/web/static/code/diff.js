@@ -29,7 +29,6 @@ export function statusLetter(status) {
 export function counts(added, removed) {
   return h(
     'span.counts',
-    {},
     h('span.plus', {'aria-label': plural(added, 'line added', 'lines added')}, `+${added}`),
     ' ',
     h('span.minus', {'aria-label': plural(removed, 'line removed', 'lines removed')}, `−${removed}`),
@@ -42,8 +41,8 @@ export function pathText(path) {
   return h(
     'span.path',
     {title: path},
-    h('span.path-dir', {}, path.slice(0, cut)),
-    h('span.path-name', {}, path.slice(cut)),
+    h('span.path-dir', path.slice(0, cut)),
+    h('span.path-name', path.slice(cut)),
   );
 }
 
@@ -51,13 +50,11 @@ export function pathText(path) {
 export function fileList(files, from, target, before = () => null) {
   return h(
     'ul.files',
-    {},
     files.slice(0, MOST_FILES).map(file => {
       const patch = h('div.file-patch');
       const open = h(
         'button.file',
         {
-          type: 'button',
           'aria-expanded': 'false',
           onclick: () => {
             const now = open.getAttribute('aria-expanded') !== 'true';
@@ -70,7 +67,7 @@ export function fileList(files, from, target, before = () => null) {
         statusLetter(file.status),
         pathText(file.path),
       );
-      return h('li', {}, h('div.file-row', {}, before(file), open), patch);
+      return h('li', h('div.file-row', before(file), open), patch);
     }),
   );
 }
@@ -79,12 +76,12 @@ export function fileList(files, from, target, before = () => null) {
 export function openLines(path, ends, read) {
   const {body} = openModal(path, {wide: true, kind: 'diff-dialog', leave: 'Close'});
   const place = h('div');
-  body.append(h('p.muted.diff-ends', {}, ends), place);
+  body.append(h('p.muted.diff-ends', ends), place);
   return loadLines(place, read, {label: `Changes to ${path}`});
 }
 
 export function openDiff(from, target, path) {
-  const name = point => h('code', {}, point === 'now' ? 'the files now' : point);
+  const name = point => h('code', point === 'now' ? 'the files now' : point);
   return openLines(path, [name(from), icon('chevron'), name(target)], () =>
     api.reviewFile({from, to: target}, path),
   );
@@ -94,10 +91,10 @@ async function loadLines(place, read, options) {
   fill(place, loadingState('Reading the difference', 2));
   try {
     const {rows, verdict} = await read();
-    fill(place, rows.length ? linesView(rows, options) : h('p.muted.pad', {}, whyNoLines(verdict)));
+    fill(place, rows.length ? linesView(rows, options) : h('p.muted.pad', whyNoLines(verdict)));
   } catch (error) {
     if (error.code === 'path-not-found')
-      fill(place, h('p.muted.pad', {}, 'Nothing in this file differs between these two points.'));
+      fill(place, h('p.muted.pad', 'Nothing in this file differs between these two points.'));
     else
       fill(
         place,

@@ -74,7 +74,7 @@ function parts(rows) {
 function fold(rows, made) {
   const button = h(
     'button.unfold',
-    {type: 'button', onclick: () => button.replaceWith(...draw(rows, made))},
+    {onclick: () => button.replaceWith(...draw(rows, made))},
     icon('fold'),
     `Show ${plural(rows.length, 'unchanged line')}`,
   );
@@ -91,16 +91,9 @@ function draw(rows, {split, above}) {
 }
 
 function line([kind, before, after, html]) {
-  if (kind === 'gap') return h('div.line.gap', {}, '…');
+  if (kind === 'gap') return h('div.line.gap', '…');
   const sign = {add: '+', del: '-'}[kind] || ' ';
-  return h(
-    `div.line.${kind}`,
-    {},
-    no(before),
-    no(after),
-    h('span.sign', {}, sign),
-    h('span.text', {}, fromServer(html)),
-  );
+  return h(`div.line.${kind}`, no(before), no(after), h('span.sign', sign), h('span.text', fromServer(html)));
 }
 
 function no(value) {
@@ -126,18 +119,12 @@ function pairs(rows) {
 }
 
 function pairLine(before, after) {
-  if ((before || after)[0] === 'gap') return h('div.line.gap', {}, '…');
-  return h('div.pair', {}, half(before, 1), half(after, 2));
+  if ((before || after)[0] === 'gap') return h('div.line.gap', '…');
+  return h('div.pair', half(before, 1), half(after, 2));
 }
 
 function half(row, which) {
-  if (!row) return h('div.line.none', {});
+  if (!row) return h('div.line.none');
   const sign = {add: '+', del: '-'}[row[0]] || ' ';
-  return h(
-    `div.line.${row[0]}`,
-    {},
-    no(row[which]),
-    h('span.sign', {}, sign),
-    h('span.text', {}, fromServer(row[3])),
-  );
+  return h(`div.line.${row[0]}`, no(row[which]), h('span.sign', sign), h('span.text', fromServer(row[3])));
 }

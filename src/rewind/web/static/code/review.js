@@ -13,7 +13,7 @@ import {openHunk, openRestore} from '../plans/restore.js';
 import {say, sayError} from '../parts/toast.js';
 import {counts, pathText, statusLetter, whyNoLines} from './diff.js';
 import {broughtBack, linesView} from './lines.js';
-import {View} from '../parts/view.js';
+import {View, viewHead} from '../parts/view.js';
 
 const KEY = 'rewind.split';
 const WIDE = '(min-width: 1000px)';
@@ -45,12 +45,7 @@ export class ReviewView extends View {
       if (!this.ended) this.show();
     } catch (error) {
       this.failed = true;
-      if (!this.ended)
-        fill(
-          this.host,
-          this.head(),
-          errorState(error, () => this.load()),
-        );
+      this.fail(error, () => this.load(), this.head());
     }
   }
 
@@ -58,12 +53,11 @@ export class ReviewView extends View {
     const {files} = this.found;
     this.body = h('div.review-files', {tabindex: '-1'});
     this.tree = h('nav.review-tree', {'aria-label': 'Changed files'}, this.list(files));
-    fill(this.host, this.head(), h('div.review', {}, this.tree, this.body));
+    fill(this.host, this.head(), h('div.review', this.tree, this.body));
     if (!files.length)
       fill(this.body, emptyState('Nothing changed', 'The files are the same at both points.'));
     for (const file of files) this.body.append(this.section(file));
-    if (this.found.more)
-      this.body.append(h('p.muted.pad', {}, `and ${plural(this.found.more, 'more file')}`));
+    if (this.found.more) this.body.append(h('p.muted.pad', `and ${plural(this.found.more, 'more file')}`));
     if (this.focusWanted) this.arrive();
   }
 
@@ -72,38 +66,24 @@ export class ReviewView extends View {
   head() {
     const {found} = this;
     const session = state.get(this.route.session);
-    return h(
-      'header.session-head',
-      {},
-      h(
-        'nav.crumbs',
-        {'aria-label': 'Breadcrumb'},
-        session
-          ? h(
-              'a',
-              {href: to.session(session.sessionId, this.route.turns[0])},
-              icon('back'),
-              sessionTitle(session),
-            )
-          : h('a', {href: to.checkpoints()}, icon('back'), 'History'),
-      ),
-      h(
-        'div.title-row',
-        {},
-        h('h1', {tabindex: '-1'}, this.title),
-        found ? h('span.review-ends', {}, `${found.words.from} → ${found.words.to}`) : null,
+    const [href, from] = session
+      ? [to.session(session.sessionId, this.route.turns[0]), sessionTitle(session)]
+      : [to.checkpoints(), 'History'];
+    return viewHead(this.title, {
+      way: h('a', {href}, icon('back'), from),
+      beside: [
+        found && h('span.review-ends', `${found.words.from} → ${found.words.to}`),
         h('span.grow'),
-        h('div.actions', {}, this.actions(session)),
-      ),
-      found
-        ? h(
-            'p.meta',
-            {},
-            h('span', {}, plural(found.files.length + found.more, 'file')),
-            h('span', {}, counts(found.added, found.removed)),
-          )
-        : null,
-    );
+        h('div.actions', this.actions(session)),
+      ],
+      more:
+        found &&
+        h(
+          'p.meta',
+          h('span', plural(found.files.length + found.more, 'file')),
+          h('span', counts(found.added, found.removed)),
+        ),
+    });
   }
 
   actions(session) {
@@ -111,16 +91,16 @@ export class ReviewView extends View {
     return [
       h(
         'button.quiet.split-choice',
-        {type: 'button', 'aria-pressed': String(this.split), onclick: () => this.setSplit(!this.split)},
+        {'aria-pressed': String(this.split), onclick: () => this.setSplit(!this.split)},
         icon('columns'),
-        h('span', {}, 'Side by side'),
+        h('span', 'Side by side'),
       ),
       session
         ? h(
             'button.primary',
-            {type: 'button', 'aria-label': 'Rewind to before this', onclick: () => this.rewind()},
+            {'aria-label': 'Rewind to before this', onclick: () => this.rewind()},
             icon('rewind'),
-            h('span', {}, 'Rewind to before this'),
+            h('span', 'Rewind to before this'),
           )
         : null,
     ];
@@ -158,22 +138,19 @@ export class ReviewView extends View {
     return [...folders.keys()].sort().map(folder =>
       h(
         'section',
-        {},
         folder ? h('h2.folder-name.clip', {title: folder}, folder) : null,
         h(
           'ul',
-          {},
           folders
             .get(folder)
             .map(file =>
               h(
                 'li',
-                {},
                 h(
                   'button.review-link',
-                  {type: 'button', title: file.path, onclick: () => this.goTo(file.path)},
+                  {title: file.path, onclick: () => this.goTo(file.path)},
                   statusLetter(file.status),
-                  h('span.clip', {}, file.path.slice(folder.length)),
+                  h('span.clip', file.path.slice(folder.length)),
                   file.added === null ? null : counts(file.added, file.removed),
                 ),
               ),
@@ -190,7 +167,6 @@ export class ReviewView extends View {
       {'data-path': file.path, 'aria-label': file.path, tabindex: '-1'},
       h(
         'header',
-        {},
         statusLetter(file.status),
         pathText(file.path),
         file.added === null ? null : counts(file.added, file.removed),
@@ -209,7 +185,6 @@ export class ReviewView extends View {
     return h(
       'button.quiet',
       {
-        type: 'button',
         title: `Restore it as it was ${this.found.words.from}`,
         onclick: () =>
           openRestore({name: this.found.from, description: this.found.words.from}, [file.path], () => {}),
@@ -250,7 +225,7 @@ export class ReviewView extends View {
       section.place,
       rows.length
         ? linesView(rows, {split: this.split, label, hunks, before})
-        : h('p.muted.pad', {}, whyNoLines(verdict)),
+        : h('p.muted.pad', whyNoLines(verdict)),
     );
   }
 
@@ -258,11 +233,9 @@ export class ReviewView extends View {
   hunkBar(section, hunk) {
     return h(
       'div.hunk-bar',
-      {},
       h(
         'button.hunk-back',
         {
-          type: 'button',
           'data-hunk': hunk.id,
           title: `Make these lines as they were ${this.found.words.from} (b)`,
           onclick: () => this.bringBack(section, hunk.id),

@@ -6,18 +6,9 @@ import {fromServer} from './door.js';
 
 /** Markdown; each block of code gets a button to copy it. */
 export function prose(html) {
-  const node = h('div.md', {}, fromServer(html));
+  const node = h('div.md', fromServer(html));
   for (const head of node.querySelectorAll('.code > .code-head')) {
     head.append(copyButton(() => head.nextElementSibling.textContent, 'Copy this code'));
   }
   return node;
-}
-
-export function codeBlock(label, html, text) {
-  return h(
-    'div.code',
-    {},
-    h('div.code-head', {}, h('span', {}, label), copyButton(text, 'Copy this code')),
-    h('pre', {tabindex: '0', 'aria-label': 'Code'}, h('code', {}, fromServer(html))),
-  );
 }

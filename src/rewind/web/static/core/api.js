@@ -59,7 +59,6 @@ const id = encodeURIComponent;
 export const api = {
   project: () => get('/api/project'),
   setup: () => get('/api/setup'),
-  operations: () => get('/api/operations'),
   undoPlan: () => get('/api/operations/undo'),
   redoPlan: () => get('/api/operations/redo'),
   sessions: () => get('/api/sessions'),

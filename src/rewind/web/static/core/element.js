@@ -2,14 +2,14 @@
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** h('button.primary', {type: 'button', onclick: f}, 'Text', node, null) */
-export function h(spec, attributes = {}, ...children) {
+/** h('button.primary', {onclick: f}, 'Text', node, null); attributes may be left out. */
+export function h(spec, ...content) {
   const [tag, ...classes] = spec.split('.');
   const node = document.createElement(tag || 'div');
   if (classes.length) node.className = classes.join(' ');
-  set(node, attributes);
-  add(node, children);
-  return node;
+  if (tag === 'button') node.setAttribute('type', 'button'); // none of them sends a form
+  if (content[0]?.constructor === Object) set(node, content.shift());
+  return add(node, content);
 }
 
 export function svg(tag, attributes = {}, ...children) {
@@ -45,7 +45,7 @@ export function fill(node, ...children) {
 export function prose(text) {
   return String(text ?? '')
     .split('`')
-    .map((part, at) => (at % 2 ? h('code', {}, part) : part));
+    .map((part, at) => (at % 2 ? h('code', part) : part));
 }
 
 let count = 0;
@@ -59,7 +59,7 @@ export function freshId(prefix) {
  * as its title, as its accessible description, and said aloud when it is pressed.
  */
 export function button(spec, {label, reason = null, onclick, ...more}, ...children) {
-  const node = h(`button.${spec}`, {type: 'button', 'aria-label': label, ...more}, ...children);
+  const node = h(`button.${spec}`, {'aria-label': label, ...more}, ...children);
   node.addEventListener('click', event => {
     if (node.getAttribute('aria-disabled') !== 'true') return onclick(event);
     event.stopPropagation();

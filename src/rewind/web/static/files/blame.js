@@ -17,7 +17,7 @@ export function blameRuns(found) {
   return h(
     'div.blame',
     {tabindex: '0', role: 'region', 'aria-label': 'Lines, and who wrote them'},
-    h('ol', {}, items),
+    h('ol', items),
   );
 }
 
@@ -28,7 +28,7 @@ function item(run, first, lines) {
     {'data-line': first},
     author(run),
     h('pre.blame-numbers', {'aria-hidden': 'true'}, numbers),
-    h('pre.blame-text', {}, fromServer(lines.join('\n'))),
+    h('pre.blame-text', fromServer(lines.join('\n'))),
   );
 }
 
@@ -43,9 +43,9 @@ function author(run) {
   const {name, text} = authorWords(run);
   const title = [name, run.at ? moment(run.at) : 'now', text].filter(Boolean).join('\n');
   const shown = [
-    h('strong', {}, name),
-    h('span.muted', {}, run.at ? age(run.at) : 'now'),
-    h('span.clip', {}, oneLine(text, 120)),
+    h('strong', name),
+    h('span.muted', run.at ? age(run.at) : 'now'),
+    h('span.clip', oneLine(text, 120)),
   ];
   if (run.who === 'agent' && run.sessionId && run.turn)
     return h('a.blame-who', {href: to.session(run.sessionId, run.turn), title}, shown);

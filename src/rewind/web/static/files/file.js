@@ -38,32 +38,30 @@ export class FilePane {
   layOut() {
     this.about = h('span.muted.small');
     this.back = h('div.actions');
-    this.lines = h('div.file-lines', {}, loadingState('Reading who wrote it', 3));
+    this.lines = h('div.file-lines', loadingState('Reading who wrote it', 3));
     this.historyCount = h('span.muted');
-    this.history = h('div.file-history-list', {}, loadingState('Reading its history', 2));
+    this.history = h('div.file-history-list', loadingState('Reading its history', 2));
     fill(
       this.node,
       h(
         'header.file-head',
-        {},
         h(
           'a.icon-button.to-files',
           {href: to.files(this.point), 'aria-label': 'All files', title: 'All files'},
           icon('back'),
         ),
-        h('h2', {}, pathText(this.path)),
+        h('h2', pathText(this.path)),
         this.about,
         h('span.grow'),
         this.back,
       ),
       h(
         'div.file-body',
-        {},
         this.lines,
         h(
           'details.file-history',
           {open: matchMedia(WIDE).matches},
-          h('summary', {}, icon('chevron'), h('strong', {}, 'History'), this.historyCount),
+          h('summary', icon('chevron'), h('strong', 'History'), this.historyCount),
           this.history,
         ),
       ),
@@ -77,9 +75,9 @@ export class FilePane {
       usable
         ? h(
             'button.primary',
-            {type: 'button', title: 'Restore it as it was at this point', onclick: () => this.bringBack()},
+            {title: 'Restore it as it was at this point', onclick: () => this.bringBack()},
             icon('rewind'),
-            h('span', {}, 'Bring back this file…'),
+            h('span', 'Bring back this file…'),
           )
         : null,
     );
@@ -113,7 +111,7 @@ export class FilePane {
 
   drawLines(found) {
     if (found.why) return fill(this.lines, emptyState(found.why.message, WITHOUT_LINES));
-    if (!found.total) return fill(this.lines, h('p.muted.pad', {}, 'This file is empty.'));
+    if (!found.total) return fill(this.lines, h('p.muted.pad', 'This file is empty.'));
     const list = blameRuns(found);
     const shown = found.from + found.lines.length - 1;
     fill(this.lines, list, shown < found.total ? this.more(list, shown, found.total) : null);
@@ -123,7 +121,7 @@ export class FilePane {
   more(list, shown, total) {
     const button = h(
       'button.quiet.more',
-      {type: 'button', onclick: () => this.readMore(button, list, shown)},
+      {onclick: () => this.readMore(button, list, shown)},
       `Show more lines (${number(total - shown)} more)`,
     );
     return button;
@@ -147,14 +145,11 @@ export class FilePane {
       if (turn !== this.turn) return;
       const count = found.changes.length;
       this.historyCount.textContent = found.more ? `${count}+ changes` : plural(count, 'change');
-      fill(
-        this.history,
-        count ? this.versions(found) : h('p.muted.pad', {}, 'No checkpoint has it yet.'),
-      );
+      fill(this.history, count ? this.versions(found) : h('p.muted.pad', 'No checkpoint has it yet.'));
     } catch (error) {
       if (turn !== this.turn) return;
       this.historyCount.textContent = '';
-      fill(this.history, h('p.muted.pad', {}, error.message));
+      fill(this.history, h('p.muted.pad', error.message));
     }
   }
 

@@ -19,8 +19,8 @@ export function heat(entry, most) {
   return h(
     `span.heat.heat-${heatLevel(entry.hottest, most)}`,
     {title: `Changed ${plural(entry.changes, 'time')}${when}`},
-    h('span.visually-hidden', {}, ', changed '),
+    h('span.visually-hidden', ', changed '),
     String(entry.changes),
-    h('span.visually-hidden', {}, entry.changes === 1 ? ' time' : ' times'),
+    h('span.visually-hidden', entry.changes === 1 ? ' time' : ' times'),
   );
 }

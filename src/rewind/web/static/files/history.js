@@ -11,12 +11,11 @@ export function historyList(found, path, point, bringBack) {
   return [
     h(
       'ol.versions',
-      {},
       found.changes.map(change => version(change, path, point, bringBack)),
     ),
-    found.more ? h('p.muted.pad', {}, 'For older changes, run: ', h('code', {}, `rewind log ${path}`)) : null,
+    found.more ? h('p.muted.pad', 'For older changes, run: ', h('code', `rewind log ${path}`)) : null,
     found.leftOut
-      ? h('p.muted.pad', {}, `${plural(found.leftOut, 'damaged checkpoint')} could not be read.`)
+      ? h('p.muted.pad', `${plural(found.leftOut, 'damaged checkpoint')} could not be read.`)
       : null,
   ];
 }
@@ -26,10 +25,8 @@ function version(change, path, point, bringBack) {
   const words = wordsOf(change);
   return h(
     `li.version${current ? '.current' : ''}`,
-    {},
     h(
       'div.version-line',
-      {},
       statusLetter(change.status),
       change.status === 'deleted'
         ? h('time', {datetime: change.createdAt}, moment(change.createdAt))
@@ -49,7 +46,6 @@ function version(change, path, point, bringBack) {
         : h(
             'button.icon-button',
             {
-              type: 'button',
               'aria-label': `Bring back the version of ${moment(change.createdAt)}`,
               title: 'Bring back this version…',
               onclick: () => bringBack(change.checkpoint, words),
@@ -57,7 +53,7 @@ function version(change, path, point, bringBack) {
             icon('rewind'),
           ),
     ),
-    h('div.version-about', {}, about(change)),
+    h('div.version-about', about(change)),
   );
 }
 
@@ -67,13 +63,13 @@ function wordsOf(change) {
 }
 
 function about(change) {
-  if (change.operation) return h('span.muted', {}, `Rewind ${oneLine(change.text, 140)}`);
-  if (!change.prompt) return h('span.muted', {}, oneLine(change.text, 140) || 'No prompt is known');
+  if (change.operation) return h('span.muted', `Rewind ${oneLine(change.text, 140)}`);
+  if (!change.prompt) return h('span.muted', oneLine(change.text, 140) || 'No prompt is known');
   const {sessionId, turn, text} = change.prompt;
   return h(
     'a',
     {href: to.session(sessionId, turn), title: `Open turn ${turn}`},
-    h('strong', {}, `Turn ${turn}`),
+    h('strong', `Turn ${turn}`),
     ` ${oneLine(text, 140)}`,
   );
 }

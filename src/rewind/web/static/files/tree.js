@@ -25,7 +25,7 @@ export class FileTree {
     this.node = h(
       'nav.files-tree',
       {'aria-label': 'Files at this point'},
-      h('div.tree-tools', {}, this.filter, this.deleted),
+      h('div.tree-tools', this.filter, this.deleted),
       this.list,
     );
   }
@@ -85,10 +85,10 @@ export class FileTree {
     this.drawDeleted(found.gone);
     fill(
       this.list,
-      found.entries.length ? this.rows(found, 0) : h('p.muted.pad', {}, this.nothing()),
+      found.entries.length ? this.rows(found, 0) : h('p.muted.pad', this.nothing()),
       found.complete
         ? null
-        : h('p.muted.pad.small', {}, 'There are very many checkpoints: the oldest are not counted.'),
+        : h('p.muted.pad.small', 'There are very many checkpoints: the oldest are not counted.'),
     );
     this.list.scrollTop = top;
     if (focused !== null)
@@ -117,14 +117,13 @@ export class FileTree {
   rows(found, depth) {
     return h(
       'ul',
-      {},
       found.entries.map(entry => this.row(entry, found.most, depth)),
-      found.more ? h('li.muted.pad', {}, `and ${plural(found.more, 'more')}: find them by name`) : null,
+      found.more ? h('li.muted.pad', `and ${plural(found.more, 'more')}: find them by name`) : null,
     );
   }
 
   row(entry, most, depth) {
-    const item = h('li', {});
+    const item = h('li');
     const node = entry.kind === 'folder' ? this.folder(entry, item, depth) : this.file(entry);
     node.dataset.path = entry.path;
     node.style.setProperty('--depth', depth);
@@ -139,22 +138,22 @@ export class FileTree {
     const open = this.open.has(entry.path);
     return h(
       `button.tree-row.tree-folder${entry.gone ? '.gone' : ''}`,
-      {type: 'button', 'aria-expanded': String(open), onclick: () => this.toggle(entry.path)},
+      {'aria-expanded': String(open), onclick: () => this.toggle(entry.path)},
       icon('chevron'),
-      h('span.clip', {}, entry.name),
+      h('span.clip', entry.name),
     );
   }
 
   file(entry) {
     const name = this.words ? entry.path : entry.name;
     if (entry.kind === 'uncovered')
-      return h('span.tree-row.muted', {title: 'Not captured'}, icon('file'), h('span.clip', {}, name));
+      return h('span.tree-row.muted', {title: 'Not captured'}, icon('file'), h('span.clip', name));
     return h(
       `a.tree-row${entry.gone ? '.gone' : ''}`,
       {href: to.files(this.view.point, entry.path), title: entry.path},
       icon('file'),
-      h('span.clip', {}, name),
-      entry.gone ? h('span.visually-hidden', {}, ', deleted') : null,
+      h('span.clip', name),
+      entry.gone ? h('span.visually-hidden', ', deleted') : null,
     );
   }
 

@@ -19,7 +19,7 @@ export class FilesView extends View {
     this.head = h('header.session-head');
     this.tree = new FileTree(this);
     this.pane = new FilePane(this);
-    this.body = h('div.files-view', {}, this.tree.node, this.pane.node);
+    this.body = h('div.files-view', this.tree.node, this.pane.node);
     fill(host, this.head, this.body);
     this.show();
   }
@@ -46,11 +46,10 @@ export class FilesView extends View {
       this.head,
       h(
         'div.title-row',
-        {},
         h('h1', {tabindex: '-1', 'data-keep': 'title'}, 'Files'),
-        h('span.review-ends.point-words', {}, this.pointWords()),
+        h('span.review-ends.point-words', this.pointWords()),
         h('span.grow'),
-        h('div.actions.point-choice', {}, this.step('Older', 1), this.step('Newer', -1), this.choice()),
+        h('div.actions.point-choice', this.step('Older', 1), this.step('Newer', -1), this.choice()),
       ),
     );
     if (focused) this.head.querySelector(`[data-keep="${focused}"]`)?.focus({preventScroll: true});
@@ -62,7 +61,7 @@ export class FilesView extends View {
     if (found.name === 'now') return 'as they are now';
     const {prompt, words, createdAt} = found;
     return [
-      h('span', {}, words),
+      h('span', words),
       h('time.muted', {datetime: createdAt}, moment(createdAt)),
       prompt
         ? h(
@@ -100,7 +99,6 @@ export class FilesView extends View {
     return h(
       'button.icon-button',
       {
-        type: 'button',
         'data-keep': label,
         disabled: !usable,
         'aria-label': `${label} point`,

@@ -8,7 +8,7 @@ export function copyButton(text, label, spec = 'icon-button') {
   const wide = spec !== 'icon-button';
   const shown = done =>
     wide ? [icon(done ? 'check' : 'copy'), done ? 'Copied' : 'Copy'] : [icon(done ? 'check' : 'copy')];
-  const node = h(`button.${spec}.copy`, {type: 'button', 'aria-label': label, title: label}, shown(false));
+  const node = h(`button.${spec}.copy`, {'aria-label': label, title: label}, shown(false));
   node.addEventListener('click', async event => {
     event.stopPropagation();
     if (!(await copyText(typeof text === 'function' ? text() : text)))

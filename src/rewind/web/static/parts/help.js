@@ -29,28 +29,24 @@ const WORDS = [
 export function openHelp() {
   const {body, cancel} = openModal('Help', {leave: 'Close'});
   body.append(
-    h('h3', {}, 'Keyboard'),
+    h('h3', 'Keyboard'),
     h(
       'dl.keys',
-      {},
       KEYS.map(([keys, text]) =>
         h(
           'div',
-          {},
           h(
             'dt',
-            {},
-            keys.map(k => h('kbd', {}, k)),
+            keys.map(k => h('kbd', k)),
           ),
-          h('dd', {}, text),
+          h('dd', text),
         ),
       ),
     ),
-    h('h3', {}, 'Words'),
+    h('h3', 'Words'),
     h(
       'dl.words',
-      {},
-      WORDS.map(([word, text]) => h('div', {}, h('dt', {}, word), h('dd', {}, text))),
+      WORDS.map(([word, text]) => h('div', h('dt', word), h('dd', text))),
     ),
   );
   cancel.className = 'primary';

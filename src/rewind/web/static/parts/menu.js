@@ -4,7 +4,7 @@ import {h} from '../core/element.js';
 
 let open = null;
 
-/** items: {label, icon?, run, reason?, danger?, keys?} or null for a line between. */
+/** items: {label, run, reason?, danger?, keys?, checked?} or null for a line between. */
 export function openMenu(items, {at = null, anchor = null, label = 'Actions'} = {}) {
   closeMenu();
   const before = document.activeElement;
@@ -23,16 +23,16 @@ function menuItem(item) {
   const node = h(
     `button.menu-item${item.danger ? '.danger' : ''}`,
     item.checked === undefined
-      ? {type: 'button', role: 'menuitem', tabindex: '-1'}
-      : {type: 'button', role: 'menuitemcheckbox', 'aria-checked': String(item.checked), tabindex: '-1'},
-    h('span', {}, item.label),
-    item.keys ? h('kbd', {}, item.keys) : null,
+      ? {role: 'menuitem', tabindex: '-1'}
+      : {role: 'menuitemcheckbox', 'aria-checked': String(item.checked), tabindex: '-1'},
+    h('span', item.label),
+    item.keys ? h('kbd', item.keys) : null,
   );
   if (item.reason) {
     node.setAttribute('aria-disabled', 'true');
     node.setAttribute('aria-description', item.reason);
     node.title = item.reason;
-    node.append(h('small', {}, item.reason));
+    node.append(h('small', item.reason));
     return node;
   }
   node.addEventListener('click', () => {

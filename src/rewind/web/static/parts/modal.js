@@ -10,16 +10,15 @@ export function openModal(title, {wide = false, kind = '', leave = 'Cancel'} = {
   const before = document.activeElement;
   const titleId = freshId('dialog');
   const body = h('div.dialog-body');
-  const cancel = h('button.plain', {type: 'button', onclick: () => close()}, leave);
-  const foot = h('div.dialog-foot', {}, cancel);
+  const cancel = h('button.plain', {onclick: () => close()}, leave);
+  const foot = h('div.dialog-foot', cancel);
   const dialog = h(
     `dialog${wide ? '.wide' : ''}${kind ? `.${kind}` : ''}`,
     {'aria-labelledby': titleId},
     h(
       'div.dialog-head',
-      {},
       h('h2', {id: titleId}, title),
-      h('button.icon-button', {type: 'button', 'aria-label': 'Close', onclick: () => close()}, icon('close')),
+      h('button.icon-button', {'aria-label': 'Close', onclick: () => close()}, icon('close')),
     ),
     body,
     foot,
@@ -87,7 +86,7 @@ export function isModalOpen() {
 export function confirm(title, content, label, kind = 'primary') {
   const {body, foot, close, closed} = openModal(title);
   body.append(...content);
-  const act = h(`button.${kind}`, {type: 'button', onclick: () => close(true)}, label);
+  const act = h(`button.${kind}`, {onclick: () => close(true)}, label);
   foot.append(act);
   act.focus();
   return closed;
@@ -108,7 +107,7 @@ export function askName(title, label, value, action) {
     }
   });
   body.append(h('label.field', {for: id}, label), input);
-  foot.append(h('button.primary', {type: 'button', onclick: done}, action));
+  foot.append(h('button.primary', {onclick: done}, action));
   input.focus();
   input.select();
   return closed;

@@ -7,10 +7,9 @@ import {copyButton} from './copy.js';
 export function emptyState(title, sentence, ...more) {
   return h(
     'div.empty',
-    {},
     h('div.empty-art', {'aria-hidden': 'true'}, icon('rewind')),
-    h('h2', {}, title),
-    h('p', {}, sentence),
+    h('h2', title),
+    h('p', sentence),
     ...more,
   );
 }
@@ -27,17 +26,17 @@ export function errorState(error, retry) {
     'div.empty.failed',
     {role: 'alert'},
     h('div.empty-art', {'aria-hidden': 'true'}, icon('warning')),
-    h('h2', {}, error.message),
-    error.hint ? h('p', {}, prose(error.hint)) : null,
-    retry ? h('button.primary', {type: 'button', onclick: retry}, 'Try again') : null,
+    h('h2', error.message),
+    error.hint ? h('p', prose(error.hint)) : null,
+    retry ? h('button.primary', {onclick: retry}, 'Try again') : null,
   );
 }
 
 export function loadingState(label, rows = 4) {
   const lines = Array.from({length: rows}, (_, i) =>
-    h('div.skeleton', {}, h('i.bone.short'), h('i.bone'), i % 2 ? h('i.bone.medium') : null),
+    h('div.skeleton', h('i.bone.short'), h('i.bone'), i % 2 ? h('i.bone.medium') : null),
   );
-  return h('div.loading', {role: 'status', 'aria-label': label}, h('p.loading-label', {}, label), lines);
+  return h('div.loading', {role: 'status', 'aria-label': label}, h('p.loading-label', label), lines);
 }
 
 export function command(text) {
@@ -45,24 +44,22 @@ export function command(text) {
   const [, cd, rest] = /^(cd .*? && )?(.*)$/s.exec(text);
   return h(
     'div.command',
-    {},
-    h('code', {tabindex: '0', title: text}, cd ? h('span.cd.muted', {}, cd) : null, rest),
+    h('code', {tabindex: '0', title: text}, cd ? h('span.cd.muted', cd) : null, rest),
     copyButton(text, 'Copy the command', 'quiet'),
   );
 }
 
 /** What went wrong while something small was read, and the way to try it again. */
 export function errorNotice(error, retry = null) {
-  const again = retry && h('button.quiet', {type: 'button', onclick: () => retry()}, 'Try again');
-  return notice('error', [h('strong', {}, error.message), ' ', error.hint], ...(again ? [again] : []));
+  const again = retry && h('button.quiet', {onclick: () => retry()}, 'Try again');
+  return notice('error', [h('strong', error.message), ' ', error.hint], ...(again ? [again] : []));
 }
 
 export function notice(kind, message, ...actions) {
   return h(
     `div.notice.${kind}`,
-    {},
     icon(kind === 'info' || kind === 'running' ? 'info' : 'warning'),
-    h('div.notice-text', {}, message),
+    h('div.notice-text', message),
     ...actions,
   );
 }

@@ -16,12 +16,7 @@ export function storageView(storage, checkpoints) {
   return h(
     'section.storage',
     {'aria-label': 'Storage'},
-    h(
-      'div.storage-words',
-      {},
-      h('strong', {}, words),
-      h('span.muted', {}, plural(storage.checkpoints, 'checkpoint')),
-    ),
+    h('div.storage-words', h('strong', words), h('span.muted', plural(storage.checkpoints, 'checkpoint'))),
     storage.maxBytes ? gauge(share) : null,
     added(checkpoints),
   );
@@ -67,12 +62,11 @@ function added(checkpoints) {
   const label = `New bytes of the latest ${number(shown.length)} checkpoints, at most ${bytes(most)}`;
   return h(
     'figure.chart',
-    {},
     svg(
       'svg',
       {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img', 'aria-label': label, preserveAspectRatio: 'none'},
       ...bars,
     ),
-    h('figcaption', {}, `New data of the latest ${shown.length}, up to ${bytes(most)}`),
+    h('figcaption', `New data of the latest ${shown.length}, up to ${bytes(most)}`),
   );
 }

@@ -11,16 +11,14 @@ export function say(message, {kind = 'done', hint = '', action = null, quiet = f
   const region = document.getElementById('toasts');
   const node = h(
     `div.toast.${kind}${quiet ? '.quiet' : ''}`,
-    {},
     quiet ? null : icon(kind === 'error' ? 'warning' : kind === 'info' ? 'info' : 'check'),
-    h('div.toast-text', {}, h('p', {}, message), hint ? h('p.hint', {}, prose(hint)) : null),
+    h('div.toast-text', h('p', message), hint ? h('p.hint', prose(hint)) : null),
   );
   if (action) {
     node.append(
       h(
         'button.link',
         {
-          type: 'button',
           onclick: () => {
             node.remove();
             action.run();
@@ -32,11 +30,7 @@ export function say(message, {kind = 'done', hint = '', action = null, quiet = f
   }
   if (!quiet) {
     node.append(
-      h(
-        'button.icon-button',
-        {type: 'button', 'aria-label': 'Dismiss', onclick: () => node.remove()},
-        icon('close'),
-      ),
+      h('button.icon-button', {'aria-label': 'Dismiss', onclick: () => node.remove()}, icon('close')),
     );
   }
   while (region.children.length > 3) region.firstChild.remove();
@@ -45,8 +39,8 @@ export function say(message, {kind = 'done', hint = '', action = null, quiet = f
   return node;
 }
 
-export function sayError(error, fallbackHint = '') {
-  return say(error.message, {kind: 'error', hint: error.hint || fallbackHint});
+export function sayError(error) {
+  return say(error.message, {kind: 'error', hint: error.hint});
 }
 
 function fade(node, wait) {

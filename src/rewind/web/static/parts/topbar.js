@@ -33,8 +33,8 @@ export class TopBar {
       h(
         'a.brand',
         {href: to.home(), 'aria-label': 'Rewind, start'},
-        h('span.brand-mark', {}, icon('rewind')),
-        h('span.brand-name', {}, 'Rewind'),
+        h('span.brand-mark', icon('rewind')),
+        h('span.brand-name', 'Rewind'),
       ),
       project ? h('span.project.clip', {title: project.root}, project.name) : null,
       h(
@@ -51,19 +51,10 @@ export class TopBar {
       this.status(),
       h(
         'button.icon-button',
-        {
-          type: 'button',
-          'aria-label': words,
-          title: words,
-          onclick: event => this.nextTheme(event.currentTarget),
-        },
+        {'aria-label': words, title: words, onclick: event => this.nextTheme(event.currentTarget)},
         icon(drawing),
       ),
-      h(
-        'button.icon-button',
-        {type: 'button', 'aria-label': 'Help', title: 'Help (?)', onclick: openHelp},
-        icon('help'),
-      ),
+      h('button.icon-button', {'aria-label': 'Help', title: 'Help (?)', onclick: openHelp}, icon('help')),
     );
   }
 
@@ -74,7 +65,6 @@ export class TopBar {
     return h(
       'button.icon-button',
       {
-        type: 'button',
         'aria-label': label,
         title: words,
         'aria-description': words,
@@ -91,7 +81,7 @@ export class TopBar {
       `span.status.${this.up ? 'up' : 'down'}`,
       {title: this.up ? 'Changes appear automatically' : 'No connection to the server'},
       h('i.dot'),
-      h('span', {}, words),
+      h('span', words),
     );
   }
 

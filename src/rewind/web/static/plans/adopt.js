@@ -44,21 +44,16 @@ export function openAdopt({name}, done = () => {}) {
 function shown(plan) {
   if (plan.conflicts.length) return conflicts(plan.conflicts);
   if (changes(plan)) return codePlan(plan, null);
-  return h('p.plan-line', {}, icon('check'), h('span', {}, 'The files here already contain all of it.'));
+  return h('p.plan-line', icon('check'), h('span', 'The files here already contain all of it.'));
 }
 
 function conflicts(found) {
   return notice('warning', [
-    h(
-      'strong',
-      {},
-      `${plural(found.length, 'file is', 'files are')} in conflict, so nothing is written yet. `,
-    ),
+    h('strong', `${plural(found.length, 'file is', 'files are')} in conflict, so nothing is written yet. `),
     'The project changed the same lines. Choose what to do, or cancel.',
     h(
       'ul.clashes',
-      {},
-      found.map(one => h('li', {}, pathText(one.path), h('small.muted', {}, one.text))),
+      found.map(one => h('li', pathText(one.path), h('small.muted', one.text))),
     ),
   ]);
 }

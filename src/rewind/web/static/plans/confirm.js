@@ -33,18 +33,13 @@ export function openPlan({
   done,
 }) {
   const {body, foot, cancel, close, dialog} = openModal(title, {kind});
-  const first = lead && h('p.lead', {}, lead({}));
+  const first = lead && h('p.lead', lead({}));
   const problem = h('div', {role: 'alert'});
   const clashes = h('div', {'aria-live': 'polite'});
-  const chosen = h('div', {}, choice?.(choose));
+  const chosen = h('div', choice?.(choose));
   const place = h('div.plan', {'aria-live': 'polite'});
-  const act = h(
-    'button.primary',
-    {type: 'button', disabled: true, onclick: () => confirm()},
-    icon(sign),
-    h('span', {}, label),
-  );
-  fill(body, first, text && h('p.muted', {}, text), problem, clashes, chosen, place, below);
+  const act = h('button.primary', {disabled: true, onclick: () => confirm()}, icon(sign), h('span', label));
+  fill(body, first, text && h('p.muted', text), problem, clashes, chosen, place, below);
   foot.append(act);
   (chosen.querySelector(':checked') || cancel).focus();
   body.addEventListener('keydown', event => {
@@ -108,14 +103,12 @@ function settling(ways, choose) {
   const name = freshId('how');
   return h(
     'fieldset.ways',
-    {},
-    h('legend', {}, 'In a conflict'),
+    h('legend', 'In a conflict'),
     ways.map(([value, label, meaning]) =>
       h(
         'label.way',
-        {},
         h('input', {type: 'radio', name, value, onchange: () => choose(value)}),
-        h('span', {}, label, h('small.muted', {}, meaning)),
+        h('span', label, h('small.muted', meaning)),
       ),
     ),
   );

@@ -65,8 +65,7 @@ function modes(first, noCode, where, choose) {
   const both = noCode || `The files go back too, to how they were ${where}.`;
   return h(
     'fieldset.modes',
-    {},
-    h('legend', {}, 'Bring back'),
+    h('legend', 'Bring back'),
     way('chat', 'Chat', 'The conversation goes back. Files stay as they are.', null),
     way('both', 'Code + chat', both, noCode),
   );
@@ -86,7 +85,7 @@ function modes(first, noCode, where, choose) {
         'aria-describedby': `${id}-text`,
         onchange: () => choose(mode),
       }),
-      h('span.mode-text', {}, h('strong', {}, label), h('small', {id: `${id}-text`}, text)),
+      h('span.mode-text', h('strong', label), h('small', {id: `${id}-text`}, text)),
     );
   }
 }
@@ -95,10 +94,5 @@ function talk({keeps, drops}) {
   const later = drops
     ? `${plural(drops, 'later turn stays', 'later turns stay')} in the current session`
     : 'nothing is left behind';
-  return h(
-    'p.plan-line',
-    {},
-    icon('branch'),
-    h('span', {}, `The branch keeps ${plural(keeps, 'turn')}; ${later}.`),
-  );
+  return h('p.plan-line', icon('branch'), h('span', `The branch keeps ${plural(keeps, 'turn')}; ${later}.`));
 }

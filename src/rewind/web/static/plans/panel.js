@@ -34,24 +34,16 @@ export function showPanel({
     host,
     h(
       'div.panel-head',
-      {},
       icon('check'),
-      h('h2', {}, title),
-      h(
-        'button.icon-button',
-        {type: 'button', 'aria-label': 'Close this panel', onclick: closePanel},
-        icon('close'),
-      ),
+      h('h2', title),
+      h('button.icon-button', {'aria-label': 'Close this panel', onclick: closePanel}, icon('close')),
     ),
     h(
       'div.panel-body',
-      {},
-      files ? h('p.panel-files', {}, files) : null,
+      files ? h('p.panel-files', files) : null,
       ...(answer ? lists(answer) : []),
-      notes.map(note => h('p.muted', {}, note)),
-      resume
-        ? h('div.panel-part', {}, h('span.label', {}, 'Go on with', h('kbd', {}, 'y')), command(resume))
-        : null,
+      notes.map(note => h('p.muted', note)),
+      resume ? h('div.panel-part', h('span.label', 'Go on with', h('kbd', 'y')), command(resume)) : null,
       prompt ? copyPart('The prompt that was taken back', prompt, 'Copy the prompt') : null,
       note ? copyPart('The agent does not know about this. To tell it, paste', note, 'Copy the note') : null,
       undo || redo ? steps(undo, redo) : null,
@@ -61,7 +53,7 @@ export function showPanel({
   announce(`${title}. ${files}`);
 }
 
-export function closePanel() {
+function closePanel() {
   shown = null;
   host.hidden = true;
   fill(host);
@@ -105,11 +97,10 @@ function list(label, items, total) {
   return h(
     'details.panel-list',
     {open: total <= 4},
-    h('summary', {}, icon('chevron'), `${plural(total, 'file')} ${label}`),
+    h('summary', icon('chevron'), `${plural(total, 'file')} ${label}`),
     h(
       'ul.paths',
-      {},
-      items.slice(0, NAMED).map(item => h('li', {}, pathText(item.path ?? item))),
+      items.slice(0, NAMED).map(item => h('li', pathText(item.path ?? item))),
     ),
   );
 }
@@ -117,23 +108,21 @@ function list(label, items, total) {
 function copyPart(label, text, copy) {
   return h(
     'div.panel-part',
-    {},
-    h('span.label', {}, label),
-    h('div.taken', {}, h('p.prompt', {tabindex: '0'}, text), copyButton(text, copy, 'quiet')),
+    h('span.label', label),
+    h('div.taken', h('p.prompt', {tabindex: '0'}, text), copyButton(text, copy, 'quiet')),
   );
 }
 
 /** The step that would be undone is named: by the time of the press the project may know of another. */
 function steps(undo, redo) {
   const button = (label, step, about) =>
-    step && h('button.outline-button', {type: 'button', onclick: step, title: about?.text}, label);
+    step && h('button.outline-button', {onclick: step, title: about?.text}, label);
   return h(
     'div.panel-steps',
-    {},
     button('Undo…', undo, state.project?.canUndo),
     button('Redo…', redo, state.project?.canRedo),
     undo && state.project?.canUndo
-      ? h('span.muted', {}, oneLine(`Undoes: ${state.project.canUndo.text}`, 140))
+      ? h('span.muted', oneLine(`Undoes: ${state.project.canUndo.text}`, 140))
       : null,
   );
 }

@@ -17,13 +17,11 @@ export function codePlan(plan, point = plan.code?.checkpoint) {
     parts.push(
       h(
         'p.plan-line',
-        {},
         icon('diamond'),
         h(
           'span',
-          {},
           plan.code.exact === false ? 'The nearest earlier checkpoint, ' : 'The code of checkpoint ',
-          h('code', {}, plan.code.checkpoint),
+          h('code', plan.code.checkpoint),
           plan.code.createdAt ? `, ${moment(plan.code.createdAt)}` : '',
         ),
       ),
@@ -31,9 +29,7 @@ export function codePlan(plan, point = plan.code?.checkpoint) {
   }
   if (count(plan, 'changedSince')) parts.push(changedSince(plan, point));
   if (!written && !deleted)
-    parts.push(
-      h('p.plan-line', {}, icon('check'), h('span', {}, 'No file changes: the files are as they were.')),
-    );
+    parts.push(h('p.plan-line', icon('check'), h('span', 'No file changes: the files are as they were.')));
   parts.push(
     list(
       'written',
@@ -77,12 +73,11 @@ function count(plan, field) {
 function changedSince(plan, point) {
   const n = count(plan, 'changedSince');
   return notice('warning', [
-    h('strong', {}, `${plural(n, 'file has', 'files have')} changed since by someone else.`),
+    h('strong', `${plural(n, 'file has', 'files have')} changed since by someone else.`),
     ' What is there now is saved in a backup first.',
     h(
       'ul.paths',
-      {},
-      plan.changedSince.slice(0, SHOWN).map(p => h('li', {}, pathItem(p, point))),
+      plan.changedSince.slice(0, SHOWN).map(p => h('li', pathItem(p, point))),
     ),
   ]);
 }
@@ -93,7 +88,7 @@ function pathItem(path, point) {
   const open = typeof point === 'function' ? point : () => openDiff('now', point, path);
   return h(
     'button.plan-path',
-    {type: 'button', title: `See what changes in ${path}`, onclick: () => open(path)},
+    {title: `See what changes in ${path}`, onclick: () => open(path)},
     pathText(path),
   );
 }
@@ -104,19 +99,17 @@ function list(kind, n, label, items, spec, point = null) {
   return h(
     `details.plan-list.${kind}`,
     {open: n <= 6 && kind !== 'kept'},
-    h('summary', {}, icon('chevron'), h(`span.plan-mark.${spec}`), label),
+    h('summary', icon('chevron'), h(`span.plan-mark.${spec}`), label),
     h(
       'ul.paths',
-      {},
       paths.map(item =>
         h(
           'li',
-          {},
           pathItem(item.path ?? item, point),
-          item.reason ? h('small', {}, item.text || item.reason) : null,
+          item.reason ? h('small', item.text || item.reason) : null,
         ),
       ),
-      n > paths.length ? h('li.muted', {}, `and ${number(n - paths.length)} more`) : null,
+      n > paths.length ? h('li.muted', `and ${number(n - paths.length)} more`) : null,
     ),
   );
 }
@@ -127,9 +120,9 @@ export function whyRefused(error, changed) {
     'warning',
     changed
       ? [
-          h('strong', {}, 'Something changed since this plan was made.'),
+          h('strong', 'Something changed since this plan was made.'),
           ' Nothing was done. Here is the new plan: look at it again, then confirm.',
         ]
-      : [h('strong', {}, error.message), ' ', error.hint],
+      : [h('strong', error.message), ' ', error.hint],
   );
 }

@@ -61,14 +61,12 @@ function settle(how, choose) {
   const radio = ([value, label]) =>
     h(
       'label.check',
-      {},
       h('input', {type: 'radio', name: 'how', value, checked: how === value, onchange: () => choose(value)}),
-      h('span', {}, label),
+      h('span', label),
     );
   return h(
     'fieldset.settle',
-    {},
-    h('legend', {}, h('strong', {}, 'These lines changed again since. Choose what to do:')),
+    h('legend', h('strong', 'These lines changed again since. Choose what to do:')),
     SETTLED.map(radio),
   );
 }

@@ -28,7 +28,7 @@ export function openRevert(session, turn, done = () => {}) {
     );
   return openPlan({
     title: `Take back only turn ${turn.turn}?`,
-    lead: () => h('q', {}, oneLine(turn.prompt, 120)),
+    lead: () => h('q', oneLine(turn.prompt, 120)),
     text:
       'What this turn changed is removed from the files as they are now. Everything later stays, and so ' +
       'does the conversation. Rewind saves the current files first, so this can be undone.',
@@ -58,18 +58,17 @@ function nothing(plan) {
   const why = plan.settled.length
     ? 'Nothing is left to take back: what is in conflict stays as it is.'
     : 'There is nothing to take back: the files are as they would be without this turn.';
-  return h('p.plan-line', {}, icon('check'), h('span', {}, why));
+  return h('p.plan-line', icon('check'), h('span', why));
 }
 
 function conflicts(plan, session) {
   const own = run => run.sessionId === session.sessionId && run.turn === plan.turn;
   const n = plan.conflicts.length;
   return notice('warning', [
-    h('strong', {}, `${plural(n, 'file is', 'files are')} in conflict, so nothing is written yet. `),
+    h('strong', `${plural(n, 'file is', 'files are')} in conflict, so nothing is written yet. `),
     'Something else has changed the same lines since. Choose what to do, or cancel.',
     h(
       'ul.clashes',
-      {},
       plan.conflicts.map(one => clash(one, own)),
     ),
   ]);
@@ -79,14 +78,12 @@ function conflicts(plan, session) {
 function clash(one, own) {
   return h(
     'li',
-    {},
     pathText(one.path),
-    one.places.length ? null : h('small.muted', {}, one.text),
+    one.places.length ? null : h('small.muted', one.text),
     one.places.map(place =>
       h(
         'div.clash',
-        {},
-        h('p.small', {}, lineWords(place), writers((place.by || []).filter(run => !own(run)))),
+        h('p.small', lineWords(place), writers((place.by || []).filter(run => !own(run)))),
         place.lines?.length
           ? h('pre', {tabindex: '0', 'aria-label': lineWords(place)}, place.lines.join('\n'))
           : null,
@@ -110,10 +107,7 @@ function lineWords({from, count}) {
 function settled(plan) {
   return h(
     'ul.paths.settled',
-    {},
-    plan.settled.map(one =>
-      h('li', {}, pathText(one.path), h('small', {}, `conflict: ${SETTLED[plan.how]}`)),
-    ),
+    plan.settled.map(one => h('li', pathText(one.path), h('small', `conflict: ${SETTLED[plan.how]}`))),
   );
 }
 

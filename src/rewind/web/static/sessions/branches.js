@@ -39,13 +39,7 @@ async function rename(session) {
 async function promote(session) {
   const sure = await confirm(
     'Promote this branch?',
-    [
-      h(
-        'p',
-        {},
-        `“${sessionTitle(session)}” becomes the main line of this conversation. Nothing is deleted.`,
-      ),
-    ],
+    [h('p', `“${sessionTitle(session)}” becomes the main line of this conversation. Nothing is deleted.`)],
     'Promote',
   );
   if (!sure) return;
@@ -64,11 +58,10 @@ export async function deleteBranches(ids) {
     [
       h(
         'ul.plain-list',
-        {},
-        sessions.slice(0, 12).map(s => h('li', {}, sessionTitle(s))),
+        sessions.slice(0, 12).map(s => h('li', sessionTitle(s))),
       ),
-      sessions.length > 12 ? h('p', {}, `and ${sessions.length - 12} more`) : '',
-      h('p.muted', {}, "They go to Rewind's trash, and you can undo this. The sessions they came from stay."),
+      sessions.length > 12 ? h('p', `and ${sessions.length - 12} more`) : '',
+      h('p.muted', "They go to Rewind's trash, and you can undo this. The sessions they came from stay."),
     ].filter(Boolean),
     `Delete ${sessions.length === 1 ? 'branch' : plural(sessions.length, 'branch', 'branches')}`,
     'danger',
@@ -121,7 +114,6 @@ function askForward(session, parent) {
   body.append(
     h(
       'p',
-      {},
       `You return to “${parent ? sessionTitle(parent) : 'the parent'}” with all its turns. ` +
         'This branch stays.',
     ),
@@ -129,7 +121,7 @@ function askForward(session, parent) {
   if (session.codeRestored) body.append(codeChoice(id, box), place);
   const go = h(
     'button.primary',
-    {type: 'button', onclick: () => close({code: Boolean(plan) && box.checked, stamp: plan?.stamp})},
+    {onclick: () => close({code: Boolean(plan) && box.checked, stamp: plan?.stamp})},
     'Fast-forward',
   );
   foot.append(go);
@@ -160,11 +152,9 @@ function codeChoice(id, box) {
     box,
     h(
       'span',
-      {},
-      h('strong', {}, 'Bring the code back too'),
+      h('strong', 'Bring the code back too'),
       h(
         'small',
-        {},
         'The files become what they were before this branch was made. What they hold now is saved first.',
       ),
     ),

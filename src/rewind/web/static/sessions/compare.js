@@ -11,7 +11,7 @@ import {renderTurn} from '../turns/turn.js';
 import {fileList, filesOf, openDiff} from '../code/diff.js';
 import {emptyState, errorState, loadingState} from '../parts/states.js';
 import {say} from '../parts/toast.js';
-import {View} from '../parts/view.js';
+import {View, viewHead} from '../parts/view.js';
 
 export class CompareView extends View {
   constructor(host, a, b) {
@@ -42,45 +42,26 @@ export class CompareView extends View {
           ),
         );
     } catch (error) {
-      if (!this.ended)
-        fill(
-          this.host,
-          errorState(error, () => this.load()),
-        );
+      this.fail(error, () => this.load());
     }
     document.title = 'Compare – Rewind';
   }
 
   head(found) {
-    return h(
-      'header.session-head',
-      {},
-      h(
-        'nav.crumbs',
-        {'aria-label': 'Breadcrumb'},
-        h('a', {href: to.session(this.a)}, icon('back'), sessionTitle(found.a.session)),
-      ),
-      h(
-        'div.title-row',
-        {},
-        h('h1', {tabindex: '-1'}, 'Compare'),
-        h('span.grow'),
-        h(
-          'div.actions',
-          {},
-          h('button.quiet', {type: 'button', onclick: () => go(to.compare(this.b, this.a))}, 'Swap sides'),
-          h('button.quiet', {type: 'button', onclick: () => chooseOther(found.a.session)}, 'Other branch…'),
-        ),
-      ),
+    const way = h('a', {href: to.session(this.a)}, icon('back'), sessionTitle(found.a.session));
+    const actions = h(
+      'div.actions',
+      h('button.quiet', {onclick: () => go(to.compare(this.b, this.a))}, 'Swap sides'),
+      h('button.quiet', {onclick: () => chooseOther(found.a.session)}, 'Other branch…'),
     );
+    return viewHead('Compare', {way, beside: [h('span.grow'), actions]});
   }
 
   common(found) {
-    if (!found.common) return h('p.parting', {}, icon('branch'), 'They have no turn in common.');
+    if (!found.common) return h('p.parting', icon('branch'), 'They have no turn in common.');
     const place = h('div.common-list');
     return h(
       'div',
-      {},
       h(
         'details.common',
         {
@@ -90,14 +71,13 @@ export class CompareView extends View {
         },
         h(
           'summary',
-          {},
           icon('chevron'),
-          h('strong', {}, `${plural(found.common, 'turn')} in common`),
-          h('span.muted', {}, 'the same in both'),
+          h('strong', `${plural(found.common, 'turn')} in common`),
+          h('span.muted', 'the same in both'),
         ),
         place,
       ),
-      h('p.parting', {}, icon('branch'), `They part after turn ${found.common}`),
+      h('p.parting', icon('branch'), `They part after turn ${found.common}`),
     );
   }
 
@@ -109,16 +89,14 @@ export class CompareView extends View {
         place,
         h(
           'ol',
-          {},
           turns.map(t =>
             h(
               'li',
-              {},
               h(
                 'a',
                 {href: to.session(this.a, t.turn)},
-                h('span.no', {}, String(t.turn)),
-                h('span.clip', {}, oneLine(t.prompt, 120)),
+                h('span.no', String(t.turn)),
+                h('span.clip', oneLine(t.prompt, 120)),
               ),
             ),
           ),
@@ -139,7 +117,6 @@ export class CompareView extends View {
     if (without.length)
       return h(
         'p.code-none',
-        {},
         icon('info'),
         `The code cannot be compared: ${without.join(' and ')} ` +
           `${without.length > 1 ? 'have' : 'has'} no checkpoint yet.`,
@@ -147,16 +124,15 @@ export class CompareView extends View {
     const files = filesOf(code);
     const total = code.addedCount + code.modifiedCount + code.deletedCount;
     const names = `from “${sessionTitle(a.session)}” to “${sessionTitle(b.session)}”`;
-    if (!files.length) return h('p.code-none', {}, icon('check'), 'Both ended with the same code.');
+    if (!files.length) return h('p.code-none', icon('check'), 'Both ended with the same code.');
     return h(
       'details.code-diff',
       {open: total <= 8},
       h(
         'summary',
-        {},
         icon('chevron'),
-        h('strong', {}, `${plural(total, 'file differs', 'files differ')} in code`),
-        h('span.muted.clip', {}, names),
+        h('strong', `${plural(total, 'file differs', 'files differ')} in code`),
+        h('span.muted.clip', names),
       ),
       fileList(files, code.a, code.b),
     );
@@ -168,7 +144,6 @@ export class CompareView extends View {
       h(
         'button',
         {
-          type: 'button',
           'aria-pressed': String(this.side === side),
           onclick: () => {
             this.side = side;
@@ -191,13 +166,11 @@ export class CompareView extends View {
       {'aria-label': sessionTitle(session)},
       h(
         'header',
-        {},
-        h('h2', {}, h('a', {href: to.session(session.sessionId)}, sessionTitle(session))),
+        h('h2', h('a', {href: to.session(session.sessionId)}, sessionTitle(session))),
         h(
           'p.meta',
-          {},
-          h('span', {}, session.agentTitle || session.agent),
-          h('span', {}, plural(session.turns, 'turn')),
+          h('span', session.agentTitle || session.agent),
+          h('span', plural(session.turns, 'turn')),
           h('time', {datetime: session.modified}, age(session.modified)),
         ),
       ),
@@ -234,26 +207,19 @@ export function chooseOther(session) {
   const {body, close, dialog} = openModal('Compare with');
   const list = h(
     'ul.pick',
-    {},
     others.slice(0, 200).map(({session: s, relation}) =>
       h(
         'li',
-        {},
         h(
           'button.pick-row',
           {
-            type: 'button',
             onclick: () => {
               close();
               go(to.compare(session.sessionId, s.sessionId));
             },
           },
-          h('span.clip', {}, sessionTitle(s)),
-          h(
-            'span.muted',
-            {},
-            [relation, plural(s.turns, 'turn'), age(s.modified)].filter(Boolean).join(' · '),
-          ),
+          h('span.clip', sessionTitle(s)),
+          h('span.muted', [relation, plural(s.turns, 'turn'), age(s.modified)].filter(Boolean).join(' · ')),
         ),
       ),
     ),
@@ -266,7 +232,7 @@ export function chooseOther(session) {
       all[all.indexOf(document.activeElement) + to_]?.focus();
     }
   });
-  body.append(h('p.muted', {}, `“${sessionTitle(session)}” on the left, and on the right:`), list);
+  body.append(h('p.muted', `“${sessionTitle(session)}” on the left, and on the right:`), list);
   dialog.querySelector('.pick-row').focus();
   return undefined;
 }

@@ -1,14 +1,13 @@
 // What was said and which files were touched, in all sessions of the project.
 
 import {h, fill} from '../core/element.js';
-import {icon} from '../parts/icons.js';
 import {api} from '../core/api.js';
 import {state} from '../core/state.js';
 import {to} from '../core/route.js';
 import {age, inProject, oneLine, plural, sessionTitle} from '../core/format.js';
-import {emptyState, errorState, loadingState} from '../parts/states.js';
+import {emptyState, loadingState} from '../parts/states.js';
 import {marked} from '../turns/search.js';
-import {View} from '../parts/view.js';
+import {View, toSessions, viewHead} from '../parts/view.js';
 
 const AGAIN = 400; // milliseconds
 
@@ -26,34 +25,20 @@ export class FindView extends View {
   /** `again`: what was found so far stays until there is more. */
   async load(words, again = false) {
     this.words = words;
-    const head = h(
-      'header.session-head',
-      {},
-      h(
-        'nav.crumbs',
-        {'aria-label': 'Breadcrumb'},
-        h('a.to-tree', {href: to.home()}, icon('back'), 'Sessions'),
-      ),
-      h('div.title-row', {}, h('h1', {tabindex: '-1'}, `Search for “${oneLine(words, 60)}”`)),
-    );
+    const head = viewHead(`Search for “${oneLine(words, 60)}”`, {way: toSessions()});
     if (!again) fill(this.host, head, loadingState('Searching all sessions'));
     try {
       const found = await api.find(words);
       if (this.ended || words !== this.words) return;
       const total = found.found.reduce((sum, one) => sum + one.matches.length, 0);
       const partly = found.complete === false; // the server counts on, and knows more the next time
-      fill(this.host, head, h('div.finds', {}, total ? this.all(found, total) : partly ? null : this.none()));
+      fill(this.host, head, h('div.finds', total ? this.all(found, total) : partly ? null : this.none()));
       if (partly) {
         this.host.append(loadingState('Looking through older turns', 1));
         setTimeout(() => this.again(words), AGAIN);
       }
     } catch (error) {
-      if (!this.ended)
-        fill(
-          this.host,
-          head,
-          errorState(error, () => this.load(words)),
-        );
+      this.fail(error, () => this.load(words), head);
     }
   }
 
@@ -76,7 +61,7 @@ export class FindView extends View {
         `${plural(total, 'match', 'matches')} in ${plural(found.found.length, 'session')}`,
       ),
       found.found.map(one => this.session(one)),
-      found.more ? h('p.muted', {}, 'There is more than is shown. Search for something longer.') : null,
+      found.more ? h('p.muted', 'There is more than is shown. Search for something longer.') : null,
     ];
   }
 
@@ -84,17 +69,14 @@ export class FindView extends View {
     const session = state.get(sessionId);
     return h(
       'section.find-session',
-      {},
       h(
         'h2',
-        {},
         session ? sessionTitle(session) : sessionId,
-        session ? h('small.muted', {}, age(session.modified)) : null,
+        session ? h('small.muted', age(session.modified)) : null,
       ),
       h(
         'ul',
-        {},
-        matches.map(match => h('li', {}, this.match(sessionId, match))),
+        matches.map(match => h('li', this.match(sessionId, match))),
       ),
     );
   }
@@ -104,13 +86,12 @@ export class FindView extends View {
     return h(
       'a.result-row',
       {href},
-      h('span.no', {}, String(turn)),
-      h('span.where', {}, where),
+      h('span.no', String(turn)),
+      h('span.where', where),
       h(
         'span.clip',
-        {},
         marked(oneLine(inProject(snippet), 300), this.words),
-        status ? h('em.muted', {}, ` ${status}`) : null,
+        status ? h('em.muted', ` ${status}`) : null,
       ),
     );
   }

@@ -7,8 +7,9 @@ import {plural} from '../core/format.js';
 import {pathText} from '../code/diff.js';
 import {confirm, openModal} from '../parts/modal.js';
 import {command, errorNotice, loadingState, notice} from '../parts/states.js';
-import {say, sayError} from '../parts/toast.js';
+import {say} from '../parts/toast.js';
 import {openAdopt} from '../plans/adopt.js';
+import {act} from './branches.js';
 
 const MOST = 3; // side by side
 const STATES = {
@@ -29,15 +30,13 @@ export class Futures {
     this.node = h('section.futures', {'aria-labelledby': 'futures-title', hidden: true});
     this.act = h(
       'button.primary',
-      {type: 'button', 'data-key': 'compare', onclick: () => openCompare(this.chosen())},
+      {'data-key': 'compare', onclick: () => openCompare(this.chosen())},
       'Compare',
     );
   }
 
   button(key, label, words, run) {
-    const found =
-      this.buttons.get(key) ||
-      h('button.quiet', {type: 'button', 'data-key': key, 'aria-label': words}, label);
+    const found = this.buttons.get(key) || h('button.quiet', {'data-key': key, 'aria-label': words}, label);
     this.buttons.set(key, found);
     found.onclick = run;
     return found;
@@ -55,14 +54,12 @@ export class Futures {
       this.node,
       h(
         'div.futures-head',
-        {},
         h('h2', {id: 'futures-title'}, 'Forks in directories of their own'),
         h('span.grow'),
         lanes.length > 1 ? this.act : null,
       ),
       h(
         'ul.future-list',
-        {},
         lanes.map(lane => this.row(lane)),
       ),
       removed.length ? this.trash() : null,
@@ -90,7 +87,6 @@ export class Futures {
       {id: `future-${lane.name}`},
       h(
         'label.future-name',
-        {},
         h('input', {
           type: 'checkbox',
           checked: this.marked.has(lane.name),
@@ -98,15 +94,14 @@ export class Futures {
           'data-key': `mark ${lane.name}`,
           onchange: event => this.mark(lane.name, event.target.checked),
         }),
-        h('strong', {}, lane.name),
-        h('span.visually-hidden', {}, ' select to compare'),
+        h('strong', lane.name),
+        h('span.visually-hidden', ' select to compare'),
       ),
-      h('span.row-meta', {}, facts(lane)),
+      h('span.row-meta', facts(lane)),
       h('code.future-dir.clip', {title: lane.dir, tabindex: '0'}, lane.dir),
       lane.problem ? notice('warning', [lane.problem]) : null,
       h(
         'div.future-actions',
-        {},
         whole
           ? this.button(`adopt ${lane.name}`, 'Adopt…', `Adopt ${lane.name}`, () =>
               openAdopt(lane, this.changed),
@@ -127,7 +122,6 @@ export class Futures {
   trash() {
     return h(
       'p.muted.future-trash',
-      {},
       `${plural(this.removed.length, 'fork was', 'forks were')} removed: `,
       this.removed.map(lane =>
         this.button(`back ${lane.name}`, `Bring back ${lane.name}`, `Bring back ${lane.name}`, () =>
@@ -141,10 +135,9 @@ export class Futures {
     const sure = await confirm(
       `Remove ${lane.name}?`,
       [
-        h('p', {}, h('code', {}, lane.dir)),
+        h('p', h('code', lane.dir)),
         h(
           'p.muted',
-          {},
           'A checkpoint keeps its files first, and its conversation goes to the trash. You can undo this. ',
           'A fork with work that no checkpoint can hold is not removed.',
         ),
@@ -153,22 +146,16 @@ export class Futures {
       'danger',
     );
     if (!sure) return;
-    try {
-      await wire.request('remove_lane', {name: lane.name});
-      say(`${lane.name} is removed.`, {action: {label: 'Undo', run: () => this.bringBack(lane.name)}});
-    } catch (error) {
-      sayError(error);
-    }
-    await Promise.all([this.changed(), state.loadProject()]);
+    const action = {label: 'Undo', run: () => this.bringBack(lane.name)};
+    await this.change('remove_lane', lane.name, () => say(`${lane.name} is removed.`, {action}));
   }
 
-  async bringBack(name) {
-    try {
-      await wire.request('undelete_lane', {name});
-      say(`${name} is back.`);
-    } catch (error) {
-      sayError(error);
-    }
+  bringBack(name) {
+    return this.change('undelete_lane', name, () => say(`${name} is back.`));
+  }
+
+  async change(event, name, done) {
+    await act(event, {name}, done);
     await Promise.all([this.changed(), state.loadProject()]);
   }
 }
@@ -176,16 +163,10 @@ export class Futures {
 function facts(lane) {
   const ran = lane.lastRun;
   return [
-    h('span', {}, STATES[lane.state] || lane.state),
-    lane.turns === null ? null : h('span', {}, plural(lane.turns, 'turn')),
-    h('span', {}, sizeWords(lane)),
-    ran
-      ? h(
-          `span.${ran.code === 0 ? 'passed' : 'failed'}`,
-          {},
-          `${ran.command}: ${ran.code === 0 ? 'passed' : `exit ${ran.code}`}`,
-        )
-      : null,
+    h('span', STATES[lane.state] || lane.state),
+    lane.turns === null ? null : h('span', plural(lane.turns, 'turn')),
+    h('span', sizeWords(lane)),
+    ran ? h(`span.${ran.code === 0 ? 'passed' : 'failed'}`, runWords(ran)) : null,
   ];
 }
 
@@ -209,7 +190,7 @@ export function asSession(lane) {
 
 // side by side
 
-export async function openCompare(lanes) {
+async function openCompare(lanes) {
   const names = lanes.map(lane => lane.name);
   const {body, cancel} = openModal(`Compare ${names.join(', ')}`, {wide: true, leave: 'Close'});
   const place = h('div', {'aria-live': 'polite'}, loadingState('Comparing', 2));
@@ -224,7 +205,6 @@ export async function openCompare(lanes) {
   place.append(
     h(
       'p.muted.small',
-      {},
       'This page runs no commands. To see what a test says in each of them, run this in a terminal:',
     ),
     command(`rewind forks compare ${names.join(' ')} --run 'pytest -q'`),
@@ -232,37 +212,57 @@ export async function openCompare(lanes) {
 }
 
 function table({lanes, files, more}) {
-  const row = (head, cells) => h('tr', {}, h('th', {scope: 'row'}, head), cells);
+  const row = (head, cells) => h('tr', h('th', {scope: 'row'}, head), cells);
   return h(
     'div.table-scroll',
     {tabindex: '0', role: 'group', 'aria-label': 'What each fork changed'},
     h(
       'table.compare-table',
-      {},
       h(
         'thead',
-        {},
-        h('tr', {}, h('th', {scope: 'col'}, 'File'), lanes.map(lane => h('th', {scope: 'col'}, lane.name))),
+        h(
+          'tr',
+          h('th', {scope: 'col'}, 'File'),
+          lanes.map(lane => h('th', {scope: 'col'}, lane.name)),
+        ),
       ),
       h(
         'tbody',
-        {},
-        files.map(file => row(pathText(file.path), lanes.map(lane => cell(file.changes[lane.name])))),
-        more ? row(`and ${more} more`, lanes.map(() => h('td'))) : null,
-        row('All files', lanes.map(lane => h('td', {}, sizeWords(lane)))),
-        row('Turns', lanes.map(lane => h('td', {}, lane.turns === null ? '–' : String(lane.turns)))),
-        row('Last command', lanes.map(lane => h('td', {}, lastWords(lane.lastRun)))),
+        files.map(file =>
+          row(
+            pathText(file.path),
+            lanes.map(lane => cell(file.changes[lane.name])),
+          ),
+        ),
+        more
+          ? row(
+              `and ${more} more`,
+              lanes.map(() => h('td')),
+            )
+          : null,
+        row(
+          'All files',
+          lanes.map(lane => h('td', sizeWords(lane))),
+        ),
+        row(
+          'Turns',
+          lanes.map(lane => h('td', lane.turns === null ? '–' : String(lane.turns))),
+        ),
+        row(
+          'Last command',
+          lanes.map(lane => h('td', lane.lastRun ? runWords(lane.lastRun) : 'none yet')),
+        ),
       ),
     ),
   );
 }
 
 function cell(one) {
-  if (!one) return h('td.muted', {}, 'unchanged');
+  if (!one) return h('td.muted', 'unchanged');
   const what = {added: 'new, ', deleted: 'deleted, '}[one.status] || '';
-  return h('td', {}, `${what}+${one.added || 0} −${one.removed || 0}`);
+  return h('td', `${what}+${one.added || 0} −${one.removed || 0}`);
 }
 
-function lastWords(ran) {
-  return ran ? `${ran.command}: ${ran.code === 0 ? 'passed' : `exit ${ran.code}`}` : 'none yet';
+function runWords(ran) {
+  return `${ran.command}: ${ran.code === 0 ? 'passed' : `exit ${ran.code}`}`;
 }

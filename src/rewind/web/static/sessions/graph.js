@@ -1,17 +1,16 @@
 // Sessions and forks as lanes: where they part, where an agent itself went back, and where the files stand.
 
 import {h, fill, svg} from '../core/element.js';
-import {icon} from '../parts/icons.js';
 import {api} from '../core/api.js';
 import {state} from '../core/state.js';
 import {go, to} from '../core/route.js';
 import {oneAtATime} from '../core/order.js';
 import {age, oneLine, plural, sessionTitle} from '../core/format.js';
-import {emptyState, errorState, loadingState} from '../parts/states.js';
+import {emptyState, loadingState} from '../parts/states.js';
 import {mark} from './tree.js';
 import {Futures, asSession} from './futures.js';
 import {lanesOf, scaleOf, turnAt} from './lanes.js';
-import {View} from '../parts/view.js';
+import {View, toSessions, viewHead} from '../parts/view.js';
 
 const MOST_DOTS = 90; // turns on a lane that still get a dot each
 
@@ -52,38 +51,19 @@ export class GraphView extends View {
       this.futures.show({lanes, removed});
       this.show();
     } catch (error) {
-      if (!this.ended)
-        fill(
-          this.host,
-          this.top,
-          errorState(error, () => this.reload()),
-        );
+      this.fail(error, () => this.reload(), this.top);
     }
   }
 
   head() {
-    return h(
-      'header.session-head',
-      {},
-      h(
-        'nav.crumbs',
-        {'aria-label': 'Breadcrumb'},
-        h('a.to-tree', {href: to.home()}, icon('back'), 'Sessions'),
-      ),
-      h(
-        'div.title-row',
-        {},
-        h('h1', {tabindex: '-1'}, 'Graph'),
-        h('span.grow'),
-        h(
-          'ul.legend',
-          {'aria-hidden': 'true'},
-          h('li', {}, h('i.key.fork'), 'fork'),
-          h('li', {}, h('i.key.left'), 'taken back in the agent'),
-          h('li', {}, h('i.key.here'), 'you are here'),
-        ),
-      ),
+    const legend = h(
+      'ul.legend',
+      {'aria-hidden': 'true'},
+      h('li', h('i.key.fork'), 'fork'),
+      h('li', h('i.key.left'), 'taken back in the agent'),
+      h('li', h('i.key.here'), 'you are here'),
     );
+    return viewHead('Graph', {way: toSessions(), beside: [h('span.grow'), legend]});
   }
 
   show() {
@@ -124,7 +104,6 @@ export class GraphView extends View {
       drawing,
       h(
         'ul',
-        {},
         rows.map(row => row.node),
       ),
     );
@@ -149,21 +128,18 @@ export class GraphView extends View {
     };
     const node = h(
       'li.lane.future-lane',
-      {},
       h(
         'div.lane-text',
-        {},
         h(
           'button.lane-name',
-          {type: 'button', 'data-key': `lane ${future.name}`, onclick: open},
+          {'data-key': `lane ${future.name}`, onclick: open},
           h('span.clip', {title: future.dir}, future.name),
-          h('span.mark', {}, 'own directory'),
+          h('span.mark', 'own directory'),
         ),
         h(
           'span.row-meta',
-          {},
-          h('span', {}, `from turn ${lane.start}`),
-          h('span', {}, plural(future.turns || 0, 'turn')),
+          h('span', `from turn ${lane.start}`),
+          h('span', plural(future.turns || 0, 'turn')),
         ),
       ),
       track,
@@ -181,10 +157,8 @@ export class GraphView extends View {
     });
     const node = h(
       `li.lane${session.archived ? '.archived' : ''}`,
-      {},
       h(
         'div.lane-text',
-        {},
         h(
           'a.lane-name',
           {href: to.session(session.sessionId), 'data-key': session.sessionId},
@@ -192,7 +166,7 @@ export class GraphView extends View {
           mark(session),
           this.hereMark(session),
         ),
-        h('span.row-meta', {}, this.facts(lane)),
+        h('span.row-meta', this.facts(lane)),
       ),
       track,
     );
@@ -215,7 +189,7 @@ export class GraphView extends View {
       depth && from && parent
         ? h('a.lane-from', {href: to.session(parent.sessionId, from)}, `from turn ${from}`)
         : null,
-      h('span', {}, plural(session.turns, 'turn')),
+      h('span', plural(session.turns, 'turn')),
       back.length ? h('span', {title: backWords(back)}, plural(back.length, 'native rewind')) : null,
       h('time', {datetime: session.modified}, age(session.modified)),
     ];
@@ -254,9 +228,7 @@ export class GraphView extends View {
 }
 
 function backWords(back) {
-  return back
-    .map(one => `To after turn ${one.turn}; “${oneLine(one.prompt, 60)}” was taken back`)
-    .join('\n');
+  return back.map(one => `To after turn ${one.turn}; “${oneLine(one.prompt, 60)}” was taken back`).join('\n');
 }
 
 /** Where lanes lie on the screen is asked of the rows: the style decides that. */
@@ -284,9 +256,7 @@ function laneParts(lane, number, at, x, y) {
   const x1 = x(lane.start);
   const bend = from === undefined ? 0 : 10;
   const start =
-    from === undefined
-      ? `M${x1} ${y(number)}`
-      : `M${x1} ${y(from)}V${y(number) - 10}q0 10 ${bend} 10`;
+    from === undefined ? `M${x1} ${y(number)}` : `M${x1} ${y(from)}V${y(number) - 10}q0 10 ${bend} 10`;
   const end = Math.max(x(lane.end), x1 + bend);
   const parts = [svg('path', {class: `lane-line ${kind}`, d: `${start}H${end}`})];
   if (from !== undefined) parts.push(svg('circle', {class: 'fork-dot', cx: x1, cy: y(from), r: 5}));

@@ -63,32 +63,45 @@ export class HomeView extends View {
     const list = used.length
       ? h(
           'ul.agents',
-          {},
           used.map(agent =>
             h(
               `li.agent.${agent.hooks}`,
-              {},
               icon(agent.hooks === 'registered' ? 'check' : 'warning'),
-              h('span', {}, h('strong', {}, agent.title), ` ${HOOKS[agent.hooks]}`),
+              h('span', h('strong', agent.title), ` ${HOOKS[agent.hooks]}`),
             ),
           ),
         )
-      : h('p', {}, 'No agent has been used on this machine yet.');
+      : h('p', 'No agent has been used on this machine yet.');
     if (!used.length)
-      return [list, step('Start one here. Its session appears automatically:', agents.map(a => a.name))];
+      return [
+        list,
+        step(
+          'Start one here. Its session appears automatically:',
+          agents.map(a => a.name),
+        ),
+      ];
     if (calls.length)
-      return [list, step('Start a session here, and it appears automatically:', calls.map(a => a.name))];
+      return [
+        list,
+        step(
+          'Start a session here, and it appears automatically:',
+          calls.map(a => a.name),
+        ),
+      ];
     return [
       list,
       step('Let the agents call Rewind, so that each prompt gets a checkpoint of the code:', [register]),
-      step('Then start a session here:', used.map(a => a.name)),
+      step(
+        'Then start a session here:',
+        used.map(a => a.name),
+      ),
     ];
   }
 
   saved() {
     const n = state.project?.storage?.checkpoints;
     return n
-      ? h('p.muted', {}, h('a', {href: to.checkpoints()}, plural(n, 'checkpoint')), ' of the files so far.')
+      ? h('p.muted', h('a', {href: to.checkpoints()}, plural(n, 'checkpoint')), ' of the files so far.')
       : null;
   }
 
@@ -96,5 +109,5 @@ export class HomeView extends View {
 }
 
 function step(words, commands) {
-  return h('div.first-step', {}, h('p', {}, words), h('div.first-steps', {}, commands.map(command)));
+  return h('div.first-step', h('p', words), h('div.first-steps', commands.map(command)));
 }

@@ -46,15 +46,15 @@ export class Tree {
     });
     this.chooser = h(
       'button.quiet',
-      {type: 'button', 'aria-pressed': 'false', onclick: () => this.choose(!this.choosing)},
+      {'aria-pressed': 'false', onclick: () => this.choose(!this.choosing)},
       'Select',
     );
     this.list = h('div.tree-list');
     this.bar = h('div.choice-bar', {hidden: true});
     this.warnings = h('div.side-warnings');
     return [
-      h('h1.side-title', {}, 'Sessions'),
-      h('div.side-head', {}, h('div.search-box', {}, icon('search'), this.filter), this.chooser),
+      h('h1.side-title', 'Sessions'),
+      h('div.side-head', h('div.search-box', icon('search'), this.filter), this.chooser),
       this.warnings,
       this.list,
       this.bar,
@@ -85,7 +85,7 @@ export class Tree {
     renew(
       this.warnings,
       ...missedNotices(),
-      ...state.warnings.map(w => notice('warning', [h('strong', {}, w.message), ' ', w.hint || ''])),
+      ...state.warnings.map(w => notice('warning', [h('strong', w.message), ' ', w.hint || ''])),
     );
     this.renderBar();
     this.list.scrollTop = top;
@@ -106,14 +106,14 @@ export class Tree {
       ];
     const live = unfolded(state.roots()).filter(s => this.shown(s));
     const old = [...state.sessions.values()].filter(s => s.archived && this.matches(s));
-    if (!state.sessions.size && !state.trash.length) return [h('p.side-note', {}, 'No sessions yet.')];
+    if (!state.sessions.size && !state.trash.length) return [h('p.side-note', 'No sessions yet.')];
     if (!live.length && !old.length && this.words)
       return [
         this.everywhere(),
         emptyState(
           'No match',
           `No session contains “${this.words}”.`,
-          h('button.quiet', {type: 'button', onclick: () => this.clearFilter()}, 'Clear the filter'),
+          h('button.quiet', {onclick: () => this.clearFilter()}, 'Clear the filter'),
         ),
       ];
     return [
@@ -131,8 +131,8 @@ export class Tree {
       'a.everywhere',
       {href: to.find(this.filter.value.trim()), 'data-part': 'everywhere'},
       icon('search'),
-      h('span.clip', {}, `Search all sessions for “${oneLine(this.filter.value, 40)}”`),
-      h('kbd', {}, 'Enter'),
+      h('span.clip', `Search all sessions for “${oneLine(this.filter.value, 40)}”`),
+      h('kbd', 'Enter'),
     );
   }
 
@@ -189,11 +189,9 @@ export class Tree {
     const current = session.sessionId === this.selected;
     const row = h(
       `div.row${current ? '.current' : ''}`,
-      {},
       this.choosing ? this.checkbox(session) : null,
       h(
         'div.row-text',
-        {},
         h(
           'a.row-link',
           {
@@ -203,17 +201,15 @@ export class Tree {
           },
           h(
             'span.row-title',
-            {},
             session.parentSessionId ? icon('branch') : null,
             h('span.row-name', {title: sessionTitle(session)}, sessionTitle(session)),
             mark(session),
           ),
           h(
             'span.row-meta',
-            {},
-            depth ? null : h('span', {}, session.agentTitle || session.agent),
-            h('span', {}, plural(session.turns, 'turn')),
-            session.rewindFromTurn ? h('span', {}, `from turn ${session.rewindFromTurn}`) : null,
+            depth ? null : h('span', session.agentTitle || session.agent),
+            h('span', plural(session.turns, 'turn')),
+            session.rewindFromTurn ? h('span', `from turn ${session.rewindFromTurn}`) : null,
             h('time', {datetime: session.modified}, age(session.modified)),
           ),
         ),
@@ -229,7 +225,6 @@ export class Tree {
     return h(
       `button.fold${open ? '.open' : ''}`,
       {
-        type: 'button',
         'aria-expanded': String(open),
         'data-key': `fold ${session.sessionId}`,
         'aria-label': `${words} of ${sessionTitle(session)}`,
@@ -282,7 +277,6 @@ export class Tree {
       h(
         'button.danger',
         {
-          type: 'button',
           disabled: n === 0,
           onclick: async () => {
             if (await deleteBranches([...this.chosen])) this.choose(false);
@@ -302,7 +296,7 @@ export class Tree {
         h(
           'ul.branches',
           {'aria-label': 'Archived sessions'},
-          sessions.map(s => h('li.branch', {}, this.row(s, [], false, 0))),
+          sessions.map(s => h('li.branch', this.row(s, [], false, 0))),
         ),
       !!this.words,
     );
@@ -317,15 +311,12 @@ export class Tree {
         state.trash.map(t =>
           h(
             'li.branch',
-            {},
             h(
               'div.row.gone',
-              {},
               h('span.clip', {title: t.title || ''}, t.title || t.sessionId),
               h(
                 'button.quiet',
                 {
-                  type: 'button',
                   'aria-label': `Bring back ${t.title || t.sessionId}`,
                   onclick: () => undelete([t.sessionId]),
                 },
@@ -343,7 +334,6 @@ export class Tree {
     const button = h(
       `button.folder${open ? '.open' : ''}`,
       {
-        type: 'button',
         'aria-expanded': String(open),
         'data-key': key,
         onclick: () => {
@@ -385,7 +375,7 @@ function missedNotices() {
     ),
   );
   if (missed?.count)
-    found.push(notice('warning', [missed.text, ' ', h('code', {}, 'rewind doctor'), ' says more.']));
+    found.push(notice('warning', [missed.text, ' ', h('code', 'rewind doctor'), ' says more.']));
   return found;
 }
 

@@ -12,10 +12,10 @@ export function changeWords({added, removed, files}) {
 
 export function changeNodes({added, removed, files}) {
   return [
-    h('span.plus', {}, `+${number(added || 0)}`),
+    h('span.plus', `+${number(added || 0)}`),
     ' ',
-    h('span.minus', {}, `−${number(removed || 0)}`),
-    h('span.in-files', {}, ` in ${plural(files, 'file')}`),
+    h('span.minus', `−${number(removed || 0)}`),
+    h('span.in-files', ` in ${plural(files, 'file')}`),
   ];
 }
 

@@ -59,7 +59,6 @@ export class Future {
       icon('forward'),
       h(
         'p',
-        {},
         page.total ? `${plural(page.total, 'turn')} of ` : 'Nothing came after this turn in ',
         parent ? h('a', {href: to.session(parent.sessionId)}, sessionTitle(parent)) : 'the parent',
         page.total ? ` that this branch was rewound past` : '',
@@ -74,7 +73,6 @@ export class Future {
       return [
         h(
           'p.more-future',
-          {},
           h(
             'a',
             {href: to.session(session.parentSessionId, session.rewindFromTurn + next)},
@@ -83,11 +81,7 @@ export class Future {
         ),
       ];
     return [
-      h(
-        'p.more-future',
-        {},
-        h('button.quiet', {type: 'button', onclick: () => this.load(next)}, 'Show more future turns'),
-      ),
+      h('p.more-future', h('button.quiet', {onclick: () => this.load(next)}, 'Show more future turns')),
     ];
   }
 

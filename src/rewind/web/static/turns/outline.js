@@ -21,7 +21,7 @@ export function openOutline(anchor, shape, current, total, jump) {
   const panel = h(
     'div.outline',
     {role: 'dialog', 'aria-label': 'Turns of this session'},
-    h('div.outline-head', {}, field),
+    h('div.outline-head', field),
     list,
   );
   anchor.parentElement.append(panel);
@@ -63,20 +63,13 @@ export function openOutline(anchor, shape, current, total, jump) {
       fill(
         list,
         from > 1
-          ? h(
-              'button.quiet',
-              {type: 'button', onclick: () => load(Math.max(1, from - SHOWN))},
-              'Earlier turns',
-            )
+          ? h('button.quiet', {onclick: () => load(Math.max(1, from - SHOWN))}, 'Earlier turns')
           : null,
         h(
           'ol',
-          {},
-          page.turns.map(t => h('li', {}, entry(t))),
+          page.turns.map(t => h('li', entry(t))),
         ),
-        last < page.total
-          ? h('button.quiet', {type: 'button', onclick: () => load(last + 1)}, 'Later turns')
-          : null,
+        last < page.total ? h('button.quiet', {onclick: () => load(last + 1)}, 'Later turns') : null,
       );
       list.querySelector('[aria-current]')?.scrollIntoView({block: 'center'});
     } catch (error) {
@@ -96,12 +89,12 @@ export function openOutline(anchor, shape, current, total, jump) {
   function entry(turn) {
     return h(
       'button.outline-turn',
-      {type: 'button', 'aria-current': turn.turn === current ? 'true' : null, onclick: () => pick(turn.turn)},
-      h('span.no', {}, String(turn.turn)),
-      h('span.clip', {}, oneLine(turn.prompt, 100)),
-      turn.files ? h('span.counts', {}, changeNodes(turn)) : null,
+      {'aria-current': turn.turn === current ? 'true' : null, onclick: () => pick(turn.turn)},
+      h('span.no', String(turn.turn)),
+      h('span.clip', oneLine(turn.prompt, 100)),
+      turn.files ? h('span.counts', changeNodes(turn)) : null,
       turn.failures ? h('span.failures', {title: 'Tools that failed'}, `${turn.failures} failed`) : null,
-      h('time', {}, turn.timestamp ? moment(turn.timestamp) : ''),
+      h('time', turn.timestamp ? moment(turn.timestamp) : ''),
     );
   }
 }

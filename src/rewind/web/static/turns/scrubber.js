@@ -215,8 +215,8 @@ export class Scrubber {
     const figures = figureWords(turn);
     fill(
       this.tip,
-      h('p.tip-head', {}, h('strong', {}, `Turn ${number(turn.turn)}`), ' ', oneLine(turn.prompt, 110)),
-      figures ? h('p.muted', {}, figures) : null,
+      h('p.tip-head', h('strong', `Turn ${number(turn.turn)}`), ' ', oneLine(turn.prompt, 110)),
+      figures ? h('p.muted', figures) : null,
       this.previewing ? planWords(turn, plan) : null,
     );
     this.tip.hidden = false;
@@ -253,25 +253,19 @@ function bar(group, at, most) {
 
 function planWords(turn, plan) {
   const before = `Rewinding to before turn ${turn.turn}`;
-  if (!plan) return h('p.tip-plan', {}, `${before} …`);
+  if (!plan) return h('p.tip-plan', `${before} …`);
   if (plan.error || !('written' in plan))
-    return h('p.tip-plan', {}, plan.error?.message || 'The plan could not be read.');
+    return h('p.tip-plan', plan.error?.message || 'The plan could not be read.');
   const paths = [...plan.written, ...plan.deleted];
-  if (!paths.length) return h('p.tip-plan', {}, `${before} changes no file.`);
+  if (!paths.length) return h('p.tip-plan', `${before} changes no file.`);
   const total = plan.writtenCount + plan.deletedCount;
   return h(
     'div.tip-plan',
-    {},
-    h(
-      'p',
-      {},
-      `${before} writes ${plural(plan.writtenCount, 'file')} and deletes ${number(plan.deletedCount)}:`,
-    ),
+    h('p', `${before} writes ${plural(plan.writtenCount, 'file')} and deletes ${number(plan.deletedCount)}:`),
     h(
       'ul',
-      {},
-      paths.slice(0, NAMED).map(path => h('li', {}, h('code', {}, path))),
+      paths.slice(0, NAMED).map(path => h('li', h('code', path))),
     ),
-    total > NAMED ? h('p.muted', {}, `and ${number(total - NAMED)} more`) : null,
+    total > NAMED ? h('p.muted', `and ${number(total - NAMED)} more`) : null,
   );
 }

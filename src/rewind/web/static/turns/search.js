@@ -27,12 +27,7 @@ export class Search {
     });
     this.count = h('span.search-count', {role: 'status'});
     this.results = h('div.results', {hidden: true});
-    this.node = h(
-      'div.search',
-      {},
-      h('div.search-box', {}, icon('search'), this.field, this.count),
-      this.results,
-    );
+    this.node = h('div.search', h('div.search-box', icon('search'), this.field, this.count), this.results);
     this.node.addEventListener('focusout', event => {
       if (!this.node.contains(event.relatedTarget)) this.results.hidden = true;
     });
@@ -61,7 +56,7 @@ export class Search {
     } catch (error) {
       if (error.name === 'AbortError') return undefined;
       this.count.textContent = 'failed';
-      fill(this.results, h('p.muted', {}, `${error.message} ${error.hint}`));
+      fill(this.results, h('p.muted', `${error.message} ${error.hint}`));
       this.results.hidden = false;
     }
     return this.paint();
@@ -70,27 +65,25 @@ export class Search {
   show(words, more) {
     this.results.hidden = false;
     if (!this.matches.length)
-      return fill(this.results, h('p.muted', {}, `Nothing in this session contains “${words}”.`));
+      return fill(this.results, h('p.muted', `Nothing in this session contains “${words}”.`));
     return fill(
       this.results,
       h(
         'ul',
-        {},
         this.matches.map((m, i) =>
           h(
             'li',
-            {},
             h(
               'button.result-row',
-              {type: 'button', onclick: () => this.goTo(i)},
-              h('span.no', {}, String(m.turn)),
-              h('span.where', {}, m.where),
-              h('span.clip', {}, marked(around(oneLine(inProject(m.snippet), 400), words), words)),
+              {onclick: () => this.goTo(i)},
+              h('span.no', String(m.turn)),
+              h('span.where', m.where),
+              h('span.clip', marked(around(oneLine(inProject(m.snippet), 400), words), words)),
             ),
           ),
         ),
       ),
-      more ? h('p.muted', {}, 'There are more matches than are shown.') : null,
+      more ? h('p.muted', 'There are more matches than are shown.') : null,
     );
   }
 
@@ -180,5 +173,5 @@ function around(text, words) {
 export function marked(text, words) {
   const at = text.toLowerCase().indexOf(words.toLowerCase());
   if (at < 0) return [text];
-  return [text.slice(0, at), h('mark', {}, text.slice(at, at + words.length)), text.slice(at + words.length)];
+  return [text.slice(0, at), h('mark', text.slice(at, at + words.length)), text.slice(at + words.length)];
 }

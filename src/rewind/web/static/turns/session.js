@@ -208,17 +208,14 @@ export class SessionView {
       ),
       h(
         'p.meta',
-        {},
-        h('span', {}, session.agentTitle || session.agent),
-        h('span', {}, plural(session.turns, 'turn')),
+        h('span', session.agentTitle || session.agent),
+        h('span', plural(session.turns, 'turn')),
         h('time', {datetime: session.modified, title: session.modified}, age(session.modified)),
-        h('span', {}, bytes(session.bytes)),
+        h('span', bytes(session.bytes)),
         h('code.id', {title: session.sessionId}, session.sessionId.slice(0, 8)),
       ),
       this.origin(session),
-      session.resume
-        ? h('div.continue', {}, h('span.label', {}, 'Continue with'), command(session.resume))
-        : null,
+      session.resume ? h('div.continue', h('span.label', 'Continue with'), command(session.resume)) : null,
     );
     if (focused && !this.head.contains(document.activeElement))
       this.head.querySelector(`[data-key="${focused}"]`)?.focus({preventScroll: true});
@@ -233,16 +230,14 @@ export class SessionView {
       above.length
         ? h(
             'ol',
-            {},
             above.map(a =>
               h(
                 'li',
-                {},
                 h('a.clip', {href: to.session(a.sessionId), title: sessionTitle(a)}, sessionTitle(a)),
                 icon('chevron'),
               ),
             ),
-            h('li', {'aria-current': 'page'}, h('span.clip', {}, sessionTitle(session))),
+            h('li', {'aria-current': 'page'}, h('span.clip', sessionTitle(session))),
           )
         : null,
     );
@@ -251,23 +246,20 @@ export class SessionView {
   actions(session) {
     return h(
       'div.actions',
-      {},
       h(
         'button.quiet',
         {
-          type: 'button',
           'data-key': 'compare',
           'aria-label': 'Compare',
           title: 'Compare with another session (c)',
           onclick: () => chooseOther(this.session),
         },
         icon('columns'),
-        h('span', {}, 'Compare'),
+        h('span', 'Compare'),
       ),
       h(
         'button.quiet',
         {
-          type: 'button',
           'data-key': 'more',
           'aria-haspopup': 'menu',
           'aria-expanded': 'false',
@@ -288,15 +280,13 @@ export class SessionView {
       : 'a session that is gone';
     return h(
       'div.origin',
-      {},
       icon('rewind'),
-      h('p', {}, `Rewound from turn ${session.rewindFromTurn} of `, name),
+      h('p', `Rewound from turn ${session.rewindFromTurn} of `, name),
       h('span.grow'),
       parent
         ? h(
             'button.quiet',
             {
-              type: 'button',
               'data-key': 'future',
               'aria-pressed': String(this.future.shown),
               onclick: () => this.toggleFuture(),
@@ -307,9 +297,9 @@ export class SessionView {
       parent
         ? h(
             'button.quiet',
-            {type: 'button', 'data-key': 'forward', onclick: () => fastForward(this.session)},
+            {'data-key': 'forward', onclick: () => fastForward(this.session)},
             icon('forward'),
-            h('span', {}, 'Fast-forward'),
+            h('span', 'Fast-forward'),
           )
         : null,
     );
@@ -329,23 +319,17 @@ export class SessionView {
   buildBar() {
     this.previous = h(
       'button.icon-button',
-      {
-        type: 'button',
-        'aria-label': 'Previous turn',
-        title: 'Previous turn (k)',
-        onclick: () => this.step(-1),
-      },
+      {'aria-label': 'Previous turn', title: 'Previous turn (k)', onclick: () => this.step(-1)},
       icon('up'),
     );
     this.next = h(
       'button.icon-button',
-      {type: 'button', 'aria-label': 'Next turn', title: 'Next turn (j)', onclick: () => this.step(1)},
+      {'aria-label': 'Next turn', title: 'Next turn (j)', onclick: () => this.step(1)},
       icon('down'),
     );
     this.filterButton = h(
       'button.quiet.filter',
       {
-        type: 'button',
         'aria-label': 'Filter turns',
         title: 'Filter turns',
         'aria-haspopup': 'menu',
@@ -356,7 +340,6 @@ export class SessionView {
       icon('filter'),
     );
     this.counter = h('button.counter', {
-      type: 'button',
       'aria-haspopup': 'dialog',
       'aria-expanded': 'false',
       onclick: () => this.outline(),
@@ -367,7 +350,7 @@ export class SessionView {
         'div.stepper',
         {role: 'group', 'aria-label': 'Turn navigation'},
         this.previous,
-        h('div.outline-home', {}, this.counter),
+        h('div.outline-home', this.counter),
         this.next,
       ),
       this.scrubber.node,
@@ -405,12 +388,8 @@ export class SessionView {
     if (wanted >= 1 && wanted <= this.list.total) await this.jump(wanted);
   }
 
-  async jump(turn, options = {}) {
-    try {
-      await this.list.moveTo(turn, options);
-    } catch (error) {
-      sayError(error);
-    }
+  jump(turn, options = {}) {
+    return this.list.moveTo(turn, options).catch(sayError);
   }
 
   /** Goes to a match, unfolds what it is in, and brings the words themselves into view. */
@@ -535,12 +514,8 @@ export class SessionView {
     );
   }
 
-  async showWhole(turn) {
-    try {
-      await this.list.readWhole(turn.turn);
-    } catch (error) {
-      sayError(error);
-    }
+  showWhole(turn) {
+    return this.list.readWhole(turn.turn).catch(sayError);
   }
 
   async showDiff(turn, file) {
@@ -564,7 +539,6 @@ export class SessionView {
 
   pill() {
     this.more = h('button.pill', {
-      type: 'button',
       hidden: true,
       onclick: () => {
         this.newTurns(0);
@@ -714,7 +688,6 @@ function badge(session) {
   if (!session.parentSessionId) return null;
   return h(
     'span.badge',
-    {},
     icon('branch'),
     session.rewindFromTurn ? `Branch · turn ${session.rewindFromTurn}` : 'Branch',
   );

@@ -15,10 +15,7 @@ export async function showBlock(place, session, turn, index) {
   fill(place, loadingState('Reading', 1));
   try {
     const {block} = await api.block(session, turn, index);
-    fill(
-      place,
-      ...(block.kind === 'thinking' ? [h('div.thought', {}, prose(block.html))] : toolParts(block)),
-    );
+    fill(place, ...(block.kind === 'thinking' ? [h('div.thought', prose(block.html))] : toolParts(block)));
   } catch (error) {
     fill(
       place,
@@ -37,13 +34,13 @@ function toolParts(block) {
   return [
     ...view,
     block.isError && block.view !== 'terminal' ? result(block) : null,
-    h('details.raw-part', {}, h('summary', {}, 'Raw input and result'), raw()),
+    h('details.raw-part', h('summary', 'Raw input and result'), raw()),
   ];
 }
 
 const VIEWS = {
   diff: block => [
-    h('p.tool-path', {}, pathText(inProject(block.path))),
+    h('p.tool-path', pathText(inProject(block.path))),
     ...block.parts.map(rows => linesView(rows, {label: `Changes to ${block.path}`})),
   ],
   code: block => [h('pre.raw', {tabindex: '0', 'aria-label': 'Patch'}, fromServer(block.html))],
@@ -51,11 +48,9 @@ const VIEWS = {
   todos: block => [
     h(
       'ul.todos',
-      {},
       block.items.map(({text, status}) =>
         h(
           `li.task`,
-          {},
           h(`span.task-box${status === 'completed' ? '.done' : ''}`, {
             role: 'img',
             'aria-label': status || 'open',
@@ -72,13 +67,11 @@ function terminal(block) {
   const words = status === 0 ? 'exit 0' : status ? `exit ${status}` : block.isError ? 'failed' : '';
   return h(
     'div.terminal',
-    {},
     h(
       'div.terminal-line',
-      {},
       h('span.dollar', {'aria-hidden': 'true'}, '$'),
-      h('code', {}, fromServer(block.html)),
-      h(`span.exit${status === 0 ? '' : '.bad'}`, {}, block.result === null ? 'running' : words),
+      h('code', fromServer(block.html)),
+      h(`span.exit${status === 0 ? '' : '.bad'}`, block.result === null ? 'running' : words),
       copyButton(block.command, 'Copy the command'),
     ),
     block.result === null
@@ -90,8 +83,7 @@ function terminal(block) {
 function result(block) {
   return h(
     'div.result',
-    {},
-    h('p.label', {}, block.isError ? 'Error' : 'Result'),
+    h('p.label', block.isError ? 'Error' : 'Result'),
     h('pre', {tabindex: '0', 'aria-label': 'Result'}, block.result || '(nothing)'),
   );
 }

@@ -61,8 +61,7 @@ function compaction() {
 function head(turn, context, greyed) {
   return h(
     'div.turn-head',
-    {},
-    h('h2', {}, `Turn ${turn.turn}`),
+    h('h2', `Turn ${turn.turn}`),
     turn.timestamp ? h('time', {datetime: turn.timestamp}, moment(turn.timestamp)) : null,
     h('span.turn-first.clip', {'aria-hidden': 'true'}, oneLine(turn.prompt, 160)),
     h('span.grow'),
@@ -70,7 +69,7 @@ function head(turn, context, greyed) {
     failureNode(turn.failures),
     durationNode(turn.seconds),
     context.link
-      ? h('a.quiet', {href: context.link(turn)}, 'Open', h('span.visually-hidden', {}, ` turn ${turn.turn}`))
+      ? h('a.quiet', {href: context.link(turn)}, 'Open', h('span.visually-hidden', ` turn ${turn.turn}`))
       : null,
     greyed || context.link
       ? null
@@ -82,14 +81,13 @@ function head(turn, context, greyed) {
             label: `Rewind to before this, turn ${turn.turn}`,
           },
           icon('rewind'),
-          h('span', {}, 'Rewind to before this'),
+          h('span', 'Rewind to before this'),
         ),
     greyed || context.link
       ? null
       : h(
           'button.icon-button',
           {
-            type: 'button',
             'aria-label': `More for turn ${turn.turn}`,
             'aria-haspopup': 'menu',
             'aria-expanded': 'false',
@@ -107,12 +105,7 @@ function figures(turn, context) {
   const label = `${changeWords(found)}: review turn ${turn.turn}`;
   return h(
     'button.figures',
-    {
-      type: 'button',
-      'aria-label': label,
-      title: 'Review what this turn changed (v)',
-      onclick: () => context.review(turn),
-    },
+    {'aria-label': label, title: 'Review what this turn changed (v)', onclick: () => context.review(turn)},
     changeNodes(found),
   );
 }
@@ -126,13 +119,13 @@ export function renewReason(row, reason) {
 function prompt(turn, context) {
   const text = turn.prompt || '';
   const key = `${turn.turn} prompt`;
-  const node = h('div.prompt', {}, text || h('em.muted', {}, 'No text'));
+  const node = h('div.prompt', text || h('em.muted', 'No text'));
   if (text.length <= LONG_PROMPT && text.split('\n').length < 22) return node;
   const open = context.folds.has(key);
   node.classList.toggle('cut', !open);
   const more = h(
     'button.link',
-    {type: 'button', 'aria-expanded': String(open)},
+    {'aria-expanded': String(open)},
     open ? 'Show less' : 'Show all of the prompt',
   );
   more.addEventListener('click', () => {
@@ -143,7 +136,7 @@ function prompt(turn, context) {
     more.textContent = now ? 'Show less' : 'Show all of the prompt';
     more.setAttribute('aria-expanded', String(now));
   });
-  return h('div', {}, node, more);
+  return h('div', node, more);
 }
 
 function answer(turn, context) {
@@ -167,30 +160,30 @@ function block(item, index, turn, context) {
   const key = `${turn.turn} ${index}`;
   if (item.kind === 'text') return set(prose(item.html), {'data-block': index});
   if (item.kind === 'image') return picture(item);
-  if (item.kind === 'note') return h('p.note', {'data-block': index}, icon('info'), h('span', {}, item.text));
+  if (item.kind === 'note') return h('p.note', {'data-block': index}, icon('info'), h('span', item.text));
   const inside = place => showBlock(place, context.session, turn.turn, index);
   if (item.kind === 'tool')
     return fold(`tool${item.isError ? '.bad' : ''}`, key, context, item, toolLine(item), inside);
-  const words = h('span.clip.muted', {}, oneLine(item.text, 100));
+  const words = h('span.clip.muted', oneLine(item.text, 100));
   return fold(
     'thinking',
     key,
     context,
     item,
-    [icon('thought'), h('span.fold-name', {}, 'Thinking'), words],
+    [icon('thought'), h('span.fold-name', 'Thinking'), words],
     inside,
   );
 }
 
 function toolLine(item) {
   const outcome = item.isError
-    ? h('span.outcome.bad', {}, 'failed')
+    ? h('span.outcome.bad', 'failed')
     : item.done
       ? null
-      : h('span.outcome', {}, 'no result yet');
+      : h('span.outcome', 'no result yet');
   return [
     icon(ICONS[item.about] || 'tool'),
-    h('span.fold-name', {}, item.name),
+    h('span.fold-name', item.name),
     h('code.clip', {title: oneLine(item.summary, 300)}, oneLine(inProject(item.summary), 160)),
     outcome,
   ];
@@ -202,7 +195,7 @@ function fold(spec, key, context, item, summary, content) {
   const node = h(
     `details.folded.${spec}`,
     {open: context.folds.has(key), 'data-of': digest(item), 'data-block': /^\d+ (\d+)$/.exec(key)?.[1]},
-    h('summary', {}, icon('chevron'), ...summary),
+    h('summary', icon('chevron'), ...summary),
     inside,
   );
   const show = () => {
@@ -223,11 +216,9 @@ function picture(item) {
   if (item.omitted || !item.data || !/^image\/(png|jpeg|gif|webp|bmp)$/.test(type)) {
     return h(
       'p.note',
-      {},
       icon('image'),
       h(
         'span',
-        {},
         item.omitted || !item.data
           ? 'An image that is too large to show here.'
           : `An image of a kind that is not shown (${type}).`,
@@ -240,13 +231,11 @@ function picture(item) {
 function wholeButton(turn, context) {
   return h(
     'p.shortened',
-    {},
     icon('fold'),
     h(
       'span',
-      {},
       'Some text was shortened. ',
-      h('button.link', {type: 'button', onclick: () => context.whole(turn)}, 'Show the whole turn'),
+      h('button.link', {onclick: () => context.whole(turn)}, 'Show the whole turn'),
     ),
   );
 }
@@ -256,13 +245,11 @@ function missing(turn) {
   if (!paths.length) return null;
   return h(
     'p.missing',
-    {},
     icon('warning'),
     h(
       'span',
-      {},
       `${plural(paths.length, 'file')} of this turn ${paths.length === 1 ? 'does' : 'do'} not exist now: `,
-      paths.slice(0, 3).map((p, i) => [i ? ', ' : '', h('code', {}, p)]),
+      paths.slice(0, 3).map((p, i) => [i ? ', ' : '', h('code', p)]),
       paths.length > 3 ? ` and ${paths.length - 3} more` : '',
     ),
   );
@@ -275,14 +262,14 @@ function checkpoint(turn, context) {
   const label = point ? (point.exact ? 'Checkpoint' : 'Nearest checkpoint') : 'Changed files';
   const shown = [
     icon('diamond'),
-    h('span.fold-name', {}, label),
+    h('span.fold-name', label),
     files.length
-      ? h('span', {}, plural(files.length + (changes.more || 0), 'file'))
+      ? h('span', plural(files.length + (changes.more || 0), 'file'))
       : changes
-        ? h('span.muted', {}, 'no files changed')
-        : h('code.muted', {}, point.name),
+        ? h('span.muted', 'no files changed')
+        : h('code.muted', point.name),
     // Lines are counted in the first files only, where there are very many.
-    files.length && changes.counted === false ? h('span.muted', {}, 'at least') : null,
+    files.length && changes.counted === false ? h('span.muted', 'at least') : null,
     files.length ? counts(changes.added, changes.removed) : null,
   ];
   if (!files.length) return h('div.checkpoint.bare', {title: point.name}, ...shown);
@@ -291,14 +278,12 @@ function checkpoint(turn, context) {
       place,
       h(
         'ul.files',
-        {},
         files.map(file =>
           h(
             'li',
-            {},
             h(
               'button.file',
-              {type: 'button', onclick: () => context.diff(turn, file)},
+              {onclick: () => context.diff(turn, file)},
               statusLetter(file.status),
               pathText(file.path),
               file.added || file.removed ? counts(file.added || 0, file.removed || 0) : null,
@@ -306,8 +291,8 @@ function checkpoint(turn, context) {
           ),
         ),
       ),
-      changes.more ? h('p.muted', {}, `and ${plural(changes.more, 'more file', 'more files')}`) : '',
-      point ? h('p.muted.small', {}, 'Checkpoint ', h('code', {}, point.name)) : '',
+      changes.more ? h('p.muted', `and ${plural(changes.more, 'more file', 'more files')}`) : '',
+      point ? h('p.muted.small', 'Checkpoint ', h('code', point.name)) : '',
     ),
   );
 }

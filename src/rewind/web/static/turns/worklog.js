@@ -58,10 +58,9 @@ export function runFold(blocks, open, toggle, make) {
     {open},
     h(
       'summary',
-      {},
       icon('chevron'),
-      h('span.fold-name', {}, steps),
-      h('span.clip.muted', {}, words ? `: ${words}` : ''),
+      h('span.fold-name', steps),
+      h('span.clip.muted', words ? `: ${words}` : ''),
     ),
     body,
   );
