@@ -32,6 +32,13 @@ def parse_ref(name: str) -> tuple[str, str] | None:
     return (parts[2], parts[3]) if is_writer(parts[2]) and parts[3] in (CHECKPOINTS, CONVERSATIONS) else None
 
 
+def tracked_in(refs: dict[str, str], remote: str) -> dict[str, str]:
+    """Of the refs that are here, what a remote had at the last push or pull, by the names there."""
+    prefix = f"refs/rewind/remotes/{remote}/"
+    return {f"refs/rewind/{name[len(prefix):]}": commit for name, commit in refs.items()
+            if name.startswith(prefix)}
+
+
 def path_in_git(path: bytes) -> bytes:
     """The place of a project's path in a commit."""
     return TOP + b"/".join(map(_part, path.split(b"/")))

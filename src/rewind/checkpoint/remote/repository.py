@@ -11,7 +11,7 @@ import os
 from rewind.checkpoint.remote.process import Process
 from rewind.checkpoint.remote.url import SCHEMES, without_login
 from rewind.errors import GitFailed, RemoteFailed
-from rewind.files import make_private_dir, write_atomic
+from rewind.files import make_private_dir, process_start, write_atomic
 from rewind.snapshot.git.run import Git
 
 TYPE_CHECKING = False
@@ -32,6 +32,7 @@ _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tlogAllRefUpda
 _MOST_PACKS, _MOST_LOOSE = 20, 2048
 _FEW_PACKS, _FEW_LOOSE = 2, 100  # that `gc` leaves as they are
 _KILLED = (".lock", ".keep")
+INCOMING = ".incoming-"  # behind the name of ours: a repository that something is fetched into
 
 
 class Repository:
@@ -75,6 +76,15 @@ class Repository:
         packs = os.path.join(self.path, "objects", "pack")
         _remove(packs, [name for name in os.listdir(packs)
                         if name.startswith("tmp_") or name.endswith(_KILLED)])
+
+    def sweep_incoming(self) -> None:
+        """Repositories of fetches that were killed; a living one downloads without the lock."""
+        folder, name = os.path.split(self.path)
+        for other in os.listdir(folder):
+            before, mark, rest = other.partition(INCOMING)
+            pid = rest.partition("-")[0]
+            if mark and before == name and not (pid.isdigit() and process_start(int(pid)) is not None):
+                Repository(os.path.join(folder, other)).remove()
 
     def refs(self, below: str) -> dict[str, str]:
         """Name -> commit, for what is below `refs/rewind/…/`. Read from git's files: there are few of them,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from rewind.checkpoint.share.giving.left_out import is_own
 from rewind.checkpoint.share.giving.outgoing import DELETED
-from rewind.checkpoint.share.taking.grow import text_of
+from rewind.checkpoint.share.path_names import text_of
 from rewind.snapshot.trees.tree import (
     CHUNKED,
     DIR,
@@ -24,7 +24,6 @@ from rewind.snapshot.trees.tree import (
     is_git_dir,
     unsafe_name,
 )
-from rewind.store.archive import MAX_NAME, leads_out
 from rewind.store.blobs import CHUNK
 
 TYPE_CHECKING = False
@@ -39,6 +38,7 @@ _REASON = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 _HEX = frozenset("0123456789abcdef")
 _LONGEST_NAME = 255
 MAX_SIZE = 1 << 42
+FORMAT = 1  # of all that is shared or pushed
 
 
 class InEntry:
@@ -102,6 +102,8 @@ def _path(value: Any, may_be_top: bool) -> bytes:
 
 
 def _link(path: bytes, value: Any) -> TreeEntry:
+    from rewind.store.archive import MAX_NAME, leads_out
+
     target = bytes_of(value)
     if not target or b"\0" in target or len(target) >= MAX_NAME:
         raise ValueError(f"the target of the link {text_of(path)!a:.200} is malformed")

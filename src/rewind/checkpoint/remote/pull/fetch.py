@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.remote.names import parse_ref, tracking_ref
-from rewind.checkpoint.remote.repository import Repository
+from rewind.checkpoint.remote.names import parse_ref, tracked_in, tracking_ref
+from rewind.checkpoint.remote.repository import INCOMING, Repository
 from rewind.errors import RemoteRefused
-from rewind.files import make_private_dir, process_start
+from rewind.files import make_private_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Quarantine:
         self.remote = remote
         self.ours = repository
         # Threads of the page's server may pull at the same time.
-        name = f"{repository.path}.incoming-{os.getpid()}-{os.urandom(4).hex()}"
+        name = f"{repository.path}{INCOMING}{os.getpid()}-{os.urandom(4).hex()}"
         self.repository = Repository(name, ask=ask)
         self.bytes = 0
         self.found_bad = False  # an object that git itself refuses
@@ -149,25 +149,9 @@ def track(repository: Repository, remote: Remote, refs: dict[str, str]) -> None:
 
 def tracked(repository: Repository, remote: Remote) -> dict[str, str]:
     """The same as `refs_there`, as of the last push or pull."""
-    return tracked_in(repository.refs(f"refs/rewind/remotes/{remote.name}/"), remote)
-
-
-def tracked_in(refs: dict[str, str], remote: Remote) -> dict[str, str]:
-    prefix = f"refs/rewind/remotes/{remote.name}/"
-    return {f"refs/rewind/{name[len(prefix):]}": commit for name, commit in refs.items()
-            if name.startswith(prefix)}
+    return tracked_in(repository.refs(f"refs/rewind/remotes/{remote.name}/"), remote.name)
 
 
 def forget(repository: Repository, remote: Remote) -> None:
     names = repository.refs(f"refs/rewind/remotes/{remote.name}/")
     repository.git.run("update-ref", "--stdin", data="".join(f"delete {name}\n" for name in names).encode())
-
-
-def sweep_quarantines(repository: Repository) -> None:
-    """Those of processes that were killed; a living one downloads without the lock."""
-    folder, name = os.path.split(repository.path)
-    for other in os.listdir(folder):
-        before, mark, rest = other.partition(".incoming-")
-        pid = rest.partition("-")[0]
-        if mark and before == name and not (pid.isdigit() and process_start(int(pid)) is not None):
-            Repository(os.path.join(folder, other)).remove()

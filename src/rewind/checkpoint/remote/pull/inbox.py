@@ -7,8 +7,8 @@ import subprocess
 
 from rewind.checkpoint.remote.names import CHANGES, META, path_in_git
 from rewind.checkpoint.remote.push.conversation_outbox import chunk_name
-from rewind.checkpoint.share.entries import bytes_of
-from rewind.checkpoint.share.taking.incoming import FORMAT, MAX_ENTRIES, Incoming
+from rewind.checkpoint.share.entries import FORMAT, bytes_of
+from rewind.checkpoint.share.taking.incoming import MAX_ENTRIES, Incoming
 from rewind.errors import FormatTooNew
 from rewind.fast import quickjson
 

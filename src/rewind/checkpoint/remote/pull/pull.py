@@ -12,7 +12,6 @@ from rewind.checkpoint.remote.pull.fetch import (
     DEFAULT_MB,
     Quarantine,
     refs_there,
-    sweep_quarantines,
     tracked,
 )
 from rewind.checkpoint.remote.pull.inbox import Inbox, Objects
@@ -75,7 +74,7 @@ def pull(state: State, name: str | None = None, *, everything: bool = False, dry
     with Lock(state.project.path(LOCK), "pull", in_line=True):
         repository.open(remotes.all)
         repository.sweep()
-        sweep_quarantines(repository)
+        repository.sweep_incoming()
     known = {} if everything else tracked(repository, remote)
     mine = f"refs/rewind/{remotes.writer}/"
     there = {ref: commit for ref, commit in refs_there(repository, remote).items()

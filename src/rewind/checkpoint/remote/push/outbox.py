@@ -9,9 +9,8 @@ forward, however often the project went back, and every checkpoint is reached fr
 from __future__ import annotations
 
 from rewind.checkpoint.remote.names import CHANGES, META, path_in_git
-from rewind.checkpoint.share.entries import encode_entry
+from rewind.checkpoint.share.entries import FORMAT, encode_entry
 from rewind.checkpoint.share.giving.outgoing import DELETED
-from rewind.checkpoint.share.taking.incoming import FORMAT
 from rewind.fast import quickjson
 
 TYPE_CHECKING = False

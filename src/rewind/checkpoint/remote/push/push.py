@@ -8,9 +8,7 @@ import time
 
 from rewind.checkpoint.records.record import iso_time
 from rewind.checkpoint.remote.known import FOLDER, Remotes
-from rewind.checkpoint.remote.names import CHECKPOINTS, CONVERSATIONS, own_ref
-from rewind.checkpoint.remote.pull.fetch import sweep_quarantines, tracked_in
-from rewind.checkpoint.remote.push.conversation_outbox import write_conversations
+from rewind.checkpoint.remote.names import CHECKPOINTS, CONVERSATIONS, own_ref, tracked_in
 from rewind.checkpoint.remote.push.fast_import import FastImport
 from rewind.checkpoint.remote.push.outbox import Outbox
 from rewind.checkpoint.remote.push.sent import Sent
@@ -70,7 +68,7 @@ class Push:
         try:
             self.repository.open(self.remotes.all)
             self.repository.sweep()
-            sweep_quarantines(self.repository)
+            self.repository.sweep_incoming()
             self._refs = self.repository.refs("refs/rewind/")
             self.written = known_checkpoints(self.repository, self._own(CHECKPOINTS))
         except BaseException:
@@ -117,16 +115,22 @@ class Push:
                 if new:
                     names = {record.name for record in new}
                     Outbox(fast, self._ref(CHECKPOINTS), self.written).write(outgoing, names, self._progress)
-                chats = self._ref(CONVERSATIONS)
-                self.pushed.conversations, tip = write_conversations(
-                    fast, chats, self._own(CONVERSATIONS).encode(), conversations, int(time.time()))
+                tip = self._write_conversations(fast, conversations) if conversations else ""
             self._tell(outgoing, conversations)
         if self.written:
             self._refs[self._ref(CHECKPOINTS)] = list(self.written.values())[-1].decode()
             remember(self.repository, self._own(CHECKPOINTS), self.written)
         if tip:
-            self._refs[chats] = tip.decode()
-            self._sent.save(tip.decode())
+            self._refs[self._ref(CONVERSATIONS)] = tip
+            self._sent.save(tip)
+
+    def _write_conversations(self, fast: FastImport, conversations: list[OutConversation]) -> str:
+        from rewind.checkpoint.remote.push.conversation_outbox import write_conversations
+
+        self.pushed.conversations, tip = write_conversations(
+            fast, self._ref(CONVERSATIONS), self._own(CONVERSATIONS).encode(), conversations,
+            int(time.time()))
+        return tip.decode()
 
     def _tell(self, outgoing: Outgoing, conversations: list[OutConversation]) -> None:
         self.pushed.left_out = list(outgoing.left_out.values())
@@ -135,7 +139,7 @@ class Push:
 
     def _not_there(self) -> list[str]:
         """The commits that the remote lacks, as far as is known here, oldest first."""
-        there = tracked_in(self._refs, self.remote).get(self._ref(CHECKPOINTS), "")
+        there = tracked_in(self._refs, self.remote.name).get(self._ref(CHECKPOINTS), "")
         commits = [commit.decode() for commit in self.written.values()]
         return commits[commits.index(there) + 1:] if there in commits else commits
 

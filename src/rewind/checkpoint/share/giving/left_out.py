@@ -6,14 +6,13 @@ from __future__ import annotations
 import os
 
 from rewind.checkpoint.share.giving import secrets
-from rewind.checkpoint.share.taking.grow import case_clashes
+from rewind.checkpoint.share.path_names import case_clashes
 from rewind.marker import IN_AGENT
 from rewind.paths import is_state_path
 from rewind.snapshot.rules.reasons import Reasons
 from rewind.snapshot.rules.rules import IGNORE_NAMES, NORMAL, Rules, RuleTree
 from rewind.snapshot.trees.content import whole
 from rewind.snapshot.trees.tree import DIR, FILE, FILES, LINK, UNCOVERED, Tree, TreeEntry, is_git_dir
-from rewind.store.archive import leads_out
 from rewind.store.blobs import CHUNK
 
 TYPE_CHECKING = False
@@ -148,7 +147,7 @@ class SharedTree:
                 return Reasons.SECRET, ((by_name, 0),)
         if not self._policy.with_ignored and self._is_ignored(folder, name, entry):
             return Reasons.IGNORED, ()
-        if entry.kind == LINK and (leads_out(path, entry.ref) or _into_git(entry.ref)):
+        if entry.kind == LINK and _leaves(path, entry.ref):
             return Reasons.LINK_OUT, ()
         if entry.kind in FILES and not self._policy.with_secrets:
             kinds = self._scanned.kinds(path, entry, self.blobs)
@@ -165,5 +164,8 @@ def is_own(path: bytes) -> bool:
     return is_state_path(path) or path == os.fsencode(IN_AGENT)
 
 
-def _into_git(target: bytes) -> bool:
-    return any(is_git_dir(part) for part in target.split(b"/"))
+def _leaves(path: bytes, target: bytes) -> bool:
+    """Whether a link leads out of the project, or to git's own files."""
+    from rewind.store.archive import leads_out
+
+    return leads_out(path, target) or any(is_git_dir(part) for part in target.split(b"/"))

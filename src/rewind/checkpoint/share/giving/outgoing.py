@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from rewind.checkpoint.records.record import FORMAT, session_of
 from rewind.checkpoint.records.source import Source
-from rewind.checkpoint.rewind.log.lineage import lineage
 from rewind.checkpoint.share.giving.left_out import LeftOut, Policy, Scanned, SharedTree
 from rewind.checkpoint.share.giving.mask import mask_text
-from rewind.checkpoint.share.taking.grow import case_clashes
+from rewind.checkpoint.share.path_names import case_clashes
 from rewind.fast.sha256 import sha256
 from rewind.snapshot.trees.content import pieces_of
 from rewind.snapshot.trees.tree import DIR, FILES, LINK, UNCOVERED, TreeEntry, check_depth
@@ -178,6 +177,8 @@ class Outgoing:
         if record.version >= FORMAT and not record.imported and record.parent in by_name:
             return by_name[record.parent]  # nearly always; the lineage of all takes its time
         if self._line is None:
+            from rewind.checkpoint.rewind.log.lineage import lineage
+
             self._line = lineage(self._state)
         return next((by_name[r.name] for r in self._line.line(record.name)
                      if r.name in by_name and r.name != record.name), None)

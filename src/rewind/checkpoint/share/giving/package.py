@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import json
 
-from rewind.checkpoint.share.entries import encode_entry
-from rewind.checkpoint.share.taking.grow import text_of
-from rewind.checkpoint.share.taking.incoming import FORMAT
+from rewind.checkpoint.share.entries import FORMAT, encode_entry
+from rewind.checkpoint.share.path_names import text_of
 from rewind.store.archive import ArchiveWriter
 
 TYPE_CHECKING = False

@@ -6,8 +6,6 @@ is fast; only where one of them occurs is a pattern tried.
 
 from __future__ import annotations
 
-from math import log2
-
 from rewind.checkpoint.share.giving.pattern import Pattern
 from rewind.checkpoint.share.giving.secret_kinds import KINDS, NPM, URL_PASSWORD
 
@@ -139,6 +137,8 @@ def _is_a_name(value: bytes) -> bool:
 
 def entropy(value: bytes) -> float:
     """Bits per character."""
+    from math import log2
+
     total = len(value)
     counts: dict[int, int] = {}
     for char in value:

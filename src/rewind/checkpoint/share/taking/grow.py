@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import unicodedata
-
+from rewind.checkpoint.share.path_names import case_clashes
 from rewind.errors import StoreDamaged
 from rewind.snapshot.trees.tree import DIR, FILES, LINK, UNCOVERED, Tree, TreeEntry, check_depth
 from rewind.store.blobs import oid_of
@@ -135,24 +134,3 @@ def _check_case(path: bytes, entries: dict[bytes, TreeEntry]) -> None:
     for other, name in case_clashes(entries):
         raise ValueError(f"{other!a:.100} and {name!a:.100} in {path!a:.100} are one name where case does not"
                          " count")
-
-
-def case_clashes(entries: dict[bytes, TreeEntry]) -> list[tuple[bytes, bytes]]:
-    """Names of different things that are one name on many file systems, as `A` and `a`: a link by the one
-    would lead what is written by the other elsewhere. Two files or two directories do no harm."""
-    seen: dict[str, bytes] = {}
-    found = []
-    held = [name for name, entry in entries.items() if entry.kind != UNCOVERED]
-    for name in sorted(held, key=lambda name: (entries[name].kind == LINK, name)):
-        other = seen.setdefault(unicodedata.normalize("NFC", text_of(name)).casefold(), name)
-        if other != name and (entries[name].kind == LINK or _sort(entries[other]) != _sort(entries[name])):
-            found.append((other, name))
-    return found
-
-
-def _sort(entry: TreeEntry) -> bytes:
-    return FILES[0] if entry.kind in FILES else entry.kind
-
-
-def text_of(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogateescape")

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from rewind.checkpoint.records.record import KINDS, is_name, is_timestamp
-from rewind.checkpoint.share.entries import decode_entry, digest_of
+from rewind.checkpoint.share.entries import FORMAT, decode_entry, digest_of
 from rewind.checkpoint.share.giving.outgoing import LANE_LETTERS, LONGEST_LANE
 from rewind.checkpoint.share.taking.grow import Grown
 from rewind.errors import ArchiveRefused, FormatTooNew
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from rewind.snapshot.trees.tree import Tree
 
-FORMAT = 1
 MAX_CHECKPOINTS = 100_000
 MAX_ENTRIES = 5_000_000
 MAX_CONVERSATIONS = 1000

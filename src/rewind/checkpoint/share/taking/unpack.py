@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
+from rewind.checkpoint.share.entries import FORMAT
 from rewind.checkpoint.share.giving.package import CHECKPOINTS, CONVERSATIONS, FILES, MANIFEST, OBJECTS
-from rewind.checkpoint.share.taking.incoming import FORMAT, Incoming
+from rewind.checkpoint.share.taking.incoming import Incoming
 from rewind.errors import FormatTooNew
 from rewind.fast.sha256 import sha256
 from rewind.snapshot.archive.portable import MANIFEST as EXPORTED
