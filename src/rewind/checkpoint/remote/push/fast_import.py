@@ -130,7 +130,7 @@ class FastImport:
             commit = self.commit_of(commit)
         self._send(b"ls %s %s\n" % (commit, quoted(path)))
         words = self._answer().split(b"\t")[0].split(b" ")
-        return (words[1], words[2]) if len(words) == 3 else (b"", b"")
+        return (words[1], words[2]) if len(words) == 3 and words[0].isdigit() else (b"", b"")  # or `missing`
 
     def read(self, commit: bytes, path: bytes) -> bytes:
         kind, found = self.look(commit, path)

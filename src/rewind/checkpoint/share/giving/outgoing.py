@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.log.lineage import Lineage
     from rewind.checkpoint.share.giving.conversations import OutConversation
+    from rewind.snapshot.rules.rules import Rules
 
 _TRIGGER = ("event", "tool", "promptId", "toolUseId", "late")  # of a record's; texts are masked
 _LONGEST = 200
@@ -146,6 +147,7 @@ class Outgoing:
         self._line: Lineage | None = None
         self._sources: dict[str, Source] = {}
         self._trees: dict[str, SharedTree] = {}
+        self._rules: dict[bytes, Rules] = {}  # of the last checkpoint
 
     def __enter__(self) -> Outgoing:
         return self
@@ -202,9 +204,12 @@ class Outgoing:
     def tree_of(self, record: Record) -> SharedTree:
         if record.name not in self._trees:
             source = self._sources[record.name] = Source(self._state, record).__enter__()
+            if record.rules not in self._rules:  # nearly all checkpoints have the same
+                self._rules = {record.rules: source.rules()}
             other = next(iter(self._trees.values()), None)
-            self._trees[record.name] = SharedTree(record.tree, source.tree, source.blobs, source.rules(),
-                                                  self.policy, self._scanned, like=other)
+            self._trees[record.name] = SharedTree(record.tree, source.tree, source.blobs,
+                                                  self._rules[record.rules], self.policy, self._scanned,
+                                                  like=other)
         return self._trees[record.name]
 
     def _close(self, name: str) -> None:
