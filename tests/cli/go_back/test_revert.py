@@ -120,6 +120,15 @@ def test_several_turns_in_one_go(scene: Edited) -> None:
     assert scene.read("a") == LINES
 
 
+def test_several_turns_in_one_go_where_files_are_stored_in_pieces(scene: Edited,
+                                                                  monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("scan.read", "merge.three_way"):
+        monkeypatch.setattr(f"rewind.snapshot.{module}.CHUNK", 100)
+    scene.write(a=scene.edit("a", "line 15\n", "by hand\n"))
+    scene.cli.ok("revert", "t3", "t2")
+    assert scene.read("a") == LINES.replace("line 15\n", "by hand\n")
+
+
 def test_only_some_paths(scene: Edited) -> None:
     data = scene.cli.json("revert", "t2", "--", "cache.txt")
     assert paths_of(data["deleted"]) == {b"cache.txt"} and not data["written"]
@@ -295,6 +304,13 @@ def test_one_side_can_be_taken(clashing: Turns) -> None:
     data = clashing.cli.json("revert", "t2", "--ours")
     assert not data["written"] and not data["operation"]
     assert clashing.read("cache") == "a better cache\n"
+
+
+def test_a_conflict_over_lines_that_are_gone_says_where_they_were(scene: Edited) -> None:
+    scene.write(a=scene.edit("a", "cached 5\n", ""))
+    result = scene.cli.run("revert", "t2")
+    assert result.code == 3 and "before line 5" in result.err
+    assert scene.cli.json("revert", "t2", code=3)["conflicts"][0]["lines"] == [{"first": 5, "count": 0}]
 
 
 def test_a_binary_conflict(scene: Edited) -> None:

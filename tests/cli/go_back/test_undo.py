@@ -32,6 +32,16 @@ def test_undo_restore_takes_back_the_last_restore(two: Rewind) -> None:
     two.fails(12, "undo-restore")
 
 
+def test_a_restored_file_that_is_gone_again_does_not_stand_in_the_way_of_undo_restore(two: Rewind) -> None:
+    (two.project / "new.txt").unlink()
+    two.ok("restore", "last", "--", "new.txt")
+    (two.project / "new.txt").unlink()
+    before = tree_state(two.project)
+    two.ok("undo-restore")
+    assert tree_state(two.project) == before
+    two.fails(12, "undo-restore")
+
+
 @pytest.mark.parametrize("command", ["undo", "redo", "undo-restore"])
 def test_a_dry_run_shows_the_plan_and_touches_nothing(two: Rewind, command: str) -> None:
     two.ok("undo")

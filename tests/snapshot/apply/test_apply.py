@@ -347,7 +347,33 @@ def test_a_busy_file_is_written_in_place(bench: Bench, monkeypatch: pytest.Monke
     assert (bench.root / "file").read_text() == "now" and (bench.root / "file").stat().st_ino == inode
 
 
+def test_a_busy_file_is_written_in_place_with_staging_on_another_file_system(
+        bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(source: Any, target: Any, **how: Any) -> None:
+        raise OSError(errno.EXDEV if how.get("src_dir_fd") is None else errno.EBUSY, "trouble")
+
+    (bench.root / "file").write_text("before")
+    inode = (bench.root / "file").stat().st_ino
+    renames_by(monkeypatch, refused)
+    assert bench.apply(write("file", bench.file("now"), bench.file("before"))).failed == []
+    assert (bench.root / "file").read_text() == "now" and (bench.root / "file").stat().st_ino == inode
+
+
 # permissions
+
+def test_a_new_directory_is_closed_to_others_until_it_is_filled(
+        bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    modes: list[int] = []
+    real = Applier._write
+
+    def looked(self: Applier, change: Change) -> None:
+        modes.append(mode_of(bench.root / "d"))
+        real(self, change)
+
+    monkeypatch.setattr(Applier, "_write", looked)
+    done = bench.apply(Change("mkdir", b"d", folder(0o755), None), write("d/secret", bench.file("x", 0o600)))
+    assert done.failed == [] and modes == [0o700] and mode_of(bench.root / "d") == 0o755
+
 
 def test_a_read_only_directory_is_opened_for_a_moment_and_closed_again(
         bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -361,6 +387,19 @@ def test_a_read_only_directory_is_opened_for_a_moment_and_closed_again(
                        Change("delete", b"locked/gone", None, bench.file("gone")))
     assert done.failed == [] and mode_of(where) == 0o555
     assert (where / "file").read_text() == "after!" and os.listdir(where) == ["file"]
+
+
+def test_a_read_only_directory_that_goes_needs_no_mode_again(
+        bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    where = bench.root / "locked"
+    where.mkdir()
+    (where / "gone").write_text("gone")
+    where.chmod(0o555)
+    bench.sink = None  # deleted where it is, so that the directory has to be opened
+    refuse_in_read_only_directories(monkeypatch)
+    done = bench.apply(Change("delete", b"locked/gone", None, bench.file("gone")),
+                       Change("rmdir", b"locked", None, folder(0o555)))
+    assert done.failed == [] and not where.exists()
 
 
 def refuse_in_read_only_directories(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -527,6 +566,14 @@ def test_what_is_written_through_a_descriptor_after_the_place_was_taken_is_kept(
         monkeypatch.setattr(Replaced, "finish", late)
         done = bench.apply(write("file", bench.file("after"), bench.file("before")))
     assert kept(bench, done) == {b"file": b"late!!"} and path.read_text() == "after"
+
+
+def test_no_descriptor_of_a_replaced_file_stays_open(bench: Bench, system: str) -> None:
+    (bench.root / "file").write_text("before")
+    with open(bench.root / "file", "r+"):
+        before = len(os.listdir("/dev/fd"))
+        assert bench.apply(write("file", bench.file("after"), bench.file("before"))).failed == []
+        assert len(os.listdir("/dev/fd")) == before
 
 
 def test_what_nobody_wrote_to_is_not_kept_twice(bench: Bench, system: str) -> None:

@@ -62,6 +62,13 @@ def test_the_tail_that_git_leaves_out() -> None:
 
 
 @pytest.mark.parametrize(("old", "new", "count"), [
+    (b"", b"", 0), (b"a\n", b"b\n", 0), (b"a\nb", b"a\nc", 2), (b"a\n", b"a\nb\n", 2), (b"ab\n", b"ac\n", 0),
+    (b"c\n" * 50_000 + b"x", b"c\n" * 50_000 + b"y", 100_000)])
+def test_how_many_bytes_the_lines_have_that_both_begin_with(old: bytes, new: bytes, count: int) -> None:
+    assert blamediff._common_lines(old, new) == count
+
+
+@pytest.mark.parametrize(("old", "new", "count"), [
     (b"", b"", 0), (b"a", b"", 0), (b"abc", b"bc", 2), (b"abc", b"abc", 3), (b"xbc", b"ybc", 2),
     (b"x" + b"c" * 100_000, b"y" + b"c" * 100_000, 100_000), (b"ax", b"ay", 0)])
 def test_how_many_bytes_both_end_with(old: bytes, new: bytes, count: int) -> None:

@@ -106,6 +106,8 @@ CASES: list[tuple[bytes, bytes, bool, bool | None]] = [
     (b"[a\\]]x", b"]x", FILE, True),
     (b"[a-]x", b"-x", FILE, True),
     (b"[\\a-\\c]x", b"bx", FILE, True),
+    (b"[a-c-e]x", b"-x", FILE, True),
+    (b"[a-c-e]x", b"dx", FILE, None),
     (b"[[:digit:][:upper:]]", b"7", FILE, True),
     (b"[[:nonsense:]]", b"n", FILE, None),
     (b"[[:]x", b":x", FILE, True),

@@ -277,6 +277,7 @@ def test_a_database_that_is_spooled_to_a_file_is_the_same(database: Database, tm
     monkeypatch.setattr(sqlite_copy, "CHUNK", 1000)
     database.move()
     copied = database.copy()
+    assert not any(file._pieces for file in copied.files.values()), "it is held in memory"
     assert not copied.torn and is_whole(written_out(copied, tmp_path / "copy"))
 
 

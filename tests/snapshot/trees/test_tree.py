@@ -148,3 +148,8 @@ def test_entries_are_equal_when_restoring_them_gives_the_same() -> None:
     assert entry == same and hash(entry) == hash(same)
     assert entry != other and entry.same_content(other)
     assert entry != TreeEntry(CHUNKED, 0o644, 3, b"x" * 32) and entry != "something else"
+
+
+def test_an_entry_is_shown_with_its_target_or_the_start_of_its_id() -> None:
+    assert repr(TreeEntry(FILE, 0o644, 3, b"\xab" * 32)) == "TreeEntry(f 644 3 'abababab')"
+    assert repr(TreeEntry(LINK, 0, 5, b"there")) == "TreeEntry(l 0 5 b'there')"

@@ -14,7 +14,7 @@ import pytest
 
 from rewind.snapshot.watchman import bser
 from rewind.snapshot.watchman.server import NoAnswer, Refused, Server
-from rewind.snapshot.watchman.where import find_socket
+from rewind.snapshot.watchman.where import find_socket, start_server
 
 
 @contextmanager
@@ -101,6 +101,21 @@ def test_the_socket_is_where_watchman_puts_it(tmp_path: Path) -> None:
     assert find_socket(env) == temporary
     assert find_socket({**env, "TMPDIR": str(tmp_path)}) == modern
     assert find_socket({**env, "USER": "../me"}) == ""
+
+
+def test_without_a_state_directory_of_its_own_the_socket_is_below_the_home(tmp_path: Path) -> None:
+    path = bound(tmp_path / ".local" / "state" / "watchman" / "me-state" / "sock")
+    assert find_socket({"USER": "me", "TMPDIR": str(tmp_path), "HOME": str(tmp_path)}) == path
+
+
+def test_where_watchman_cannot_be_started_there_is_no_socket(tmp_path: Path,
+                                                             monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert start_server() == ""
+    for says in ("no JSON", '["sockname"]', '{"sockname": 1}', '{"sockname": "/nowhere"}'):
+        (tmp_path / "watchman").write_text(f"#!/bin/sh\necho '{says}'\n")
+        (tmp_path / "watchman").chmod(0o755)
+        assert start_server() == "", says
 
 
 def test_what_is_no_socket_of_ours_is_not_taken(tmp_path: Path) -> None:
