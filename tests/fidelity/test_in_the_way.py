@@ -206,6 +206,21 @@ def test_a_newer_directory_that_stays_for_what_is_in_it_is_not_called_deleted(re
     assert os.listdir(project / "vendor") == [".git"]
 
 
+@pytest.mark.parametrize("also", [False, True])
+def test_a_newer_directory_goes_with_the_last_file_that_is_named_in_it(repo: Rewind, also: bool) -> None:
+    project = repo.project
+    name = repo.save()
+    fill(project / "new/deep", 2)
+    if also:
+        (project / "new/other").write_text("not named")
+    answer = repo.json("restore", name, "--", "new/deep/0000", "new/deep/0001")
+    gone = {b"new/deep/0000", b"new/deep/0001", b"new/deep"} | (set() if also else {b"new"})
+    assert paths_of(answer["deleted"]) == gone
+    assert os.listdir(project / "new") == ["other"] if also else not (project / "new").exists()
+    repo.ok("undo-restore")
+    assert sorted(os.listdir(project / "new/deep")) == ["0000", "0001"]
+
+
 # names of journals
 
 def test_what_only_has_the_name_of_a_journal_is_a_file_of_its_own(repo: Rewind) -> None:

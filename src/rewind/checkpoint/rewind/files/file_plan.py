@@ -257,13 +257,19 @@ class _Planner:
         return any(self.brought(path))
 
     def _newer_way(self, path: bytes, present: TreeEntry, then: Tree) -> None:
-        """A directory that only leads to what is named. If it was made for that, it goes with it."""
+        """A directory that only leads to what is named. If it was made for that, or nothing else is in it, it
+        goes as well."""
         if present.kind == UNCOVERED and present.ref in _PASSING:
             self._ask_for_more(path)
         elif present.kind == DIR:
-            self.compare(path, Tree({}, then.partial), self.now_trees(present.ref))
-            if self._was_brought(path):
+            mark, tree = len(self.plan.changes), self.now_trees(present.ref)
+            self.compare(path, Tree({}, then.partial), tree)
+            if self._was_brought(path) or self._becomes_empty(path, tree, self.plan.changes[mark:]):
                 self._change("rmdir", path, None, present)
+
+    def _becomes_empty(self, path: bytes, tree: Tree, changes: list[Change]) -> bool:
+        gone = {change.path for change in changes if change.action in ("delete", "rmdir")}
+        return bool(gone) and not tree.partial and all(path + b"/" + name in gone for name in tree.entries)
 
     def _newcomer(self, folder: bytes, name: bytes, present: TreeEntry, then: Tree, now: Tree) -> None:
         path = folder + b"/" + name if folder else name

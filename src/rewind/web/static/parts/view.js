@@ -5,7 +5,7 @@ import {to} from '../core/route.js';
 import {icon} from './icons.js';
 import {errorState} from './states.js';
 
-/** `way`: the link to where one came from; `beside`: what stands in the row of the title; `more`: below it. */
+/** `way`: the link to where one came from; `beside`: what is in the row of the title; `more`: below it. */
 export function viewHead(title, {way = null, beside = [], more = null} = {}) {
   return h(
     'header.session-head',
