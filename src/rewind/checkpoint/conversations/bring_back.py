@@ -10,6 +10,7 @@ from rewind.agents.registry import is_under_root, profile_named
 from rewind.checkpoint.conversations.known_forks import Branches, new_branch
 from rewind.checkpoint.conversations.which_session import recorded_session
 from rewind.checkpoint.project.unfinished import Unfinished
+from rewind.checkpoint.records.record import cursor_of, iso_time
 from rewind.checkpoint.repair.backup_sums import sum_of
 from rewind.checkpoint.save.conversation import write_out
 from rewind.checkpoint.save.links import body_of, links_of, snapshot_of
@@ -39,7 +40,6 @@ from rewind.transcript.write.sidecars import INDEX, add_to_index, sidecar_paths,
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Any, BinaryIO
 
     from rewind.agents.profile import Profile
@@ -122,8 +122,7 @@ class ConversationPlan:
     def __enter__(self) -> ConversationPlan:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
@@ -144,7 +143,7 @@ def plan_of_record(state: State, record: Record, *, to_resume: bool = False) -> 
         else:
             plan.identity = identity_of(file)
         with file:
-            plan.cut = resolve_cut(file, profile, place, record.trigger).marked(file)
+            plan.cut = kind_of(profile).resolve_cut(file, profile, place, record.trigger).marked(file)
             if to_resume:
                 plan.check_in(file)
     except BaseException:
@@ -156,11 +155,6 @@ def plan_of_record(state: State, record: Record, *, to_resume: bool = False) -> 
     if plan.is_from_store:
         plan.notes.append("The transcript was changed or deleted; using the stored copy.")
     return plan
-
-
-def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any]) -> Cut:
-    """The cut that a checkpoint stands for, as the agent's kind of transcript has it."""
-    return kind_of(profile).resolve_cut(file, profile, offset, trigger)
 
 
 def checked_path(profile: Profile, data: dict[str, Any]) -> str:
@@ -226,13 +220,12 @@ def _from_store(state: State, record: Record, original: str) -> tuple[str, int]:
     """The longest stored version that this checkpoint is a part of: it has the lines that came late."""
     if snapshot_of(record) is None:
         raise TranscriptNotFound(path=original)
-    cursor = record.data["transcript"].get("cursor")
     path = state.project.path(f"temporary-{os.getpid()}-{record.name}.jsonl")
     try:
         for version in (_longest_with(state, record), record):
             _write_version(state, version, path)
             with open_transcript(path) as file:
-                place = place_in(file, cursor) if isinstance(cursor, dict) else None
+                place = place_in(file, cursor_of(record))
             if place is not None:
                 return path, place
         # The cursor fits nowhere: what the checkpoint itself holds is what it stands for.
@@ -392,7 +385,7 @@ def rewrite_in_place(state: State, plan: ConversationPlan, backup: str | None, *
                    **made_of(plan.original), **(sum_of(backup) if backup else {})}
     if os.path.exists(os.path.join(os.path.dirname(plan.original), INDEX)):
         update_index(os.path.dirname(plan.original), plan.session_id,
-                     {"modified": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                     {"modified": iso_time(),
                       "messageCount": len(read_index(plan.original, plan.profile).chain)})
     done.notes = plan.notes
     return done

@@ -20,7 +20,6 @@ from rewind.transcript.turns.turn_index import open_turns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Any
 
     from rewind.checkpoint.records.record import Record
@@ -139,8 +138,7 @@ class AtPlace:
     def __enter__(self) -> State:
         return self._state
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self._state.close()
 
 

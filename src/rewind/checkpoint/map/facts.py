@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 
+from rewind.checkpoint.records.record import prompt_start
 from rewind.errors import RewindError
 from rewind.fast import quickjson
 from rewind.transcript.names import session_id_of
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 _NOTHING = {"files": [], "added": 0, "removed": 0, "more": 0, "deleted": 0, "counted": True}
 _AT_ONCE = 400  # values that one statement may have
-_SAME = 100  # so many characters tell two prompts apart
 
 
 def add_changes(state: State, rows: list[MapRow], patience: float) -> int:
@@ -100,15 +100,11 @@ def add_turns(state: State, rows: list[MapRow]) -> None:
 def _place(row: MapRow, prompts: Prompts) -> None:
     """The prompt that says the same, nearest to where the transcript ended when it was given."""
     assert row.before
-    same, at = prompts.get(_short(row.text)), row.before.cursor
+    same, at = prompts.get(prompt_start(row.text)), row.before.cursor
     if not same:
         return
     row.turn, row.offset = min(same, key=lambda one: abs(one[1] - at))
     row.abandoned = row.turn is None
-
-
-def _short(text: str) -> str:
-    return " ".join(text.split())[:_SAME]
 
 
 def _prompts(state: State, paths: list[str]) -> dict[str, Prompts]:
@@ -116,7 +112,7 @@ def _prompts(state: State, paths: list[str]) -> dict[str, Prompts]:
     found: dict[str, Prompts] = {}
     what = "path, turn, offset, prompt FROM turns WHERE path"
     for path, turn, offset, prompt in _rows_of(state, what, paths):
-        found.setdefault(path, {}).setdefault(_short(prompt), []).append((turn, offset))
+        found.setdefault(path, {}).setdefault(prompt_start(prompt), []).append((turn, offset))
     return found
 
 

@@ -26,7 +26,7 @@ class _Compared:
         new, old = self._record(after), self._record(before) if before else None
         if new is None:
             return False
-        return any((marks.of(old) if old else b"") != marks.of(new) for marks in self._marks)
+        return _differ(self._marks, old, new)
 
     def _record(self, name: str) -> Record | None:
         if name not in self._records:
@@ -61,9 +61,8 @@ def checkpoints_touching(state: State, records: list[Record], paths: list[bytes]
     parents = lineage(state)
     damaged: dict[str, RewindError] = {}
     marks = [Marks(state, path, damaged) for path in paths]
+    return [record for record in records if _differ(marks, parents.parent(record.name), record)]
 
-    def changed(record: Record) -> bool:
-        parent = parents.parent(record.name)
-        return any((one.of(parent) if parent else b"") != one.of(record) for one in marks)
 
-    return [record for record in records if changed(record)]
+def _differ(marks: list[Marks], old: Record | None, new: Record) -> bool:
+    return any((one.of(old) if old else b"") != one.of(new) for one in marks)

@@ -14,7 +14,6 @@ from rewind.snapshot.trees.tree import DIR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Any
 
     from rewind.checkpoint.project.state import State
@@ -41,8 +40,7 @@ class Unpacked:
     def __enter__(self) -> Unpacked:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self._stack.close()
 
     def has_room_for(self, *records: Record) -> bool:

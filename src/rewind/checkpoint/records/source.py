@@ -13,7 +13,6 @@ from rewind.store.objects import ObjectStore, remove_database
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
 
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
@@ -42,8 +41,7 @@ class Source:
         self.blobs = self._temporary or self._instead or self._state.objects
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._temporary:
             self._temporary.close()
             remove_database(self._temporary.path)

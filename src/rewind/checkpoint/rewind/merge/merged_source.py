@@ -19,7 +19,6 @@ from rewind.words import explain, printable, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Any
 
     from rewind.checkpoint.project.state import State
@@ -83,8 +82,7 @@ class MergedSource(Source):
             raise
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self._stack.close()
 
     # what a source gives

@@ -16,7 +16,6 @@ from rewind.store.ahead import Ahead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
 
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
@@ -55,8 +54,7 @@ class FileVersions:
     def __enter__(self) -> FileVersions:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self._ahead.close()
         self._stack.close()
 
