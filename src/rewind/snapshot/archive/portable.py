@@ -116,12 +116,12 @@ class Imported:
 
     __slots__ = ("bytes", "files", "metadata", "root", "rules")
 
-    def __init__(self, manifest: Manifest, files: int, size: int) -> None:
+    def __init__(self, manifest: Manifest, root: bytes, builder: Builder) -> None:
         self.metadata = manifest.metadata
-        self.root = manifest.tree
+        self.root = root
         self.rules = manifest.rules
-        self.files = files
-        self.bytes = size
+        self.files = builder.files
+        self.bytes = builder.bytes
 
 
 def read_snapshot(path: str, store: ObjectStore, *, allow_links_out: bool = False,
@@ -143,7 +143,7 @@ def read_snapshot(path: str, store: ObjectStore, *, allow_links_out: bool = Fals
         manifest, built = one_pass("Importing", store)
     if manifest.digest != checked.digest:
         raise ArchiveRefused(file=path, reason="it changed while it was read.")
-    return Imported(manifest, built.files, built.bytes)
+    return Imported(manifest, manifest.tree, built)
 
 
 def open_archive(path: str) -> BinaryIO:
