@@ -11,7 +11,6 @@ from rewind.files import PRIVATE_FILE, read_bounded, write_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-
     from rewind.paths import Project
 
 SUFFIX = ".unfinished"  # after `temporary-PID`

@@ -146,11 +146,7 @@ class MergedSource(Source):
 
     def _side(self, record: Record) -> Side:
         source = self._sources[record.name]
-
-        def read(path: bytes, entry: TreeEntry) -> bytes | None:
-            return whole(entry, source.blobs) if entry.size <= MOST_BYTES else None
-
-        return Side(record.tree, source.tree, read)
+        return Side(record.tree, source.tree, lambda path, entry: source.read(path, entry, MOST_BYTES))
 
     def _put(self, data: bytes) -> bytes:
         oid = oid_of(data)

@@ -16,7 +16,6 @@ from rewind.store.ahead import Ahead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.log.lineage import Lineage
