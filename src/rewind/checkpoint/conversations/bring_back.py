@@ -160,15 +160,14 @@ def plan_of_record(state: State, record: Record, *, to_resume: bool = False) -> 
 def checked_path(profile: Profile, data: dict[str, Any]) -> str:
     """A path out of a record is used only where the agent itself would write."""
     path, session_id = data.get("original_path"), data.get("sessionId")
-    if isinstance(path, str) and isinstance(session_id, str) and is_session_id(session_id) and (
-            not session_id_of(path, profile)):
-        path = path_beside(path, session_id, profile)  # it is gone, and its name does not tell whose it was
-    if (not isinstance(path, str) or not isinstance(session_id, str) or not is_session_id(session_id)
-            or session_id_of(path, profile) != session_id):
-        raise RewindError("The checkpoint does not say which session it belongs to.",
-                          hint="Restore its code alone with --code-only.")
-    check_ours(profile, path)
-    return path
+    if isinstance(path, str) and isinstance(session_id, str) and is_session_id(session_id):
+        if not session_id_of(path, profile):
+            path = path_beside(path, session_id, profile)  # it is gone; its name does not tell whose it was
+        if session_id_of(path, profile) == session_id:
+            check_ours(profile, path)
+            return path
+    raise RewindError("The checkpoint does not say which session it belongs to.",
+                      hint="Restore its code alone with --code-only.")
 
 
 def _where_now(profile: Profile, path: str) -> str:

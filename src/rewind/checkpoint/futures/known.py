@@ -12,7 +12,7 @@ from rewind.checkpoint.map.turn_changes import changes_between
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.log.lineage import here
 from rewind.checkpoint.rewind.log.operations import UNDELETE
-from rewind.errors import FutureLost, FutureNotFound, RewindError
+from rewind.errors import FutureLost, FutureNotFound
 from rewind.index import MAIN
 from rewind.paths import Project
 from rewind.transcript.find import SessionFile, latest_sessions, session_anywhere
@@ -190,7 +190,4 @@ def resume_in(state: State, lane: Lane) -> str:
 
 
 def point_of(state: State, lane: Lane) -> Record | None:
-    try:
-        return state.files.read(lane.point) if lane.point else None
-    except RewindError:
-        return None
+    return state.files.find(lane.point)

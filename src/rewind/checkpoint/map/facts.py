@@ -72,11 +72,8 @@ def _count(state: State, row: MapRow) -> dict[str, Any] | None:
     from rewind.checkpoint.map.turn_changes import changes_between
 
     assert row.before and row.after
-    try:
-        old, new = state.files.read(row.before.name), state.files.read(row.after.name)
-    except RewindError:
-        return None
-    return changes_between(state, old, new)
+    old, new = state.files.find(row.before.name), state.files.find(row.after.name)
+    return changes_between(state, old, new) if old and new else None
 
 
 def add_turns(state: State, rows: list[MapRow]) -> None:
@@ -150,12 +147,8 @@ def _transcript(state: State, turns: list[MapRow]) -> str:
     """Where the session's transcript is, by its last record."""
     for row in turns:
         for brief in reversed(row.checkpoints):
-            if not brief.chat:
-                continue
-            try:
-                transcript = state.files.read(brief.name).data.get("transcript")
-            except RewindError:
-                continue
+            record = state.files.find(brief.name) if brief.chat else None
+            transcript = record.data.get("transcript") if record else None
             path = transcript.get("original_path") if isinstance(transcript, dict) else None
             if isinstance(path, str):
                 return path

@@ -284,6 +284,13 @@ class RecordFiles:
             raise StoreDamaged(what=f"the metadata of {name} cannot be read: {error.strerror}")
         return decode_record(name, raw)
 
+    def find(self, name: str) -> Record | None:
+        """None where there is none, or where it cannot be read; who has to know why reads it."""
+        try:
+            return self.read(name)
+        except RewindError:
+            return None
+
     def extent(self) -> tuple[int, str | None]:
         """How many directories there are, and the last name; a few may never have become a checkpoint."""
         names = self._names()
