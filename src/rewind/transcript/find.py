@@ -51,8 +51,6 @@ class Area:
     other places. `folders` are directories under whose name an agent may keep them. A fork that Rewind made
     for another place says where it began, not where it goes on: `told` knows better."""
 
-    __slots__ = ("folders", "roots", "told", "without")
-
     def __init__(self, roots: list[str], without: Iterable[str] = (), folders: Iterable[str] = (),
                  told: Mapping[str, bool] | None = None) -> None:
         self.told = told or {}

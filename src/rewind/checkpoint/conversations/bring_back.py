@@ -55,8 +55,6 @@ _WORTH_COUNTING = 8 << 20  # turns of a longer conversation are counted when som
 class Home:
     """Where a fork goes on that is not for the directory of its original: in another place of the project."""
 
-    __slots__ = ("place", "point", "root")
-
     def __init__(self, root: str, place: str, point: str = "") -> None:
         self.root = root
         self.place = place

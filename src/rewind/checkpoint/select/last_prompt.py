@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 class LastPrompt:
     """`turn` is its number in the session as it is now."""
 
-    __slots__ = ("session_id", "text", "turn")
-
     def __init__(self, session_id: str, turn: int, text: str) -> None:
         self.session_id = session_id
         self.turn = turn

@@ -33,8 +33,6 @@ _IN_A_TURN = ("PreToolUse", "PostToolUse", "Stop")
 class Author:
     """`turn` is None where the number is not known: the transcript is gone, or the agent rewrote it."""
 
-    __slots__ = ("began", "kind", "prompt", "session", "turn")
-
     def __init__(self, kind: str, began: Record | None = None, turn: int | None = None,
                  prompt: str = "") -> None:
         self.kind = kind

@@ -114,8 +114,6 @@ def links_out(root: bytes, trees: Trees) -> list[bytes]:
 class Imported:
     """What an archive held. The caller stores `rules` and the record, then commits."""
 
-    __slots__ = ("bytes", "files", "metadata", "root", "rules")
-
     def __init__(self, manifest: Manifest, root: bytes, builder: Builder) -> None:
         self.metadata = manifest.metadata
         self.root = root
@@ -187,8 +185,6 @@ def read_manifest(reader: ArchiveReader, path: str, member: Member | None) -> Ma
 
 class _Folder:
     """A directory that is being filled."""
-
-    __slots__ = ("entries", "mode", "path")
 
     def __init__(self, path: bytes, mode: int) -> None:
         self.path = path

@@ -30,8 +30,6 @@ class Names:
     """What a new session is called: its id, the id of the one it comes from, its title; and the directory
     that it goes on in, where that is another one."""
 
-    __slots__ = ("cwd", "parent", "session", "title")
-
     def __init__(self, session: str, parent: str, title: str, cwd: str = "") -> None:
         self.session = session
         self.parent = parent

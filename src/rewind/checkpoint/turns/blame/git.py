@@ -19,8 +19,6 @@ _MOST = 64 << 20
 
 
 class Commit:
-    __slots__ = ("author", "id", "summary", "time")
-
     def __init__(self, id: str) -> None:
         self.id = id
         self.author = ""

@@ -29,8 +29,6 @@ _WORTH = 16 << 10  # a smaller file is unpacked sooner than a thread is started
 class Version:
     """A file as it is in `record`, the oldest checkpoint in a row that has it so."""
 
-    __slots__ = ("data", "entry", "path", "record")
-
     def __init__(self, record: Record, path: bytes, entry: TreeEntry, data: bytes) -> None:
         self.record = record
         self.path = path
