@@ -357,7 +357,7 @@ class Controller:
 
     def row_changes(self, records: list[Record], patience: float) -> dict[str, dict[str, Any]]:
         """What changed with each checkpoint since its parent, as far as that is found out in time."""
-        from rewind.checkpoint.map.row_changes import row_changes
+        from rewind.checkpoint.map.turn_changes import row_changes
 
         return row_changes(self.state, records, patience)
 

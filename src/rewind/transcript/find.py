@@ -51,8 +51,6 @@ class Area:
     other places. `folders` are directories under whose name an agent may keep them. A fork that Rewind made
     for another place says where it began, not where it goes on: `told` knows better."""
 
-    __slots__ = ("folders", "roots", "told", "without")
-
     def __init__(self, roots: list[str], without: Iterable[str] = (), folders: Iterable[str] = (),
                  told: Mapping[str, bool] | None = None) -> None:
         self.told = told or {}
@@ -73,34 +71,30 @@ def _area(root: str | Area) -> Area:
     return root if isinstance(root, Area) else Area([root])
 
 
-def project_sessions(root: str | Area, environ: Mapping[str, str] | None = None,
-                     home: str | None = None) -> list[SessionFile]:
+def project_sessions(root: str | Area, home: str | None = None) -> list[SessionFile]:
     """Every session that began in the project, of every agent, latest first."""
-    return list(latest_sessions(root, environ, home))
+    return list(latest_sessions(root, home))
 
 
-def latest_sessions(root: str | Area, environ: Mapping[str, str] | None = None, home: str | None = None,
-                    since: float = 0.0) -> Iterator[SessionFile]:
+def latest_sessions(root: str | Area, home: str | None = None, since: float = 0.0) -> Iterator[SessionFile]:
     """The same one by one: a session is opened only when somebody gets so far, and never an older one
     than `since`."""
-    return belonging(candidates(root, environ, home), root, since)
+    return belonging(candidates(root, home), root, since)
 
 
-def candidates(root: str | Area, environ: Mapping[str, str] | None = None,
-               home: str | None = None) -> list[tuple[SessionFile, bool]]:
+def candidates(root: str | Area, home: str | None = None) -> list[tuple[SessionFile, bool]]:
     """(session, whether its directory's name is just the project's), latest first; none is opened yet."""
-    found = [one for profile in profiles(home) for one in _in_folders(profile, _area(root), environ)]
+    found = [one for profile in profiles(home) for one in _in_folders(profile, _area(root))]
     found.sort(key=lambda one: (one[0].modified, one[0].session_id), reverse=True)
     return found
 
 
-def session_with_id(root: str | Area, session_id: str, environ: Mapping[str, str] | None = None,
-                    home: str | None = None) -> SessionFile | None:
+def session_with_id(root: str | Area, session_id: str, home: str | None = None) -> SessionFile | None:
     """The project's session with this very id, wherever its agent has put it; no other one is opened."""
     if not is_session_id(session_id):
         return None
-    found = [one for one in candidates(root, environ, home) if one[0].session_id == session_id]
-    moved = ((s, False) for s in (session_anywhere(p, session_id, environ) for p in profiles(home)) if s)
+    found = [one for one in candidates(root, home) if one[0].session_id == session_id]
+    moved = ((s, False) for s in (session_anywhere(p, session_id) for p in profiles(home)) if s)
     return next(belonging(found, root), None) or next(belonging(list(moved), root), None)
 
 
@@ -147,7 +141,7 @@ def belonging(found: list[tuple[SessionFile, bool]], root: str | Area,
 
 
 def _in_folders(profile: Profile, area: Area,
-                environ: Mapping[str, str] | None) -> Iterator[tuple[SessionFile, bool]]:
+                environ: Mapping[str, str] | None = None) -> Iterator[tuple[SessionFile, bool]]:
     found = ((s, sure) for folder, sure in _folders(profile, area, environ).items()
              for s in _in_folder(profile, folder))
     if profile.sessions is None or profile.sessions["folders"] not in (DATES, MARKED):
@@ -177,7 +171,7 @@ def _fullest(sessions: list[SessionFile]) -> SessionFile | None:
     return max(sessions, key=lambda session: _rank(session, False), default=None)
 
 
-def _folders(profile: Profile, area: Area, environ: Mapping[str, str] | None) -> dict[str, bool]:
+def _folders(profile: Profile, area: Area, environ: Mapping[str, str] | None = None) -> dict[str, bool]:
     """Directory -> whether its name is just the project's: names are not reversible and may collide."""
     top = session_root(profile, environ)
     if top is None or profile.sessions is None:
@@ -212,7 +206,7 @@ def folder_for(profile: Profile, root: str, original: str) -> str:
     if top is None or profile.sessions is None or profile.sessions["folders"] == DATES:
         return os.path.dirname(original)
     if profile.sessions["folders"] == MARKED:
-        return next(iter(_folders(profile, Area([root]), None)), "")
+        return next(iter(_folders(profile, Area([root]))), "")
     return os.path.join(top, folder_name(profile, root))
 
 

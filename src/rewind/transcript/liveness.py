@@ -17,7 +17,7 @@ from rewind.transcript.names import is_session_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from typing import Any
 
     from rewind.agents.profile import Profile
@@ -33,25 +33,23 @@ def check_in_place(profile: Profile) -> None:
         raise NotInPlace(agent=profile.title, reason=profile.fork.get("notInPlace", _REFER))
 
 
-def is_open(profile: Profile, session_id: str, recorded: dict[str, Any] | None = None,
-            environ: Mapping[str, str] | None = None) -> bool | None:
+def is_open(profile: Profile, session_id: str, recorded: dict[str, Any] | None = None) -> bool | None:
     """By the client's own word, else by the process that SessionStart recorded; None when there is none."""
-    return Clients(profile, environ).is_open(session_id, recorded)
+    return Clients(profile).is_open(session_id, recorded)
 
 
-def is_busy(profile: Profile, session_id: str, recorded: dict[str, Any] | None = None,
-            environ: Mapping[str, str] | None = None) -> bool:
+def is_busy(profile: Profile, session_id: str, recorded: dict[str, Any] | None = None) -> bool:
     """Whether a turn is running now. One that was interrupted tells no hook, but the client knows."""
-    return Clients(profile, environ).is_busy(session_id, recorded)
+    return Clients(profile).is_busy(session_id, recorded)
 
 
 class Clients:
     """One look at the clients of an agent, to be asked about many sessions."""
 
-    def __init__(self, profile: Profile, environ: Mapping[str, str] | None = None) -> None:
-        register = _folder(profile, profile.liveness, environ)
+    def __init__(self, profile: Profile) -> None:
+        register = _folder(profile, profile.liveness)
         self._profile = profile
-        self._locks = _folder(profile, profile.locks, environ)
+        self._locks = _folder(profile, profile.locks)
         self._rule = profile.liveness
         self._entries = None if register is None else list(_entries(register))
 
@@ -98,10 +96,9 @@ def _recorded_client(recorded: dict[str, Any] | None) -> bool | None:
     return None
 
 
-def why_open(profile: Profile, session_id: str, path: str, recorded: dict[str, Any] | None = None,
-             environ: Mapping[str, str] | None = None) -> str:
+def why_open(profile: Profile, session_id: str, path: str, recorded: dict[str, Any] | None = None) -> str:
     """A reason not to touch this session, or nothing."""
-    known = is_open(profile, session_id, recorded, environ)
+    known = is_open(profile, session_id, recorded)
     if known is None:
         try:
             age = time.time() - os.stat(path).st_mtime
@@ -111,9 +108,9 @@ def why_open(profile: Profile, session_id: str, path: str, recorded: dict[str, A
     return f"{profile.title} is running it" if known else ""
 
 
-def _folder(profile: Profile, rule: dict[str, Any] | None, environ: Mapping[str, str] | None) -> str | None:
+def _folder(profile: Profile, rule: dict[str, Any] | None) -> str | None:
     """Where a rule of the profile says that the agent keeps files about its clients, if it is there."""
-    home = session_home(profile, environ)
+    home = session_home(profile)
     if rule is None or home is None:
         return None
     folder = os.path.join(home, rule["folder"])

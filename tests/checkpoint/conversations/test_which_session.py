@@ -7,6 +7,7 @@ import os
 import time
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -43,10 +44,12 @@ class Choice:
         return path
 
     def taken(self, named: Any = None, **environ: str) -> str:
-        return choose_session(self.scene.controller().state, named, environ).session.session_id
+        with patch.dict(os.environ, environ):
+            return choose_session(self.scene.controller().state, named).session.session_id
 
     def note(self, **environ: str) -> str:
-        return choose_session(self.scene.controller().state, None, environ).note
+        with patch.dict(os.environ, environ):
+            return choose_session(self.scene.controller().state).note
 
     def record(self, data: Any) -> None:
         path = self.cli.state / "session.json"
@@ -156,7 +159,7 @@ def test_no_session_is_an_error_that_says_how_to_name_one(cli: InProcess) -> Non
     scene = Scene(cli)
     scene.path.unlink()
     with pytest.raises(NoSession) as caught:
-        choose_session(scene.controller().state, None, {})
+        choose_session(scene.controller().state)
     assert caught.value.exit_code == 12 and "--session" in caught.value.hint
 
 
@@ -291,8 +294,8 @@ def test_back_takes_the_latest_with_a_prompt_to_take_back(choice: Choice) -> Non
     empty.write_text('{"type":"mode","mode":"normal"}\n')
     state = choice.scene.controller().state
     choice.record({"agent": "claude", "transcript_path": str(empty), "session_id": empty.stem})
-    assert choose_session(state, None, {}, with_prompt=True).session.session_id == NEW
-    assert choose_session(state, None, {}).session.session_id == empty.stem
+    assert choose_session(state, with_prompt=True).session.session_id == NEW
+    assert choose_session(state).session.session_id == empty.stem
 
 
 def test_a_dry_run_says_which_session_it_took(choice: Choice) -> None:

@@ -6,7 +6,9 @@ import pytest
 
 from chat_scene import Scene
 from cli.conftest import InProcess, cli  # noqa: F401 - the fixture
+from rewind.checkpoint.rewind.log.lineage import lineage
 from rewind.checkpoint.turns.who import AGENT, YOU, Author, Authors
+from rewind.controller import Controller
 
 
 @pytest.fixture
@@ -14,9 +16,13 @@ def scene(cli: InProcess) -> Scene:  # noqa: F811
     return Scene(cli)
 
 
+def authors(controller: Controller) -> Authors:
+    return Authors(controller.state, lineage(controller.state))
+
+
 def author(scene: Scene, name: str) -> Author:
     controller = scene.controller()
-    return Authors(controller.state).of(controller.find(name))
+    return authors(controller).of(controller.find(name))
 
 
 def told(scene: Scene, name: str) -> tuple[str, object, str]:
@@ -125,10 +131,10 @@ def test_without_a_transcript_the_record_tells_the_prompt(scene: Scene) -> None:
 def test_unsaved_edits_are_the_running_turns_else_yours(scene: Scene) -> None:
     first = begin(scene, "Write a", 1)
     controller = scene.controller()
-    assert Authors(controller.state).since(controller.find(first)).turn == 1
+    assert authors(controller).since(controller.find(first)).turn == 1
     last = end(scene, 1)
     controller = scene.controller()
-    assert Authors(controller.state).since(controller.find(last)).kind == YOU
+    assert authors(controller).since(controller.find(last)).kind == YOU
 
 
 def test_what_is_written_after_going_back_to_before_a_turn_is_yours(scene: Scene) -> None:
@@ -139,4 +145,4 @@ def test_what_is_written_after_going_back_to_before_a_turn_is_yours(scene: Scene
     controller.restore(first, mode="code")
     here = controller.here()
     assert here and here.name == first
-    assert Authors(controller.state).since(here).kind == YOU
+    assert authors(controller).since(here).kind == YOU

@@ -55,10 +55,10 @@ def test_walking_back_equals_comparing_everything(seed: int, rare: float,
 
 def test_the_tail_that_git_leaves_out() -> None:
     tail = b"".join(b"%d\n" % n for n in range(1000))
-    old, new, spare = without_common_tail(b"a\n" + tail, b"b\n" + tail)
+    old, new, spare = without_common_tail(b"a\n" + tail, b"b\n" + tail, len(b"\n" + tail))
     assert spare and old.endswith(b"\n") and old[2:] == new[2:] and tail.endswith(tail[-spare:])
     assert len(old) < 2 + 1024 + 10
-    assert without_common_tail(b"x" * 5000, b"y" + b"x" * 5000) == (b"x" * 5000, b"y" + b"x" * 5000, 0)
+    assert without_common_tail(b"x" * 5000, b"y" + b"x" * 5000, 5000) == (b"x" * 5000, b"y" + b"x" * 5000, 0)
 
 
 @pytest.mark.parametrize(("old", "new", "count"), [

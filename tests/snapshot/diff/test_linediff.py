@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rewind.snapshot.diff.linediff import changed_blocks, rough_root, split_lines
+from rewind.snapshot.diff.linediff import changed_blocks, rough_root
+from rewind.snapshot.diff.textdiff import lines_of
 from rewind_cli import clean_env
 from text_versions import long_versions, three_versions
 
@@ -42,7 +43,7 @@ def _block(old: bytes, old_count: bytes, new: bytes, new_count: bytes) -> tuple[
 
 def check(folder: Path, old: bytes, new: bytes) -> None:
     for by_indent in (False, True):
-        found = changed_blocks(split_lines(old), split_lines(new), by_indent=by_indent)
+        found = changed_blocks(lines_of(old), lines_of(new), by_indent=by_indent)
         assert found == git_blocks(folder, old, new, by_indent), (old, new, by_indent)
 
 
@@ -82,7 +83,7 @@ def test_the_blocks_turn_one_text_into_the_other(old: list[int], new: list[int])
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=60))
 def test_lines_are_the_text(data: bytes) -> None:
-    lines = split_lines(data)
+    lines = lines_of(data)
     assert b"".join(lines) == data
     assert all(line.endswith(b"\n") for line in lines[:-1]) and b"" not in lines
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rewind.snapshot.merge.merge import MARKERS, OURS, THEIRS, is_binary, merge
+from rewind.snapshot.diff.textdiff import is_binary
+from rewind.snapshot.merge.merge import MARKERS, OURS, THEIRS, merge
 from rewind_cli import clean_env
 from text_versions import long_versions, three_versions
 

@@ -6,13 +6,14 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import rewind
-from rewind.snapshot.rules.ignore import MAX_BYTES, Chain, IgnoreFile, is_ignored, path_ignored
+from rewind.snapshot.rules.ignore import MAX_BYTES, Chain, IgnoreFile, is_ignored
 
 SRC = os.path.dirname(os.path.dirname(os.path.abspath(rewind.__file__)))
 
@@ -20,6 +21,15 @@ SRC = os.path.dirname(os.path.dirname(os.path.abspath(rewind.__file__)))
 EXAMPLES = int(os.environ.get("REWIND_EXAMPLES", "150"))
 
 DIR, FILE = True, False
+
+
+def path_ignored(chain_for_dir: Callable[[bytes], Chain], rel: bytes, is_dir: bool) -> bool:
+    """As a walk from the top finds it: nothing below an ignored directory can be re-included."""
+    parts = rel.split(b"/")
+    folders = [b"/".join(parts[:depth]) for depth in range(len(parts))]
+    return (any(is_ignored(chain_for_dir(above), folder, DIR) for above, folder in zip(folders, folders[1:]))
+            or is_ignored(chain_for_dir(folders[-1]), rel, is_dir))
+
 
 CASES: list[tuple[bytes, bytes, bool, bool | None]] = [
     # plain names, at any depth

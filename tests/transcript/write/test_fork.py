@@ -14,6 +14,7 @@ import pytest
 from make_transcripts import ClaudeTalk, DroidTalk, Talk, resumed
 from rewind.agents.registry import profile_named
 from rewind.errors import NothingBeforeCut, RewindError
+from rewind.transcript.kinds import jsonl_tree
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.write import content, fork, sidecars
 from rewind.transcript.write.content import new_session_id
@@ -204,7 +205,7 @@ def test_a_failure_leaves_nothing_behind(claude: Desk, monkeypatch: Any, what: s
 def test_a_fork_never_overwrites_a_file(claude: Desk, monkeypatch: Any) -> None:
     there = claude.path.with_name("11111111-1111-4111-8111-111111111111.jsonl")
     there.write_bytes(b"precious\n")
-    monkeypatch.setattr(content, "new_session_id", lambda: there.stem)
+    monkeypatch.setattr(jsonl_tree, "new_session_id", lambda: there.stem)
     with pytest.raises(RewindError):
         claude.fork(claude.talk.offset(3))
     assert there.read_bytes() == b"precious\n" and len(claude.names) == 2
@@ -217,7 +218,7 @@ def test_nor_where_the_file_system_has_no_hard_links(claude: Desk, monkeypatch: 
         there.symlink_to("nowhere")
     else:
         there.write_bytes(b"precious\n")
-    monkeypatch.setattr(content, "new_session_id", lambda: there.stem)
+    monkeypatch.setattr(jsonl_tree, "new_session_id", lambda: there.stem)
 
     def no_links(*_: Any) -> None:
         raise OSError(errno.EPERM, "Operation not permitted")
@@ -252,7 +253,7 @@ def test_a_source_that_shrinks_while_it_is_copied_makes_no_fork(claude: Desk, mo
         os.truncate(claude.path, 100)
         return found
 
-    monkeypatch.setattr(content, "plan_content", and_it_is_truncated)
+    monkeypatch.setattr(jsonl_tree, "plan_content", and_it_is_truncated)
     with pytest.raises(OSError):
         write_fork(str(claude.path), profile_named("claude"), Cut(claude.talk.offset(6)),
                    original=str(claude.path))

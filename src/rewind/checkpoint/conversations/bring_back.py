@@ -10,6 +10,7 @@ from rewind.agents.registry import is_under_root, profile_named
 from rewind.checkpoint.conversations.known_forks import Branches, new_branch
 from rewind.checkpoint.conversations.which_session import recorded_session
 from rewind.checkpoint.project.unfinished import Unfinished
+from rewind.checkpoint.records.record import cursor_of, iso_time
 from rewind.checkpoint.repair.backup_sums import sum_of
 from rewind.checkpoint.save.conversation import write_out
 from rewind.checkpoint.save.links import body_of, links_of, snapshot_of
@@ -39,7 +40,6 @@ from rewind.transcript.write.sidecars import INDEX, add_to_index, sidecar_paths,
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Any, BinaryIO
 
     from rewind.agents.profile import Profile
@@ -54,8 +54,6 @@ _WORTH_COUNTING = 8 << 20  # turns of a longer conversation are counted when som
 
 class Home:
     """Where a fork goes on that is not for the directory of its original: in another place of the project."""
-
-    __slots__ = ("place", "point", "root")
 
     def __init__(self, root: str, place: str, point: str = "") -> None:
         self.root = root
@@ -122,8 +120,7 @@ class ConversationPlan:
     def __enter__(self) -> ConversationPlan:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
@@ -144,7 +141,7 @@ def plan_of_record(state: State, record: Record, *, to_resume: bool = False) -> 
         else:
             plan.identity = identity_of(file)
         with file:
-            plan.cut = resolve_cut(file, profile, place, record.trigger).marked(file)
+            plan.cut = kind_of(profile).resolve_cut(file, profile, place, record.trigger).marked(file)
             if to_resume:
                 plan.check_in(file)
     except BaseException:
@@ -158,23 +155,17 @@ def plan_of_record(state: State, record: Record, *, to_resume: bool = False) -> 
     return plan
 
 
-def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any]) -> Cut:
-    """The cut that a checkpoint stands for, as the agent's kind of transcript has it."""
-    return kind_of(profile).resolve_cut(file, profile, offset, trigger)
-
-
 def checked_path(profile: Profile, data: dict[str, Any]) -> str:
     """A path out of a record is used only where the agent itself would write."""
     path, session_id = data.get("original_path"), data.get("sessionId")
-    if isinstance(path, str) and isinstance(session_id, str) and is_session_id(session_id) and (
-            not session_id_of(path, profile)):
-        path = path_beside(path, session_id, profile)  # it is gone, and its name does not tell whose it was
-    if (not isinstance(path, str) or not isinstance(session_id, str) or not is_session_id(session_id)
-            or session_id_of(path, profile) != session_id):
-        raise RewindError("The checkpoint does not say which session it belongs to.",
-                          hint="Restore its code alone with --code-only.")
-    check_ours(profile, path)
-    return path
+    if isinstance(path, str) and isinstance(session_id, str) and is_session_id(session_id):
+        if not session_id_of(path, profile):
+            path = path_beside(path, session_id, profile)  # it is gone; its name does not tell whose it was
+        if session_id_of(path, profile) == session_id:
+            check_ours(profile, path)
+            return path
+    raise RewindError("The checkpoint does not say which session it belongs to.",
+                      hint="Restore its code alone with --code-only.")
 
 
 def _where_now(profile: Profile, path: str) -> str:
@@ -226,13 +217,12 @@ def _from_store(state: State, record: Record, original: str) -> tuple[str, int]:
     """The longest stored version that this checkpoint is a part of: it has the lines that came late."""
     if snapshot_of(record) is None:
         raise TranscriptNotFound(path=original)
-    cursor = record.data["transcript"].get("cursor")
     path = state.project.path(f"temporary-{os.getpid()}-{record.name}.jsonl")
     try:
         for version in (_longest_with(state, record), record):
             _write_version(state, version, path)
             with open_transcript(path) as file:
-                place = place_in(file, cursor) if isinstance(cursor, dict) else None
+                place = place_in(file, cursor_of(record))
             if place is not None:
                 return path, place
         # The cursor fits nowhere: what the checkpoint itself holds is what it stands for.
@@ -392,7 +382,7 @@ def rewrite_in_place(state: State, plan: ConversationPlan, backup: str | None, *
                    **made_of(plan.original), **(sum_of(backup) if backup else {})}
     if os.path.exists(os.path.join(os.path.dirname(plan.original), INDEX)):
         update_index(os.path.dirname(plan.original), plan.session_id,
-                     {"modified": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                     {"modified": iso_time(),
                       "messageCount": len(read_index(plan.original, plan.profile).chain)})
     done.notes = plan.notes
     return done

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from rewind.checkpoint.conversations.session_tree import shared_turns
 from rewind.checkpoint.map.turn_views import read_page
-from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.records.source import Source, between
 from rewind.checkpoint.rewind.code_at import SessionCode, prompt_of
 from rewind.checkpoint.rewind.files.fork_code import began_at
 from rewind.errors import CheckpointNotFound
-from rewind.snapshot.trees.change import Paths, differences
 from rewind.transcript.turns.turn_blocks import Limits
 from rewind.transcript.turns.turn_index import open_turns
 from rewind.transcript.turns.turn_pages import read_turns
@@ -42,8 +41,7 @@ def compare_sessions(state: State, a: SessionInfo, b: SessionInfo) -> Compared:
     found.code_a, found.code_b = _last_code(state, a), _last_code(state, b)
     if found.code_a and found.code_b:
         with Source(state, found.code_a) as old, Source(state, found.code_b) as new:
-            found.changes = [(path, was is not None, now is not None) for path, was, now in differences(
-                old.record.tree, old.tree, new.record.tree, new.tree, Paths())]
+            found.changes = [(path, was is not None, now is not None) for path, was, now in between(old, new)]
     return found
 
 

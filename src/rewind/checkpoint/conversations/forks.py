@@ -24,7 +24,6 @@ from rewind.transcript.read.titles import plain_title, read_title
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Any
 
     from rewind.checkpoint.conversations.session_tree import SessionInfo
@@ -70,8 +69,7 @@ class Logged:
                                         session=self.effects[0]["sessionId"], sequence=self.sequence,
                                         resumes=self.resumes)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         failed = isinstance(error, Exception)
         if error is None or failed:
             self.operations.end(self.op, result=ops.PARTIAL if failed else ops.DONE, here=self.current,
@@ -100,10 +98,14 @@ def delete(state: State, info: SessionInfo) -> None:
 
 
 def throw_away(state: State, file: SessionFile) -> None:
-    effect = {"kind": effects.TRASH, "sessionId": file.session_id, "agent": file.profile.name,
-              "path": file.path, "trash": free_name(state, file.session_id)}
+    effect = trashing(state, file)
     with Logged(state, ops.DELETE, effect):
         move_to_trash(state, effect)
+
+
+def trashing(state: State, file: SessionFile) -> dict[str, Any]:
+    return {"kind": effects.TRASH, "sessionId": file.session_id, "agent": file.profile.name,
+            "path": file.path, "trash": free_name(state, file.session_id)}
 
 
 def check_deletable(state: State, info: SessionInfo) -> None:

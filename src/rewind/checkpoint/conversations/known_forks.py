@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
 from rewind import jsonfile
+from rewind.checkpoint.records.record import iso_time
 from rewind.errors import FormatTooNew, StoreDamaged
 
 TYPE_CHECKING = False
@@ -71,9 +70,8 @@ class Branches:
 
 def new_branch(fork: Fork, parent: str, agent: str, turn: int | None, offset: int) -> dict[str, Any]:
     return {"sessionId": fork.session_id, "parentSessionId": parent, "rewindFromTurn": turn,
-            "rewindedAt": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "name": None,
-            "archived": False, "agent": agent, "path": fork.path, "size": fork.size,
-            "header": fork.header, "cutAt": offset}
+            "rewindedAt": iso_time(), "name": None, "archived": False, "agent": agent, "path": fork.path,
+            "size": fork.size, "header": fork.header, "cutAt": offset}
 
 
 def _are_sound(branches: Any) -> bool:

@@ -7,7 +7,7 @@ import time
 from bisect import bisect_right
 
 from rewind.checkpoint.map.turn_changes import changes_between
-from rewind.checkpoint.records.record import is_timestamp, session_of, timestamp
+from rewind.checkpoint.records.record import seconds_of, session_of
 from rewind.checkpoint.rewind.code_at import PromptAt, SessionCode, family
 from rewind.checkpoint.rewind.log.lineage import here
 from rewind.transcript.turns.turn_figures import read_figures
@@ -48,9 +48,8 @@ class SessionShape:
 
 
 def seconds_between(start: object, end: object) -> float | None:
-    if not (isinstance(start, str) and isinstance(end, str) and is_timestamp(start) and is_timestamp(end)):
-        return None
-    return max(0.0, timestamp(end) - timestamp(start))
+    began, ended = seconds_of(start), seconds_of(end)
+    return None if began is None or ended is None else max(0.0, ended - began)
 
 
 def read_shape(state: State, session: SessionFile, known: dict[int, TurnFigures],

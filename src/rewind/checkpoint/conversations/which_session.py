@@ -21,7 +21,7 @@ from rewind.transcript.names import SUFFIX, session_id_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from rewind.checkpoint.project.state import State
@@ -39,24 +39,22 @@ class Chosen:
         self.note = note
 
 
-def choose_session(state: State, named: str | None = None, environ: Mapping[str, str] | None = None, *,
-                   with_prompt: bool = False,
+def choose_session(state: State, named: str | None = None, *, with_prompt: bool = False,
                    has_prompt: Callable[[SessionFile], bool] | None = None) -> Chosen:
     """By name, else by the environment, else the one that a client has open, else the latest that the hooks
     recorded, else the latest there is. `with_prompt`: of the last two, one with a prompt to take back;
     `has_prompt` says which these are, for whoever reads more of a transcript than that."""
-    environ = os.environ if environ is None else environ
     if named:
-        return Chosen(_named(state, named, environ))
-    here = _of_environment(state, environ)
+        return Chosen(_named(state, named))
+    here = _of_environment(state)
     if here:
         return Chosen(here)
-    files = _Files(state, environ)
+    files = _Files(state)
     opened = files.opened()
     taken = opened[0] if opened else files.latest((has_prompt or _has_prompt) if with_prompt else None)
     if taken is None:
         raise NoSession()
-    lost = environ.get("REWIND_SESSION_ID")
+    lost = os.environ.get("REWIND_SESSION_ID")
     if lost and lost != taken.session_id:
         return Chosen(taken, f"Using session {taken.session_id}: this project has none with the id in"
                              f" REWIND_SESSION_ID, {lost}")
@@ -78,12 +76,12 @@ def _note(taken: SessionFile, opened: list[SessionFile], files: _Files) -> str:
 class _Files:
     """The sessions that may be meant when nobody names one, each opened only when it comes to that."""
 
-    def __init__(self, state: State, environ: Mapping[str, str]) -> None:
+    def __init__(self, state: State) -> None:
         self._root = state.area()
         recorded = recorded_sessions(state)
         self._recorded = {entry.get("session_id"): entry for entry in reversed(recorded)}
-        self._seen = [file for file in (_recorded_file(state, one, environ) for one in recorded) if file]
-        self._found = candidates(self._root, environ, state.project.home)
+        self._seen = [file for file in (_recorded_file(state, one) for one in recorded) if file]
+        self._found = candidates(self._root, state.project.home)
         forks = _forks(state)
         # Nobody works in a fork before something is said there.
         untouched = {fork["sessionId"]: fork.get("size") for fork in forks}
@@ -161,50 +159,51 @@ def capture_current(state: State, session: SessionFile | None = None) -> tuple[C
         return None, f"The conversation is left out: {error}"
 
 
-def session_at(path: str, home: str, environ: Mapping[str, str] | None = None) -> SessionFile:
+def session_at(path: str, home: str) -> SessionFile:
     """A transcript that a person names by its path."""
     path = os.path.abspath(path)
     try:
         info = os.stat(path)
     except (OSError, ValueError):
         raise TranscriptNotFound(path=path)
-    return SessionFile(path, profile_for(path, environ, home), info)
+    return SessionFile(path, profile_for(path, None, home), info)
 
 
-def _named(state: State, named: str, environ: Mapping[str, str]) -> SessionFile:
+def _named(state: State, named: str) -> SessionFile:
     if os.sep in named or named.endswith(SUFFIX):
-        return session_at(named, state.project.home, environ)
-    return _of_project(state, named, environ)
+        return session_at(named, state.project.home)
+    return _of_project(state, named)
 
 
-def _of_project(state: State, text: str, environ: Mapping[str, str]) -> SessionFile:
+def _of_project(state: State, text: str) -> SessionFile:
     """By its id or the beginning of one; by its whole id wherever it lies, if it is one of this project."""
     try:
-        return find_session(project_sessions(state.area(), environ, state.project.home), text)
+        return find_session(project_sessions(state.area(), state.project.home), text)
     except SessionNotFound:
-        found = moved_session(state, text, environ)
+        found = moved_session(state, text)
         if found is None:
             raise
         return found
 
 
-def moved_session(state: State, session_id: str, environ: Mapping[str, str]) -> SessionFile | None:
+def moved_session(state: State, session_id: str) -> SessionFile | None:
     """A session of this project whose transcript its agent has moved to another one's folder: it began here,
     or our hooks have seen it."""
-    found = session_with_id(state.area(), session_id, environ, state.project.home)
+    found = session_with_id(state.area(), session_id, state.project.home)
     recorded = None if found else recorded_session(state, session_id)
-    return _recorded_file(state, recorded, environ) if recorded else found
+    return _recorded_file(state, recorded) if recorded else found
 
 
-def _of_environment(state: State, environ: Mapping[str, str]) -> SessionFile | None:
+def _of_environment(state: State) -> SessionFile | None:
+    environ = os.environ
     path = environ.get("REWIND_TRANSCRIPT_PATH")
     if path and path.endswith(SUFFIX):
         try:
-            return session_at(path, state.project.home, environ)
+            return session_at(path, state.project.home)
         except TranscriptNotFound:
             # It was there, or was to be, when the session started.
-            session = session_id_of(path, profile_for(path, environ, state.project.home))
-            moved = moved_session(state, session, environ)
+            session = session_id_of(path, profile_for(path, None, state.project.home))
+            moved = moved_session(state, session)
             if moved is None:
                 raise
             return moved
@@ -214,7 +213,7 @@ def _of_environment(state: State, environ: Mapping[str, str]) -> SessionFile | N
     if not wanted:
         return None
     try:
-        return _of_project(state, wanted, environ)
+        return _of_project(state, wanted)
     except RewindError:
         return None  # the agent works on another project, or has not written anything yet
 
@@ -231,20 +230,19 @@ def recorded_session(state: State, session_id: str) -> dict[str, Any] | None:
     return next((s for s in recorded_sessions(state) if s.get("session_id") == session_id), None)
 
 
-def recorded_files(state: State, environ: Mapping[str, str] | None = None) -> Iterator[SessionFile]:
+def recorded_files(state: State) -> Iterator[SessionFile]:
     """The transcripts of the sessions that the hooks have seen, the latest first, where they still exist."""
-    environ = os.environ if environ is None else environ
-    found = (_recorded_file(state, entry, environ) for entry in recorded_sessions(state))
+    found = (_recorded_file(state, entry) for entry in recorded_sessions(state))
     return (file for file in found if file)
 
 
-def _recorded_file(state: State, entry: dict[str, Any], environ: Mapping[str, str]) -> SessionFile | None:
+def _recorded_file(state: State, entry: dict[str, Any]) -> SessionFile | None:
     """Where it was when it was recorded, else where it is now."""
     path = entry["transcript_path"]
     profile = profile_named(str(entry.get("agent")), state.project.home)
     # The path came from a payload: only what lies where this agent keeps its sessions is used.
-    if not is_under_root(profile, path, environ):
+    if not is_under_root(profile, path):
         return None
     if os.path.isfile(path):
         return SessionFile(path, profile, os.stat(path))
-    return session_anywhere(profile, session_id_of(path, profile), environ, near=path)
+    return session_anywhere(profile, session_id_of(path, profile), near=path)

@@ -95,9 +95,7 @@ def finish(state: State, session: str) -> None:
 def do_rmdir(state: State, effect: Effect, result: Conversations) -> Effect | None:
     """To take back that it was brought back: only where that loses nothing."""
     folder = str(effect["dir"])
-    for note in half_made(state):
-        if note["dir"] == folder:
-            remove_half_made(state, note)
+    _clear_half_made(state, folder)
     if _was_changed(state, effect):
         result.notes.append(f"Kept the fork's directory, because it was changed: {folder}")
         return None
@@ -146,6 +144,12 @@ def _come_from_aside(state: State, session: str, folder: str) -> bool:
     return True
 
 
+def _clear_half_made(state: State, folder: str) -> None:
+    for note in half_made(state):
+        if note["dir"] == folder:
+            remove_half_made(state, note)
+
+
 def _is_half_made(state: State, folder: str) -> bool:
     return any(note["dir"] == folder for note in half_made(state))
 
@@ -153,9 +157,7 @@ def _is_half_made(state: State, folder: str) -> bool:
 def write_directory(state: State, effect: Effect) -> None:
     """As the checkpoint has it, where it was. What a killed process left there of it is replaced."""
     folder = str(effect["dir"])
-    for note in half_made(state):
-        if note["dir"] == folder:
-            remove_half_made(state, note)
+    _clear_half_made(state, folder)
     record = state.files.read(str(effect["checkpoint"]))
     session = str(effect["sessionId"])
     with Making(state, str(effect["name"]), folder, record.name, session):

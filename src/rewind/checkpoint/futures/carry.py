@@ -13,21 +13,20 @@ if TYPE_CHECKING:
     from rewind.checkpoint.futures.make import Future
     from rewind.checkpoint.project.state import State
 
-LINK, COPY = "link", "copy"
+LINK = "link"  # else: copy
 
 
-def carry(state: State, future: Future, bring: str, dry_run: bool = False) -> None:
+def carry(state: State, future: Future, bring: str) -> None:
     """An environment whose packages lead back to the project is neither linked nor copied: whoever used it
     would run the project's code and not the fork's."""
     for path in needed(state):
         name = os.fsdecode(path)
         if leads_back(state, path):
             future.leads_back.append(name)
-        elif not bring or dry_run or not _bring(os.path.join(state.project.root, name),
-                                                os.path.join(future.dir, name), bring):
-            future.missing.append(name)
-        else:
+        elif bring and _bring(os.path.join(state.project.root, name), os.path.join(future.dir, name), bring):
             future.carried.append(name)
+        else:
+            future.missing.append(name)
 
 
 def _bring(source: str, target: str, bring: str) -> bool:

@@ -90,9 +90,8 @@ def work_trees(state: State) -> dict[str, str]:
 
 
 def forget_broken(state: State, folder: str, known: list[str]) -> None:
-    """What a git that was killed left of its note about this work tree: with half of one, every `git
-    worktree`
-    in the repository fails. `known` are the notes from before, which are not ours."""
+    """What a git that was killed left of its note about this work tree: with half of one, every
+    `git worktree` in the repository fails. `known` are the notes from before, which are not ours."""
     for name, path in work_trees(state).items():
         ours = name not in known and name.startswith(os.path.basename(folder)) and not os.path.islink(path)
         if ours and _said_in(os.path.join(path, "gitdir")) in ("", os.path.join(folder, ".git")):
@@ -142,12 +141,12 @@ def _differences(state: State, record: Record, folder: str,
             found = list(differences(record.tree, source.tree, snapshot.root, snapshot.tree, Paths()))
         # Of what is not captured the trees say nothing.
         found += [(path, None, TreeEntry(UNCOVERED, 0, 0, reason))
-                  for path, reason in uncovered(snapshot.root, snapshot.tree) if _is_file(there.root, path)]
+                  for path, reason in uncovered(snapshot.root, snapshot.tree) if is_file(there.root, path)]
     finally:
         there.close()
     return [one for one in found if not one[0].startswith(_STAGING)]
 
 
-def _is_file(root: bytes, path: bytes) -> bool:
+def is_file(root: bytes, path: bytes) -> bool:
     full = os.path.join(root, path)
     return os.path.isfile(full) and not os.path.islink(full)

@@ -15,7 +15,6 @@ from rewind.transcript.write.content import new_session_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Any
 
     from rewind.checkpoint.project.state import State
@@ -39,8 +38,7 @@ class Making:
         jsonfile.write(self.path, self.note)
         fsync_dir(os.path.dirname(self.path))
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         if error is not None:
             _clear_away(self.state, self.note)
         os.unlink(self.path)

@@ -12,7 +12,7 @@ from rewind.checkpoint.map.turn_changes import changes_between
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.log.lineage import here
 from rewind.checkpoint.rewind.log.operations import UNDELETE
-from rewind.errors import FutureLost, FutureNotFound, RewindError
+from rewind.errors import FutureLost, FutureNotFound
 from rewind.index import MAIN
 from rewind.paths import Project
 from rewind.transcript.find import SessionFile, latest_sessions, session_anywhere
@@ -20,7 +20,6 @@ from rewind.transcript.turns.turn_index import open_turns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Any
 
     from rewind.checkpoint.records.record import Record
@@ -139,8 +138,7 @@ class AtPlace:
     def __enter__(self) -> State:
         return self._state
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self._state.close()
 
 
@@ -192,7 +190,4 @@ def resume_in(state: State, lane: Lane) -> str:
 
 
 def point_of(state: State, lane: Lane) -> Record | None:
-    try:
-        return state.files.read(lane.point) if lane.point else None
-    except RewindError:
-        return None
+    return state.files.find(lane.point)

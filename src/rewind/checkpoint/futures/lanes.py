@@ -5,7 +5,7 @@ from __future__ import annotations
 from rewind.checkpoint.futures.known import AtPlace, lanes, look, session_of
 from rewind.checkpoint.map.by_session import LANE, Item
 from rewind.checkpoint.map.turn_map import MapRow
-from rewind.checkpoint.records.record import is_timestamp, timestamp
+from rewind.checkpoint.records.record import seconds_of
 from rewind.errors import RewindError
 from rewind.transcript.turns.turn_index import open_turns
 
@@ -72,8 +72,4 @@ def _turns(state: State, lane: Lane) -> list[tuple[int, str, float]]:
             return []
         index = open_turns(file.path, file.profile, there.derived)
         rows = index.turns(max(index.total - min(lane.turns, _MOST_TURNS), 0) + 1, index.total)
-    return [(row.turn, row.prompt, _time(row.stamp or "")) for row in rows if row.turn]
-
-
-def _time(stamp: str) -> float:
-    return timestamp(stamp) if is_timestamp(stamp) else 0.0
+    return [(row.turn, row.prompt, seconds_of(row.stamp) or 0.0) for row in rows if row.turn]

@@ -66,7 +66,7 @@ def make_future(state: State, request: Request, name: str, folder: str, *, bring
         if not dry_run:
             _make(state, found, found.record, future, bring, progress)
         else:
-            carry(state, future, "", dry_run=True)
+            carry(state, future, "")
     return future
 
 

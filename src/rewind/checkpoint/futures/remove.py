@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.conversations.forks import Logged
-from rewind.checkpoint.conversations.trash import check_free, free_name, move_to_trash, trashed
+from rewind.checkpoint.conversations.forks import Logged, trashing
+from rewind.checkpoint.conversations.trash import check_free, move_to_trash, trashed
 from rewind.checkpoint.futures.away import finish, inverse, move_away, removal
 from rewind.checkpoint.futures.compare import bring_up_to_date
+from rewind.checkpoint.futures.directory import is_file
 from rewind.checkpoint.futures.half_made import remove_half_made, sweep
 from rewind.checkpoint.futures.known import AtPlace, interrupted, look, session_of
 from rewind.checkpoint.rewind.conversation import effects
@@ -52,9 +53,7 @@ def remove(state: State, lane: Lane, *, force: bool = False, dry_run: bool = Fal
 def _removal(state: State, lane: Lane) -> list[dict[str, Any]]:
     with AtPlace(state, lane) as there:
         tip, file = here(there), session_of(there, lane)
-    found = [{"kind": effects.TRASH, "sessionId": file.session_id, "agent": file.profile.name,
-              "path": file.path, "trash": free_name(state, file.session_id)}] if file else []
-    return [*found, removal(lane, tip.name if tip else "")]
+    return [*([trashing(state, file)] if file else []), removal(lane, tip.name if tip else "")]
 
 
 def _remove(state: State, lane: Lane, wanted: list[dict[str, Any]], begun: Operation | None) -> None:
@@ -87,9 +86,7 @@ def unsaved_work(state: State, lane: Lane) -> str:
     branch has. What was linked in, or what a command makes again, is no work."""
     with AtPlace(state, lane) as there:
         snapshot = scan(there.root, there.rules(), there.cache, there.objects, keep=False)
-        found = [path for path, _ in uncovered(snapshot.root, snapshot.tree)
-                 if not os.path.islink(os.path.join(there.root, path)) and os.path.isfile(
-                     os.path.join(there.root, path))]
+        found = [path for path, _ in uncovered(snapshot.root, snapshot.tree) if is_file(there.root, path)]
     if found:
         return f"{os.fsdecode(found[0])} is in no checkpoint"
     if os.path.isfile(os.path.join(lane.dir, ".git")):

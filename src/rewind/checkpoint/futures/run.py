@@ -6,6 +6,7 @@ import os
 import time
 
 from rewind.checkpoint.conversations.known_forks import Branches
+from rewind.checkpoint.records.record import iso_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,8 +131,7 @@ def _tail(output: IO[bytes]) -> bytes:
 def _note(state: State, lane: Lane, command: list[str], code: int) -> None:
     with state.locked("forks compare"):
         Branches(state).change(lane.session_id, {"lastRun": {
-            "command": _shown(command)[:200], "code": code,
-            "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}})
+            "command": _shown(command)[:200], "code": code, "at": iso_time()}})
 
 
 def _shown(command: list[str]) -> str:

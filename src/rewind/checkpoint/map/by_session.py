@@ -8,7 +8,8 @@ import os
 from rewind.checkpoint.conversations.session_tree import session_infos
 from rewind.checkpoint.map.facts import add_changes
 from rewind.checkpoint.map.turn_map import TURN, turn_map
-from rewind.checkpoint.records.record import is_timestamp, session_of, timestamp
+from rewind.checkpoint.records.record import prompt_start, seconds_of, session_of
+from rewind.checkpoint.rewind.code_at import noted_place
 from rewind.checkpoint.rewind.log.lineage import here
 from rewind.checkpoint.rewind.log.operations import FILE as OPERATIONS
 from rewind.checkpoint.rewind.target import AtCheckpoint, AtTurn
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.target import Target
     from rewind.transcript.turns.turn_tree import Row
 
-_SAME = 100  # so many characters tell two prompts apart
 _PATIENCE = 0.4  # seconds for counting what is not known yet
 SESSION, PROMPT, CHECKPOINT, NOW = "session", "prompt", "checkpoint", "now"
 EDIT, OPERATION, LANE = "edit", "operation", "lane"  # of the map alone
@@ -189,17 +189,11 @@ def _by_turn(records: list[Record], rows: list[Row]) -> dict[int, list[Record]]:
     length; a prompt's own checkpoint is made before its line is written, so it belongs to the next."""
     found: dict[int, list[Record]] = {}
     for record in records:
-        place = _place(record)
+        place = noted_place(record)
         before = sum(1 for row in rows if row.offset < place)
         own = record.trigger.get("event") == "UserPromptSubmit" and before < len(rows)
         found.setdefault(before + own, []).append(record)
     return found
-
-
-def _place(record: Record) -> int:
-    cursor = (record.data.get("transcript") or {}).get("cursor") or {}
-    place = cursor.get("byte_offset_end")
-    return place if isinstance(place, int) else 0
 
 
 def _with_records(prompt: Item | None, records: list[Record], info: SessionInfo, depth: int) -> list[Item]:
@@ -216,17 +210,12 @@ def _with_records(prompt: Item | None, records: list[Record], info: SessionInfo,
 
 def _is_of(record: Record, prompt: Item) -> bool:
     recorded = record.trigger.get("promptText")
-    same = not isinstance(recorded, str) or _beginning(recorded) == _beginning(prompt.text)
+    same = not isinstance(recorded, str) or prompt_start(recorded) == prompt_start(prompt.text)
     return same and record.trigger.get("event") == "UserPromptSubmit"
 
 
-def _beginning(text: str) -> str:
-    return " ".join(text.split())[:_SAME]
-
-
 def _of_prompt(info: SessionInfo, row: Row, depth: int) -> Item:
-    stamp = row.stamp or ""
-    item = Item(PROMPT, row.prompt, timestamp(stamp) if is_timestamp(stamp) else 0.0, depth, session=info)
+    item = Item(PROMPT, row.prompt, seconds_of(row.stamp) or 0.0, depth, session=info)
     item.turn, item.offset, item.uuid = row.turn, row.offset, row.uuid
     return item
 

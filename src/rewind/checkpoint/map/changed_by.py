@@ -8,11 +8,10 @@ import os
 from rewind.agents.registry import profile_for
 from rewind.checkpoint.map.facts import transcript_of
 from rewind.checkpoint.map.turn_changes import is_directory
-from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.records.source import Source, between
 from rewind.checkpoint.rewind.log.lineage import here, lineage
 from rewind.checkpoint.turns.who import Authors
 from rewind.errors import RewindError
-from rewind.snapshot.trees.change import Paths, differences
 from rewind.transcript.turns.turn_tools import TurnTools, tools_of_turn
 
 TYPE_CHECKING = False
@@ -59,8 +58,7 @@ def _changed(state: State, old: Record, new: Record) -> list[bytes]:
         return []
     try:
         with Source(state, old) as before, Source(state, new) as after:
-            return [path for path, then, now in differences(old.tree, before.tree, new.tree, after.tree,
-                                                            Paths()) if not is_directory(then, now)]
+            return [path for path, then, now in between(before, after) if not is_directory(then, now)]
     except RewindError:
         return []  # collected since, or damaged
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 
+from rewind.checkpoint.records.record import prompt_start
 from rewind.errors import RewindError
 from rewind.fast import quickjson
 from rewind.transcript.names import session_id_of
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 _NOTHING = {"files": [], "added": 0, "removed": 0, "more": 0, "deleted": 0, "counted": True}
 _AT_ONCE = 400  # values that one statement may have
-_SAME = 100  # so many characters tell two prompts apart
 
 
 def add_changes(state: State, rows: list[MapRow], patience: float) -> int:
@@ -72,11 +72,8 @@ def _count(state: State, row: MapRow) -> dict[str, Any] | None:
     from rewind.checkpoint.map.turn_changes import changes_between
 
     assert row.before and row.after
-    try:
-        old, new = state.files.read(row.before.name), state.files.read(row.after.name)
-    except RewindError:
-        return None
-    return changes_between(state, old, new)
+    old, new = state.files.find(row.before.name), state.files.find(row.after.name)
+    return changes_between(state, old, new) if old and new else None
 
 
 def add_turns(state: State, rows: list[MapRow]) -> None:
@@ -100,15 +97,11 @@ def add_turns(state: State, rows: list[MapRow]) -> None:
 def _place(row: MapRow, prompts: Prompts) -> None:
     """The prompt that says the same, nearest to where the transcript ended when it was given."""
     assert row.before
-    same, at = prompts.get(_short(row.text)), row.before.cursor
+    same, at = prompts.get(prompt_start(row.text)), row.before.cursor
     if not same:
         return
     row.turn, row.offset = min(same, key=lambda one: abs(one[1] - at))
     row.abandoned = row.turn is None
-
-
-def _short(text: str) -> str:
-    return " ".join(text.split())[:_SAME]
 
 
 def _prompts(state: State, paths: list[str]) -> dict[str, Prompts]:
@@ -116,7 +109,7 @@ def _prompts(state: State, paths: list[str]) -> dict[str, Prompts]:
     found: dict[str, Prompts] = {}
     what = "path, turn, offset, prompt FROM turns WHERE path"
     for path, turn, offset, prompt in _rows_of(state, what, paths):
-        found.setdefault(path, {}).setdefault(_short(prompt), []).append((turn, offset))
+        found.setdefault(path, {}).setdefault(prompt_start(prompt), []).append((turn, offset))
     return found
 
 
@@ -154,12 +147,8 @@ def _transcript(state: State, turns: list[MapRow]) -> str:
     """Where the session's transcript is, by its last record."""
     for row in turns:
         for brief in reversed(row.checkpoints):
-            if not brief.chat:
-                continue
-            try:
-                transcript = state.files.read(brief.name).data.get("transcript")
-            except RewindError:
-                continue
+            record = state.files.find(brief.name) if brief.chat else None
+            transcript = record.data.get("transcript") if record else None
             path = transcript.get("original_path") if isinstance(transcript, dict) else None
             if isinstance(path, str):
                 return path

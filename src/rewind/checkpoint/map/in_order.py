@@ -24,7 +24,6 @@ from rewind.checkpoint.map.facts import add_changes, add_turns
 from rewind.checkpoint.map.turn_map import EDIT as EDIT_ROW
 from rewind.checkpoint.map.turn_map import TURN, turn_map
 from rewind.checkpoint.rewind.words import describe
-from rewind.errors import RewindError
 from rewind.words import and_more
 
 TYPE_CHECKING = False
@@ -129,10 +128,8 @@ class _Teller:
         return Item(CHECKPOINT, brief.description, brief.created, record=record) if record else None
 
     def _record(self, brief: Brief | None) -> Record | None:
-        try:
-            return self.state.files.read(brief.name) if brief else None
-        except RewindError:
-            return None  # deleted or damaged since; `rewind list` says so
+        """None where it was deleted or damaged since; `rewind list` says so."""
+        return self.state.files.find(brief.name) if brief else None
 
 
 def _edited(row: MapRow) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from rewind.checkpoint.search.file_log import Marks
-from rewind.errors import RewindError
 from rewind.snapshot.trees.change import Paths
 
 TYPE_CHECKING = False
@@ -11,45 +12,20 @@ if TYPE_CHECKING:
     from rewind.checkpoint.map.turn_map import MapRow
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
-
-
-class _Compared:
-    """Is a path the same in two checkpoints? Each is asked once."""
-
-    def __init__(self, state: State, paths: list[bytes]) -> None:
-        self._state = state
-        self._records: dict[str, Record | None] = {}
-        damaged: dict[str, RewindError] = {}
-        self._marks = [Marks(state, path, damaged) for path in paths]
-
-    def differ(self, before: str, after: str) -> bool:
-        new, old = self._record(after), self._record(before) if before else None
-        if new is None:
-            return False
-        return any((marks.of(old) if old else b"") != marks.of(new) for marks in self._marks)
-
-    def _record(self, name: str) -> Record | None:
-        if name not in self._records:
-            try:
-                self._records[name] = self._state.files.read(name)
-            except RewindError:
-                self._records[name] = None
-        return self._records[name]
+    from rewind.errors import RewindError
 
 
 def touching(state: State, rows: list[MapRow], paths: list[bytes]) -> list[MapRow]:
-    compared = _Compared(state, paths)
-    wanted = Paths(paths)
+    marks, wanted, find = _marks(state, paths), Paths(paths), cache(state.files.find)
     found = []
     for row in rows:
         if row.op:
             concerned = row.op.paths is None or any(wanted.touches(path) for path in row.op.paths)
-            differs = concerned and bool(row.op.checkpoint) and compared.differ(row.op.before,
-                                                                                row.op.checkpoint)
+            before, after = row.op.before, row.op.checkpoint if concerned else ""
         else:
-            differs = bool(row.after) and compared.differ(row.before.name if row.before else "",
-                                                          row.after.name if row.after else "")
-        if differs:
+            before, after = row.before.name if row.before else "", row.after.name if row.after else ""
+        new = find(after)
+        if new and _differ(marks, find(before), new):
             found.append(row)
     return found
 
@@ -59,11 +35,14 @@ def checkpoints_touching(state: State, records: list[Record], paths: list[bytes]
     from rewind.checkpoint.rewind.log.lineage import lineage
 
     parents = lineage(state)
+    marks = _marks(state, paths)
+    return [record for record in records if _differ(marks, parents.parent(record.name), record)]
+
+
+def _differ(marks: list[Marks], old: Record | None, new: Record) -> bool:
+    return any((one.of(old) if old else b"") != one.of(new) for one in marks)
+
+
+def _marks(state: State, paths: list[bytes]) -> list[Marks]:
     damaged: dict[str, RewindError] = {}
-    marks = [Marks(state, path, damaged) for path in paths]
-
-    def changed(record: Record) -> bool:
-        parent = parents.parent(record.name)
-        return any((one.of(parent) if parent else b"") != one.of(record) for one in marks)
-
-    return [record for record in records if changed(record)]
+    return [Marks(state, path, damaged) for path in paths]

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import time
 
-from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.records.source import Source, between
+from rewind.checkpoint.rewind.log.lineage import lineage
 from rewind.errors import RewindError
 from rewind.fast import quickjson
 from rewind.snapshot.diff.compare import compare
-from rewind.snapshot.trees.change import Paths, differences
-from rewind.snapshot.trees.content import whole
 from rewind.snapshot.trees.tree import DIR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Any
 
     from rewind.checkpoint.project.state import State
@@ -41,8 +40,7 @@ class Unpacked:
     def __enter__(self) -> Unpacked:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self._stack.close()
 
     def has_room_for(self, *records: Record) -> bool:
@@ -90,22 +88,35 @@ def changes_between(state: State, old: Record, new: Record,
     return found
 
 
+def row_changes(state: State, records: list[Record], patience: float) -> dict[str, dict[str, Any]]:
+    """What changed with each checkpoint, by name. Those that are not known after `patience` seconds are left
+    out, and told the next time."""
+    parents = lineage(state)
+    until = time.monotonic() + patience
+    found = {}
+    for record in records:
+        parent = parents.parent(record.name)
+        if parent is None:
+            continue
+        if time.monotonic() > until:
+            break
+        changes = changes_between(state, parent, record)
+        if changes is not None:
+            found[record.name] = changes
+    return found
+
+
 def _compare(before: Source, after: Source) -> dict[str, Any]:
     files: list[dict[str, Any]] = []
     more = added = removed = deleted = large = 0
-
-    def read(side: Source) -> Any:
-        return lambda path, entry, limit: whole(entry, side.blobs) if entry.size <= limit else None
-
-    old, new = before.record.tree, after.record.tree
-    for path, then, now in differences(old, before.tree, new, after.tree, Paths()):
+    for path, then, now in between(before, after):
         if is_directory(then, now):
             continue
         deleted += now is None
         if len(files) >= _NAMED:
             more += 1
             continue
-        found = compare(path, then, now, read(before), read(after)) if len(files) < _COUNTED else None
+        found = compare(path, then, now, before.read, after.read) if len(files) < _COUNTED else None
         large += bool(found and not found.is_counted)
         plus, minus = (found and found.counts) or (None, None)
         added, removed = added + (plus or 0), removed + (minus or 0)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import time
 
 from rewind import jsonfile
 from rewind.checkpoint.project import identity, known_stores
 from rewind.checkpoint.project.state import FORMAT, State, read_store_file
+from rewind.checkpoint.records.record import iso_time
 from rewind.checkpoint.records.seal import sealed
 from rewind.errors import RewindError, StoreDamaged, StoreNotTrusted, UsageError
 from rewind.files import Lock, make_durable_dir, make_private_dir, write_atomic
@@ -202,8 +202,7 @@ def _create(project: Project) -> None:
     write_atomic(project.path(".gitignore"), b"*\n")
     if project.mode == "global":
         jsonfile.write(project.path(PROJECT_FILE), {"root": project.main})
-    data = {"format": FORMAT, "id": store_id, "root": project.main,
-            "createdAt": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+    data = {"format": FORMAT, "id": store_id, "root": project.main, "createdAt": iso_time()}
     # In the project, known before it exists, or a crash in between would leave what nobody trusts. In global
     # storage, known once it exists, for others look there at what is known; `_left_behind` finds the rest.
     if project.mode != "global":

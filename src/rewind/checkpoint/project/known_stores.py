@@ -6,9 +6,9 @@ A cloned repository may bring a state directory of its own; its id is not in her
 from __future__ import annotations
 
 import os
-import time
 
 from rewind import jsonfile
+from rewind.checkpoint.records.record import iso_time
 from rewind.files import Lock, make_durable_dir, sweep_drafts
 from rewind.index import FILE, load_index, texts
 from rewind.paths import STORE_FILE, is_same_dir, project_state
@@ -48,7 +48,7 @@ def remember(home: str, store_id: str, root: str) -> None:
     """The store's project is at `root`; where it was before stays known."""
     def put(entry: dict[str, Any]) -> None:
         before = [known for known in texts([entry.get("root"), *texts(entry.get("also"))]) if known != root]
-        entry.update(root=root, addedAt=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+        entry.update(root=root, addedAt=iso_time())
         if before:
             entry["also"] = before
 

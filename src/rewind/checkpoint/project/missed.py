@@ -6,8 +6,9 @@ from __future__ import annotations
 import time
 
 from rewind import jsonfile
-from rewind.checkpoint.records.record import is_timestamp, timestamp
+from rewind.checkpoint.records.record import seconds_of
 from rewind.files import process_start
+from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,10 +68,10 @@ def sentence(events: list[dict[str, Any]]) -> str:
     if not events:
         return ""
     if not prompts:
-        what = f"{_many(others, 'checkpoint')} could not be made here"
+        what = f"{plural(others, 'checkpoint')} could not be made here"
     else:
-        what = f"{_many(prompts, 'prompt')} here {'has' if prompts == 1 else 'have'} no checkpoint"
-        what += f" (nor {_many(others, 'other event')})" if others else ""
+        what = f"{plural(prompts, 'prompt')} here {'has' if prompts == 1 else 'have'} no checkpoint"
+        what += f" (nor {plural(others, 'other event')})" if others else ""
     return f"{what}: {'; '.join(_reasons(events))}."
 
 
@@ -87,10 +88,6 @@ def _is_prompt(event: dict[str, Any]) -> bool:
     return event.get("event") == _PROMPT
 
 
-def _many(count: int, word: str) -> str:
-    return f"{count:,} {word}" + ("" if count == 1 else "s")
-
-
 def _is_recent(event: dict[str, Any]) -> bool:
-    at = event.get("at")
-    return isinstance(at, str) and is_timestamp(at) and time.time() - timestamp(at) < _SHOWN
+    at = seconds_of(event.get("at"))
+    return at is not None and time.time() - at < _SHOWN

@@ -11,8 +11,6 @@ from rewind.files import PRIVATE_FILE, read_bounded, write_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from rewind.paths import Project
 
 SUFFIX = ".unfinished"  # after `temporary-PID`
@@ -33,8 +31,7 @@ class Unfinished:
         finally:
             os.close(fd)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         if any(os.path.lexists(temp) for temp in self.temps):
             return  # it could not be removed: the next writer tries again
         try:

@@ -23,17 +23,17 @@ LONGEST = 200
 
 def pin(state: State, name: str, pinned: bool) -> Record:
     """A pinned checkpoint is never collected, not even by `gc --keep`."""
-    return _changed(state, name, "pin", {"pinned": pinned})
+    return changed(state, name, "pin", {"pinned": pinned})
 
 
 def describe(state: State, name: str, description: str) -> Record:
     text = " ".join(description.split())
     if len(text) > LONGEST:
         raise RewindError(f"A description can have at most {LONGEST} characters.", hint="Use a shorter one.")
-    return _changed(state, name, "describe", {"description": text, "described": True})
+    return changed(state, name, "describe", {"description": text, "described": True})
 
 
-def _changed(state: State, name: str, what: str, changes: dict[str, Any]) -> Record:
+def changed(state: State, name: str, what: str, changes: dict[str, Any]) -> Record:
     with state.locked(what):
         found = state.files.read(name)
         record = Record({**found.data, **changes})

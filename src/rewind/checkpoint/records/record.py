@@ -113,8 +113,8 @@ class Record:
     @property
     def added(self) -> float:
         """When it came to this store; for what others made this is not when they made it."""
-        added = (self.shared or {}).get("addedAt")
-        return timestamp(added) if isinstance(added, str) and is_timestamp(added) else self.created
+        added = seconds_of((self.shared or {}).get("addedAt"))
+        return self.created if added is None else added
 
     @property
     def session(self) -> str | None:
@@ -187,8 +187,13 @@ def is_timestamp(text: str) -> bool:
     return True
 
 
-def iso_time(seconds: float) -> str:
-    """As `timestamp` reads it."""
+def seconds_of(stamp: object) -> float | None:
+    """As `timestamp`; None for what is none."""
+    return timestamp(stamp) if isinstance(stamp, str) and is_timestamp(stamp) else None
+
+
+def iso_time(seconds: float | None = None) -> str:
+    """As `timestamp` reads it; of now, if nothing is given."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
@@ -220,6 +225,18 @@ def session_of(record: Record) -> Any:
     transcript = record.data.get("transcript")
     own = transcript.get("sessionId") if isinstance(transcript, dict) else None
     return own or record.trigger.get("session")
+
+
+def cursor_of(record: Record) -> dict[str, Any]:
+    """Where its transcript ended, as `place_in` takes it; empty where it has none."""
+    transcript = record.data.get("transcript")
+    cursor = transcript.get("cursor") if isinstance(transcript, dict) else None
+    return cursor if isinstance(cursor, dict) else {}
+
+
+def prompt_start(text: object) -> str:
+    """So much of a prompt tells it from others, in a record as well as in a transcript."""
+    return " ".join(text.split())[:100] if isinstance(text, str) else ""
 
 
 class RecordFiles:
@@ -266,6 +283,13 @@ class RecordFiles:
         except OSError as error:
             raise StoreDamaged(what=f"the metadata of {name} cannot be read: {error.strerror}")
         return decode_record(name, raw)
+
+    def find(self, name: str) -> Record | None:
+        """None where there is none, or where it cannot be read; who has to know why reads it."""
+        try:
+            return self.read(name)
+        except RewindError:
+            return None
 
     def extent(self) -> tuple[int, str | None]:
         """How many directories there are, and the last name; a few may never have become a checkpoint."""

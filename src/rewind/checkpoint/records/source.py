@@ -8,17 +8,21 @@ from _thread import get_ident  # `threading` is slow to load
 from rewind.checkpoint.records.record import ARCHIVE
 from rewind.errors import ArchiveRefused, StoreDamaged
 from rewind.snapshot.rules.rules import Rules
+from rewind.snapshot.trees.change import Paths, differences
+from rewind.snapshot.trees.content import whole
 from rewind.snapshot.trees.tree import MISSING, Tree
 from rewind.store.objects import ObjectStore, remove_database
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
+    from collections.abc import Iterator
 
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.files.file_plan import Kept
     from rewind.snapshot.scan.build import Snapshot
+    from rewind.snapshot.trees.change import Difference
+    from rewind.snapshot.trees.tree import TreeEntry
     from rewind.store.blobs import Blobs
 
 
@@ -42,8 +46,7 @@ class Source:
         self.blobs = self._temporary or self._instead or self._state.objects
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._temporary:
             self._temporary.close()
             remove_database(self._temporary.path)
@@ -63,6 +66,10 @@ class Source:
             # Nothing is known of what was in it, so nothing in it is written or deleted.
             self.lost_trees.add(oid)
             return Tree({}, MISSING)
+
+    def read(self, path: bytes, entry: TreeEntry, limit: int) -> bytes | None:
+        """A file's content, as `compare` asks for it; None where it is longer than that."""
+        return whole(entry, self.blobs) if entry.size <= limit else None
 
     # of a checkpoint that is made from what the project is now: `rewind/merged.py`
 
@@ -112,3 +119,8 @@ class Source:
             remove_database(store.path)
             raise
         return store
+
+
+def between(old: Source, new: Source) -> Iterator[Difference]:
+    """(path, old entry, new entry) of everything that differs."""
+    return differences(old.record.tree, old.tree, new.record.tree, new.tree, Paths())

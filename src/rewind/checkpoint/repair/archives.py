@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rewind.checkpoint.records.record import ARCHIVE, Record
+from rewind.checkpoint.records.record import ARCHIVE, Record, cursor_of
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.repair.rescue_conversation import transcripts
 from rewind.checkpoint.save.conversation import write_gz, write_out
@@ -198,9 +198,8 @@ class _Archive:
 
     def _is_beginning(self, path: str, size: int) -> bool:
         """Whether this file begins with what the checkpoint had, by the hashes in its record."""
-        cursor = (self.record.data.get("transcript") or {}).get("cursor")
         try:
             with open_transcript(path) as file:
-                return isinstance(cursor, dict) and place_in(file, cursor) == size
+                return place_in(file, cursor_of(self.record)) == size
         except (RewindError, OSError):
             return False

@@ -61,7 +61,7 @@ def examine_records(state: State, records: Iterable[Record], found: Examined, bl
     shared = _Checker(blobs, found.bad, rotten or {}, careful)  # most checkpoints share most objects
     records = list(records)
     for number, record in enumerate(records):
-        files = _check_code(state, record, shared, found) + shared.outside(record)
+        files = _check_code(state, record, shared) + shared.outside(record)
         chat = _ConversationChecker(state, shared).problem(record) if record.data.get("hasTranscript") else ""
         if state.files.is_reserved(record.name):  # not collected by another process since it was listed
             found.add_checkpoint(record.name, files, chat, record.code.get("lost"))
@@ -103,7 +103,7 @@ def _read_all(store: ObjectStore, progress: Progress | None) -> tuple[dict[bytes
     return rotten, False
 
 
-def _check_code(state: State, record: Record, shared: _Checker, found: Examined) -> list[tuple[bytes, str]]:
+def _check_code(state: State, record: Record, shared: _Checker) -> list[tuple[bytes, str]]:
     try:
         with Source(state, record, shared.blobs) as source:
             checker = shared if record.format == "objects" else _Checker(source.blobs, {}, {}, False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from rewind import jsonfile
+from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Lacks:
     @property
     def text(self) -> str:
         """`2 files missing`, for people."""
-        parts = [f"{self.files:,} file{'' if self.files == 1 else 's'} missing"] if self.files else []
+        parts = [f"{plural(self.files, 'file')} missing"] if self.files else []
         return ", ".join(parts + (["conversation missing"] if self.chat else []))
 
 

@@ -16,13 +16,12 @@ from rewind.checkpoint.repair.own_files import (
     MEANING,
     OWN_FILES,
     changed_records,
-    is_too_new,
     problem_of,
     record_names,
     without_record,
 )
 from rewind.checkpoint.rewind.log.operations import FILE as OPERATIONS
-from rewind.errors import RewindError
+from rewind.errors import FormatTooNew, RewindError
 from rewind.fast import quickjson
 from rewind.files import read_bounded, write_atomic
 
@@ -121,9 +120,11 @@ def repair_records(state: State, aside: Quarantine, dry_run: bool) -> tuple[Told
 def _unreadable(state: State) -> list[str]:
     found = []
     for name in record_names(state):
-        if os.path.lexists(state.files.path(name, METADATA)) and not is_too_new(state, name):
+        if os.path.lexists(state.files.path(name, METADATA)):
             try:
                 state.files.read(name)
+            except FormatTooNew:
+                continue  # a record of a newer Rewind is not damage
             except RewindError:
                 found.append(name)
     return found

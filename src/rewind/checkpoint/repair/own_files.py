@@ -13,7 +13,7 @@ from rewind.checkpoint.rewind.conversation.effects import REWRITE
 from rewind.checkpoint.rewind.log.operations import FILE as OPERATIONS
 from rewind.checkpoint.rewind.log.operations import MAX_BYTES as MOST_OPERATIONS
 from rewind.checkpoint.rewind.log.operations import is_torn
-from rewind.errors import FormatTooNew, RewindError
+from rewind.errors import RewindError
 from rewind.fast import quickjson
 from rewind.files import read_bounded
 from rewind.paths import STORE_FILE
@@ -145,14 +145,3 @@ def changed_backups(state: State) -> list[str]:
         return []
     rewritten = [effect for op in operations for effect in op.effects if effect.get("kind") == REWRITE]
     return [str(effect["backup"]) for effect in rewritten if differs(effect)]
-
-
-def is_too_new(state: State, name: str) -> bool:
-    """A record of a newer Rewind is not damage."""
-    try:
-        decode_record(name, read_bounded(state.files.path(name), 1 << 20))
-    except FormatTooNew:
-        return True
-    except (OSError, RewindError):
-        pass
-    return False

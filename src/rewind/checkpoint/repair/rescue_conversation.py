@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from rewind.checkpoint.conversations.bring_back import BACKUPS
+from rewind.checkpoint.records.record import cursor_of
 from rewind.checkpoint.save.links import Link, body_of, read_link, snapshot_of
 from rewind.errors import RewindError
 from rewind.fast import quickjson
@@ -66,8 +67,7 @@ def _known(records: list[Record], blobs: Blobs) -> tuple[list[Link], dict[bytes,
 
 def _end_of_body(record: Record) -> int | None:
     size = (snapshot_of(record) or {}).get("bytes")
-    cursor: Any = (record.data.get("transcript") or {}).get("cursor")
-    header = cursor.get("header_bytes") if isinstance(cursor, dict) else None
+    header = cursor_of(record).get("header_bytes")
     return size - header if isinstance(size, int) and isinstance(header, int) else None
 
 
@@ -82,7 +82,7 @@ def _search(file: BinaryIO, links: list[Link], ends: dict[bytes, int], wanted: d
                 _offer(read_at(file, header + at, min(CHUNK, link.end - at)), wanted, keep)
     for oid, end in ends.items():
         if oid in wanted and header + end <= size_of(file):
-            _rebuild(file, header, oid, end, ends, wanted, keep)
+            _rebuild(file, header, oid, end, ends, keep)
 
 
 def _offer(data: bytes, wanted: dict[bytes, str], keep: Keep) -> None:
@@ -92,7 +92,7 @@ def _offer(data: bytes, wanted: dict[bytes, str], keep: Keep) -> None:
 
 
 def _rebuild(file: BinaryIO, header: int, oid: bytes, end: int, ends: dict[bytes, int],
-             wanted: dict[bytes, str], keep: Keep) -> None:
+             keep: Keep) -> None:
     """A link says what the transcript itself says, but for the link before it: each one is tried."""
     lines = sum(read_at(file, header + at, min(CHUNK, end - at)).count(b"\n") for at in range(0, end, CHUNK))
     before: list[tuple[bytes | None, int]] = [(None, 0)]

@@ -27,6 +27,7 @@ from rewind.errors import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from rewind.checkpoint.project.state import State
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Request
     from rewind.snapshot.scan.build import Progress
+
+    Expected = Callable[[RestorePlan | None], None]
 
 _PROMPT = 200  # characters of a prompt that the log keeps
 _MOST_REMAINING = 1000
@@ -52,7 +55,7 @@ def apply(state: State, request: Request, *, shown: Plan | None = None, digest: 
         _refuse_unfinished(state, found)
         act = _Act(state, found, force, progress)
         act.check()
-        expected = None if force else _Expected(found, shown, digest)
+        expected = None if force else lambda code: _refuse_other(found, shown, digest, code)
         return act.with_code(expected) if found.code else act.alone(expected)
 
 
@@ -64,20 +67,14 @@ def _refuse_unfinished(state: State, found: Destination) -> None:
         raise RewindInterrupted(finish=finish_command(half_done))
 
 
-class _Expected:
-    """The plan that a person has seen, if any: what would be done now is compared with it once."""
-
-    def __init__(self, found: Destination, shown: Plan | None, digest: str) -> None:
-        self.found = found
-        self.shown = shown
-        self.digest = shown.digest if shown else digest
-
-    def refuse_other(self, code: RestorePlan | None) -> None:
-        if not self.digest or self.digest == digest_of(self.found, code):
-            return
-        moved = moved_paths(self.shown.code, code) if self.shown and self.shown.code and code else []
-        raise ChangedSincePlan(paths=", ".join(os.fsdecode(path) for path in moved[:5])
-                               or "the conversation, or files that the plan is about")
+def _refuse_other(found: Destination, shown: Plan | None, digest: str, code: RestorePlan | None) -> None:
+    """Where a person has seen a plan, what would be done now is compared with it once."""
+    wanted = shown.digest if shown else digest
+    if not wanted or wanted == digest_of(found, code):
+        return
+    moved = moved_paths(shown.code, code) if shown and shown.code and code else []
+    raise ChangedSincePlan(paths=", ".join(os.fsdecode(path) for path in moved[:5])
+                           or "the conversation, or files that the plan is about")
 
 
 class _Act:
@@ -106,9 +103,9 @@ class _Act:
 
     # the conversation alone
 
-    def alone(self, expected: _Expected | None) -> Outcome:
+    def alone(self, expected: Expected | None) -> Outcome:
         if expected:
-            expected.refuse_other(None)
+            expected(None)
         if not self.effects and not self.found.undoes and not self.found.redoes:
             return self.outcome
         op = self._begin(self.current.name if self.current else "", [])
@@ -122,13 +119,13 @@ class _Act:
 
     # code, and the conversation with it
 
-    def with_code(self, expected: _Expected | None) -> Outcome:
+    def with_code(self, expected: Expected | None) -> Outcome:
         wanted = self.found.code
         assert wanted is not None
 
         def go(source: Any, leaving: Any) -> Outcome:
             ready = get_ready(self.state, source, leaving, wanted, force=self.force,
-                              expected=expected.refuse_other if expected else None, progress=self.progress)
+                              expected=expected, progress=self.progress)
             try:
                 return self._go(ready)
             finally:

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from rewind.agents.profile import pick
 from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.futures.origin import reaches
-from rewind.checkpoint.records.record import is_timestamp, session_of, timestamp
+from rewind.checkpoint.records.record import cursor_of, seconds_of, session_of
 from rewind.transcript.place.cursor import place_in
 from rewind.transcript.read.chain import Tail
 from rewind.transcript.read.conversation import open_conversation
@@ -157,15 +157,14 @@ class SessionCode:
     def _of_moment(self, prompt: PromptAt) -> Record | None:
         """Where hooks see no key of a prompt: the last one before it that says the same, and that no other
         prompt came after."""
-        if not isinstance(prompt.stamp, str) or not is_timestamp(prompt.stamp):
+        until, since = seconds_of(prompt.stamp), seconds_of(prompt.since)
+        if until is None:
             return None
-        until = timestamp(prompt.stamp)
-        since = prompt.since if isinstance(prompt.since, str) and is_timestamp(prompt.since) else None
         for records in self._near:
             for record in reversed(records):
                 if (record.trigger.get("event") == "UserPromptSubmit" and record.created <= until
                         and _says(record, prompt.text)):
-                    return record if since is None or record.created >= timestamp(since) else None
+                    return record if since is None or record.created >= since else None
         return None
 
     def _last_before(self, boundary: int) -> Record | None:
@@ -175,7 +174,7 @@ class SessionCode:
         with open_conversation(self.session.path, self.session.profile) as file:
             for records in self._near:
                 for record in reversed(records):
-                    if _noted_place(record) > boundary + _SLACK:
+                    if noted_place(record) > boundary + _SLACK:
                         continue
                     place = self._place(file, record)
                     if place is not None and place <= boundary and is_on_branch(
@@ -185,16 +184,15 @@ class SessionCode:
 
     def _made_before(self, stamp: object) -> Record | None:
         """The newest by the clock, of whatever session or of none: the first one is older than them all."""
-        if not isinstance(stamp, str) or not is_timestamp(stamp):
+        at = seconds_of(stamp)
+        if at is None:
             return None
-        at = timestamp(stamp)
         return next((r for r in reversed(self.records)
                      if not r.imported and self._is_past(r) and r.created <= at), None)
 
     def _place(self, file: BinaryIO, record: Record) -> int | None:
         if record.name not in self._places:
-            cursor = (record.data.get("transcript") or {}).get("cursor")
-            self._places[record.name] = place_in(file, cursor) if isinstance(cursor, dict) else None
+            self._places[record.name] = place_in(file, cursor_of(record))
         return self._places[record.name]
 
     def after_last(self, prompt: PromptAt) -> CodeAt | None:
@@ -280,8 +278,9 @@ def _says(record: Record, text: str) -> bool:
     return bool(begins) and text.strip().startswith(begins)
 
 
-def _noted_place(record: Record) -> int:
-    place = ((record.data.get("transcript") or {}).get("cursor") or {}).get("byte_offset_end")
+def noted_place(record: Record) -> int:
+    """Where the transcript ended when the checkpoint was made."""
+    place = cursor_of(record).get("byte_offset_end")
     return place if isinstance(place, int) else 0
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
     from typing import Any
 
     from rewind.checkpoint.conversations.bring_back import ConversationPlan
@@ -54,7 +53,6 @@ class Destination:
     def __enter__(self) -> Destination:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         if self.chat:
             self.chat.close()

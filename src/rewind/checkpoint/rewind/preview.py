@@ -6,7 +6,6 @@ from rewind.checkpoint.rewind.files.code import planned, with_sources
 from rewind.checkpoint.rewind.resolve import resolve
 from rewind.snapshot.diff.compare import compare
 from rewind.snapshot.scan.live import read_live
-from rewind.snapshot.trees.content import whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,11 +30,8 @@ def _of_code(state: State, wanted: Wanted, path: bytes) -> Comparison | None:
         return read_live(state.root, path, limit)
 
     def act(source: Source, look_back: Source | None) -> Comparison | None:
-        def read_then(path: bytes, entry: TreeEntry, limit: int) -> bytes | None:
-            return whole(entry, source.blobs) if entry.size <= limit else None
-
         plan, _ = planned(state, wanted, source, look_back)
         change = next((one for one in plan.changes if one.path == path and one.action in _SHOWN), None)
-        return compare(path, change.before, change.target, read_now, read_then) if change else None
+        return compare(path, change.before, change.target, read_now, source.read) if change else None
 
     return with_sources(state, wanted, act)

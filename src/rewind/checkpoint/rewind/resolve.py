@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.records.source import Source, between
 from rewind.checkpoint.rewind import target as targets
 from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.files import outside
@@ -23,11 +23,9 @@ from rewind.errors import (
     NothingToUndo,
     UnsavedEdits,
 )
-from rewind.snapshot.trees.change import Paths, differences
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.destination import Resolver
@@ -226,8 +224,7 @@ def _is_new(state: State, record: Record, parent: Record | None, left_alone: Lef
     if parent is None or record.tree == parent.tree:
         return parent is None
     with Source(state, parent) as old, Source(state, record) as new:
-        return any(not left_alone.covers(path) for path, _, _ in differences(
-            parent.tree, old.tree, record.tree, new.tree, Paths()))
+        return any(not left_alone.covers(path) for path, _, _ in between(old, new))
 
 
 # what turns did, merged into the code of now

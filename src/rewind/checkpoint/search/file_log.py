@@ -10,7 +10,6 @@ from rewind.checkpoint.select.last_prompt import LastPrompts
 from rewind.errors import RewindError, StoreDamaged
 from rewind.snapshot.diff.compare import compare
 from rewind.snapshot.trees.change import Paths, differences
-from rewind.snapshot.trees.content import whole
 from rewind.snapshot.trees.listing import entry_at
 from rewind.snapshot.trees.tree import EMPTY
 
@@ -67,7 +66,7 @@ def file_log(state: State, path: bytes, damaged: dict[str, RewindError]) -> Iter
                 continue
             if changes:
                 prompt = None if op else prompts.before(record)
-                yield LogEntry(record, changes, _reader(old), _reader(new), prompt, op)
+                yield LogEntry(record, changes, (old or new).read, new.read, prompt, op)
 
 
 def _pairs(state: State, path: bytes, damaged: dict[str, RewindError]) -> list[Row]:
@@ -137,10 +136,3 @@ def _mark(state: State, record: Record, path: bytes) -> bytes:
 def _changes(old: Source | None, new: Source, path: bytes) -> list[Changed]:
     return list(differences(old.record.tree if old else None, old.tree if old else lambda oid: EMPTY,
                             new.record.tree, new.tree, Paths([path])))
-
-
-def _reader(side: Source | None) -> Read:
-    def read(path: bytes, entry: TreeEntry, limit: int) -> bytes | None:
-        return whole(entry, side.blobs) if side and entry.size <= limit else None
-
-    return read

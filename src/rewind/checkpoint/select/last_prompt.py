@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rewind.agents.registry import profile_named
+from rewind.checkpoint.records.record import prompt_start
 from rewind.errors import RewindError
 from rewind.transcript.names import session_id_of
 from rewind.transcript.place.cursor import place_in
@@ -16,13 +17,9 @@ if TYPE_CHECKING:
     from rewind.transcript.turns.turn_index import TurnIndex
     from rewind.transcript.turns.turn_tree import Row
 
-_SAME = 100  # so many characters tell two prompts apart
-
 
 class LastPrompt:
     """`turn` is its number in the session as it is now."""
-
-    __slots__ = ("session_id", "text", "turn")
 
     def __init__(self, session_id: str, turn: int, text: str) -> None:
         self.session_id = session_id
@@ -68,10 +65,6 @@ def _last(rows: list[Row], place: int, record: Record) -> Row | None:
     before = [row for row in rows if row.offset < place]
     # A client may have written a prompt before its hook ran. Nothing was done for that one yet.
     told = record.trigger.get("promptText") if record.trigger.get("event") == "UserPromptSubmit" else None
-    if before and isinstance(told, str) and _short(told) == _short(before[-1].prompt):
+    if before and isinstance(told, str) and prompt_start(told) == prompt_start(before[-1].prompt):
         before.pop()
     return before[-1] if before else None
-
-
-def _short(text: str) -> str:
-    return " ".join(text.split())[:_SAME]

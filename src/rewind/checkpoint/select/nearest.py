@@ -44,10 +44,6 @@ def by_record(records: list[Record]) -> Near:
     return [(str(record.sequence), _meaning(record)) for record in records]
 
 
-def by_name(state: State, names: list[str]) -> Near:
-    return [(str(record.sequence), _meaning(record)) for record in map(state.files.read, names)]
-
-
 def by_turn(rows: list[Row], prefix: str = "", suffix: str = "") -> Near:
     return [(f"{prefix}t{row.turn}{suffix}", row.prompt) for row in rows]
 

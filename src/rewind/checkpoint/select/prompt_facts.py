@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.records.record import is_timestamp, timestamp
+from rewind.checkpoint.records.record import seconds_of
 from rewind.transcript.turns.turn_index import open_turns
 
 TYPE_CHECKING = False
@@ -18,9 +18,7 @@ _MOST = 32 << 20  # a longer transcript is not read for the number alone
 
 def prompt_facts(state: State, left: ConversationPlan, prompt: Prompt) -> tuple[int | None, float | None]:
     """Of a prompt in the conversation that was left."""
-    told = prompt.stamp
-    at = timestamp(told) if isinstance(told, str) and is_timestamp(told) else None
-    return _turn(state, left, prompt.uuid), at
+    return _turn(state, left, prompt.uuid), seconds_of(prompt.stamp)
 
 
 def _turn(state: State, left: ConversationPlan, uuid: str) -> int | None:

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 class Selected:
     """A checkpoint, and what a person should know of the choice."""
 
-    __slots__ = ("note", "record")
-
     def __init__(self, record: Record, note: str = "") -> None:
         self.record = record
         self.note = note

@@ -104,12 +104,12 @@ def _beginning(state: State, text: str) -> Record:
     names = sorted(name for name in state.files.stamps() if name.startswith(text) and is_name(name))
     if len(names) == 1 and len(text) >= SHORTEST_PREFIX:
         return state.files.read(names[0])
-    from rewind.checkpoint.select.nearest import by_name
+    from rewind.checkpoint.select.nearest import by_record
 
     if not names:
         raise _with_nearest(state, CheckpointNotFound(name=text), text)
     error = CheckpointAmbiguous(name=text, count=len(names))
-    error.near_to(text, by_name(state, names[-3:]))
+    error.near_to(text, by_record([state.files.read(name) for name in names[-3:]]))
     raise error
 
 

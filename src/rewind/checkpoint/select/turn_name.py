@@ -6,8 +6,6 @@ from __future__ import annotations
 class TurnName:
     """`SESSION:t4+`: a turn, of which session (None: the one that `back` takes), before it or after."""
 
-    __slots__ = ("after", "session", "turn")
-
     def __init__(self, session: str | None, turn: int, after: bool) -> None:
         self.session = session
         self.turn = turn

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from rewind.checkpoint.conversations.which_session import choose_session
-from rewind.checkpoint.rewind.code_at import SessionCode, read_prompt_at, turn_code
+from rewind.checkpoint.rewind.code_at import code_before, turn_code
 from rewind.checkpoint.search.prompts import one_line, search_prompts
 from rewind.checkpoint.select.nearest import by_record, by_turn, nearest
 from rewind.checkpoint.select.selected import Selected
@@ -150,7 +150,7 @@ def _described(state: State, text: str) -> list[Record]:
 
 
 def _before_prompt(state: State, found: Found) -> Selected:
-    code = SessionCode(state, found.session).before(read_prompt_at(found.session, found.offset))
+    code = code_before(state, found.session, found.offset)
     if code is None:
         raise NothingBeforePrompt()
     return _before(code, found.turn)
@@ -168,7 +168,7 @@ def _ways(state: State, found: list[Found]) -> list[tuple[str, str]]:
         if one.turn:
             ways.append((f"t{one.turn}" if mine else f"{one.session.session_id[:8]}:t{one.turn}", one.prompt))
             continue
-        code = SessionCode(state, one.session).before(read_prompt_at(one.session, one.offset))
+        code = code_before(state, one.session, one.offset)
         ways += [(str(code.record.sequence), one.prompt)] if code else []
     return ways
 

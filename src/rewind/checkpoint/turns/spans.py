@@ -98,7 +98,7 @@ class _Parser:
         if one or other or not first or not last:
             raise UsageError(f"Not a range: {text}",
                              hint="`t2..t4` are the turns 2 to 4, `A..B` what changed from A to B.")
-        return [Span(_checkpoint(self.state, first), _checkpoint(self.state, last), text)]
+        return [Span(select(self.state, first), select(self.state, last), text)]
 
     def _turn(self, match: re.Match[str]) -> Span:
         return self._turns_of(match["session"]).span(int(match["turn"]))
@@ -120,16 +120,11 @@ class _Parser:
         return self._turns[session]
 
     def _checkpoint(self, text: str) -> Span:
-        record = _checkpoint(self.state, text)
+        record = select(self.state, text)
         parent = lineage(self.state).parent(record.name)
         if parent is None:
             raise CheckpointWithoutParent(checkpoint=record.name)
         return Span(parent, record, record.name)
-
-
-def _checkpoint(state: State, text: str) -> Record:
-    """The one place where a word becomes a checkpoint."""
-    return select(state, text)
 
 
 class SessionTurns:

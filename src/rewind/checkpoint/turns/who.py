@@ -6,7 +6,7 @@ the next prompt is the person's. A turn that was interrupted has no end: then it
 
 from __future__ import annotations
 
-from rewind.checkpoint.rewind.log.lineage import lineage
+from rewind.checkpoint.records.record import cursor_of, prompt_start
 from rewind.errors import RewindError
 from rewind.transcript.find import session_with_id
 from rewind.transcript.place.cursor import place_in
@@ -28,13 +28,10 @@ if TYPE_CHECKING:
 
 AGENT, YOU, GIT = "agent", "you", "git"
 _IN_A_TURN = ("PreToolUse", "PostToolUse", "Stop")
-_SAME = 100  # so many characters tell two prompts apart
 
 
 class Author:
     """`turn` is None where the number is not known: the transcript is gone, or the agent rewrote it."""
-
-    __slots__ = ("began", "kind", "prompt", "session", "turn")
 
     def __init__(self, kind: str, began: Record | None = None, turn: int | None = None,
                  prompt: str = "") -> None:
@@ -48,8 +45,7 @@ class Author:
 class Authors:
     """Asked for many changes: the records are looked at once, and each transcript when it is needed."""
 
-    def __init__(self, state: State, parents: Lineage | None = None) -> None:
-        parents = parents or lineage(state)
+    def __init__(self, state: State, parents: Lineage) -> None:
         self._prompts = _Prompts(state)
         self._by, self._after, self._newest = _replay(parents)
         self._known: dict[str, Author] = {}
@@ -173,9 +169,8 @@ class _Prompts:
 def _place(file: SessionFile, record: Record) -> int | None:
     """Where the transcript ended when the checkpoint was made. Claude Code makes the file after the first
     prompt: without one it is the beginning."""
-    told = record.data.get("transcript")
-    cursor = told.get("cursor") if isinstance(told, dict) else None
-    if not isinstance(cursor, dict):
+    cursor = cursor_of(record)
+    if not cursor:
         return None if record.data.get("hasTranscript") else 0
     with open_conversation(file.path, file.profile) as opened:
         return place_in(opened, cursor)
@@ -189,9 +184,5 @@ def _row_of(rows: Iterable[Row], place: int | None, began: Record) -> Row | None
         return before[-1] if before else None
     # A client may have written a prompt before its hook ran, or write it afterwards.
     following = [row for row in rows if row.offset >= place][:1]
-    text = _short(began.trigger.get("promptText"))
-    return next((row for row in (*before[-1:], *following) if _short(row.prompt) == text), None)
-
-
-def _short(text: object) -> str:
-    return " ".join(text.split())[:_SAME] if isinstance(text, str) else ""
+    text = prompt_start(began.trigger.get("promptText"))
+    return next((row for row in (*before[-1:], *following) if prompt_start(row.prompt) == text), None)

@@ -168,7 +168,8 @@ class _Collection:
                     going.remove(record.name)
                     bridge(state, parents, record.name, going)
                     self._hand_down(record, going)
-                    self._delete_record(record)
+                    state.files.delete(record.name)
+                    self.result.deleted.append(record.name)
                     if piece.is_over():
                         break  # after one at least, or a slow disk would never come to an end
         with Piece(state, self.wait):
@@ -184,10 +185,6 @@ class _Collection:
 
             heir = hand_down(self.state, record, going)
             mark(self.state, [heir] if heir else [], self.live)
-
-    def _delete_record(self, record: Record) -> None:
-        self.state.files.delete(record.name)
-        self.result.deleted.append(record.name)
 
     def _forget(self) -> None:
         """Then what would have the next checkpoint count on an object that is about to go. Nothing is

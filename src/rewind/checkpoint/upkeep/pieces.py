@@ -20,7 +20,7 @@ from rewind.store.space import begin_upkeep, empty_wal, end_upkeep, free_pages, 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
+    from typing import Any
 
     from rewind.checkpoint.project.state import State
     from rewind.store.objects import ObjectStore
@@ -46,9 +46,8 @@ class Piece:
         self._began = time.monotonic()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        self._locked.__exit__(kind, error, trace)
+    def __exit__(self, *error: Any) -> None:
+        self._locked.__exit__(*error)
         self.seconds = time.monotonic() - self._began
 
     def is_over(self) -> bool:

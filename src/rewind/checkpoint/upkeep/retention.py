@@ -217,10 +217,7 @@ def mark(state: State, records: Iterable[Record], live: set[bytes],
         _mark_outside(state.objects, record, live, added)
     todo = [r for r in records if r.format == "objects"]
     for number, record in enumerate(todo):
-        for oid in (record.rules,):
-            if oid not in live:
-                live.add(oid)
-                added.append(oid)
+        _add([record.rules], live, added)
         _mark_tree(state.objects, record.tree, live, added)
         _mark_conversation(state.objects, record, live, added)
         if progress:
@@ -228,13 +225,17 @@ def mark(state: State, records: Iterable[Record], live: set[bytes],
     return added
 
 
+def _add(oids: Iterable[bytes], live: set[bytes], added: list[bytes]) -> None:
+    fresh = [oid for oid in oids if oid not in live]
+    live.update(fresh)
+    added.extend(fresh)
+
+
 def _mark_outside(store: ObjectStore, record: Record, live: set[bytes], added: list[bytes]) -> None:
     if record.data.get("outside"):
         from rewind.checkpoint.save.outside import object_ids
 
-        fresh = [oid for oid in object_ids(store, record) if oid not in live]
-        live.update(fresh)
-        added.extend(fresh)
+        _add(object_ids(store, record), live, added)
 
 
 def _mark_tree(store: ObjectStore, root: bytes, live: set[bytes], added: list[bytes]) -> None:
@@ -257,9 +258,7 @@ def _mark_tree(store: ObjectStore, root: bytes, live: set[bytes], added: list[by
                 if entry.kind == CHUNKED and entry.ref in store.lost:
                     live.add(UNKNOWN)
                 elif entry.kind == CHUNKED:
-                    fresh = [o for _, o in decode_pieces(store.get(entry.ref)) if o not in live]
-                    live.update(fresh)
-                    added.extend(fresh)
+                    _add((oid for _, oid in decode_pieces(store.get(entry.ref))), live, added)
 
 
 def _mark_conversation(store: ObjectStore, record: Record, live: set[bytes], added: list[bytes]) -> None:
@@ -267,15 +266,14 @@ def _mark_conversation(store: ObjectStore, record: Record, live: set[bytes], add
     header, body = header_of(record), body_of(record)
     if header is None or body is None:
         return
-    found = [] if header in live else [header]
+    found = [header]
     try:
         for link in links_of(store, body):
             if link.oid in live:
                 break
-            found += [link.oid, *(p for p in link.pieces if p not in live)]
+            found += [link.oid, *link.pieces]
     except StoreDamaged:
         if not store.lost:
             raise  # `validate` has not seen it yet
         live.add(UNKNOWN)
-    live.update(found)
-    added.extend(found)
+    _add(found, live, added)

@@ -22,7 +22,7 @@ def client_version(profile: Profile, root: str | None, home: str) -> tuple[int, 
     running = max(map(numbers, _running(profile)), default=())
     if running or root is None:
         return running
-    sessions = (one for one in latest_sessions(root, None, home) if one.profile.name == profile.name)
+    sessions = (one for one in latest_sessions(root, home) if one.profile.name == profile.name)
     latest = next(sessions, None)
     return numbers(version_in(latest)) if latest else ()
 

@@ -114,14 +114,12 @@ def links_out(root: bytes, trees: Trees) -> list[bytes]:
 class Imported:
     """What an archive held. The caller stores `rules` and the record, then commits."""
 
-    __slots__ = ("bytes", "files", "metadata", "root", "rules")
-
-    def __init__(self, manifest: Manifest, files: int, size: int) -> None:
+    def __init__(self, manifest: Manifest, root: bytes, builder: Builder) -> None:
         self.metadata = manifest.metadata
-        self.root = manifest.tree
+        self.root = root
         self.rules = manifest.rules
-        self.files = files
-        self.bytes = size
+        self.files = builder.files
+        self.bytes = builder.bytes
 
 
 def read_snapshot(path: str, store: ObjectStore, *, allow_links_out: bool = False,
@@ -143,7 +141,7 @@ def read_snapshot(path: str, store: ObjectStore, *, allow_links_out: bool = Fals
         manifest, built = one_pass("Importing", store)
     if manifest.digest != checked.digest:
         raise ArchiveRefused(file=path, reason="it changed while it was read.")
-    return Imported(manifest, built.files, built.bytes)
+    return Imported(manifest, manifest.tree, built)
 
 
 def open_archive(path: str) -> BinaryIO:
@@ -187,8 +185,6 @@ def read_manifest(reader: ArchiveReader, path: str, member: Member | None) -> Ma
 
 class _Folder:
     """A directory that is being filled."""
-
-    __slots__ = ("entries", "mode", "path")
 
     def __init__(self, path: bytes, mode: int) -> None:
         self.path = path

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 from rewind.errors import ArchiveRefused
-from rewind.snapshot.archive.portable import TOP, Builder, open_archive, read_manifest
+from rewind.snapshot.archive.portable import TOP, Builder, Imported, open_archive, read_manifest
 from rewind.snapshot.trees.tree import MISSING, is_git_dir
 from rewind.store.archive import ArchiveReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.snapshot.archive.manifest import Manifest
     from rewind.store.blobs import BlobSink
 
 
-class Rest:
-    """A tree of what was read. Directories that the damage cut off are partial."""
-
-    __slots__ = ("bytes", "files", "root", "rules")
-
-    def __init__(self, manifest: Manifest, builder: Builder) -> None:
-        self.rules = manifest.rules
-        self.root = builder.finish_early(MISSING)
-        self.files = builder.files
-        self.bytes = builder.bytes
-
-
-def rest_of(path: str, sink: BlobSink) -> Rest:
-    """Raises ArchiveRefused when not even the manifest can be read."""
+def rest_of(path: str, sink: BlobSink) -> Imported:
+    """A tree of what was read. Directories that the damage cut off are partial. Raises ArchiveRefused
+    when not even the manifest can be read."""
     with open_archive(path) as file:
         reader = ArchiveReader(file, path, forbidden=is_git_dir, top=TOP, allow_links_out=True,
                                max_bytes=1 << 50)
@@ -38,4 +26,4 @@ def rest_of(path: str, sink: BlobSink) -> Rest:
                 builder.add(member)
         except ArchiveRefused:
             pass  # here is the damage
-        return Rest(manifest, builder)
+        return Imported(manifest, builder.finish_early(MISSING), builder)

@@ -20,8 +20,8 @@ from rewind.snapshot.diff.linediff import (
     compared,
     keep,
     rough_root,
-    split_lines,
 )
+from rewind.snapshot.diff.textdiff import lines_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ _EDGE = 24  # so many of which a change must keep away from: further than the ru
 
 def blamed_blocks(old: bytes, new: bytes) -> list[Block]:
     """The parts that differ: lines of the old text from, to; lines of the new text from, to."""
-    old, new, _ = without_common_tail(old, new)
-    return changed_blocks(split_lines(old), split_lines(new), by_indent=True)
+    old, new, _ = without_common_tail(old, new, common_end(old, new))
+    return changed_blocks(lines_of(old), lines_of(new), by_indent=True)
 
 
 class Differ:
@@ -48,7 +48,7 @@ class Differ:
 
     def __init__(self, newest: bytes) -> None:
         self._new = newest
-        self._counts = Counter(split_lines(newest)) if len(newest) > _SMALL else None
+        self._counts = Counter(lines_of(newest)) if len(newest) > _SMALL else None
         self._newlines = newest.count(b"\n")
         # (line, how often) -> before which byte both texts have it so often
         self._often: dict[tuple[bytes, int], int] = {}
@@ -78,15 +78,15 @@ class _Part:
         """`counts`: how often the new text, all of it, has each line; `total`: its line feeds; `often` is
         remembered from one part to the next."""
         common = common_end(old, new)
-        self.old, self.new, self.tail = _cut_tail(old, new, common)
+        self.old, self.new, self.tail = without_common_tail(old, new, common)
         self.counts = counts
         self.start = _common_lines(self.old, self.new)
         self.end_old, self.end_new = _line_aligned(self.old, self.new, self.start, common - self.tail)
         self.often = often
         for known in [key for key, before in often.items() if before > self.start]:
             del often[known]
-        self.lines_old = split_lines(self.old[self.start:self.end_old])
-        self.lines_new = split_lines(self.new[self.start:self.end_new])
+        self.lines_old = lines_of(self.old[self.start:self.end_old])
+        self.lines_new = lines_of(self.new[self.start:self.end_new])
         # Of these, counted in the whole text: from its nearer end, as that takes a third of all the time.
         self.first = new.count(b"\n", 0, self.start) if 2 * self.start < len(new) else (
             total - new.count(b"\n", self.start))
@@ -105,7 +105,7 @@ class _Part:
     def blocks(self) -> list[Block] | None:
         """None where more than the lines around would have to be known."""
         first, last = _lines_back(self.old, self.start), _lines_on(self.old, self.end_old)
-        above, below = split_lines(self.old[first:self.start]), split_lines(self.old[self.end_old:last])
+        above, below = lines_of(self.old[first:self.start]), lines_of(self.old[self.end_old:last])
         a, b = File([*above, *self.lines_old, *below]), File([*above, *self.lines_new, *below])
         set_old, set_new = set(self.lines_old), set(self.lines_new)
         kept_a = keep(a, len(above), self._kinds(self.lines_old, set_old - set_new, self.old, self.new))
@@ -137,7 +137,7 @@ class _Part:
                 return False
             if most < min(rough_root(self.first + len(lines)), MANY):
                 return False  # the limit for the whole text is not lower
-            limit = min(rough_root(self._lines_in(own, len(lines))), MANY)
+            limit = min(rough_root(self._lines_in(len(lines))), MANY)
             return most >= limit and self._has_often(other, line, limit)
 
         _spread(kinds, places, says_little)
@@ -151,7 +151,7 @@ class _Part:
             self.often[line, times] = before
         return True
 
-    def _lines_in(self, own: bytes, part: int) -> int:
+    def _lines_in(self, part: int) -> int:
         """How many lines one of the texts has, of which `part` are in the part that differs."""
         if self._below is None:
             self._below = self.old.count(b"\n", self.end_old) + (
@@ -213,13 +213,9 @@ def _place_of(text: bytes, line: bytes, times: int) -> int:
 
 # what both have
 
-def without_common_tail(old: bytes, new: bytes) -> tuple[bytes, bytes, int]:
+def without_common_tail(old: bytes, new: bytes, common: int) -> tuple[bytes, bytes, int]:
     """Both without what git does not look at, and how much that is: a run of changed lines does not slide
-    into it."""
-    return _cut_tail(old, new, common_end(old, new))
-
-
-def _cut_tail(old: bytes, new: bytes, common: int) -> tuple[bytes, bytes, int]:
+    into it. They end with `common` same bytes."""
     trimmed = common // _TAIL * _TAIL
     newline = old.find(b"\n", len(old) - trimmed) if trimmed else -1
     if newline < 0:

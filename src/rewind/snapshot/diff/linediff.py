@@ -29,14 +29,6 @@ _OPPOSITE = bytes((1, 0)) + bytes(254)
 _IS_CHANGED = bytes((1, 0, 0)) + bytes(253)
 
 
-def split_lines(data: bytes) -> list[bytes]:
-    """With their ends. Only a newline ends a line: a lone carriage return does not."""
-    lines = data.split(b"\n")
-    last = lines.pop()
-    found = [line + b"\n" for line in lines]
-    return [*found, last] if last else found
-
-
 def changed_blocks(old: Sequence[bytes], new: Sequence[bytes], *, by_indent: bool = False) -> list[Block]:
     """The blocks that differ, in order. `by_indent` slides a block to where it begins and ends as code does,
     which `git diff` and `git blame` do and a merge does not."""

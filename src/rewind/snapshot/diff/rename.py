@@ -25,8 +25,6 @@ _MOST_BYTES = 512 << 10
 
 
 class Rename:
-    __slots__ = ("new", "new_entry", "old", "old_entry", "percent")
-
     def __init__(self, old: bytes, old_entry: TreeEntry, new: bytes, new_entry: TreeEntry,
                  percent: int) -> None:
         self.old = old

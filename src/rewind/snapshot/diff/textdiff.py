@@ -93,21 +93,20 @@ def counts(parts: list[Block]) -> tuple[int, int]:
     return sum(d - c for _, _, c, d in parts), sum(b - a for a, b, _, _ in parts)
 
 
-def hunks(old: list[bytes], new: list[bytes], parts: list[Block],
-          context: int = CONTEXT) -> Iterator[Hunk]:
-    """The parts with `context` lines around each; near ones come together."""
+def hunks(old: list[bytes], new: list[bytes], parts: list[Block]) -> Iterator[Hunk]:
+    """The parts with some lines around each; near ones come together."""
     group: list[Block] = []
     for part in parts:
-        if group and part[0] - group[-1][1] > 2 * context:
-            yield _hunk(old, new, group, context)
+        if group and part[0] - group[-1][1] > 2 * CONTEXT:
+            yield _hunk(old, new, group)
             group = []
         group.append(part)
     if group:
-        yield _hunk(old, new, group, context)
+        yield _hunk(old, new, group)
 
 
-def _hunk(old: list[bytes], new: list[bytes], group: list[Block], context: int) -> Hunk:
-    before = min(context, group[0][0])
+def _hunk(old: list[bytes], new: list[bytes], group: list[Block]) -> Hunk:
+    before = min(CONTEXT, group[0][0])
     hunk = Hunk(group[0][0] - before, group[0][2] - before)
     at = hunk.old_start
     for a, b, c, d in group:
@@ -115,7 +114,7 @@ def _hunk(old: list[bytes], new: list[bytes], group: list[Block], context: int) 
         hunk.add(b"-", old[a:b])
         hunk.add(b"+", new[c:d])
         at = b
-    hunk.add(b" ", old[at:at + context])
+    hunk.add(b" ", old[at:at + CONTEXT])
     return hunk
 
 

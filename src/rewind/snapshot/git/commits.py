@@ -11,7 +11,7 @@ _MISLEADING = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "
 
 def commits_between(top: bytes, old: str, new: str) -> int | None:
     """On top of `old`, to `new`; 0 if `new` is an ancestor of it; None where they parted, or nobody knows."""
-    if not (_is_commit(old) and _is_commit(new)):
+    if not (is_commit(old) and is_commit(new)):
         return None  # it came from a record, and could be anything
     import subprocess
 
@@ -26,5 +26,5 @@ def commits_between(top: bytes, old: str, new: str) -> int | None:
     return None if gone and made else made
 
 
-def _is_commit(text: str) -> bool:
+def is_commit(text: str) -> bool:
     return len(text) in (40, 64) and all(c in "0123456789abcdef" for c in text)

@@ -7,10 +7,6 @@ import os
 
 from rewind.errors import GitFailed
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 # What git itself calls local to a repository: it would lead to another one.
 _LOCAL = ("GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_CONFIG", "GIT_CONFIG_COUNT",
           "GIT_CONFIG_PARAMETERS", "GIT_DIR", "GIT_GRAFT_FILE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE",
@@ -23,12 +19,10 @@ _SETTINGS = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "core.pager
 class Git:
     """`top` is the top of a work tree; `settings` come on top of ours."""
 
-    def __init__(self, top: bytes, environ: Mapping[str, str] | None = None,
-                 settings: tuple[str, ...] = ()) -> None:
+    def __init__(self, top: bytes, settings: tuple[str, ...] = ()) -> None:
         self.top = top
         self._settings = [part for one in (*_SETTINGS, *settings) for part in ("-c", one)]
-        environ = os.environ if environ is None else environ
-        self.env = {k: v for k, v in environ.items() if k not in _LOCAL
+        self.env = {k: v for k, v in os.environ.items() if k not in _LOCAL
                     and not k.startswith(("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"))}
         self.env.update(GIT_OPTIONAL_LOCKS="0", GIT_TERMINAL_PROMPT="0", GIT_LITERAL_PATHSPECS="1",
                         LC_ALL="C")

@@ -3,7 +3,8 @@ one, and the same text between conflict markers."""
 
 from __future__ import annotations
 
-from rewind.snapshot.diff.linediff import changed_blocks, split_lines
+from rewind.snapshot.diff.linediff import changed_blocks
+from rewind.snapshot.diff.textdiff import lines_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 MARKERS, OURS, THEIRS = "markers", "ours", "theirs"  # what to do with a conflict
 _CONFLICT, _OURS, _THEIRS, _SAME = "conflict", OURS, THEIRS, "same"
 _NEAR = 3  # conflicts with no more lines than this between them are shown as one
-_BINARY_WITHIN = 8000
 _MARKER = 7
 
 
@@ -25,15 +25,10 @@ class Merged:
         self.conflicts = conflicts
 
 
-def is_binary(data: bytes) -> bool:
-    """As git sees it."""
-    return b"\0" in data[:_BINARY_WITHIN]
-
-
 def merge(base: bytes, ours: bytes, theirs: bytes, *, how: str = MARKERS, our_label: str = "",
           their_label: str = "") -> Merged:
     """Text only: a binary file is a value, and merges as one."""
-    files = _Files(split_lines(base), split_lines(ours), split_lines(theirs))
+    files = _Files(lines_of(base), lines_of(ours), lines_of(theirs))
     mine, yours = changed_blocks(files.base, files.ours), changed_blocks(files.base, files.theirs)
     if not mine:
         return Merged(theirs, [])

@@ -7,7 +7,8 @@ a directory: each merges for itself, and where both remain there is a conflict.
 
 from __future__ import annotations
 
-from rewind.snapshot.merge.merge import MARKERS, OURS, THEIRS, is_binary, merge
+from rewind.snapshot.diff.textdiff import is_binary
+from rewind.snapshot.merge.merge import MARKERS, OURS, THEIRS, merge
 from rewind.snapshot.trees.change import Paths
 from rewind.snapshot.trees.tree import (
     CHUNKED,

@@ -10,7 +10,7 @@ from rewind.snapshot.rules.wildmatch import SPECIAL, Glob, Malformed, bracket
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 _BOM = b"\xef\xbb\xbf"
 _MAX_ALTERNATIVES = 16
@@ -69,23 +69,6 @@ def is_ignored(chain: Chain, rel: bytes, is_dir: bool) -> bool:
         if verdict is not None:
             return verdict
     return False
-
-
-def path_ignored(chain_for_dir: Callable[[bytes], Chain], rel: bytes, is_dir: bool) -> bool:
-    """Like `is_ignored`, but nothing below an ignored directory can be re-included.
-
-    `chain_for_dir` gives the chain for the entries of a directory (`b""` is the project).
-    """
-    end = rel.find(b"/")
-    while end >= 0:
-        if is_ignored(chain_for_dir(_parent(rel[:end])), rel[:end], True):
-            return True
-        end = rel.find(b"/", end + 1)
-    return is_ignored(chain_for_dir(_parent(rel)), rel, is_dir)
-
-
-def _parent(rel: bytes) -> bytes:
-    return rel[: max(rel.rfind(b"/"), 0)]
 
 
 class _Rules:

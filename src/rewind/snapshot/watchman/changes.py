@@ -28,10 +28,10 @@ class Changes:
         self.new_dirs = new_dirs
 
 
-def changes_since(server: Server, memory: Memory, sync_ms: int = _SYNC_MS) -> Changes | None:
+def changes_since(server: Server, memory: Memory) -> Changes | None:
     """What changed; None where Watchman does not know, or has lost track in between."""
     wanted: dict[str, Any] = {"since": memory.clock, "fields": _FIELDS, "empty_on_fresh_instance": True,
-                              "sync_timeout": sync_ms}
+                              "sync_timeout": _SYNC_MS}
     if memory.prefix:
         wanted["relative_root"] = memory.prefix
     answer = server.ask("query", memory.watch, wanted)

@@ -11,6 +11,7 @@ import os
 import re
 
 from rewind.errors import CannotFork, NothingBeforeCut
+from rewind.transcript.kinds.jsonl_tree import start_of_prompt, turn_runs
 from rewind.transcript.kinds.oplog_end import end_at
 from rewind.transcript.kinds.oplog_fold import fold, operations, what_nobody_knows
 from rewind.transcript.kinds.oplog_reading import (
@@ -27,6 +28,7 @@ from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.lines import (
     end_of_lines,
     events_forward,
+    line_of,
     parse,
     read_at,
     size_of,
@@ -53,10 +55,6 @@ _LOOKED_AT = 8 << 20  # nobody knows
 _STEP = 256 << 10
 
 # where a prompt begins, and where a checkpoint cuts
-
-def start_of_prompt(file: BinaryIO, profile: Profile, offset: int) -> int:
-    return offset
-
 
 def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any]) -> Cut:
     """At a prompt's hook its line is not there yet, at a tool's the call is not. All else is written before
@@ -90,10 +88,6 @@ def _after_tool(file: BinaryIO, end: int, trigger: dict[str, Any]) -> Cut | None
         if len(calls) != 1 or calls[0].get("name") != trigger.get("tool"):
             return None
         called = True
-    return None
-
-
-def turn_runs(file: BinaryIO) -> bool | None:
     return None
 
 
@@ -172,7 +166,7 @@ def _write_copy(fd: int, log: BinaryIO, end: int, names: Names) -> bool:
     from rewind.files import write_all
 
     head = _head(names, _header_of(log))
-    write_all(fd, _line(head))
+    write_all(fd, _escaped(line_of(head)))
     last = b""
     for at in range(header_length(log), end, _STEP):
         piece = read_at(log, at, min(_STEP, end - at))
@@ -182,7 +176,7 @@ def _write_copy(fd: int, log: BinaryIO, end: int, names: Names) -> bool:
             return False
         write_all(fd, piece)
         last = piece[-2:]
-    write_all(fd, _line({"$set": head}))
+    write_all(fd, _escaped(line_of({"$set": head})))
     return True
 
 
@@ -192,9 +186,9 @@ def _write_folded(fd: int, found: Folded, names: Names) -> None:
     messages = list(found.written())
     while messages and messages[-1][0].get("type") == "gemini" and not _is_said(messages[-1][0]):
         messages.pop()
-    write_all(fd, _line(_head(names, found.meta)))
+    write_all(fd, _escaped(line_of(_head(names, found.meta))))
     for data, raw in messages:
-        write_all(fd, _escaped(raw.strip()) + b"\n" if raw.strip() else _line(data))
+        write_all(fd, _escaped(raw.strip()) + b"\n" if raw.strip() else _escaped(line_of(data)))
 
 
 def _head(names: Names, meta: dict[str, Any]) -> dict[str, Any]:
@@ -203,15 +197,6 @@ def _head(names: Names, meta: dict[str, Any]) -> dict[str, Any]:
     now = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return {"sessionId": names.session, "startTime": now, "lastUpdated": now, "kind": "main",
             "summary": names.title, **{key: meta[key] for key in _KEPT if key in meta}}
-
-
-def _line(data: dict[str, Any]) -> bytes:
-    from json import dumps
-
-    try:
-        return _escaped(dumps(data, ensure_ascii=False, separators=(",", ":")).encode()) + b"\n"
-    except UnicodeEncodeError:
-        return dumps(data, separators=(",", ":")).encode() + b"\n"
 
 
 def _escaped(line: bytes) -> bytes:

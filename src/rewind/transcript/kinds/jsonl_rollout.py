@@ -8,9 +8,12 @@ to one another by offsets, so none is ever rewritten, and a fork is a copy that 
 
 from __future__ import annotations
 
+import os
+import time
+
 from rewind.agents.profile import pick
 from rewind.errors import CannotFork
-from rewind.transcript.kinds.rollout_files import line_of, meta_of, new_session_id
+from rewind.transcript.kinds.rollout_files import meta_of
 from rewind.transcript.kinds.rollout_reading import content_of, path_beside, session_id_of, what_is, whole
 from rewind.transcript.place.cursor import header_length
 from rewind.transcript.place.cut import Cut, after_tool, around, before_tool
@@ -18,12 +21,13 @@ from rewind.transcript.read.lines import (
     end_of_lines,
     events_backward,
     events_forward,
+    line_of,
     lines_forward,
     parse,
     size_of,
 )
 from rewind.transcript.read.prompts import prompt_text
-from rewind.transcript.write.content import Content, write_content
+from rewind.transcript.write.content import Content, uuid_of, write_content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +45,11 @@ _RECORDS = {b"session_meta", b"event_msg", b"response_item", b"turn_context", b"
 _MOVES_THE_END = b'"type":"thread_rolled_back"'  # of older versions: what counts is told by a later line
 _LOOKED_AT = 4 << 20  # so much before a cut, and at the beginning, is looked at for records that nobody knows
 _ENDS = ("task_complete", "turn_aborted")
+
+def new_session_id() -> str:
+    """A UUID that begins with the time, as Codex makes them: its name can then be made from it alone."""
+    return uuid_of(int(time.time() * 1000).to_bytes(6, "big") + os.urandom(10), 7)
+
 
 # what a line is
 

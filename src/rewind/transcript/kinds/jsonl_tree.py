@@ -8,27 +8,21 @@ import os
 from rewind.transcript.names import SUFFIX, session_id_of
 from rewind.transcript.place.cut import resolve_cut
 from rewind.transcript.read.prompts import content_of
-from rewind.transcript.write import content
-from rewind.transcript.write.content import check_resumable, write_session
+from rewind.transcript.write.content import (
+    check_resumable,
+    new_session_id,
+    plan_content,
+    write_session,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rewind.agents.profile import Profile
-    from rewind.transcript.place.cut import Cut
-    from rewind.transcript.write.content import Content
 
 __all__ = ["check_resumable", "content_of", "new_session_id", "path_beside", "plan_content", "resolve_cut",
            "session_id_of", "start_of_prompt", "turn_runs", "whole", "write_session"]
-
-
-def new_session_id() -> str:
-    return content.new_session_id()
-
-
-def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
-    return content.plan_content(file, profile, cut)
 
 
 def path_beside(original: str, session_id: str) -> str:

@@ -15,6 +15,7 @@ from rewind.transcript.place.cursor import header_length
 from rewind.transcript.read.joined import Joined
 from rewind.transcript.read.lines import (
     events_backward,
+    line_of,
     lines_forward,
     open_transcript,
     parse,
@@ -47,15 +48,6 @@ def session_id_of(path: str) -> str:
     return rest[:_ID] if known else name
 
 
-def new_session_id() -> str:
-    """A UUID that begins with the time, as Codex makes them: its name can then be made from it alone."""
-    raw = bytearray(int(time.time() * 1000).to_bytes(6, "big") + os.urandom(10))
-    raw[6] = raw[6] & 0x0F | 0x70
-    raw[8] = raw[8] & 0x3F | 0x80
-    text = raw.hex()
-    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
-
-
 def _made_at(id: str) -> float:
     try:
         return int(id.replace("-", "")[:12], 16) / 1000
@@ -76,15 +68,6 @@ def meta_of(file: BinaryIO) -> dict[str, Any]:
     data = events[0].data if len(events) == 1 else {}
     known = data.get("type") == "session_meta" and isinstance(data.get("payload"), dict)
     return data if known else {}
-
-
-def line_of(data: dict[str, Any]) -> bytes:
-    from json import dumps
-
-    try:
-        return dumps(data, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-    except UnicodeEncodeError:
-        return dumps(data, separators=(",", ":")).encode() + b"\n"
 
 
 def whole(file: BinaryIO, path: str) -> BinaryIO:

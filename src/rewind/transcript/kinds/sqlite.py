@@ -14,9 +14,9 @@ import time
 from rewind.agents.profile import pick
 from rewind.errors import CannotFork
 from rewind.fast.sha256 import sha256
+from rewind.transcript.kinds.jsonl_tree import start_of_prompt
 from rewind.transcript.kinds.sqlite_reading import (
     content_of,
-    line_of,
     path_beside,
     session_id_of,
     session_in,
@@ -27,6 +27,7 @@ from rewind.transcript.place.cut import Cut, resolve_cut
 from rewind.transcript.read.lines import (
     events_backward,
     events_forward,
+    line_of,
     lines_forward,
     parse,
 )
@@ -83,10 +84,6 @@ class _NewIds:
         if isinstance(old, str):
             self.new[old] = made
         return made
-
-
-def start_of_prompt(file: BinaryIO, profile: Profile, offset: int) -> int:
-    return offset
 
 
 def turn_runs(file: BinaryIO) -> bool | None:

@@ -8,7 +8,7 @@ from rewind.agents.profile import pick
 from rewind.transcript.layout import SUFFIX, stem
 from rewind.transcript.place.cursor import header_length
 from rewind.transcript.read.joined import Joined
-from rewind.transcript.read.lines import lines_forward, parse, read_at, size_of
+from rewind.transcript.read.lines import line_of, lines_forward, parse, read_at, size_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,12 +115,3 @@ def _first_parts(event: Event, part_id: object) -> list[Piece]:
     parts = _parts(event.data)
     at = next((i for i, part in enumerate(parts) if part_id and part.get("id") == part_id), 0)
     return [line_of({**event.data, "parts": parts[:at]})] if at else []
-
-
-def line_of(data: dict[str, Any]) -> bytes:
-    from json import dumps
-
-    try:
-        return dumps(data, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-    except UnicodeEncodeError:
-        return dumps(data, separators=(",", ":")).encode() + b"\n"

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 
 class Prompt:
-    __slots__ = ("offset", "stamp", "text", "uuid")
-
     def __init__(self, text: str, offset: int, uuid: str, stamp: object = None) -> None:
         self.text = text
         self.offset = offset

@@ -30,8 +30,6 @@ class Cut:
     an empty text: nothing, for what was cut off was the beginning of its branch. `exact` is false when the
     place had to be guessed. `mark` is what the place is known by when it is used later."""
 
-    __slots__ = ("exact", "leaf", "mark", "offset")
-
     def __init__(self, offset: int, leaf: str | None = None, exact: bool = True,
                  mark: dict[str, Any] | None = None) -> None:
         self.offset = offset

@@ -19,7 +19,7 @@ USER, ASSISTANT, OTHER = "user", "assistant", "other"
 
 
 class Entry:
-    __slots__ = ("end", "id", "is_compaction", "is_main", "is_summary", "logical", "offset", "parent",
+    __slots__ = ("end", "id", "is_compaction", "is_main", "logical", "offset", "parent",
                  "passing", "prompt", "role", "stamp", "version")
 
     def __init__(self, event: Event, profile: Profile, id: str) -> None:
@@ -33,7 +33,6 @@ class Entry:
         self.stamp = _text(pick(data, lines["timestamp"])) if lines.get("lostParentSeconds") else ""
         self.is_main = _is_main(data, lines)
         self.is_compaction = is_compaction(data, profile)
-        self.is_summary = is_summary(data, profile)
         self.role = (USER if holds(lines["user"], data) else
                      ASSISTANT if holds(lines["assistant"], data) else OTHER)
         self.passing = bool(lines["passing"]) and holds(lines["passing"], data)
@@ -75,11 +74,6 @@ def _logical(data: dict[str, Any], profile: Profile) -> tuple[str, ...]:
 
 def is_compaction(data: dict[str, Any], profile: Profile) -> bool:
     return profile.compaction is not None and holds(profile.compaction["line"], data)
-
-
-def is_summary(data: dict[str, Any], profile: Profile) -> bool:
-    where = profile.compaction["summary"] if profile.compaction else None
-    return where is not None and holds(where, data)
 
 
 def entry_of(event: Event, profile: Profile) -> Entry | None:

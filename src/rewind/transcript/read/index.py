@@ -48,9 +48,7 @@ class SessionIndex:
         self.chain: list[str] = []
         self.compactions: list[int] = []
         self.title = ""
-        self.cwd: str | None = None
         self.parent_session: str | None = None  # as the agent itself tells it
-        self.parent_event: str | None = None
         self.size = 0
 
     @property
@@ -88,12 +86,11 @@ class _Reader:
 
     def _see(self, event: Event) -> None:
         data, index = event.data, self.index
-        if index.cwd is None:
-            cwd = pick(data, self.profile.lines["cwd"])
-            index.cwd = cwd if isinstance(cwd, str) else None
         native = self.profile.native
         if native and index.parent_session is None and self._lines <= native["within"]:
-            self._see_parent(event, native["session"], native["event"])
+            parent = pick(data, native["session"])
+            if isinstance(parent, str) and parent != index.session_id:
+                index.parent_session = parent
         if is_compaction(data, self.profile):
             index.compactions.append(event.offset)
         entry = entry_of(event, self.profile)
@@ -101,13 +98,6 @@ class _Reader:
             self._named = named_leaf(event, self.profile) or self._named
             return
         self._add(entry, event)
-
-    def _see_parent(self, event: Event, session: str, at: str) -> None:
-        parent = pick(event.data, session)
-        if isinstance(parent, str) and parent != self.index.session_id:
-            self.index.parent_session = parent
-            found = pick(event.data, at)
-            self.index.parent_event = found if isinstance(found, str) else None
 
     def _add(self, entry: Entry, event: Event) -> None:
         self.entries.append(entry)

@@ -33,8 +33,6 @@ WITHIN = 1 << 20
 class NamedLeaf:
     """A line that names the entry to go on from. An empty `id` takes back what an earlier one named."""
 
-    __slots__ = ("exact", "id", "offset")
-
     def __init__(self, id: str, offset: int, exact: bool) -> None:
         self.id = id
         self.offset = offset

@@ -175,6 +175,16 @@ def _bytes_in(text: str) -> int:
     return len(text.encode("utf-8", "surrogateescape"))
 
 
+def line_of(data: dict[str, Any]) -> bytes:
+    """As the agents write it: no blanks, and text as it is. (A lone surrogate has no bytes: escaped.)"""
+    from json import dumps
+
+    try:
+        return dumps(data, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    except UnicodeEncodeError:
+        return dumps(data, separators=(",", ":")).encode() + b"\n"
+
+
 def events_forward(file: BinaryIO, start: int = 0, end: int | None = None) -> Iterator[Event]:
     for offset, raw in lines_forward(file, start, end):
         yield from parse(offset, raw)

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from rewind.agents.profile import Profile
 
 NO, YES, IF_ANSWERED = 0, 1, 2
-SHORT = 200
 
 
 def content_of(data: dict[str, Any], profile: Profile) -> Any:

@@ -31,8 +31,6 @@ _SEARCHED = 64 << 20  # so many bytes of later turns are looked at for a warning
 class Match:
     """`block` is which of the turn's blocks says it, None: the prompt."""
 
-    __slots__ = ("block", "snippet", "turn", "where")
-
     def __init__(self, turn: int, where: str, snippet: str, block: int | None) -> None:
         self.turn = turn
         self.block = block

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Place = tuple[int, int]  # number of the prompt that it answers to, and how many entries lead there
     FindOld = Callable[[str], Optional[Place]]
 
-STATE = {"count", "compactions", "cwd", "parent", "first", "lines", "known", "missing", "main",
+STATE = {"count", "compactions", "parent", "first", "lines", "known", "missing", "main",
          "mainStamp", "named", "compacted"}  # what `dump` gives
 SHORT = 160  # so much of a prompt is remembered
 _RECENT = 512  # entries whose place is remembered: what comes next hangs off one of them
@@ -78,7 +78,6 @@ class TurnTree:
         self.new: list[Row] = []  # prompts that this pass found
         self.count = 0  # of all prompts
         self.compactions: list[int] = []
-        self.cwd: str | None = None
         self.parent_session: str | None = None
         self.first_prompt = ""
         self.is_odd = False  # ids that are there twice, or parents that come later: nothing for this pass
@@ -98,7 +97,7 @@ class TurnTree:
     def dump(self) -> dict[str, Any]:
         recent = list(self._known.values())[-_RECENT:]
         named = self._named
-        return {"count": self.count, "compactions": list(self.compactions), "cwd": self.cwd,
+        return {"count": self.count, "compactions": list(self.compactions),
                 "parent": self.parent_session, "first": self.first_prompt, "lines": self._lines,
                 "known": [[k.id, k.owner, k.depth, k.parent, k.offset, k.is_main] for k in recent],
                 "missing": sorted(self._missing), "main": self._main,
@@ -108,7 +107,7 @@ class TurnTree:
     @classmethod
     def load(cls, profile: Profile, session_id: str, state: dict[str, Any], old: FindOld) -> TurnTree:
         tree = cls(profile, session_id)
-        tree.count, tree.compactions, tree.cwd = state["count"], list(state["compactions"]), state["cwd"]
+        tree.count, tree.compactions = state["count"], list(state["compactions"])
         tree.parent_session, tree.first_prompt = state["parent"], state["first"]
         tree._lines = state["lines"]
         tree._known = {values[0]: Known(*values) for values in state["known"]}
@@ -150,9 +149,6 @@ class TurnTree:
         self._queue(entry, text, stamp)
 
     def _see_origin(self, data: dict[str, Any]) -> None:
-        if self.cwd is None:
-            cwd = pick(data, self.profile.lines["cwd"])
-            self.cwd = cwd if isinstance(cwd, str) else None
         native = self.profile.native
         if native and self.parent_session is None and self._lines <= native["within"]:
             parent = pick(data, native["session"])

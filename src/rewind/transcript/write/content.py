@@ -13,7 +13,7 @@ from rewind.files import write_all
 from rewind.transcript.place.cursor import header_length
 from rewind.transcript.read.chain import Tail
 from rewind.transcript.read.entries import OTHER
-from rewind.transcript.read.lines import events_backward, lines_forward, parse, read_at
+from rewind.transcript.read.lines import events_backward, line_of, lines_forward, parse, read_at
 from rewind.transcript.read.titles import FORK_PREFIX
 from rewind.transcript.write.copying import copy_range
 from rewind.transcript.write.filtered import kept_ranges
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 class Names:
     """What a new session is called: its id, the id of the one it comes from, its title; and the directory
     that it goes on in, where that is another one."""
-
-    __slots__ = ("cwd", "parent", "session", "title")
 
     def __init__(self, session: str, parent: str, title: str, cwd: str = "") -> None:
         self.session = session
@@ -105,8 +103,12 @@ def _version(text: str) -> list[int]:
 
 
 def new_session_id() -> str:
-    raw = bytearray(os.urandom(16))
-    raw[6] = raw[6] & 0x0F | 0x40
+    return uuid_of(os.urandom(16), 4)
+
+
+def uuid_of(random: bytes, version: int) -> str:
+    raw = bytearray(random)
+    raw[6] = raw[6] & 0x0F | version << 4
     raw[8] = raw[8] & 0x3F | 0x80
     text = raw.hex()
     return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
@@ -119,11 +121,11 @@ def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, n
     if profile.fork["header"]:
         ranges = _write_header(fd, file, profile, ranges, values, names.cwd)
     elif profile.fork["titleField"]:
-        ranges = _write_titled_head(fd, file, profile, ranges, names.title)
+        ranges = _write_titled_head(fd, file, profile, ranges)
     write_content(fd, file, ranges)
     write_leaf(fd, profile, content.leaf, names.session)
     for line in profile.fork["append"]:
-        write_all(fd, _line(_filled(line, values)))
+        write_all(fd, line_of(_filled(line, values)))
 
 
 def write_content(fd: int, file: BinaryIO, ranges: list[tuple[int, int]]) -> None:
@@ -136,17 +138,7 @@ def write_content(fd: int, file: BinaryIO, ranges: list[tuple[int, int]]) -> Non
 
 def write_leaf(fd: int, profile: Profile, leaf: str | None, session_id: str) -> None:
     if leaf and profile.leaf:
-        write_all(fd, _line(_filled(profile.leaf["append"], {"leaf": leaf, "session": session_id})))
-
-
-def _line(data: dict[str, Any]) -> bytes:
-    """As the agents write it: no blanks, and text as it is. (A lone surrogate has no bytes: escaped.)"""
-    from json import dumps
-
-    try:
-        return dumps(data, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-    except UnicodeEncodeError:
-        return dumps(data, separators=(",", ":")).encode() + b"\n"
+        write_all(fd, line_of(_filled(profile.leaf["append"], {"leaf": leaf, "session": session_id})))
 
 
 def _filled(template: dict[str, Any], values: dict[str, str]) -> dict[str, Any]:
@@ -175,14 +167,14 @@ def _write_header(fd: int, file: BinaryIO, profile: Profile, ranges: list[tuple[
         data = {k: v for k, v in data.items() if rule["set"].get(k) != "{lastMessage}"}
     if cwd and isinstance(data.get(profile.lines["cwd"]), str):
         data[profile.lines["cwd"]] = cwd
-    write_all(fd, _line(data))
+    write_all(fd, line_of(data))
     return [(max(start, length), end) for start, end in ranges if end > length]
 
 
 def title_lines(profile: Profile, session_id: str, title: str) -> bytes:
     """What a fork has at its end to be called so; nothing where the agent keeps titles elsewhere."""
     values = {"title": title, "session": session_id}
-    return b"".join(_line(_filled(line, values)) for line in profile.fork["append"]
+    return b"".join(line_of(_filled(line, values)) for line in profile.fork["append"]
                     if "{title}" in line.values())
 
 
@@ -194,7 +186,7 @@ def titled_header(file: BinaryIO, profile: Profile, title: str) -> bytes:
     data = dict(events[0].data)
     fields = {**rule["set"], **rule["setIfPresent"]}
     data.update({key: title for key, value in fields.items() if value == "{title}" and key in data})
-    return _line(data)
+    return line_of(data)
 
 
 def _last_message(file: BinaryIO, profile: Profile, rule: dict[str, Any], end: int) -> str:
@@ -206,8 +198,8 @@ def _last_message(file: BinaryIO, profile: Profile, rule: dict[str, Any], end: i
     return ""
 
 
-def _write_titled_head(fd: int, file: BinaryIO, profile: Profile, ranges: list[tuple[int, int]],
-                       title: str) -> list[tuple[int, int]]:
+def _write_titled_head(fd: int, file: BinaryIO, profile: Profile,
+                       ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The first line near the top with a title gets it prefixed; all else stays byte for byte."""
     rule = profile.fork["titleField"]
     end = ranges[-1][1] if ranges else 0
@@ -218,6 +210,6 @@ def _write_titled_head(fd: int, file: BinaryIO, profile: Profile, ranges: list[t
         old = events[0].data.get(rule["field"]) if len(events) == 1 else None
         if isinstance(old, str):
             copy_range(file, 0, offset, fd)
-            write_all(fd, _line({**events[0].data, rule["field"]: FORK_PREFIX + old}))
+            write_all(fd, line_of({**events[0].data, rule["field"]: FORK_PREFIX + old}))
             return [(offset + len(raw), end)] if offset + len(raw) < end else []
     return ranges

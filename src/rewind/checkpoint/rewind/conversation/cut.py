@@ -45,21 +45,17 @@ def add_of_record(state: State, found: Destination, record: Record) -> None:
     needed = not request.wants_code or request.in_place
     try:
         found.chat = plan_of_record(state, record, to_resume=True)
-        return
-    except NoConversation as error:
-        if needed:
-            raise
-        found.no_conversation = f"{error.message} Only the code comes back."
-    except NothingBeforeCut as error:
-        if needed:
-            raise
-        found.start_anew = error
-        found.notes.append(f"{error.message} {error.hint}")
     except RewindError as error:
         if needed:
             raise
-        found.lacks_conversation = True
-        found.notes.append(f"The conversation is left out: {error.message}")
+        if isinstance(error, NoConversation):
+            found.no_conversation = f"{error.message} Only the code comes back."
+        elif isinstance(error, NothingBeforeCut):
+            found.start_anew = error
+            found.notes.append(f"{error.message} {error.hint}")
+        else:
+            found.lacks_conversation = True
+            found.notes.append(f"The conversation is left out: {error.message}")
 
 
 def finish_conversation(state: State, found: Destination, op: Operation) -> None:

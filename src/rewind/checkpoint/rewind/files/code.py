@@ -89,9 +89,7 @@ def planned(state: State, wanted: Wanted, source: Source,
     plan, snapshot = _plan(state, source, state.rules(), look, wanted.paths, look_back,
                            open_files.open_files(state.root))
     _check_named(source, snapshot, wanted)
-    plan.foreign = _foreign(state, plan, snapshot)
-    plan.notes += [*torn.plan_notes(state, wanted.record, plan),
-                   *git_since.plan_notes(state, wanted.record, plan)]
+    _add_remarks(state, wanted.record, plan, snapshot)
     return plan, snapshot
 
 
@@ -229,9 +227,7 @@ def _prepare(state: State, source: Source, wanted: Wanted, progress: Progress | 
     # Who has files open was said in the plan. Here it matters what may have changed without a trace.
     plan, snapshot = _plan(state, source, state.rules(), look, wanted.paths, leaving,
                            open_files.open_files(state.root, only_mapped=True))
-    plan.foreign = _foreign(state, plan, snapshot)
-    plan.notes += [*torn.plan_notes(state, source.record, plan),
-                   *git_since.plan_notes(state, source.record, plan)]
+    _add_remarks(state, source.record, plan, snapshot)
     _check_named(source, snapshot, wanted)
     return drafts[0], plan
 
@@ -360,6 +356,11 @@ def _check_named(source: Source, snapshot: Snapshot, wanted: Wanted) -> None:
         if (entry_at(source.tree, source.record.tree, path) is None
                 and entry_at(snapshot.tree, snapshot.root, path) is None):
             raise PathNotFound(checkpoint=source.record.name, path=os.fsdecode(path))
+
+
+def _add_remarks(state: State, record: Record, plan: RestorePlan, snapshot: Snapshot) -> None:
+    plan.foreign = _foreign(state, plan, snapshot)
+    plan.notes += [*torn.plan_notes(state, record, plan), *git_since.plan_notes(state, record, plan)]
 
 
 def _foreign(state: State, plan: RestorePlan, snapshot: Snapshot) -> list[bytes]:

@@ -11,18 +11,15 @@ from rewind.checkpoint.rewind.files.file_plan import plan_restore
 from rewind.errors import PathNotFound, RewindError, StoreDamaged
 from rewind.snapshot.apply.apply import Applier
 from rewind.snapshot.trees.change import Paths
-from rewind.snapshot.trees.tree import EMPTY, Tree
+from rewind.snapshot.trees.tree import EMPTY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.files.file_plan import RestorePlan
-    from rewind.snapshot.rules.rules import Rules
     from rewind.snapshot.scan.build import Progress
     from rewind.snapshot.trees.change import Change
-
-_NOTHING = b""
 
 
 def _only_held_our_state(change: Change, source: Source, own: bytes) -> bool:
@@ -74,11 +71,6 @@ def _empty_place(target: str, beside: tuple[str, ...] = ()) -> str:
     return root
 
 
-def _ours(rules: Rules) -> frozenset[bytes]:
-    """What was captured of another place by an earlier version may be written elsewhere."""
-    return rules.hidden - rules.places
-
-
 def _plan(state: State, source: Source, paths: list[bytes] | None,
           left_out: list[bytes] | None) -> RestorePlan:
     record = source.record
@@ -86,11 +78,10 @@ def _plan(state: State, source: Source, paths: list[bytes] | None,
     if record.code.get("lost") and left_out is None:
         raise incomplete(state, record) or AssertionError
 
-    def now(oid: bytes) -> Tree:
-        return EMPTY
-
-    plan = plan_restore(record.name, record.tree, source.tree, _NOTHING, now,
-                        lambda path, entry, ruled_as: False, Paths(paths), _ours(state.rules()))
+    rules = state.rules()
+    # What was captured of another place by an earlier version may be written elsewhere.
+    plan = plan_restore(record.name, record.tree, source.tree, b"", lambda oid: EMPTY,
+                        lambda path, entry, ruled_as: False, Paths(paths), rules.hidden - rules.places)
     own = os.path.dirname(os.path.relpath(os.fsencode(state.project.state), state.root))
     plan.changes = [c for c in plan.changes if not _only_held_our_state(c, source, own)]
     if left_out is not None:

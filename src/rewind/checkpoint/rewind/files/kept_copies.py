@@ -9,6 +9,7 @@ import os
 
 from rewind.checkpoint.save.create import new_record
 from rewind.snapshot.trees.tree import DIR, Tree, TreeEntry
+from rewind.words import and_more
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +69,6 @@ def keep_copies(state: State, files: dict[bytes, TreeEntry], going_to: Record) -
 
 
 def kept_note(record: Record, paths: list[bytes]) -> str:
-    names = ", ".join(os.fsdecode(path) for path in paths[:_FIRST])
-    more = f" and {len(paths) - _FIRST:,} more" if len(paths) > _FIRST else ""
-    return (f"Another program wrote to {names}{more} while the restore replaced it. What it wrote is kept:"
+    names = and_more([os.fsdecode(path) for path in paths], _FIRST)
+    return (f"Another program wrote to {names} while the restore replaced it. What it wrote is kept:"
             f" rewind restore {record.name}")

@@ -22,8 +22,6 @@ class OpenFile:
     """A file of the project in the hands of a process; `mapped`: written by way of memory, which may leave
     its times as they are."""
 
-    __slots__ = ("mapped", "path", "process")
-
     def __init__(self, path: bytes, process: str, mapped: bool) -> None:
         self.path = path
         self.process = process

@@ -35,14 +35,11 @@ def saved_notes(record: Record) -> list[str]:
 def newest_whole(records: Iterable[Record], of: Record, path: bytes,
                  holds: Callable[[Record, bytes], bool]) -> Record | None:
     """The newest checkpoint before `of` that has a whole copy; if there is none, the first one after it."""
-    found = [one for one in records if one.name != of.name and path not in torn_paths(one)]
-    earlier = sorted((one for one in found if one.sequence < of.sequence), key=_sequence, reverse=True)
-    later = sorted((one for one in found if one.sequence > of.sequence), key=_sequence)
+    found = sorted((one for one in records if one.name != of.name and path not in torn_paths(one)),
+                   key=lambda one: one.sequence)
+    earlier = [one for one in reversed(found) if one.sequence < of.sequence]
+    later = [one for one in found if one.sequence > of.sequence]
     return next((one for one in (*earlier, *later) if holds(one, path)), None)
-
-
-def _sequence(record: Record) -> int:
-    return record.sequence
 
 
 def plan_notes(state: State, record: Record, plan: RestorePlan) -> list[str]:

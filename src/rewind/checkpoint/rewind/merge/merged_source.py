@@ -19,7 +19,6 @@ from rewind.words import explain, printable, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Any
 
     from rewind.checkpoint.project.state import State
@@ -83,8 +82,7 @@ class MergedSource(Source):
             raise
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self._stack.close()
 
     # what a source gives
@@ -148,11 +146,7 @@ class MergedSource(Source):
 
     def _side(self, record: Record) -> Side:
         source = self._sources[record.name]
-
-        def read(path: bytes, entry: TreeEntry) -> bytes | None:
-            return whole(entry, source.blobs) if entry.size <= MOST_BYTES else None
-
-        return Side(record.tree, source.tree, read)
+        return Side(record.tree, source.tree, lambda path, entry: source.read(path, entry, MOST_BYTES))
 
     def _put(self, data: bytes) -> bytes:
         oid = oid_of(data)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from rewind.errors import GitFailed
 from rewind.snapshot.diff.linediff import changed_blocks
 from rewind.snapshot.diff.textdiff import lines_of
+from rewind.snapshot.git.commits import is_commit
 from rewind.snapshot.git.run import Git
 from rewind.snapshot.rules.gitfiles import work_tree_top
 
@@ -18,8 +19,6 @@ _MOST = 64 << 20
 
 
 class Commit:
-    __slots__ = ("author", "id", "summary", "time")
-
     def __init__(self, id: str) -> None:
         self.id = id
         self.author = ""
@@ -33,7 +32,7 @@ def commits_of(state: State, record: Record, path: bytes, lines: list[bytes]) ->
     told = record.data.get("git")
     head = told.get("head") if isinstance(told, dict) else None
     top = work_tree_top(state.root) if isinstance(head, str) else None
-    if top is None or not isinstance(head, str) or not _is_id(head):
+    if top is None or not isinstance(head, str) or not is_commit(head):
         return {}
     name = state.root[len(top):].strip(b"/") + b"/" + path if state.root != top else path
     try:
@@ -63,10 +62,6 @@ def _plain(lines: list[bytes]) -> list[bytes]:
     return [line[:-2] + b"\n" if line.endswith(b"\r\n") else line for line in lines]
 
 
-def _is_id(text: str) -> bool:
-    return len(text) in (40, 64) and all(c in "0123456789abcdef" for c in text)
-
-
 def _parsed(porcelain: bytes) -> dict[int, Commit]:
     """Line, counted from 0 -> its commit."""
     commits: dict[str, Commit] = {}
@@ -76,7 +71,7 @@ def _parsed(porcelain: bytes) -> dict[int, Commit]:
         if line.startswith(b"\t"):
             continue
         key, _, value = line.decode("utf-8", "replace").partition(" ")
-        if _is_id(key):
+        if is_commit(key):
             commit = commits.setdefault(key, Commit(key))
             found[int(value.split()[1]) - 1] = commit
         elif key == "author":

@@ -16,8 +16,6 @@ from rewind.store.ahead import Ahead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.log.lineage import Lineage
@@ -30,8 +28,6 @@ _WORTH = 16 << 10  # a smaller file is unpacked sooner than a thread is started
 
 class Version:
     """A file as it is in `record`, the oldest checkpoint in a row that has it so."""
-
-    __slots__ = ("data", "entry", "path", "record")
 
     def __init__(self, record: Record, path: bytes, entry: TreeEntry, data: bytes) -> None:
         self.record = record
@@ -55,8 +51,7 @@ class FileVersions:
     def __enter__(self) -> FileVersions:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self._ahead.close()
         self._stack.close()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.records.source import Source, between
 from rewind.checkpoint.turns.commit.git_index import GitIndex, is_deciding
 from rewind.checkpoint.turns.commit.message import branch_name, message_of, with_trailers
 from rewind.checkpoint.turns.spans import all_turns, spans
@@ -23,7 +23,6 @@ from rewind.errors import (
 )
 from rewind.snapshot.git.head import git_head
 from rewind.snapshot.rules.gitfiles import work_tree_top
-from rewind.snapshot.trees.change import Paths, differences
 from rewind.snapshot.trees.content import whole
 from rewind.snapshot.trees.listing import every_path
 from rewind.snapshot.trees.tree import FILE, FILES, LINK
@@ -187,8 +186,7 @@ class Commits:
         """Bring what one turn changed into the index; the paths, as the project names them."""
         assert span.after is not None
         with Source(self._state, span.before) as old, Source(self._state, span.after) as new:
-            changes = [(path, a, b) for path, a, b in differences(
-                span.before.tree, old.tree, span.after.tree, new.tree, Paths()) if _is_content(a, b)]
+            changes = [(path, a, b) for path, a, b in between(old, new) if _is_content(a, b)]
             index.decide_by(self._deciding(new, span.after))
             known = index.entries()
             reasons = self._left_out(index, [path for path, _, _ in changes])

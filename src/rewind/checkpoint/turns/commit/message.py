@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from rewind.checkpoint.records.record import prompt_start
 from rewind.words import plural
 
 TYPE_CHECKING = False
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 _SUBJECT = 72
 _BRANCH = 40
-_SAME = 100  # so many characters tell two prompts apart
 TRAILER = "Rewind-Turn"
 _CHECKPOINT = "Rewind-Checkpoint"
 
@@ -47,7 +47,7 @@ def _text(span: Span) -> str:
     """The prompt, with its lines where the checkpoint has them; of what is no turn, what the checkpoint says
     of itself."""
     told = span.before.trigger.get("promptText")
-    if span.prompt and isinstance(told, str) and _flat(told)[:_SAME] == _flat(span.prompt)[:_SAME]:
+    if span.prompt and isinstance(told, str) and prompt_start(told) == prompt_start(span.prompt):
         return told
     return span.prompt or (span.after or span.before).description
 
