@@ -17,6 +17,7 @@ import pytest
 from chat_scene import Scene
 from cli.conftest import InProcess, cli  # noqa: F401
 from rewind.checkpoint.conversations import bring_back
+from rewind.transcript.kinds import jsonl_tree
 
 SECRET = b'{"type":"user","secret":"of somebody else"}\n' * 2000
 
@@ -32,8 +33,9 @@ def talk(cli: InProcess) -> Scene:  # noqa: F811
 
 
 def swapped_after(monkeypatch: pytest.MonkeyPatch, name: str, path: Path, outside: Path) -> None:
-    """The transcript becomes a link to another file right after this function of `chat` was called."""
-    real: Any = getattr(bring_back, name)
+    """The transcript becomes a link to another file right after this function was called."""
+    module: Any = jsonl_tree if name == "resolve_cut" else bring_back
+    real: Any = getattr(module, name)
 
     def swapping(*args: Any, **more: Any) -> Any:
         found = real(*args, **more)
@@ -42,7 +44,7 @@ def swapped_after(monkeypatch: pytest.MonkeyPatch, name: str, path: Path, outsid
             path.symlink_to(outside)
         return found
 
-    monkeypatch.setattr(bring_back, name, swapping)
+    monkeypatch.setattr(module, name, swapping)
 
 
 @pytest.mark.parametrize("moment", ["checked_path", "_in_original", "resolve_cut", "turns_before"])

@@ -381,6 +381,22 @@ def test_an_open_that_is_killed_is_finished_by_the_next_one(scene: Turns, tmp_pa
         there.ok("validate", "--deep")
 
 
+def test_an_open_that_was_killed_among_the_files_writes_those_that_are_missing(scene: Turns, there: Rewind,
+                                                                               tmp_path: Path) -> None:
+    file = share(scene, tmp_path)
+    opened(there, file)
+    written = (there.project / "parser.txt").read_text()
+    (there.project / "parser.txt").unlink()  # as if killed before it had its name
+    (there.state / "opening").touch()
+    (there.project / ".rewind-tmp-4711").mkdir()
+    (there.project / ".rewind-tmp-4711" / "0").write_text("staged")
+    (there.project / "mine.txt").write_text("made since")
+    found = opened(there, file)
+    assert found["count"] == 6 and (there.project / "parser.txt").read_text() == written
+    assert (there.project / "mine.txt").read_text() == "made since"
+    assert not (there.project / ".rewind-tmp-4711").exists() and not (there.state / "opening").exists()
+
+
 def test_names_are_completed(scene: Turns) -> None:
     found = scene.cli.ok("__complete", "share", "").out
     assert scene.session in found and "\nt3\t" in f"\n{found}" and "last\t" in found

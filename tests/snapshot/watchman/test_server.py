@@ -88,8 +88,13 @@ def test_nobody_listens(tmp_path: Path) -> None:
 
 def bound(path: Path) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(path))
+    here = os.getcwd()
+    os.chdir(path.parent)  # the address of a socket is short
+    try:
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(path.name)
+    finally:
+        os.chdir(here)
     return str(path)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.repair.missing import leave_out_missing
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from rewind.snapshot.trees.change import Change
 
 
+_STAGING = ".rewind-tmp-"  # and the id of the process
+
+
 def _only_held_our_state(change: Change, source: Source, own: bytes) -> bool:
     """`own` is the directory in the project that holds our state, which stays at home. Without the state it
     looks empty. Any other empty directory is the user's, whatever its name."""
@@ -31,17 +35,19 @@ def _only_held_our_state(change: Change, source: Source, own: bytes) -> bool:
 
 def write_elsewhere(state: State, record: Record, target: str, paths: list[bytes] | None,
                     progress: Progress | None = None, left_out: list[bytes] | None = None,
-                    beside: tuple[str, ...] = ()) -> list[bytes]:
+                    beside: tuple[str, ...] = (), to_finish: bool = False) -> list[bytes]:
     """The paths that could not be written are in the error; what was written is returned. A checkpoint that
     is not whole is refused, unless `left_out` is there to take what is missing. `beside` are names that may
-    lie in the directory already."""
-    root = _empty_place(target, beside)
+    lie in the directory already. `to_finish`: a process was killed at this, and what it wrote stays."""
+    root = os.path.realpath(target) if to_finish else _empty_place(target, beside)
     with Source(state, record) as source:
         plan = _plan(state, source, paths, left_out)
         plan.changes = [c for c in plan.changes if c.action != "mkdir" or os.fsdecode(c.path) not in beside]
+        if to_finish:
+            _leave_what_is_there(root, plan)
         os.makedirs(root, exist_ok=True)
         # Staged inside the target: it may be on another disk than our state.
-        staging = os.path.join(root, f".rewind-tmp-{os.getpid()}")
+        staging = os.path.join(root, f"{_STAGING}{os.getpid()}")
         applier = Applier(os.fsencode(root), source.blobs, staging, 0, progress)
         try:
             applier.prepare(plan.changes)
@@ -53,6 +59,13 @@ def write_elsewhere(state: State, record: Record, target: str, paths: list[bytes
         raise RewindError(f"{len(done.failed)} paths could not be written, {os.fsdecode(path)} first:"
                           f" {reason}.")
     return plan.written
+
+
+def _leave_what_is_there(root: str, plan: RestorePlan) -> None:
+    for name in os.listdir(root):
+        if name.startswith(_STAGING) and name[len(_STAGING):].isdigit():
+            shutil.rmtree(os.path.join(root, name), ignore_errors=True)
+    plan.changes = [c for c in plan.changes if not os.path.lexists(os.path.join(os.fsencode(root), c.path))]
 
 
 def plan_elsewhere(state: State, record: Record, target: str, paths: list[bytes] | None,

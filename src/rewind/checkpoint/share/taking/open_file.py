@@ -11,6 +11,7 @@ from rewind.checkpoint.share.taking.arrive import add, look
 from rewind.checkpoint.share.taking.incoming import check
 from rewind.checkpoint.share.taking.unpack import SharedFile
 from rewind.errors import RewindError
+from rewind.files import write_atomic
 from rewind.index import MAIN
 from rewind.paths import find_project
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from rewind.snapshot.scan.build import Progress
 
 _OURS = (".agent",)  # what a project has in it before its files come
+_OPENING = "opening"  # in the state directory, as long as the files of a new project are not all written
 
 
 class Opened:
@@ -44,8 +46,9 @@ def open_file(path: str, folder: str, home: str, mode: str, *, max_bytes: int | 
     root = os.path.realpath(folder)
     with SharedFile(path, max_bytes) as shared:
         project = find_project(root, home) if os.path.isdir(root) else None
-        if project is None or _is_unfilled(project):
-            return _into_empty(shared, root, home, mode, dry_run, progress)
+        to_finish = project is not None and os.path.exists(project.path(_OPENING))
+        if project is None or to_finish or _is_unfilled(project):
+            return _into_empty(shared, root, home, mode, dry_run, to_finish, progress)
         return _into_project(shared, project, dry_run)
 
 
@@ -77,9 +80,10 @@ def lane_name(checked: Checked) -> str:
     return f"shared-{source[:8]}"
 
 
-def _into_empty(shared: SharedFile, root: str, home: str, mode: str, dry_run: bool,
+def _into_empty(shared: SharedFile, root: str, home: str, mode: str, dry_run: bool, to_finish: bool,
                 progress: Progress | None) -> Opened:
-    _check_empty(root, home)
+    if not to_finish:
+        _check_empty(root, home)
     checked = check(shared)
     opened = _opened(shared, checked, root, True)
     if dry_run:
@@ -88,10 +92,15 @@ def _into_empty(shared: SharedFile, root: str, home: str, mode: str, dry_run: bo
     state, _ = init_project(root, home, mode, False)
     try:
         with state.locked("open"):
+            # Killed before the last file is written, the next `open` finds this and goes on.
+            opening = state.project.path(_OPENING)
+            write_atomic(opening, b"")
             newest = checked.checkpoints[-1].meta["lane"]  # its files are written: the project stands there
             opened.added = add(state, shared, first=newest, checked=checked)
             assert opened.added.tip is not None
-            opened.written = len(write_elsewhere(state, opened.added.tip, root, None, progress, beside=_OURS))
+            opened.written = len(write_elsewhere(state, opened.added.tip, root, None, progress, beside=_OURS,
+                                                 to_finish=to_finish))
+            os.unlink(opening)
     finally:
         state.close()
     return opened
@@ -109,7 +118,7 @@ def _check_empty(root: str, home: str) -> None:
 
 
 def _is_unfilled(project: Project) -> bool:
-    """A killed `open` made the project and did not come to write its files."""
+    """A killed `open` made the project and did not come to add anything to it."""
     if set(os.listdir(project.root)).difference(_OURS):
         return False
     state = State(project)
