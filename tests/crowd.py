@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 from hook_scene import entry_command, wait_for_late
 from rewind_cli import Rewind, clean_env, git, tree_state
@@ -20,8 +20,9 @@ class Crowd:
     """A protected repository with three linked work trees, two beside it and one inside. In each of them
     something else has changed."""
 
-    def __init__(self, rewind: Rewind, files: int = 40) -> None:
+    def __init__(self, rewind: Rewind, files: int = 40, hook: Optional[list[str]] = None) -> None:
         self.rewind = rewind
+        self.hook = hook or [str(part) for part in entry_command("user-prompt-submit")]
         main = rewind.project
         for number in range(files):
             (main / f"d{number % 20}").mkdir(exist_ok=True)
@@ -58,9 +59,8 @@ class Crowd:
         for number in range(count):
             name = TREES[number % len(TREES)]
             with self._payload(name, number) as payload:
-                hook = subprocess.Popen([str(part) for part in entry_command("user-prompt-submit")],
-                                        stdin=payload, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                        cwd=self.trees[name], env=env)
+                hook = subprocess.Popen(self.hook, stdin=payload, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL, cwd=self.trees[name], env=env)
             began[hook.pid] = time.monotonic(), hook
         while began:
             pid, status = os.wait()
