@@ -115,8 +115,11 @@ def test_ctrl_c_while_the_program_is_loaded_is_no_traceback(tmp_path: Path, prog
     cli = tmp_path / "src/rewind/cli"
     cli.mkdir(parents=True)
     (tmp_path / "bin").mkdir()
-    for file in ("src/rewind/__init__.py", "src/rewind/cli/__init__.py"):
+    (tmp_path / "src/rewind/fast").mkdir()
+    for file in ("src/rewind/__init__.py", "src/rewind/cli/__init__.py", "src/rewind/fast/__init__.py"):
         (tmp_path / file).touch()
+    bundle = "src/rewind/fast/bundle.py"  # where an installed program begins
+    (tmp_path / bundle).write_bytes((PROGRAM.parent.parent / bundle).read_bytes())
     (cli / "main.py").write_text("import os, signal, time\n"
                                  f"os.kill(os.getpid(), {int(signal.SIGINT)})\ntime.sleep(5)\n")
     (tmp_path / program).write_bytes((PROGRAM.parent.parent / program).read_bytes())
