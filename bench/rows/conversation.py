@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from bench.measure import interleave
+from bench.measure import interleave, settle
 from bench.ours import Rewind
 from bench.peers.peer import tool
 from bench.rows.row import Outcome, Row, Unfaithful, compare
@@ -62,6 +62,7 @@ def _checkpoint(place: Workplace) -> Outcome:
         for rewind in sides.values():
             rewind.talk.go_on()
 
+    settle(place.options.settle)  # or the files of the younger tree would be read again each time
     for rewind in sides.values():
         rewind.prompt()
     taken = interleave({name: rewind.prompt for name, rewind in sides.items()}, place.options.rounds,

@@ -17,7 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
-    from typing import Any
 
 _PACKAGE = "rewind"
 _FOLDER = b"package"
@@ -32,24 +31,45 @@ def bundle_path(library: str) -> str:
 class _Bundle:
     """Finds and loads the modules that are in the file. All others are left to Python."""
 
-    def __init__(self, library: str, data: Any) -> None:
+    def __init__(self, library: str) -> None:
         self._library = library
-        self._data = data
-        self._begin, size = (int.from_bytes(data[at:at + 8], "little") for at in (0, 8))
-        if size != len(data):
-            raise ValueError("not all of the file is there")
-        self._index: bytes = data[_HEAD:self._begin]  # a line for each module; few of them are asked for
+        self._path = bundle_path(library)
+        fd = os.open(self._path, os.O_RDONLY)
+        try:
+            self._file = _file_at(fd)
+            head = os.read(fd, _HEAD)
+            self._begin, size = (int.from_bytes(head[at:at + 8], "little") for at in (0, 8))
+            if size != os.fstat(fd).st_size:
+                raise ValueError("not all of the file is there")
+            self._index = os.read(fd, self._begin - _HEAD)  # a line for each module; few are asked for
+        finally:
+            os.close(fd)
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         at = self._index.find(f"\n{name} ".encode()) if name.startswith(_PACKAGE) else -1
         if at < 0:
             return None
         kind, start, size = self._index[at:self._index.index(b"\n", at + 1)].split()[1:]
+        code = self._read(int(start), int(size))
+        if not code:
+            return None
         spec = ModuleSpec(name, self, is_package=kind == _FOLDER)  # type: ignore[arg-type]
-        spec.loader_state = int(start), int(size)
+        spec.loader_state = code
         if kind == _FOLDER:
             spec.submodule_search_locations = [os.path.join(self._library, *name.split("."))]
         return spec
+
+    def _read(self, start: int, size: int) -> bytes:
+        """Opened each time, as a detached process closes all descriptors. Nothing, where an upgrade has put
+        another file in its place meanwhile."""
+        try:
+            fd = os.open(self._path, os.O_RDONLY)
+        except OSError:
+            return b""
+        try:
+            return os.pread(fd, size, self._begin + start) if _file_at(fd) == self._file else b""
+        finally:
+            os.close(fd)
 
     def create_module(self, spec: ModuleSpec) -> None:
         return None
@@ -59,24 +79,22 @@ class _Bundle:
         assert spec
         path = os.path.join(self._library, *spec.name.split("."))
         module.__file__ = f"{path}/__init__.py" if spec.submodule_search_locations else path + ".py"
-        start, size = spec.loader_state
-        exec(marshal.loads(self._data[self._begin + start:self._begin + start + size]), module.__dict__)
+        code, spec.loader_state = marshal.loads(spec.loader_state), None
+        exec(code, module.__dict__)
+
+
+def _file_at(fd: int) -> tuple[int, ...]:
+    """Which file it is, and of when: a number is given to another file once the first is gone."""
+    found = os.fstat(fd)
+    return found.st_dev, found.st_ino, found.st_mtime_ns
 
 
 def use_bundle(library: str) -> None:
-    """From here on, imports come from the file, if there is one. It is mapped, not kept open: a detached
-    process closes all descriptors, and an upgrade puts another file in its place."""
+    """From here on, imports come from the file, if there is one."""
     try:
-        from mmap import ACCESS_READ, mmap
-
-        fd = os.open(bundle_path(library), os.O_RDONLY)
-        try:
-            bundle = _Bundle(library, mmap(fd, 0, access=ACCESS_READ))
-        finally:
-            os.close(fd)
-    except (OSError, ImportError, ValueError, EOFError, TypeError):
-        return  # none here, or not one
-    sys.meta_path.insert(0, bundle)
+        sys.meta_path.insert(0, _Bundle(library))
+    except (OSError, ValueError):
+        pass  # none here, or not all of it
 
 
 def write_bundle(library: str) -> None:
