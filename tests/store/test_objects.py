@@ -18,7 +18,8 @@ import pytest
 from rewind.errors import FormatTooNew, RewindError, StoreDamaged
 from rewind.store import blobs
 from rewind.store.blobs import oid_of, pack
-from rewind.store.objects import ObjectStore, remove_database
+from rewind.store.objects import PAGE_BYTES, WAL_PAGES, ObjectStore, remove_database
+from rewind.store.space import begin_upkeep, write_back
 from store_upkeep import give_back_space, pack_loose
 
 pytestmark = pytest.mark.slow
@@ -337,3 +338,35 @@ def two_connections(tmp_path: Path) -> tuple[ObjectStore, ObjectStore]:
     first.commit()
     first.settle(lambda: False)
     return first, ObjectStore(path)
+
+
+def test_a_log_that_was_long_for_once_is_cut_by_whoever_writes_next(path: str) -> None:
+    upkeep = ObjectStore(path, create=True)
+    upkeep.settle(lambda: False)
+    begin_upkeep(upkeep)
+    for number in range(40):
+        upkeep.put(os.urandom(50_000) + bytes([number]))
+        upkeep.commit()
+    assert os.path.getsize(path + "-wal") > 1 << 20
+    write_back(upkeep)
+    other = ObjectStore(path)
+    for text in (b"one", b"two"):
+        other.put(text)
+        other.commit()
+    assert os.path.getsize(path + "-wal") <= 256 << 10
+    other.close()
+    upkeep.close()
+
+
+def test_the_log_is_written_back_after_so_many_pages_from_the_first_commit_on(path: str) -> None:
+    reader = ObjectStore(path, create=True)
+    reader.settle(lambda: False)
+    longest = 0
+    for number in range(60):  # as if each were a hook of its own
+        store = ObjectStore(path)
+        store.put(os.urandom(45_000) + bytes([number]))
+        store.commit()
+        longest = max(longest, os.path.getsize(path + "-wal"))
+        store.close()
+    assert longest < 2 * WAL_PAGES * (PAGE_BYTES + 24)
+    reader.close()

@@ -73,6 +73,7 @@ class ObjectStore:
             # for it, and an `init` that lost its power begins again.
             self.run(f"PRAGMA synchronous={'OFF' if create else 'FULL'}")
             self.run(f"PRAGMA wal_autocheckpoint={WAL_PAGES}")
+            self.run(f"PRAGMA journal_size_limit={_WAL_BYTES}")
         except BaseException:
             self._db.close()
             raise
@@ -123,7 +124,6 @@ class ObjectStore:
             self.run("PRAGMA synchronous=FULL")
         if not self.is_wal() and os.access(self.path, os.W_OK) and not shared_disk():
             self.run("PRAGMA journal_mode=WAL")
-        self.run(f"PRAGMA journal_size_limit={_WAL_BYTES}")
 
     def close(self) -> None:
         self._db.close()
