@@ -39,7 +39,7 @@ class _Bundle:
             self._file = _file_at(fd)
             head = os.read(fd, _HEAD)
             self._begin, size = (int.from_bytes(head[at:at + 8], "little") for at in (0, 8))
-            if size != os.fstat(fd).st_size:
+            if size != self._file[0]:
                 raise ValueError("not all of the file is there")
             self._index = os.read(fd, self._begin - _HEAD)  # a line for each module; few are asked for
         finally:
@@ -84,9 +84,9 @@ class _Bundle:
 
 
 def _file_at(fd: int) -> tuple[int, ...]:
-    """Which file it is, and of when: a number is given to another file once the first is gone."""
+    """Its size, and which file it is: a number is given to another file once the first is gone."""
     found = os.fstat(fd)
-    return found.st_dev, found.st_ino, found.st_mtime_ns
+    return found.st_size, found.st_dev, found.st_ino, found.st_mtime_ns
 
 
 def use_bundle(library: str) -> None:

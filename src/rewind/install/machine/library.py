@@ -49,7 +49,7 @@ def put_library(system: System, package: str, version: str, before: str | None, 
     """
     library = system.library(version)
     if os.path.isdir(library) and is_same(package, os.path.join(library, PACKAGE)):
-        if not os.path.exists(bundle_path(library)):  # of another interpreter, or of before there were any
+        if not os.path.exists(bundle_path(library)):  # it was installed for another interpreter
             _compile(library, library)
         point(library)
         return False
