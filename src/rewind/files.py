@@ -534,11 +534,25 @@ def detach(*kept: int) -> None:
     """Nothing of whoever started us: a session and a working directory of its own, and no descriptor but
     these. Who reads a pipe until its end waits for everybody who has it open, whatever its number."""
     os.setsid()
-    null = os.open(os.devnull, os.O_RDWR)
-    for fd in (0, 1, 2):
-        os.dup2(null, fd)
+    drop_streams()
     close_all_but(*kept)
     os.chdir("/")
+
+
+def leave_session() -> None:
+    """Whoever kills the group that we were started in does not mean us any more."""
+    try:
+        os.setsid()
+    except OSError:
+        pass  # the first of its group, so nobody else's
+
+
+def drop_streams(*more: int) -> None:
+    """The standard streams lead nowhere from here on, nor do these."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2, *more):
+        os.dup2(null, fd)
+    os.close(null)
 
 
 def spawn_detached(arguments: list[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from itertools import product
@@ -13,7 +14,10 @@ from typing import Any, Optional
 
 import pytest
 
-from hook_scene import SESSION, SHIM, run_hook
+from hook_scene import SESSION, SHIM, run_hook, wait_for_late
+from hooks.test_handle import held_lock
+from hooks.test_in_time import until
+from rewind.checkpoint.project.missed import KILLED
 from rewind.install.machine.shim import NAME, shim_text
 from rewind_cli import CHECKOUT, Result, Rewind, clean_env
 
@@ -114,6 +118,76 @@ def test_an_unknown_action_does_nothing(installed: Installed, rewind: Rewind) ->
 
 def test_no_action_at_all_does_nothing(installed: Installed) -> None:
     assert silent(run_hook([installed.shim], b"", installed.home, installed.project))
+
+
+# a checkpoint that takes long
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_agent_goes_on_while_the_checkpoint_is_made(installed: Installed, rewind: Rewind,
+                                                        shell: str) -> None:
+    """`run` reads to the end of the client's pipes, so nobody has them open any more when it returns."""
+    rewind.init()
+    with held_lock(rewind):  # type: ignore[arg-type]
+        assert silent(installed.run(shell=shell))
+        (late,) = rewind.json("list")["late"]
+        assert late["description"] == "Before: x" and len(rewind.names()) == 1
+    wait_for_late(rewind)
+    assert len(rewind.names()) == 2
+    assert not installed.logged()
+
+
+def test_the_start_of_a_session_is_answered_although_its_checkpoint_takes_long(
+        installed: Installed, rewind: Rewind) -> None:
+    rewind.init()
+    rewind.ok("config", "--set", "hooks.sessionStartContext=true")
+    with held_lock(rewind):  # type: ignore[arg-type]
+        result = installed.run("session-start", installed.payload(source="startup"))
+        assert result.code == 0 and "Rewind takes checkpoints" in result.out
+    wait_for_late(rewind)
+    assert len(rewind.names()) == 2
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="no list of a process's threads here")
+@pytest.mark.parametrize("group", [False, True])
+def test_a_client_that_kills_its_hook_does_not_end_the_checkpoint(installed: Installed, rewind: Rewind,
+                                                                  group: bool) -> None:
+    """The agent may be at work from then on, so what is made afterwards is late."""
+    rewind.init()
+    with held_lock(rewind):  # type: ignore[arg-type]
+        client = subprocess.Popen([installed.shim, "user-prompt-submit"], stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, cwd=installed.project, start_new_session=True,
+                                  env={**clean_env(installed.home), "CLAUDECODE": "1"})
+        assert client.stdin and client.stdout
+        client.stdin.write(installed.payload())
+        client.stdin.close()
+        maker = maker_of(client.pid)
+        assert until(lambda: len(os.listdir(f"/proc/{maker}/task")) > 1)  # it has begun to wait for the lock
+        (os.killpg if group else os.kill)(client.pid, signal.SIGKILL)
+        with client:
+            assert client.stdout.read() == b""  # once the hook has noticed
+        assert until(lambda: rewind.json("list")["late"])
+    wait_for_late(rewind)
+    assert [one["late"] for one in rewind.json("list")["checkpoints"]] == [True, False]
+
+
+def maker_of(script: int) -> str:
+    children = Path(f"/proc/{script}/task/{script}/children")
+    assert until(lambda: children.read_text().split())
+    return children.read_text().split()[0]
+
+
+def test_a_hook_that_is_killed_while_it_looks_at_the_tree_is_counted(installed: Installed,
+                                                                     rewind: Rewind) -> None:
+    rewind.init()
+    walk = installed.package / "snapshot" / "scan" / "walk.py"
+    begin = "    def run(self, processes: int) -> Walked:\n"
+    text = walk.read_text()
+    assert begin in text
+    walk.write_text(text.replace(begin, f"{begin}        os.kill(os.getpid(), 9)\n"))
+    assert silent(installed.run())
+    (line,) = installed.logged()
+    assert "exit status 137" in line
+    assert KILLED in rewind.json("list")["missed"]["text"] and len(rewind.names()) == 1
 
 
 # the interpreter

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
+from rewind.hooks import SCRIPT, TELL
+
 _MAX_BYTES = 64 << 20
-_TELL = 3  # the shim's way past the silence that it keeps on standard error
 
 
 def run(argv: list[str], *, is_own_process: bool = False) -> int:
@@ -26,6 +27,8 @@ def run(argv: list[str], *, is_own_process: bool = False) -> int:
             os.write(1, outcome.out.encode("utf-8", "replace") + b"\n")
         if outcome.err:
             _tell(outcome.err)
+        if outcome.rest:
+            outcome.rest()
         return outcome.code
     except BaseException as error:
         # 1 where nothing could be logged: the shim then writes the line, and exits with 0 all the same.
@@ -47,7 +50,7 @@ def _read() -> bytes:
 def _tell(text: str) -> None:
     data = text.encode("utf-8", "replace") + b"\n"
     try:
-        os.write(_TELL if os.environ.get("REWIND_SHIM") else 2, data)
+        os.write(TELL if os.environ.get(SCRIPT) else 2, data)
     except OSError:
         pass
 

@@ -13,6 +13,7 @@ from rewind import jsonfile
 from rewind.config.load import load_usable
 from rewind.errors import RewindError, StoreNotTrusted
 from rewind.fast import quickjson
+from rewind.hooks import BLOCK, SCRIPT
 from rewind.hooks.decide import decide
 from rewind.hooks.event import EDIT, PROMPT_TEXT, SHELL, read_event
 from rewind.hooks.memory.hook_state import HookState
@@ -21,7 +22,7 @@ from rewind.paths import STORE_FILE, find_project, rewind_home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from rewind.config.load import Settings
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from rewind.hooks.memory.in_turn import InTurn
     from rewind.paths import Project
 
-BLOCK = 93  # the shim makes 2 of it; Python itself exits with 2 for reasons of its own
 WARNING = "[rewind] Warning: No .agent/rewind/ found. Run 'rewind init' first."
 COPIED = ("This project is a copy, so it got a store of its own. To use the checkpoints that were copied with"
           " it: rewind init --trust")
@@ -40,14 +40,15 @@ _INITIALISING = ("SessionStart", "UserPromptSubmit", "PreToolUse")
 
 
 class Outcome:
-    """What the agent sees: nearly always nothing."""
+    """What the agent sees: nearly always nothing. `rest` comes last: the agent need not wait for it."""
 
-    __slots__ = ("code", "err", "out")
+    __slots__ = ("code", "err", "out", "rest")
 
     def __init__(self, code: int = 0, out: str = "", err: str = "") -> None:
         self.code = code
         self.out = out
         self.err = err
+        self.rest: Callable[[], None] | None = None
 
 
 def handle(action: str, raw: bytes, environ: Mapping[str, str], *, is_own_process: bool = False) -> Outcome:
@@ -277,16 +278,20 @@ class _Hook:
                           known_session=self._is_known_session())
         fresh = self._unprotected_files(decision)
         outside = self._files_outside(decision)
+        rest = None
         if decision.checkpoint or fresh or outside:
-            self._checkpoint(decision, fresh, outside)
+            rest = self._checkpoint(decision, fresh, outside)
         elif self._held:
             with self._in_turn():
                 self.state = HookState(self.state.path)
                 self._protect(self._held)
                 self.state.save()
-        return self._greeting()
+        outcome = self._greeting()
+        outcome.rest = rest
+        return outcome
 
-    def _checkpoint(self, decision: Decision, fresh: list[str], outside: list[str]) -> None:
+    def _checkpoint(self, decision: Decision, fresh: list[str],
+                    outside: list[str]) -> Callable[[], None] | None:
         from rewind.hooks.making.in_time import Work, age_of_process, in_time
 
         def made(state: HookState, is_late: bool) -> None:
@@ -303,7 +308,9 @@ class _Hook:
             self._failed(pid, str(error), BUSY if error.kind == "Locked" else error.message)
 
         age = age_of_process() if self.is_own_process else 0.0
-        in_time(Work(self.event, self.project, self.settings, decision, fresh, made, failed, outside, age))
+        script = self.environ.get(SCRIPT, "") if self.is_own_process else ""
+        return in_time(Work(self.event, self.project, self.settings, decision, fresh, made, failed, outside,
+                            age), int(script) if script.isdigit() else 0)
 
     def _in_turn(self) -> InTurn:
         from rewind.hooks.memory.in_turn import InTurn

@@ -1,11 +1,18 @@
-"""The checkpoint that a hook makes: by a process of its own, for which the hook waits only so long."""
+"""The checkpoint that a hook makes: the hook waits for it only so long, and then it goes on without an agent.
+
+The shell script that agents call waits for the hook's process, and ends early when it is told to. So a second
+thread of that process makes the checkpoint, and the first one watches the clock. A hook that was started
+without the script cannot leave its caller like that, and forks a process for the checkpoint: 4 ms more.
+"""
 
 from __future__ import annotations
 
 import os
 import time
+from _thread import allocate_lock, stack_size, start_new_thread
 
-from rewind.files import detach, process_start
+from rewind.files import close_all_but, detach, drop_streams, leave_session, process_start
+from rewind.hooks import TELL
 from rewind.hooks.making.queue import Queue
 from rewind.hooks.memory.hook_state import HookState
 from rewind.hooks.memory.in_turn import InTurn
@@ -35,6 +42,8 @@ _LEAST = 0.25  # seconds, however long it took this process to get here
 _BEGUN, _MADE = b"*", b"made"
 _GOES_ON = b"made, and on for others"  # so nobody waits for the end of that process
 _MOST = 4096  # bytes of an answer
+_GLANCE = 0.1  # seconds between two looks at whether anybody still waits
+_STACK = 16 << 20  # bytes; some systems give a thread too little for a deep tree
 
 
 class NotMade(Exception):
@@ -74,12 +83,13 @@ class Work:
         # What no checkpoint holds yet is gone for good once the agent goes on: that is worth a longer wait.
         self._is_alone = bool(self.fresh or self.outside)
         self.moment = Moment(max(_LEAST, (_PATIENCE if self._is_alone else _WAIT) - age))
-        self._into = -1
+        self._tell: Callable[[bytes], None] | None = None
         self._is_made = False
 
-    def in_child(self, into: int) -> Service | None:
-        """In the process that makes it; `into` leads to the hook. It goes on with what is returned."""
-        self._into = into
+    def make(self, tell: Callable[[bytes], None]) -> Service | None:
+        """In the process or thread that makes it, which tells the hook about it and goes on with what is
+        returned."""
+        self._tell = tell
         request = None if self._is_alone else self._request
         with Queue(self.project.place_dir, request, self._began + _LATE_WAIT) as queue:
             delay = time.monotonic() - self._began
@@ -133,8 +143,9 @@ class Work:
             return True
 
     def _tell_begun(self) -> None:
+        assert self._tell
         try:
-            os.write(self._into, _BEGUN)
+            self._tell(_BEGUN)
             self.has_begun()
         except OSError:
             self.moment.end_at(time.monotonic())  # the hook was killed, so the agent may be at work
@@ -185,42 +196,134 @@ def age_of_process() -> float:
     return age if 0 <= age < _PATIENCE else 0.0
 
 
-def in_time(work: Work) -> None:
-    """Do it in a child, and wait only so long: by the clock, whatever it is that takes long. A client kills
-    the hook that it started, not the child. Raises what went wrong, if that is known in time."""
-    out, into = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        _as_child(work, into)
-    os.close(into)
-    try:
-        answer = _listen(work, pid, out)
-    finally:
-        os.close(out)
+def in_time(work: Work, script: int = 0) -> Callable[[], None] | None:
+    """Have it made, and wait only so long: by the clock, whatever it is that takes long. `script` is the
+    process that waits for this one. What is returned is to be called last: it lets the agent go, and stays
+    until the work is done. Raises what went wrong, if that is known in time."""
+    maker = _Thread(work, script) if script and script == os.getppid() else _Process(work)
+    answer = _listen(work, maker)
     if answer is None or answer == _GOES_ON:
-        return
-    os.waitpid(pid, 0)
+        return maker.leave
+    maker.wait()
     if answer != _MADE:
         kind, _, message = answer.decode("utf-8", "replace").partition("\n")
         error = NotMade(kind, message) if kind else NotMade("Killed", "the process that saved was killed")
-        work.failed(pid, error)
+        work.failed(maker.pid, error)
         raise error
+    return None
 
 
-def _listen(work: Work, pid: int, out: int) -> bytes | None:
-    """What the child says in the end; None once this hook has noted that the checkpoint is late."""
+class _Process:
+    """A client kills the hook that it started, not this."""
+
+    def __init__(self, work: Work) -> None:
+        self._out, self._into = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            self._run(work)
+        os.close(self._into)
+
+    def _run(self, work: Work) -> None:
+        try:
+            detach(self._into)
+            InTurn.wait = _PATIENCE  # no agent waits for this process, and a note is worth a wait
+            _make(work, self._tell)
+        finally:
+            os._exit(0)
+
+    def _tell(self, what: bytes) -> None:
+        os.write(self._into, what)
+
+    def heard(self, seconds: float) -> bytes | None:
+        import select
+
+        until = time.monotonic() + seconds
+        while True:
+            try:
+                ready, _, _ = select.select([self._out], [], [], max(0.0, until - time.monotonic()))
+            except InterruptedError:
+                continue
+            return os.read(self._out, _MOST) if ready else None
+
+    def is_abandoned(self) -> bool:
+        return False
+
+    def wait(self) -> None:
+        os.close(self._out)
+        os.waitpid(self.pid, 0)
+
+    def leave(self) -> None:
+        """It goes on by itself."""
+        os.close(self._out)
+
+
+class _Thread:
+    """Within this process, of which a client knows only the script that waits for it."""
+
+    def __init__(self, work: Work, script: int) -> None:
+        self.pid = os.getpid()
+        self._script = script
+        self._said: list[bytes] = []
+        self._news, self._ended = allocate_lock(), allocate_lock()
+        self._news.acquire()
+        self._ended.acquire()
+        leave_session()
+        close_all_but(TELL)
+        os.chdir("/")
+        stack_size(_STACK)
+        start_new_thread(self._run, (work,))
+
+    def _run(self, work: Work) -> None:
+        try:
+            _make(work, self._tell)
+        finally:
+            self._ended.release()
+
+    def _tell(self, what: bytes) -> None:
+        self._said.append(what)
+        if self._news.locked():
+            self._news.release()
+        if what == _BEGUN and self.is_abandoned():
+            raise BrokenPipeError
+
+    def heard(self, seconds: float) -> bytes | None:
+        if not self._news.acquire(timeout=seconds):
+            return None
+        said = b"".join(self._said)
+        del self._said[:]
+        return said
+
+    def is_abandoned(self) -> bool:
+        return os.getppid() != self._script
+
+    def wait(self) -> None:
+        self._ended.acquire()
+
+    def leave(self) -> None:
+        """First nothing of the client's is open here any more, as it may read to the end of its pipes."""
+        drop_streams(TELL)
+        InTurn.wait = _PATIENCE  # no agent waits any more, and a note is worth a wait
+        if not self.is_abandoned():
+            from _signal import SIGUSR1  # type: ignore[import-not-found]  # `signal` brings `enum` along
+
+            os.kill(self._script, SIGUSR1)
+        self.wait()
+
+
+def _listen(work: Work, maker: _Process | _Thread) -> bytes | None:
+    """What the maker says in the end; None once this hook has noted that the checkpoint is late."""
     while True:
-        heard = _heard(out, work.moment.left())
+        heard = _heard_in_time(maker, work.moment)
         if heard is None:
             with InTurn(work.project.place_dir):
                 # Who begins or is done says so within its turn: it has by now, or finds that it is late.
-                heard = _heard(out, 0)
+                heard = maker.heard(0)
                 if heard is None:
-                    work.note_late(pid)
-                    heard = _heard(out, 0)  # nobody waits long for a turn, so it may have been two at once
+                    work.note_late(maker.pid)
+                    heard = maker.heard(0)  # nobody waits long for a turn, so it may have been two at once
                     if heard is None:
                         return None
-                    work.note_ended(pid)
+                    work.note_ended(maker.pid)
         if not heard.startswith(_BEGUN):
             return heard
         work.has_begun()
@@ -228,43 +331,37 @@ def _listen(work: Work, pid: int, out: int) -> bytes | None:
             return heard[len(_BEGUN):]
 
 
-def _heard(out: int, seconds: float) -> bytes | None:
-    """What the child says, which is nothing if it was killed; None when it has not said anything yet."""
-    import select
-
-    until = time.monotonic() + seconds
+def _heard_in_time(maker: _Process | _Thread, moment: Moment) -> bytes | None:
+    """What the maker says, which is nothing if it was killed; None when it has not said anything until the
+    moment is over. That is also when the client kills its hook, for then the agent goes on."""
     while True:
-        try:
-            ready, _, _ = select.select([out], [], [], max(0.0, until - time.monotonic()))
-        except InterruptedError:
-            continue
-        return os.read(out, _MOST) if ready else None
+        heard = maker.heard(min(moment.left(), _GLANCE))
+        if heard is not None or moment.is_over():
+            return heard
+        if maker.is_abandoned():
+            moment.end_at(time.monotonic())
 
 
-def _as_child(work: Work, into: int) -> None:
+def _make(work: Work, tell: Callable[[bytes], None]) -> None:
+    service = None
     try:
-        detach(into)
-        InTurn.wait = _PATIENCE  # no agent waits for this process, and a note is worth a wait
-        service = None
-        try:
-            service = work.in_child(into)
-            error = None
-        except BaseException as problem:
-            error = NotMade(type(problem).__name__, str(problem))
-        _report(work, into, error, _GOES_ON if service else _MADE)
-        if service:
-            service.run()
-    finally:
-        os._exit(0)
+        service = work.make(tell)
+        error = None
+    except BaseException as problem:
+        error = NotMade(type(problem).__name__, str(problem))
+    _report(work, tell, error, _GOES_ON if service else _MADE)
+    if service:
+        service.run()
 
 
-def _report(work: Work, into: int, error: NotMade | None, made: bytes) -> None:
+def _report(work: Work, tell: Callable[[bytes], None], error: NotMade | None, made: bytes) -> None:
     """To the hook; where nobody listens any more, because the hook gave up waiting or was killed, an error is
     noted here."""
     with InTurn(work.project.place_dir):
-        is_late = work.is_late() if error else work.note_made()
+        is_heard = not (work.is_late() if error else work.note_made())
         try:
-            is_heard = not is_late and os.write(into, error.answer()[:_MOST] if error else made) > 0
+            if is_heard:
+                tell(error.answer()[:_MOST] if error else made)
         except OSError:
             is_heard = False
     if error and not is_heard:

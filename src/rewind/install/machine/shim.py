@@ -14,8 +14,7 @@ _TEXT = """#!/bin/sh
 python={python}
 entry={entry}
 [ -x "$python" ] || python=python3
-REWIND_SHIM=1 "$python" -I -S "$entry" "$@" 3>&2 2>/dev/null
-code=$?
+{wait}
 [ $code -eq 93 ] && exit 2
 [ $code -eq 0 ] || {{
   printf '%s smart-checkpoint %s: exit status %s of %s\\n' \\
@@ -23,11 +22,17 @@ code=$?
 }} 2>/dev/null
 exit 0
 """
+# A hook that takes long sends USR1: the agent goes on, and so does the hook. A process in the background has
+# no standard input unless it is given one. Redirecting the braces starts no process, and does not end the
+# script if a stream is closed.
+WAIT = """trap 'exit 0' USR1
+code=1
+{ REWIND_SHIM=$$ "$python" -I -S "$entry" "$@" <&4 4<&- & wait $!; code=$?; } 3>&2 2>/dev/null 4<&0"""
 
 
 def shim_text(python: str, entry: str, log: str) -> str:
     """`python` is the interpreter itself, not a version manager's stand-in for it."""
-    return _TEXT.format(python=_quoted(python), entry=_quoted(entry), log=_quoted(log))
+    return _TEXT.format(wait=WAIT, python=_quoted(python), entry=_quoted(entry), log=_quoted(log))
 
 
 def _quoted(text: str) -> str:

@@ -15,7 +15,7 @@ class Moment:
 
     def __init__(self, seconds: float) -> None:
         self.until = time.monotonic() + seconds
-        self._until_ns: int | None = None  # the same by the clock of the file system
+        self._ahead_ns: int | None = None  # of the clock of the file system, once it is known
 
     def is_over(self) -> bool:
         return time.monotonic() > self.until
@@ -24,16 +24,17 @@ class Moment:
         return max(0.0, self.until - time.monotonic())
 
     def end_at(self, until: float) -> None:
-        """By the monotonic clock. Before it begins."""
+        """By the monotonic clock."""
         self.until = until
 
     def begin(self, now_ns: int) -> None:
         """`now_ns` is what the clock of the file system says now."""
-        self._until_ns = now_ns + int((self.until - time.monotonic()) * 1e9)
+        self._ahead_ns = now_ns - time.monotonic_ns()
 
     def ended_before(self, at_ns: int) -> bool:
         """By the clock of the file system: whether that was after it."""
-        return self.is_over() and self._until_ns is not None and at_ns > self._until_ns
+        return (self.is_over() and self._ahead_ns is not None
+                and at_ns - self._ahead_ns > int(self.until * 1e9))
 
     def has_changed(self, listed: Sequence[int], found: Sequence[int]) -> bool:
         """Whether a file must have changed since, by its signature when it was listed and when it was read
