@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import rewind
-from rewind.fast.bundle import bundle_path
+from rewind.fast.bundle import ROOTS, bundle_path
 from rewind.install.machine import library as installed
 
 PACKAGE = Path(rewind.__file__).parent
@@ -99,3 +99,34 @@ def test_once_another_file_is_in_its_place_the_sources_are_imported(library: Pat
     out = run(copy, f"import os; {change[how]}\nimport rewind.checkpoint.save.save as m\n"
                     "print(type(m.__spec__.loader).__name__)")
     assert out == "SourceFileLoader"
+
+
+LOADED = """
+import rewind.hooks.handle, rewind.hooks.making.checkpoint, rewind.checkpoint.conversations.which_session
+for name, module in sorted(sys.modules.items()):
+    if name.startswith("rewind"):
+        spec = module.__spec__
+        above, _, last = name.rpartition(".")
+        assert not above or getattr(sys.modules[above], last) is module, name
+        print(name, module.__name__, module.__file__, module.__package__, spec.name, spec.parent,
+              getattr(module, "__path__", None) and list(module.__path__), spec.submodule_search_locations)
+"""
+
+
+def test_what_is_loaded_in_one_piece_is_what_python_would_have_imported(library: Path) -> None:
+    plain = f"import sys; sys.path.insert(0, {str(library)!r})\n"
+    usual = subprocess.run([sys.executable, "-I", "-S", "-c", plain + "import rewind.fast.bundle\n" + LOADED],
+                           capture_output=True, text=True, check=True).stdout.strip()
+    in_pieces = run(library, """
+searched = []
+find = type(sys.meta_path[0]).find_spec
+type(sys.meta_path[0]).find_spec = lambda self, name, *more: searched.append(name) or find(self, name, *more)
+""" + LOADED + 'print(len([name for name in searched if name.startswith("rewind")]))')
+    *found, searched = in_pieces.splitlines()
+    assert found == usual.splitlines() and len(found) > 80
+    assert int(searched) < 20
+
+
+@pytest.mark.parametrize("root", ROOTS)
+def test_each_piece_can_be_the_first(library: Path, root: str) -> None:
+    assert run(library, f"import {root} as m; print(m.__name__)") == root

@@ -1,8 +1,11 @@
 """The whole package in one file, compiled, so that an import need not search directories.
 
 A hook loads about ninety modules, and finding one takes as long as running it. `rewind install` writes the
-file for its own interpreter, whose mark is in the name. Another interpreter does not find the file and
-imports as usual, and so does a checkout.
+file (`install/machine/bundle.py`) for its own interpreter, whose mark is in the name. Another interpreter
+does not find the file and imports as usual, and so does a checkout.
+
+What a checkpoint needs lies there once more in one piece, in the order in which it is loaded: Python's import
+takes as long to look after a module as the module takes to run.
 """
 
 from __future__ import annotations
@@ -15,13 +18,16 @@ from _frozen_importlib_external import MAGIC_NUMBER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import ModuleType
+    from types import CodeType, ModuleType
 
-_PACKAGE = "rewind"
-_FOLDER = b"package"
-_HEAD = 16  # bytes that say where the code begins and how long the file is; then comes the index
-_PYC_HEAD = 16  # bytes before the code, in what Python compiles
+PACKAGE = "rewind"
+FOLDER = b"package"
+# All that one of these imports is loaded along with it. A hook begins with the first one, and imports the
+# others if there is a checkpoint to be made.
+ROOTS = ("rewind.hooks.handle", "rewind.hooks.making.checkpoint",
+          "rewind.checkpoint.conversations.which_session")
+HEAD = 16  # bytes that say where the code begins and how long the file is; then comes the index
+_PYCHEAD = 16  # bytes before the code, in what Python compiles
 
 
 def bundle_path(library: str) -> str:
@@ -37,27 +43,63 @@ class _Bundle:
         fd = os.open(self._path, os.O_RDONLY)
         try:
             self._file = _file_at(fd)
-            head = os.read(fd, _HEAD)
+            head = os.read(fd, HEAD)
             self._begin, size = (int.from_bytes(head[at:at + 8], "little") for at in (0, 8))
             if size != self._file[0]:
                 raise ValueError("not all of the file is there")
-            self._index = os.read(fd, self._begin - _HEAD)  # a line for each module; few are asked for
+            self._index = os.read(fd, self._begin - HEAD)  # a line for each module; few are asked for
         finally:
             os.close(fd)
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        at = self._index.find(f"\n{name} ".encode()) if name.startswith(_PACKAGE) else -1
-        if at < 0:
+        if not name.startswith(PACKAGE):
             return None
-        kind, start, size = self._index[at:self._index.index(b"\n", at + 1)].split()[1:]
-        code = self._read(int(start), int(size))
+        if name in ROOTS:
+            self._load_before(name)
+        kind, code = self._entry(name)
         if not code:
             return None
-        spec = ModuleSpec(name, self, is_package=kind == _FOLDER)  # type: ignore[arg-type]
+        spec = ModuleSpec(name, self, is_package=kind == FOLDER)  # type: ignore[arg-type]
         spec.loader_state = code
-        if kind == _FOLDER:
+        if kind == FOLDER:
             spec.submodule_search_locations = [os.path.join(self._library, *name.split("."))]
         return spec
+
+    def _entry(self, name: str) -> tuple[bytes, bytes]:
+        """Its kind, and what is there; nothing where it is not in the file."""
+        at = self._index.find(f"\n{name} ".encode())
+        if at < 0:
+            return b"", b""
+        kind, start, size = self._index[at:self._index.index(b"\n", at + 1)].split()[1:]
+        return kind, self._read(int(start), int(size))
+
+    def _load_before(self, root: str) -> None:
+        """All that this one imports. No other thread imports anything at the beginning of a hook."""
+        _, piece = self._entry(f"{root}+")
+        for name, is_folder, code in marshal.loads(piece) if piece else ():
+            if name not in sys.modules:
+                self._load(name, is_folder, code)
+
+    def _load(self, name: str, is_folder: bool, code: CodeType) -> None:
+        """What Python's import does, less its locks and searches."""
+        above, _, last = name.rpartition(".")
+        if above not in sys.modules:  # it comes before another root, and that one was not wanted
+            __import__(above)
+        module = _Module(name)
+        spec = module.__spec__ = ModuleSpec(name, self, is_package=is_folder)  # type: ignore[arg-type]
+        module.__loader__ = self  # type: ignore[assignment]
+        module.__package__ = name if is_folder else above
+        path = f"{self._library}/{name.replace('.', '/')}"
+        if is_folder:
+            module.__path__ = spec.submodule_search_locations = [path]
+        module.__file__ = f"{path}/__init__.py" if is_folder else f"{path}.py"
+        sys.modules[name] = module
+        try:
+            exec(code, module.__dict__)
+        except BaseException:
+            del sys.modules[name]
+            raise
+        setattr(sys.modules[above], last, module)
 
     def _read(self, start: int, size: int) -> bytes:
         """Opened each time, as a detached process closes all descriptors. Nothing, where an upgrade has put
@@ -83,6 +125,9 @@ class _Bundle:
         exec(code, module.__dict__)
 
 
+_Module = type(sys)
+
+
 def _file_at(fd: int) -> tuple[int, ...]:
     """Its size, and which file it is: a number is given to another file once the first is gone."""
     found = os.fstat(fd)
@@ -95,37 +140,3 @@ def use_bundle(library: str) -> None:
         sys.meta_path.insert(0, _Bundle(library))
     except (OSError, ValueError):
         pass  # none here, or not all of it
-
-
-def write_bundle(library: str) -> None:
-    """From what Python has compiled. The caller removes the file if this fails."""
-    lines, codes, at = [b""], [], 0
-    for name, source in sorted(_modules(library)):
-        code = _compiled(source)
-        kind = _FOLDER if os.path.basename(source) == "__init__.py" else b"module"
-        lines.append(b"%s %s %d %d" % (name.encode(), kind, at, len(code)))
-        codes.append(code)
-        at += len(code)
-    index = b"\n".join([*lines, b""])
-    begin = _HEAD + len(index)
-    with open(bundle_path(library), "xb") as file:
-        for number in (begin, begin + at):
-            file.write(number.to_bytes(8, "little"))
-        file.write(index + b"".join(codes))
-
-
-def _modules(library: str) -> Iterator[tuple[str, str]]:
-    """Each module's name and source."""
-    for folder, _, names in os.walk(os.path.join(library, _PACKAGE)):
-        for name in names:
-            path = os.path.join(folder, name)
-            if name.endswith(".py"):
-                module = os.path.relpath(path, library)[:-len(".py")].replace(os.sep, ".")
-                yield module[:-len(".__init__")] if name == "__init__.py" else module, path
-
-
-def _compiled(source: str) -> bytes:
-    from importlib.util import cache_from_source
-
-    with open(cache_from_source(source), "rb") as file:
-        return file.read()[_PYC_HEAD:]

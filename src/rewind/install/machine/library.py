@@ -8,7 +8,8 @@ import shutil
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rewind.fast.bundle import bundle_path, write_bundle
+from rewind.fast.bundle import bundle_path
+from rewind.install.machine.bundle import write_bundle
 from rewind.install.machine.in_use import is_in_use
 
 if TYPE_CHECKING:

@@ -1,0 +1,89 @@
+"""Writing the package into one file, from which `fast/bundle.py` reads it."""
+
+from __future__ import annotations
+
+import ast
+import marshal
+import os
+from collections.abc import Iterator
+from importlib.util import cache_from_source
+
+from rewind.fast.bundle import FOLDER, HEAD, PACKAGE, ROOTS, bundle_path
+
+_PYC_HEAD = 16  # bytes before the code, in what Python compiles
+
+
+def write_bundle(library: str) -> None:
+    """From what Python has compiled. The caller removes the file if this fails."""
+    modules = dict(_modules(library))
+    entries = [(name, FOLDER if _is_folder(source) else b"module", _compiled(source))
+               for name, source in sorted(modules.items())]
+    entries += [(f"{root}+", b"piece", piece) for root, piece in _pieces(modules)]
+    lines, at = [b""], 0
+    for name, kind, code in entries:
+        lines.append(b"%s %s %d %d" % (name.encode(), kind, at, len(code)))
+        at += len(code)
+    index = b"\n".join([*lines, b""])
+    begin = HEAD + len(index)
+    with open(bundle_path(library), "xb") as file:
+        for number in (begin, begin + at):
+            file.write(number.to_bytes(8, "little"))
+        file.write(index + b"".join(code for _, _, code in entries))
+
+
+def _is_folder(source: str) -> bool:
+    return os.path.basename(source) == "__init__.py"
+
+
+def _pieces(modules: dict[str, str]) -> Iterator[tuple[str, bytes]]:
+    """What is loaded before each of the roots, without what came before an earlier one."""
+    loaded: dict[str, None] = {}
+    for root in ROOTS:
+        before = len(loaded)
+        _load_order(root, modules, loaded)
+        names = [name for name in list(loaded)[before:] if name != root]
+        yield root, marshal.dumps([(name, _is_folder(modules[name]), marshal.loads(_compiled(modules[name])))
+                                   for name in names])
+
+
+def _load_order(name: str, modules: dict[str, str], loaded: dict[str, None]) -> None:
+    """Adds what this module needs, then the module; there are no circles."""
+    for other in _imported(name, modules):
+        if other not in loaded:
+            _load_order(other, modules, loaded)
+    loaded[name] = None
+
+
+def _imported(name: str, modules: dict[str, str]) -> list[str]:
+    """The package above it, and what it imports as soon as it is loaded. What stands in a condition, a `try`
+    or a function is left to Python."""
+    with open(modules[name], "rb") as file:
+        body = ast.parse(file.read()).body
+    found: dict[str, None] = {}
+    for one in (name.rpartition(".")[0], *(named for statement in body for named in _named(statement))):
+        parts = one.split(".")
+        found.update(dict.fromkeys(".".join(parts[:count + 1]) for count in range(len(parts))))
+    return [one for one in found if one in modules and one != name]
+
+
+def _named(statement: ast.stmt) -> list[str]:
+    if isinstance(statement, ast.Import):
+        return [alias.name for alias in statement.names]
+    if isinstance(statement, ast.ImportFrom) and statement.module and not statement.level:
+        return [statement.module, *(f"{statement.module}.{alias.name}" for alias in statement.names)]
+    return []
+
+
+def _modules(library: str) -> Iterator[tuple[str, str]]:
+    """Each module's name and source."""
+    for folder, _, names in os.walk(os.path.join(library, PACKAGE)):
+        for name in names:
+            path = os.path.join(folder, name)
+            if name.endswith(".py"):
+                module = os.path.relpath(path, library)[:-len(".py")].replace(os.sep, ".")
+                yield module[:-len(".__init__")] if name == "__init__.py" else module, path
+
+
+def _compiled(source: str) -> bytes:
+    with open(cache_from_source(source), "rb") as file:
+        return file.read()[_PYC_HEAD:]
