@@ -18,7 +18,7 @@ import pytest
 from rewind.errors import FormatTooNew, RewindError, StoreDamaged
 from rewind.store import blobs
 from rewind.store.blobs import oid_of, pack
-from rewind.store.objects import PAGE_BYTES, WAL_PAGES, ObjectStore, remove_database
+from rewind.store.objects import WAL_BYTES, ObjectStore, remove_database
 from rewind.store.space import begin_upkeep, write_back
 from store_upkeep import give_back_space, pack_loose
 
@@ -340,25 +340,68 @@ def two_connections(tmp_path: Path) -> tuple[ObjectStore, ObjectStore]:
     return first, ObjectStore(path)
 
 
-def test_a_log_that_was_long_for_once_is_cut_by_whoever_writes_next(path: str) -> None:
+def test_a_log_that_was_long_for_once_is_emptied_by_whoever_writes_next(path: str) -> None:
     upkeep = ObjectStore(path, create=True)
     upkeep.settle(lambda: False)
     begin_upkeep(upkeep)
     for number in range(40):
         upkeep.put(os.urandom(50_000) + bytes([number]))
         upkeep.commit()
-    assert os.path.getsize(path + "-wal") > 1 << 20
+    assert os.path.getsize(path + "-wal") > WAL_BYTES
     write_back(upkeep)
     other = ObjectStore(path)
-    for text in (b"one", b"two"):
-        other.put(text)
-        other.commit()
-    assert os.path.getsize(path + "-wal") <= 256 << 10
+    other.put(b"one")
+    other.commit()
+    assert os.path.getsize(path + "-wal") == 0
     other.close()
     upkeep.close()
 
 
-def test_the_log_is_written_back_after_so_many_pages_from_the_first_commit_on(path: str) -> None:
+COMMIT_AND_GO = """
+import os, sys
+from rewind.store.objects import ObjectStore
+store = ObjectStore(sys.argv[1])
+store.put(os.urandom(int(sys.argv[2])))
+store.commit()
+os._exit(0)
+"""
+
+
+def test_the_log_does_not_grow_from_process_to_process(path: str) -> None:
+    """Each of them commits once and does not close the database, as a hook does."""
+    first = ObjectStore(path, create=True)
+    first.settle(lambda: False)
+    first.close()
+    sizes = []
+    for _ in range(9):
+        subprocess.run([sys.executable, "-c", COMMIT_AND_GO, path, "400000"], check=True,
+                       env={**os.environ, "PYTHONPATH": SOURCE})
+        sizes.append(os.path.getsize(path + "-wal"))
+    assert sizes.count(0) == 3 and max(sizes) <= WAL_BYTES
+    last = ObjectStore(path)
+    assert last.count() == 9 and last.is_sound()
+    last.close()
+
+
+def test_a_reader_does_not_hold_up_who_empties_the_log(path: str) -> None:
+    store = ObjectStore(path, create=True)
+    store.settle(lambda: False)
+    store.put(b"before")
+    store.commit()
+    reader = sqlite3.connect(path)
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT count(*) FROM objects").fetchone() == (1,)
+    store.put(os.urandom(2 << 20))
+    store.commit()
+    assert os.path.getsize(path + "-wal") > WAL_BYTES
+    reader.close()
+    store.put(b"after")
+    store.commit()
+    assert os.path.getsize(path + "-wal") == 0 and store.count() == 3
+    store.close()
+
+
+def test_the_log_is_written_back_after_so_many_bytes_from_the_first_commit_on(path: str) -> None:
     reader = ObjectStore(path, create=True)
     reader.settle(lambda: False)
     longest = 0
@@ -368,5 +411,5 @@ def test_the_log_is_written_back_after_so_many_pages_from_the_first_commit_on(pa
         store.commit()
         longest = max(longest, os.path.getsize(path + "-wal"))
         store.close()
-    assert longest < 2 * WAL_PAGES * (PAGE_BYTES + 24)
+    assert longest < 2 * WAL_BYTES
     reader.close()

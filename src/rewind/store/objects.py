@@ -27,8 +27,7 @@ FORMAT = 2
 PAGE_BYTES = 4096  # so that `carve.py` finds the rows of a database that does not open
 WITH_BUNDLES = 2
 BUSY_MS = 10_000
-WAL_PAGES = 256  # the next process has no more than 1 MB to look through
-_WAL_BYTES = 256 << 10  # what a WAL that was long for once is cut to, when it begins again
+WAL_BYTES = 1 << 20  # the next process has not much more than that to look through
 _FULL = 2  # SQLite's number for synchronous=FULL
 _APPLICATION_ID = 0x52574E44  # "RWND"
 _BATCH_BYTES = 8 << 20
@@ -51,6 +50,7 @@ class ObjectStore:
         self._waiting: dict[bytes, bytes] = {}  # rows not yet handed to SQLite
         self.added = 0  # bytes stored through this connection
         self.in_bulk = False  # compression is put off; `packing.py` makes up for it
+        self.folds = True  # who commits also empties a long WAL; else it is done when nobody waits
         self._filling = False  # in bulk, and nothing was here before
         self._loose = self._loose_marked = False  # what waits is of a bulk; its transaction says so
         self.lost: set[bytes] = set()  # known to be damaged: as good as not there, and stored anew
@@ -72,8 +72,9 @@ class ObjectStore:
             # Until the first checkpoint is written nothing here is worth an fsync: `settle` makes up
             # for it, and an `init` that lost its power begins again.
             self.run(f"PRAGMA synchronous={'OFF' if create else 'FULL'}")
-            self.run(f"PRAGMA wal_autocheckpoint={WAL_PAGES}")
-            self.run(f"PRAGMA journal_size_limit={_WAL_BYTES}")
+            # SQLite writes the pages back by itself, but begins the WAL anew only with the next commit of the
+            # same process. A hook commits once: the WAL would grow, and each hook would write all of it back.
+            self.run("PRAGMA wal_autocheckpoint=0")
         except BaseException:
             self._db.close()
             raise
@@ -350,6 +351,8 @@ class ObjectStore:
         if self._db.in_transaction:
             self.run("COMMIT")
             self._loose_marked = False
+            if self.is_wal_over(WAL_BYTES if self.folds else _BULK_BATCH_BYTES):
+                self.fold()
         if not self._turn:
             self._relied.clear()
         if self._healing:
@@ -365,15 +368,26 @@ class ObjectStore:
         self.in_bulk = self._filling = self._loose = self._loose_marked = False
         if self._db.in_transaction:
             self.run("ROLLBACK")
-            self._shrink_wal()
+            # A capture that filled the disk has its pages in the WAL still: give the space back.
+            if self.is_wal_over(_WORTH_SHRINKING):
+                self.fold()
 
-    def _shrink_wal(self) -> None:
-        """A capture that filled the disk has its pages in the WAL still: give the space back."""
-        if _has_wal(self.path) and os.path.getsize(self.path + "-wal") > _WORTH_SHRINKING:
-            try:
-                self.run("PRAGMA wal_checkpoint(TRUNCATE)")
-            except StoreUnavailable:
-                pass  # readers, or no space even for that; the next one tries again
+    def is_wal_over(self, size: int) -> bool:
+        try:
+            return os.stat(self.path + "-wal").st_size > size
+        except OSError:
+            return False
+
+    def fold(self) -> None:
+        """Write the WAL's pages into the database and empty it. Nobody is waited for: where others read, or
+        there is no space, the next one does it."""
+        self.run("PRAGMA busy_timeout=0")
+        try:
+            self.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        except StoreUnavailable:
+            pass
+        finally:
+            self.run(f"PRAGMA busy_timeout={BUSY_MS}")
 
     # while others may write
 

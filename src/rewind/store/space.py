@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.store.objects import BUSY_MS, WAL_PAGES, ObjectStore
+from rewind.store.objects import ObjectStore
 
 
 def begin_upkeep(store: ObjectStore) -> None:
@@ -10,7 +10,7 @@ def begin_upkeep(store: ObjectStore) -> None:
     to that. And its pages are written back by `write_back`, not by whoever commits."""
     if store.is_wal():
         store.run("PRAGMA synchronous=NORMAL")
-        store.run("PRAGMA wal_autocheckpoint=0")
+        store.folds = False
 
 
 def write_back(store: ObjectStore) -> None:
@@ -21,7 +21,7 @@ def write_back(store: ObjectStore) -> None:
 
 def end_upkeep(store: ObjectStore) -> None:
     store.run("PRAGMA synchronous=FULL")
-    store.run(f"PRAGMA wal_autocheckpoint={WAL_PAGES}")
+    store.folds = True
 
 
 def free_pages(store: ObjectStore) -> int:
@@ -31,13 +31,3 @@ def free_pages(store: ObjectStore) -> int:
 def shrink(store: ObjectStore, pages: int) -> None:
     """By so many free pages; 0 is all of them."""
     store.run_script(f"PRAGMA incremental_vacuum({pages})")
-
-
-def empty_wal(store: ObjectStore) -> None:
-    """After `write_back`, this only has to cut the file. Nobody is waited for: the next one does it."""
-    if store.is_wal():
-        store.run("PRAGMA busy_timeout=0")
-        try:
-            store.run("PRAGMA wal_checkpoint(TRUNCATE)")
-        finally:
-            store.run(f"PRAGMA busy_timeout={BUSY_MS}")

@@ -159,7 +159,7 @@ def test_the_wal_is_as_it_was_when_packing_is_done(controller: Controller, proje
     controller.save("much")
     pack(controller.state, 0)
     store = controller.state.objects
-    assert store.pragma("synchronous") == 2 and store.pragma("wal_autocheckpoint") == 256
+    assert store.pragma("synchronous") == 2 and store.folds
     assert os.path.getsize(store.path + "-wal") == 0
 
 

@@ -15,7 +15,7 @@ from rewind.store.packing import (
     thin_bundles,
     unbundle,
 )
-from rewind.store.space import begin_upkeep, empty_wal, end_upkeep, free_pages, shrink, write_back
+from rewind.store.space import begin_upkeep, end_upkeep, free_pages, shrink, write_back
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -154,4 +154,4 @@ def give_back_space(state: State, wait: float) -> None:
         free = left
     write_back(state.objects)
     with Piece(state, wait):
-        empty_wal(state.objects)
+        state.objects.fold()

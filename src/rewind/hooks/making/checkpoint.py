@@ -16,6 +16,7 @@ from rewind.hooks.memory.in_turn import InTurn
 from rewind.hooks.transcript_path import own_transcript
 from rewind.paths import find_project
 from rewind.snapshot.scan.moment import Moment
+from rewind.store.objects import WAL_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,9 +65,17 @@ class Making:
             self._state.close()
             raise
 
+    def is_long(self) -> bool:
+        """Whether the WAL of the store should be emptied, which no agent has to wait for."""
+        return self._state.objects.is_wal_over(WAL_BYTES)
+
+    def fold(self) -> None:
+        self._state.objects.fold()
+
     def _make(self, look: _Look, kind: str, session: SessionFile | None,
               outside: list[str] | None = None) -> bool:
         one = look.first
+        self._state.objects.folds = False
         try:
             save(self._state, one.description, kind=kind, trigger=one.trigger, session=session,
                  find_session=False, wait=self._work.left(), first=look.begin, moment=one.moment,

@@ -40,7 +40,7 @@ _LATE_WAIT = 60.0  # seconds for the work to begin where no hook waits for it
 _CROWDED, _TOO_CROWDED = 0.15, 1.0
 _LEAST = 0.25  # seconds, however long it took this process to get here
 _BEGUN, _MADE = b"*", b"made"
-_GOES_ON = b"made, and on for others"  # so nobody waits for the end of that process
+_GOES_ON = b"made, with something left to do"  # so nobody waits for the end of that process
 _MOST = 4096  # bytes of an answer
 _GLANCE = 0.1  # seconds between two looks at whether anybody still waits
 _STACK = 16 << 20  # bytes; some systems give a thread too little for a deep tree
@@ -86,16 +86,16 @@ class Work:
         self._tell: Callable[[bytes], None] | None = None
         self._is_made = False
 
-    def make(self, tell: Callable[[bytes], None]) -> Service | None:
-        """In the process or thread that makes it, which tells the hook about it and goes on with what is
-        returned."""
+    def make(self, tell: Callable[[bytes], None]) -> Callable[[], None] | None:
+        """In the process or thread that makes it, which tells the hook about it. What is returned is to be
+        done once the agent has gone on."""
         self._tell = tell
         request = None if self._is_alone else self._request
         with Queue(self.project.place_dir, request, self._began + _LATE_WAIT) as queue:
             delay = time.monotonic() - self._began
             making = None if queue.is_done else self._make(queue)
             self._is_made = queue.is_done or making is not None
-            return self._service(making, queue, delay) if making else None
+            return self._rest(making, queue, delay) if making else None
 
     def _make(self, queue: Queue) -> Making | None:
         """None where another process takes care of the same event."""
@@ -103,6 +103,18 @@ class Work:
 
         making = Making(self, queue)
         return making if making.own() else None
+
+    def _rest(self, making: Making, queue: Queue, delay: float) -> Callable[[], None] | None:
+        service = self._service(making, queue, delay)
+        if service is None:
+            return making.fold if making.is_long() else None
+
+        def rest() -> None:
+            service.run()
+            if making.is_long():
+                making.fold()
+
+        return rest
 
     def _service(self, making: Making, queue: Queue, delay: float) -> Service | None:
         """Where others wait or may be on their way: many are at work if it took this long to get here."""
@@ -343,15 +355,15 @@ def _heard_in_time(maker: _Process | _Thread, moment: Moment) -> bytes | None:
 
 
 def _make(work: Work, tell: Callable[[bytes], None]) -> None:
-    service = None
+    rest = None
     try:
-        service = work.make(tell)
+        rest = work.make(tell)
         error = None
     except BaseException as problem:
         error = NotMade(type(problem).__name__, str(problem))
-    _report(work, tell, error, _GOES_ON if service else _MADE)
-    if service:
-        service.run()
+    _report(work, tell, error, _GOES_ON if rest else _MADE)
+    if rest:
+        rest()
 
 
 def _report(work: Work, tell: Callable[[bytes], None], error: NotMade | None, made: bytes) -> None:
