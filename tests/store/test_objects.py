@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import sqlite3
 import stat
 import subprocess
 import sys
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import closing, nullcontext
@@ -413,3 +415,77 @@ def test_the_log_is_written_back_after_so_many_bytes_from_the_first_commit_on(pa
         store.close()
     assert longest < 2 * WAL_BYTES
     reader.close()
+
+
+# a second thread writes what comes in bulk
+
+def put_in_bulk(store: ObjectStore, contents: list[bytes]) -> None:
+    for data in contents:
+        store.put_packed(oid_of(data), pack(data, store.in_bulk))
+
+
+def test_what_comes_in_bulk_is_there_at_the_end_in_the_order_in_which_it_came(store: ObjectStore) -> None:
+    contents = [b"%d " % number * 2000 for number in range(3000)]
+    store.begin_bulk()
+    put_in_bulk(store, contents)
+    store.end_bulk()
+    store.commit()
+    assert [oid for oid, _ in store.rows()] == [oid_of(data) for data in contents]
+    assert all(store.get(oid_of(data)) == data for data in contents[::100])
+
+
+def test_a_question_in_the_middle_of_a_bulk_sees_what_was_put_before(store: ObjectStore) -> None:
+    store.put(b"so that it is not filled from nothing")
+    store.begin_bulk()
+    put_in_bulk(store, [b"%d" % number for number in range(200)])
+    assert store.has(oid_of(b"7")) and store.count() == 201 and not store.has(oid_of(b"200"))
+    store.end_bulk()
+
+
+def test_what_goes_wrong_in_the_other_thread_is_raised_and_nothing_is_kept(store: ObjectStore) -> None:
+    store.commit()
+    store.begin_bulk()
+    store.run("CREATE TRIGGER full BEFORE INSERT ON objects WHEN NEW.n > 100 OR length(NEW.data) > 20000"
+              " BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
+    put_in_bulk(store, [b"%d" % number for number in range(200)])
+    with pytest.raises(RewindError, match="the disk is full"):
+        put_in_bulk(store, [b"x" * 30_000] * 2)
+        store.end_bulk()
+    store.rollback()
+    assert store.count() == 0
+    store.put(b"afterwards")
+    store.commit()
+    assert store.count() == 1
+
+
+def test_a_bulk_that_is_given_up_ends_its_thread(store: ObjectStore) -> None:
+    before = _thread._count()
+    store.begin_bulk()
+    put_in_bulk(store, [b"%d" % number for number in range(200)])
+    store.rollback()
+    for _ in range(500):
+        if _thread._count() == before:
+            break
+        time.sleep(0.01)
+    assert _thread._count() == before and store.count() == 0
+
+
+def test_a_process_that_is_killed_in_the_middle_of_a_bulk_leaves_whole_batches(path: str) -> None:
+    script = """
+import os, sys
+from rewind.store.objects import ObjectStore
+from rewind.store.blobs import oid_of, pack
+store = ObjectStore(sys.argv[1], create=True)
+store.begin_bulk()
+for number in range(20000):
+    data = b"%d " % number * 1000
+    store.put_packed(oid_of(data), pack(data, True))
+    if number == 15000:
+        os.kill(os.getpid(), 9)
+"""
+    done = subprocess.run([sys.executable, "-c", script, path], env={**os.environ, "PYTHONPATH": SOURCE})
+    assert done.returncode == -signal.SIGKILL
+    left = ObjectStore(path)
+    assert left.is_sound() and 4000 < left.count() < 15000 and left.has_loose()
+    assert len(left.get(left.ids()[-1])) > 0
+    left.close()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.store.bundles import Bundles
+    from rewind.store.writer import Writer
 
     Unpack = Callable[[bytes, bytes], bytes]
 
@@ -57,6 +58,7 @@ class ObjectStore:
         self.healed: set[bytes] = set()  # those of them that are whole again, once committed
         self._healing: set[bytes] = set()
         self._turn: Callable[[], AbstractContextManager[None]] | None = None  # set while others may write
+        self._writer: Writer | None = None  # in bulk: writes while the caller reads
         self._bundles: Bundles | None = None
         self._relied: set[bytes] = set()  # found there meanwhile, and in no checkpoint of ours yet
         if not create and not os.path.exists(path):
@@ -90,7 +92,8 @@ class ObjectStore:
 
             where = f"file:{quote(self.path)}?mode=ro&immutable=1"
             return sqlite.connect(where, uri=True, isolation_level=None)
-        return sqlite.connect(self.path, timeout=BUSY_MS / 1000, isolation_level=None)
+        return sqlite.connect(self.path, timeout=BUSY_MS / 1000, isolation_level=None,
+                              check_same_thread=False)  # see `writer.py`
 
     def _make_schema(self) -> None:
         self.run(f"PRAGMA page_size={PAGE_BYTES}")
@@ -127,6 +130,9 @@ class ObjectStore:
             self.run("PRAGMA journal_mode=WAL")
 
     def close(self) -> None:
+        if self._writer:
+            self._writer.close()
+            self._writer = None
         self._db.close()
 
     def run(self, statement: str, values: tuple[object, ...] = ()) -> list[Any]:
@@ -135,7 +141,9 @@ class ObjectStore:
             self._insert()
         return self._ask(statement, values)
 
-    def _ask(self, statement: str, values: tuple[object, ...]) -> list[Any]:
+    def _ask(self, statement: str, values: tuple[object, ...] = ()) -> list[Any]:
+        if self._writer and not self._writer.is_this_thread():
+            self._writer.wait()
         try:
             return self._db.execute(statement, values).fetchall()
         except sqlite.DatabaseError as error:
@@ -291,6 +299,11 @@ class ObjectStore:
             self._commit_in_turn()
 
     def _commit_in_turn(self) -> None:
+        if self._writer:
+            self._pending = 0
+            self._insert()
+            self._writer.do(self._end_transaction)
+            return
         if not self._turn:
             self.commit()
             return
@@ -302,6 +315,12 @@ class ObjectStore:
         rows, self._waiting = self._waiting, {}
         if not rows:
             return
+        if self._writer:
+            self._writer.do(lambda: self._insert_rows(rows))
+        else:
+            self._insert_rows(rows)
+
+    def _insert_rows(self, rows: dict[bytes, bytes]) -> None:
         self.begin()
         if self._loose:
             self.mark_loose()
@@ -310,10 +329,11 @@ class ObjectStore:
         self._healing |= healing
         # What is damaged makes way; what is whole stays, for it is the same.
         keyword = "REPLACE" if healing else "IGNORE"
-        try:
-            self._db.executemany(f"INSERT OR {keyword} INTO objects(id, data) VALUES(?, ?)", rows.items())
-        except sqlite.DatabaseError as error:
-            raise damage(self.path, error)
+        values = [part for row in rows.items() for part in row]
+        for at in range(0, len(values), 2 * _ROWS):  # other threads run while a statement is executed
+            part = tuple(values[at:at + 2 * _ROWS])
+            marks = ",".join(["(?, ?)"] * (len(part) // 2))
+            self._ask(f"INSERT OR {keyword} INTO objects(id, data) VALUES {marks}", part)
 
     def begin_bulk(self) -> None:
         """Much is coming: it is neither compressed nor looked for first, and goes in many rows at once."""
@@ -322,37 +342,47 @@ class ObjectStore:
         self.run(f"PRAGMA cache_size=-{_BULK_BATCH_BYTES >> 10}")
         self._loose = True
         if not self._turn:
+            from rewind.store.writer import Writer
+
             self.begin()
             self.mark_loose()
+            self._writer = Writer()
 
     def mark_loose(self) -> None:
         """In the transaction that the rows come with: between two of them others may have packed all."""
         if self._loose_marked:
             return
         self._loose_marked = True
-        top = self.top()
+        top = self._ask("SELECT max(n) FROM objects")[0][0] or 0
         # Where the last ones are being compressed right now, that ends before these: they come next.
-        self.run("INSERT OR IGNORE INTO meta SELECT 'loose-next', ? FROM meta WHERE key='loose-end'", (top,))
-        self.run("INSERT OR IGNORE INTO meta VALUES('loose', ?)", (top,))
+        self._ask("INSERT OR IGNORE INTO meta SELECT 'loose-next', ? FROM meta WHERE key='loose-end'", (top,))
+        self._ask("INSERT OR IGNORE INTO meta VALUES('loose', ?)", (top,))
 
     def end_bulk(self) -> None:
         if not self._turn:
             self._insert()
+        self._end_writer()
         self.in_bulk = self._filling = False
         self._loose = bool(self._waiting)
 
+    def _end_writer(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer:
+            try:
+                writer.wait()
+            finally:
+                writer.close()
+
     def begin(self) -> None:
         if not self._db.in_transaction:
-            self._ask("BEGIN IMMEDIATE", ())
+            self._ask("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
         self._insert()
         self._pending = 0
-        if self._db.in_transaction:
-            self.run("COMMIT")
-            self._loose_marked = False
-            if self.is_wal_over(WAL_BYTES if self.folds else _BULK_BATCH_BYTES):
-                self.fold()
+        if self._writer:
+            self._writer.wait()
+        self._end_transaction()
         if not self._turn:
             self._relied.clear()
         if self._healing:
@@ -360,7 +390,17 @@ class ObjectStore:
             self.lost -= self._healing
             self._healing = set()
 
+    def _end_transaction(self) -> None:
+        if self._db.in_transaction:
+            self._ask("COMMIT")
+            self._loose_marked = False
+            if self.is_wal_over(WAL_BYTES if self.folds else _BULK_BATCH_BYTES):
+                self.fold()
+
     def rollback(self) -> None:
+        if self._writer:
+            self._writer.close()
+            self._writer = None
         self._waiting = {}
         self._relied.clear()
         self._healing = set()
@@ -381,13 +421,13 @@ class ObjectStore:
     def fold(self) -> None:
         """Write the WAL's pages into the database and empty it. Nobody is waited for: where others read, or
         there is no space, the next one does it."""
-        self.run("PRAGMA busy_timeout=0")
+        self._ask("PRAGMA busy_timeout=0")
         try:
-            self.run("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._ask("PRAGMA wal_checkpoint(TRUNCATE)")
         except StoreUnavailable:
             pass
         finally:
-            self.run(f"PRAGMA busy_timeout={BUSY_MS}")
+            self._ask(f"PRAGMA busy_timeout={BUSY_MS}")
 
     # while others may write
 

@@ -128,6 +128,15 @@ def test_what_was_listed_after_the_moment_has_changed_since_if_its_ctime_says_so
     assert not moment.has_changed(before, before) and moment.has_changed(after, after)
 
 
+def test_a_moment_that_ends_early_ends_early_by_the_other_clock_as_well() -> None:
+    moment = Moment(3600)
+    moment.begin(5_000_000_000)
+    listed = (5, 1, 5_500_000_000, 7, 0)
+    assert not moment.has_changed(listed, listed)
+    moment.end_at(moment.until - 3601)  # a second before 5 s of the file system's clock
+    assert moment.has_changed(listed, listed)
+
+
 # a look that begins when the moment is over
 
 class Past(Moment):
@@ -138,7 +147,7 @@ class Past(Moment):
         self._end = until_ns
 
     def begin(self, now_ns: int) -> None:
-        self._until_ns = self._end
+        self._ahead_ns = self._end - int(self.until * 1e9)
 
 
 @pytest.fixture
