@@ -31,6 +31,7 @@ from rewind.checkpoint.rewind.target import (
     BroughtBack,
     EarlierOnLine,
     Reverted,
+    Target,
 )
 from rewind.errors import NoParent, NotInitialised, PathNotFound, RewindError, SessionNotFound, TurnRunning
 from rewind.paths import Project, current_dir, find_project, rewind_home
@@ -86,7 +87,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
-    from rewind.checkpoint.rewind.target import Target
     from rewind.checkpoint.save.outside import kept_outside
     from rewind.checkpoint.save.save import Saved
     from rewind.checkpoint.search.code import CodeFound

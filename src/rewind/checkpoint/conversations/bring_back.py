@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import time
 
-from rewind.agents.profile import TREE
+from rewind.agents.profile import TREE, Profile
 from rewind.agents.registry import is_under_root, profile_named
 from rewind.checkpoint.conversations.known_forks import Branches, new_branch
 from rewind.checkpoint.conversations.which_session import recorded_session
 from rewind.checkpoint.project.unfinished import Unfinished
-from rewind.checkpoint.records.record import cursor_of, iso_time
+from rewind.checkpoint.records.record import Record, cursor_of, iso_time
 from rewind.checkpoint.repair.backup_sums import sum_of
 from rewind.checkpoint.save.conversation import write_out
 from rewind.checkpoint.save.links import body_of, links_of, snapshot_of
@@ -32,8 +32,8 @@ from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.index import read_index
 from rewind.transcript.read.lines import identity_of, open_transcript, size_of
-from rewind.transcript.turns.turn_index import open_turns
-from rewind.transcript.write.fork import temp_of, write_fork
+from rewind.transcript.turns.turn_index import TurnIndex, open_turns
+from rewind.transcript.write.fork import Fork, temp_of, write_fork
 from rewind.transcript.write.import_session import check_client
 from rewind.transcript.write.in_place import rewrite
 from rewind.transcript.write.sidecars import INDEX, add_to_index, sidecar_paths, update_index
@@ -42,11 +42,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
-    from rewind.agents.profile import Profile
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.transcript.turns.turn_index import TurnIndex
-    from rewind.transcript.write.fork import Fork
 
 BACKUPS = "transcript-backup"
 _WORTH_COUNTING = 8 << 20  # turns of a longer conversation are counted when somebody looks at it

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from rewind.checkpoint.conversations.forks import checked_name
 from rewind.checkpoint.map.turn_views import read_page
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.change_record import changed
+from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.save.save import save
 from rewind.errors import NoCheckpointOfTurn, TurnNotFound
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.transcript.find import SessionFile
+from rewind.transcript.find import SessionFile
 
 
 def mark_turn(state: State, session: SessionFile, turn: int, name: str) -> Record:

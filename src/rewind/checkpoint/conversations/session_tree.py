@@ -10,7 +10,7 @@ from rewind.checkpoint.conversations.which_session import recorded_files, record
 from rewind.checkpoint.rewind.files.fork_code import code_put_aside
 from rewind.errors import RewindError
 from rewind.fast import quickjson
-from rewind.transcript.find import project_sessions
+from rewind.transcript.find import SessionFile, project_sessions
 from rewind.transcript.liveness import Clients
 from rewind.transcript.read.titles import plain_title
 from rewind.transcript.turns.turn_index import open_turns, stamp_of
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from rewind.agents.profile import Profile
     from rewind.checkpoint.project.state import State
-    from rewind.transcript.find import SessionFile
 
 _INSERT = "INSERT OR REPLACE INTO transcripts VALUES(?, ?, ?)"
 

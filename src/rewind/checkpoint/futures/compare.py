@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.futures.known import AtPlace, check_whole, look, point_of
+from typing import Any
+
+from rewind.checkpoint.futures.known import AtPlace, Lane, check_whole, look, point_of
 from rewind.checkpoint.map.turn_changes import changes_between
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.log.lineage import here
 from rewind.checkpoint.save.save import save
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.checkpoint.futures.known import Lane
-    from rewind.checkpoint.project.state import State
 
 
 def bring_up_to_date(state: State, lane: Lane, why: str) -> None:

@@ -11,7 +11,7 @@ from rewind.checkpoint.futures.half_made import half_made
 from rewind.checkpoint.map.turn_changes import changes_between
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.log.lineage import here
-from rewind.checkpoint.rewind.log.operations import UNDELETE
+from rewind.checkpoint.rewind.log.operations import UNDELETE, Operation
 from rewind.errors import FutureLost, FutureNotFound
 from rewind.index import MAIN
 from rewind.paths import Project
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.log.operations import Operation
 
 _SHORTEST = 6  # of a session's id that names it
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.conversations.session_tree import session_infos
+from rewind.checkpoint.conversations.session_tree import SessionInfo, session_infos
 from rewind.checkpoint.map.facts import add_changes
-from rewind.checkpoint.map.turn_map import TURN, turn_map
-from rewind.checkpoint.records.record import prompt_start, seconds_of, session_of
+from rewind.checkpoint.map.turn_map import TURN, MapRow, turn_map
+from rewind.checkpoint.records.record import Record, prompt_start, seconds_of, session_of
 from rewind.checkpoint.rewind.code_at import noted_place
 from rewind.checkpoint.rewind.log.lineage import here
 from rewind.checkpoint.rewind.log.operations import FILE as OPERATIONS
-from rewind.checkpoint.rewind.target import AtCheckpoint, AtTurn
+from rewind.checkpoint.rewind.target import AtCheckpoint, AtTurn, Target
 from rewind.errors import RewindError
 from rewind.transcript.turns.turn_index import open_turns
 
@@ -20,12 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from rewind.checkpoint.conversations.session_tree import SessionInfo
     from rewind.checkpoint.futures.known import Lane
-    from rewind.checkpoint.map.turn_map import MapRow
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.target import Target
     from rewind.transcript.turns.turn_tree import Row
 
 _PATIENCE = 0.4  # seconds for counting what is not known yet

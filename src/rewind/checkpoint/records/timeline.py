@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewind.checkpoint.project.vanished import NEWEST
-from rewind.checkpoint.records.record import Record
+from rewind.checkpoint.records.record import Record, RecordFiles
 from rewind.errors import CheckpointNotFound, RewindError
 from rewind.fast import quickjson
 from rewind.index import MAIN
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from rewind.checkpoint.records.record import RecordFiles
     from rewind.store.derived import DerivedDb
 
 _ROTTEN = (TypeError, KeyError, ValueError, AttributeError)  # a row of the index that is JSON, and no record

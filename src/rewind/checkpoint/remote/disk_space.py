@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.remote.known import FOLDER
 from rewind.errors import Locked, RewindError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
 
 
 def repository_bytes(state: State) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.remote.known import FOLDER, Remotes
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.remote.known import FOLDER, Remote, Remotes
 from rewind.checkpoint.remote.names import CHECKPOINTS, own_ref, parse_ref
 from rewind.checkpoint.remote.pull.fetch import refs_there, tracked
 from rewind.checkpoint.remote.push.push import own_records
@@ -10,11 +11,6 @@ from rewind.checkpoint.remote.push.written import known_checkpoints
 from rewind.checkpoint.remote.repository import Repository
 from rewind.checkpoint.share.giving.outgoing import checkpoint_id
 from rewind.errors import RewindError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.remote.known import Remote
 
 
 class RemoteStatus:

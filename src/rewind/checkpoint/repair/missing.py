@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.rewind.files.file_plan import Kept
+from rewind.checkpoint.rewind.files.file_plan import Kept, RestorePlan
 from rewind.errors import StoreDamaged
 from rewind.snapshot.trees.content import pieces_of
 from rewind.snapshot.trees.listing import every_path
@@ -11,7 +11,6 @@ from rewind.snapshot.trees.tree import DIR, MISSING, TreeEntry
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.records.source import Source
-    from rewind.checkpoint.rewind.files.file_plan import RestorePlan
     from rewind.snapshot.trees.change import Change
 
 

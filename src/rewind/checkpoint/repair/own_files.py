@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.project.vanished import vanished
 from rewind.checkpoint.records.record import METADATA, decode_record, is_name
 from rewind.checkpoint.records.seal import is_broken
@@ -17,9 +17,6 @@ from rewind.errors import RewindError
 from rewind.fast import quickjson
 from rewind.files import read_bounded
 from rewind.paths import STORE_FILE
-
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
 
 BRANCHES, PINS, GITIGNORE = "branches.json", "pins.json", ".gitignore"
 GITIGNORE_TEXT = b"*\n"

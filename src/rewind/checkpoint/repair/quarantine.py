@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
 
+from rewind.checkpoint.project.state import State
 from rewind.files import PRIVATE_FILE, fsync_dir, make_private_dir, write_all
-
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
 
 FOLDER = "quarantine"
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from rewind.checkpoint.records.record import ARCHIVE
+from rewind.checkpoint.records.record import ARCHIVE, Record
 from rewind.errors import RewindError
 from rewind.snapshot.scan.cache import ScanCache
 from rewind.snapshot.scan.scan import scan
@@ -17,7 +17,6 @@ from rewind.store.salvage import members_in
 
 if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
     from rewind.snapshot.scan.build import Progress
     from rewind.store.salvage import Bundled
 

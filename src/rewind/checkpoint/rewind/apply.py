@@ -7,7 +7,7 @@ import os
 
 from rewind.checkpoint.rewind.files import outside
 from rewind.checkpoint.rewind.files.agent_at_work import refuse_while_running
-from rewind.checkpoint.rewind.files.code import get_ready, moved_paths, with_sources
+from rewind.checkpoint.rewind.files.code import Ready, get_ready, moved_paths, with_sources
 from rewind.checkpoint.rewind.files.file_plan import RestorePlan
 from rewind.checkpoint.rewind.files.left_alone import names_to_note
 from rewind.checkpoint.rewind.log import operations as ops
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.conversation.cut import Conversation
     from rewind.checkpoint.rewind.destination import Destination
-    from rewind.checkpoint.rewind.files.code import Ready
     from rewind.checkpoint.rewind.log.operations import Effect, Operation
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Request

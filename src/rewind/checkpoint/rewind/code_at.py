@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 
-from rewind.agents.profile import pick
+from rewind.agents.profile import Profile, pick
 from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.futures.origin import reaches
-from rewind.checkpoint.records.record import cursor_of, seconds_of, session_of
+from rewind.checkpoint.records.record import Record, cursor_of, seconds_of, session_of
 from rewind.transcript.place.cursor import place_in
 from rewind.transcript.read.chain import Tail
 from rewind.transcript.read.conversation import open_conversation
@@ -23,9 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from rewind.agents.profile import Profile
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
     from rewind.transcript.find import SessionFile
     from rewind.transcript.turns.turn_blocks import TurnText
 

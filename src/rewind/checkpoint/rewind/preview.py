@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.rewind.files.code import planned, with_sources
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.rewind.files.code import Wanted, planned, with_sources
 from rewind.checkpoint.rewind.resolve import resolve
-from rewind.snapshot.diff.compare import compare
+from rewind.checkpoint.rewind.target import Request
+from rewind.snapshot.diff.compare import Comparison, compare
 from rewind.snapshot.scan.live import read_live
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.source import Source
-    from rewind.checkpoint.rewind.files.code import Wanted
-    from rewind.checkpoint.rewind.target import Request
-    from rewind.snapshot.diff.compare import Comparison
-    from rewind.snapshot.trees.tree import TreeEntry
+from rewind.snapshot.trees.tree import TreeEntry
 
 _SHOWN = ("write", "delete", "chmod")
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 from rewind.checkpoint.records.source import Source
-from rewind.checkpoint.rewind.log.lineage import lineage
-from rewind.checkpoint.select.last_prompt import LastPrompts
+from rewind.checkpoint.rewind.log.lineage import Lineage, lineage
+from rewind.checkpoint.select.last_prompt import LastPrompt, LastPrompts
 from rewind.errors import RewindError, StoreDamaged
 from rewind.snapshot.diff.compare import compare
 from rewind.snapshot.trees.change import Paths, differences
 from rewind.snapshot.trees.listing import entry_at
-from rewind.snapshot.trees.tree import EMPTY
+from rewind.snapshot.trees.tree import EMPTY, TreeEntry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,11 +19,8 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.log.lineage import Lineage
     from rewind.checkpoint.rewind.log.operations import Operation
-    from rewind.checkpoint.select.last_prompt import LastPrompt
     from rewind.snapshot.diff.compare import Comparison, Read
-    from rewind.snapshot.trees.tree import TreeEntry
 
     Changed = tuple[bytes, "TreeEntry | None", "TreeEntry | None"]
     Row = tuple[tuple[int, int], Record, "Record | None", "Operation | None"]

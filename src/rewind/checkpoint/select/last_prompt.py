@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from rewind.agents.registry import profile_named
-from rewind.checkpoint.records.record import prompt_start
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record, prompt_start
 from rewind.errors import RewindError
 from rewind.transcript.names import session_id_of
 from rewind.transcript.place.cursor import place_in
 from rewind.transcript.read.conversation import open_conversation
-from rewind.transcript.turns.turn_index import open_turns
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.transcript.turns.turn_index import TurnIndex
-    from rewind.transcript.turns.turn_tree import Row
+from rewind.transcript.turns.turn_index import TurnIndex, open_turns
+from rewind.transcript.turns.turn_tree import Row
 
 
 class LastPrompt:

@@ -13,14 +13,13 @@ What reads transcripts is loaded only for the selectors that need it.
 
 from __future__ import annotations
 
-from rewind.checkpoint.records.record import is_name
+from rewind.checkpoint.records.record import Record, is_name
 from rewind.checkpoint.select.selected import Selected
 from rewind.errors import CheckpointAmbiguous, CheckpointNotFound, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
     from rewind.transcript.find import SessionFile
 
 SHORTEST_PREFIX = 5

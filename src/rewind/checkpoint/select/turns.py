@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 
 from rewind.checkpoint.conversations.which_session import choose_session
-from rewind.checkpoint.rewind.code_at import code_before, turn_code
-from rewind.checkpoint.search.prompts import one_line, search_prompts
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
+from rewind.checkpoint.rewind.code_at import CodeAt, code_before, turn_code
+from rewind.checkpoint.search.prompts import Found, one_line, search_prompts
 from rewind.checkpoint.select.nearest import by_record, by_turn, nearest
 from rewind.checkpoint.select.selected import Selected
-from rewind.checkpoint.select.turn_name import turn_name
+from rewind.checkpoint.select.turn_name import TurnName, turn_name
 from rewind.errors import (
     CheckpointNotFound,
     NothingBeforePrompt,
@@ -18,18 +20,9 @@ from rewind.errors import (
     SessionNotFound,
     TurnNotFound,
 )
-from rewind.transcript.find import project_sessions
+from rewind.transcript.find import SessionFile, project_sessions
 from rewind.transcript.turns.turn_index import open_turns
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.code_at import CodeAt
-    from rewind.checkpoint.search.prompts import Found
-    from rewind.checkpoint.select.turn_name import TurnName
-    from rewind.transcript.find import SessionFile
-    from rewind.transcript.turns.turn_tree import Row
+from rewind.transcript.turns.turn_tree import Row
 
 _SHORTEST_TEXT = 3
 _MOST = 3

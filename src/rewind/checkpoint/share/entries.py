@@ -11,7 +11,7 @@ link and number is looked at here, before anything else sees it.
 from __future__ import annotations
 
 from rewind.checkpoint.share.giving.left_out import is_own
-from rewind.checkpoint.share.giving.outgoing import DELETED
+from rewind.checkpoint.share.giving.outgoing import DELETED, OutEntry
 from rewind.checkpoint.share.path_names import text_of
 from rewind.snapshot.trees.tree import (
     CHUNKED,
@@ -30,7 +30,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from rewind.checkpoint.share.giving.outgoing import OutEntry
 
 _LETTERS = {"file": "f", "link": "l", "dir": "d", "left-out": "u", DELETED: "x"}
 _LENGTHS = {"f": (5,), "l": (3,), "d": (3, 4), "u": (3,), "x": (2,)}

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from rewind.checkpoint.conversations.session_tree import session_infos, shared_turns
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.turns.spans import SessionTurns, Span
 from rewind.errors import ForkWithoutTurns, SessionNotForked, TurnWithoutCheckpoint
 from rewind.transcript.find import find_session
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
 
 
 def fork_span(state: State, text: str) -> Span:

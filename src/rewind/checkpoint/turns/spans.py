@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 
 from rewind.checkpoint.conversations.which_session import choose_session
-from rewind.checkpoint.records.record import session_of
-from rewind.checkpoint.rewind.code_at import SessionCode, read_prompt_at
+from rewind.checkpoint.records.record import Record, session_of
+from rewind.checkpoint.rewind.code_at import CodeAt, PromptAt, SessionCode, read_prompt_at
 from rewind.checkpoint.rewind.log.lineage import here, lineage
 from rewind.checkpoint.select.selectors import select
 from rewind.errors import (
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from typing import Union
 
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.code_at import CodeAt, PromptAt
     from rewind.transcript.find import SessionFile
     from rewind.transcript.turns.turn_tree import Row
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
+from rewind.checkpoint.project.state import State
 
 _DAY = 86400.0
 

@@ -7,7 +7,7 @@ import time
 
 from rewind.checkpoint.records.record import ARCHIVE, FORMAT, Record
 from rewind.checkpoint.remote.disk_space import repository_bytes
-from rewind.checkpoint.rewind.log.lineage import here_in_all_places, lineage
+from rewind.checkpoint.rewind.log.lineage import Lineage, here_in_all_places, lineage
 from rewind.checkpoint.rewind.log.operations import KEPT_STEPS
 from rewind.checkpoint.save.links import FILE as CHAT
 from rewind.checkpoint.save.links import body_of, header_of, links_of, newest_versions
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Set
 
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.rewind.log.lineage import Lineage
     from rewind.config.load import Settings
     from rewind.snapshot.scan.build import Progress
     from rewind.store.objects import ObjectStore

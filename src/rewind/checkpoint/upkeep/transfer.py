@@ -11,7 +11,7 @@ from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.save.create import new_record
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE, fsync_dir, sweep_drafts
-from rewind.snapshot.archive.portable import links_out, read_snapshot, write_snapshot
+from rewind.snapshot.archive.portable import Imported, links_out, read_snapshot, write_snapshot
 from rewind.snapshot.trees.listing import uncovered
 
 TYPE_CHECKING = False
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from rewind.checkpoint.project.state import State
-    from rewind.snapshot.archive.portable import Imported
     from rewind.snapshot.scan.build import Progress
 
 _LONGEST_DESCRIPTION = 1000

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from rewind.checkpoint.conversations.known_forks import Branches
-from rewind.checkpoint.records.record import iso_time
-from rewind.checkpoint.remote.known import FOLDER, Remotes
+from rewind.checkpoint.records.record import Record, iso_time
+from rewind.checkpoint.remote.known import FOLDER, Remote, Remotes
 from rewind.checkpoint.remote.names import CHECKPOINTS, CONVERSATIONS, own_ref, parse_ref
 from rewind.checkpoint.remote.pull.fetch import (
     DEFAULT_MB,
@@ -19,21 +19,17 @@ from rewind.checkpoint.remote.push.push import LOCK
 from rewind.checkpoint.remote.push.written import written_checkpoints
 from rewind.checkpoint.remote.repository import Repository
 from rewind.checkpoint.share.giving.outgoing import checkpoint_id
-from rewind.checkpoint.share.taking.arrive import add, look
-from rewind.errors import ArchiveRefused, FormatTooNew, RemoteFailed, RemoteRefused
+from rewind.checkpoint.share.taking.arrive import Added, add, look
+from rewind.errors import ArchiveRefused, FormatTooNew, RemoteFailed, RemoteRefused, RewindError
 from rewind.files import Lock
 from rewind.transcript.names import is_session_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.remote.known import Remote
     from rewind.checkpoint.remote.repository import Progress
-    from rewind.checkpoint.share.taking.arrive import Added
     from rewind.checkpoint.share.taking.conversations import Arrived
     from rewind.checkpoint.share.taking.incoming import Checked
-    from rewind.errors import RewindError
 
 
 class Pulled:

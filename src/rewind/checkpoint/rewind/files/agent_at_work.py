@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 
+from rewind.checkpoint.project.state import State
 from rewind.errors import TurnRunning
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
 
 
 def refuse_while_running(state: State, force: bool) -> None:

@@ -12,7 +12,7 @@ from rewind.checkpoint.rewind.files.file_plan import MAX_CHANGES, NOT_EMPTY, Kep
 from rewind.checkpoint.rewind.files.kept_copies import Unasked, keep_copies, kept_note
 from rewind.checkpoint.rewind.files.left_alone import LeftAlone
 from rewind.checkpoint.rewind.log.lineage import here
-from rewind.checkpoint.save.create import capture
+from rewind.checkpoint.save.create import Draft, capture
 from rewind.errors import (
     BackupFailed,
     ChangedSincePlan,
@@ -22,7 +22,7 @@ from rewind.errors import (
     StoreDamaged,
 )
 from rewind.snapshot.apply.apply import Applier
-from rewind.snapshot.rules.rules import RuleTree
+from rewind.snapshot.rules.rules import Rules, RuleTree
 from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.scan.sqlite_files import is_journal_at
 from rewind.snapshot.scan.walk import nested_exclude, read_ignore_file
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.files.open_files import OpenFile
-    from rewind.checkpoint.save.create import Draft
-    from rewind.snapshot.rules.rules import Rules
     from rewind.snapshot.scan.build import Progress, Snapshot
     from rewind.snapshot.trees.change import Trees
 

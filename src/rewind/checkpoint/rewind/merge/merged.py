@@ -6,11 +6,14 @@ backup, the log, undo, an interruption) is as for going to any checkpoint.
 
 from __future__ import annotations
 
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
-from rewind.checkpoint.rewind.files.code import Wanted
+from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.rewind.files.code import Ready, Wanted
+from rewind.checkpoint.rewind.files.file_plan import RestorePlan
 from rewind.checkpoint.rewind.log import operations as ops
 from rewind.checkpoint.rewind.merge.merged_source import MergedSource
-from rewind.checkpoint.rewind.target import Adopted, BroughtBack
+from rewind.checkpoint.rewind.target import Adopted, BroughtBack, Merge
 from rewind.checkpoint.save.create import new_record, write_archive
 from rewind.checkpoint.select.selectors import select
 from rewind.checkpoint.turns.spans import Span
@@ -18,18 +21,9 @@ from rewind.checkpoint.turns.spans import spans as spans_named
 from rewind.errors import StoreDamaged, TurnWithoutCheckpoint
 from rewind.snapshot.git.head import git_head
 from rewind.snapshot.rules.gitfiles import work_tree_top
-from rewind.snapshot.trees.tree import CHUNKED, DIR, FILES, LINK, decode_pieces
+from rewind.snapshot.trees.tree import CHUNKED, DIR, FILES, LINK, TreeEntry, decode_pieces
+from rewind.store.objects import ObjectStore
 from rewind.words import plural, printable, quoted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.source import Source
-    from rewind.checkpoint.rewind.files.code import Ready
-    from rewind.checkpoint.rewind.files.file_plan import RestorePlan
-    from rewind.checkpoint.rewind.target import Merge
-    from rewind.snapshot.trees.tree import TreeEntry
-    from rewind.store.objects import ObjectStore
 
 RESULT = "result"  # what it is called before it is a checkpoint
 _NO_ID = "0" * 64

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 
-from rewind.checkpoint.share.giving.mask import masker_for
+from rewind.checkpoint.share.giving.mask import Masker, masker_for
 from rewind.transcript.place.cursor import place_in
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.lines import end_of_lines, lines_forward, stored
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.share.giving.left_out import Policy
-    from rewind.checkpoint.share.giving.mask import Masker
 
 _PIECE = 1 << 20
 _SHOWN = 200

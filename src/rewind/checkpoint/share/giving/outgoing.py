@@ -6,7 +6,7 @@ machine, apart from what was said in the conversation; the project's own directo
 
 from __future__ import annotations
 
-from rewind.checkpoint.records.record import FORMAT, session_of
+from rewind.checkpoint.records.record import FORMAT, Record, session_of
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.share.giving.left_out import LeftOut, Policy, Scanned, SharedTree
 from rewind.checkpoint.share.giving.mask import mask_text
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.log.lineage import Lineage
     from rewind.checkpoint.share.giving.conversations import OutConversation
     from rewind.snapshot.rules.rules import Rules

@@ -5,22 +5,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NoReturn
+
 from rewind.checkpoint.records.record import KINDS, is_name, is_timestamp
 from rewind.checkpoint.share.entries import FORMAT, decode_entry, digest_of
 from rewind.checkpoint.share.giving.outgoing import LANE_LETTERS, LONGEST_LANE
 from rewind.checkpoint.share.taking.grow import Grown
 from rewind.errors import ArchiveRefused, FormatTooNew
 from rewind.fast.sha256 import sha256
-from rewind.snapshot.trees.tree import encode_pieces
+from rewind.snapshot.trees.tree import Tree, encode_pieces
 from rewind.store.blobs import CHUNK, oid_of
 from rewind.transcript.names import is_session_id
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any, NoReturn
-
-    from rewind.snapshot.trees.tree import Tree
 
 MAX_CHECKPOINTS = 100_000
 MAX_ENTRIES = 5_000_000

@@ -6,25 +6,20 @@ from __future__ import annotations
 
 import signal
 import threading
+from typing import Any
 
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
+from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.rewind.files.agent_at_work import refuse_while_running
-from rewind.checkpoint.rewind.files.code import Wanted, get_ready, with_sources
+from rewind.checkpoint.rewind.files.code import Ready, Wanted, get_ready, with_sources
 from rewind.checkpoint.rewind.files.left_alone import names_to_note
 from rewind.checkpoint.rewind.log import operations as ops
 from rewind.checkpoint.rewind.log.lineage import here
+from rewind.checkpoint.rewind.log.operations import Operation
 from rewind.checkpoint.rewind.words import finish_command
 from rewind.checkpoint.save.create import write_record
 from rewind.errors import NothingToBisect, RewindInterrupted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.records.source import Source
-    from rewind.checkpoint.rewind.files.code import Ready
-    from rewind.checkpoint.rewind.log.operations import Operation
 
 
 class InPlace:

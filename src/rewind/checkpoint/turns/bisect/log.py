@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import is_name
 from rewind.checkpoint.turns.bisect.search import BAD, GOOD, SKIP
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE, read_bounded
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rewind.checkpoint.project.state import State
 
 FILE = "bisect.log"
 _HEAD = "# rewind bisect"

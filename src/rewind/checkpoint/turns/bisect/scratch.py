@@ -6,18 +6,14 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.files.elsewhere import write_elsewhere
 from rewind.errors import LinkedInstall
 from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.trees.listing import uncovered
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
 
 # A command makes these again. Linked, it would write what an older version gives into the project's own.
 _CACHES = ("__pycache__", ".next", ".nuxt", ".svelte-kit", ".turbo", ".gradle", ".hypothesis", ".pytype",
