@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from rewind.checkpoint.project.state import State
-from rewind.checkpoint.remote.known import FOLDER, Remote, Remotes
+from rewind.checkpoint.remote.known import FOLDER, LOCK, Remote, Remotes
 from rewind.checkpoint.remote.pull.fetch import forget
-from rewind.checkpoint.remote.push.push import LOCK
 from rewind.checkpoint.remote.repository import Repository
 from rewind.files import Lock
 

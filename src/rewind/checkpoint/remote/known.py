@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 FILE = "remotes.json"
 FOLDER = "remote.git"  # the private repository, made on first use
+LOCK = "remote.lock"
 _MAX_BYTES = 1 << 20
 _HEX = "0123456789abcdef"
 
@@ -38,7 +39,8 @@ class Remote:
 
 
 class Remotes:
-    """Each store writes to refs of its own, so that two never meet in one."""
+    """Each store writes to refs of its own, so that two never meet in one. Whoever changes something holds
+    `LOCK`."""
 
     def __init__(self, state: State) -> None:
         self.path = state.project.path(FILE)

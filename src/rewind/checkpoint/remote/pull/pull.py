@@ -6,7 +6,7 @@ import time
 
 from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.records.record import Record, iso_time
-from rewind.checkpoint.remote.known import FOLDER, Remote, Remotes
+from rewind.checkpoint.remote.known import FOLDER, LOCK, Remote, Remotes
 from rewind.checkpoint.remote.names import CHECKPOINTS, CONVERSATIONS, own_ref, parse_ref
 from rewind.checkpoint.remote.pull.fetch import (
     DEFAULT_MB,
@@ -15,7 +15,6 @@ from rewind.checkpoint.remote.pull.fetch import (
     tracked,
 )
 from rewind.checkpoint.remote.pull.inbox import Inbox, Objects
-from rewind.checkpoint.remote.push.push import LOCK
 from rewind.checkpoint.remote.push.written import written_checkpoints
 from rewind.checkpoint.remote.repository import Repository
 from rewind.checkpoint.share.giving.outgoing import checkpoint_id

@@ -7,7 +7,7 @@ import os
 import time
 
 from rewind.checkpoint.records.record import Record, iso_time
-from rewind.checkpoint.remote.known import FOLDER, Remote, Remotes
+from rewind.checkpoint.remote.known import FOLDER, LOCK, Remote, Remotes
 from rewind.checkpoint.remote.names import CHECKPOINTS, CONVERSATIONS, own_ref, tracked_in
 from rewind.checkpoint.remote.push.fast_import import FastImport
 from rewind.checkpoint.remote.push.outbox import Outbox
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.remote.repository import Progress, Said
     from rewind.checkpoint.share.giving.conversations import OutConversation
 
-LOCK = "remote.lock"
 _FEW = 10  # checkpoints whose objects one thread packs sooner than several would be started
 _SLICE = 250  # checkpoints that are sent at once: what arrived stays there when the next slice does not
 _UNITS = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}

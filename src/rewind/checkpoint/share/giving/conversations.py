@@ -71,12 +71,12 @@ class OutConversation:
         end = end_of_lines(file)
         end = end if until is None else min(end, until)
         for offset, raw in lines_forward(file, 0, end):
-            masked = masker.line(raw)
+            masked, kinds = masker.line(raw)
             self._starts.append(offset)
-            self.size += self._masked.write(masked.line)
-            if masked.kinds and len(self.secrets) < _SHOWN:
+            self.size += self._masked.write(masked)
+            if kinds and len(self.secrets) < _SHOWN:
                 turn = self._turn_at(offset)
-                self.secrets += [Said(kind, turn, len(self._starts)) for kind in masked.kinds]
+                self.secrets += [Said(kind, turn, len(self._starts)) for kind in kinds]
         self.turns = sum(1 for offset, _ in self._rows if offset < end)
 
     def _turn_at(self, offset: int) -> int:
@@ -91,11 +91,7 @@ class OutConversation:
 
     def read(self) -> Iterator[bytes]:
         self._masked.seek(0)
-        while True:
-            piece = self._masked.read(_PIECE)
-            if not piece:
-                return
-            yield piece
+        return iter(lambda: self._masked.read(_PIECE), b"")
 
     def close(self) -> None:
         self._original.close()

@@ -145,7 +145,8 @@ class SharedTree:
             by_name = secrets.secret_by_name(path)
             if by_name:
                 return Reasons.SECRET, ((by_name, 0),)
-        if not self._policy.with_ignored and self._is_ignored(folder, name, entry):
+        if not self._policy.with_ignored and self._rule_tree.classify(
+                folder, name, entry.kind == DIR) != NORMAL:
             return Reasons.IGNORED, ()
         if entry.kind == LINK and _leaves(path, entry.ref):
             return Reasons.LINK_OUT, ()
@@ -153,10 +154,6 @@ class SharedTree:
             kinds = self._scanned.kinds(path, entry, self.blobs)
             return (Reasons.SECRET, kinds) if kinds else (b"", ())
         return b"", ()
-
-
-    def _is_ignored(self, folder: bytes, name: bytes, entry: TreeEntry) -> bool:
-        return self._rule_tree.classify(folder, name, entry.kind == DIR) != NORMAL
 
 
 def is_own(path: bytes) -> bool:

@@ -6,8 +6,7 @@ is fast; only where one of them occurs is a pattern tried.
 
 from __future__ import annotations
 
-from rewind.checkpoint.share.giving.pattern import Pattern
-from rewind.checkpoint.share.giving.secret_kinds import KINDS, NPM, URL_PASSWORD, SecretKind
+from rewind.checkpoint.share.giving.secret_kinds import KINDS, NPM, URL_PASSWORD, Pattern, SecretKind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

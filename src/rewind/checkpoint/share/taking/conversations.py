@@ -148,7 +148,7 @@ def _write(conversation: InConversation, path: str, root: str) -> None:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), PRIVATE_FILE)
     try:
         for line in _lines(conversation.read()):
-            write_all(fd, masker.line(line).line)
+            write_all(fd, masker.line(line)[0])
     finally:
         os.close(fd)
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 from rewind.checkpoint.records.record import KINDS, is_name, is_timestamp
 from rewind.checkpoint.share.entries import FORMAT, decode_entry, digest_of
@@ -84,12 +84,10 @@ class InCheckpoint:
 class Checked:
     """All that was read, with nothing in it that may not be there."""
 
-    def __init__(self, label: str, grown: Grown) -> None:
-        self.label = label
+    def __init__(self, grown: Grown) -> None:
         self.grown = grown
         self.checkpoints: list[InCheckpoint] = []
         self.conversations: list[InConversation] = []
-        self.wanted: set[str] = set()  # contents that are not here yet
 
 
 def check(incoming: Incoming, known_root: Callable[[str], bytes | None] = lambda id: None,
@@ -97,36 +95,22 @@ def check(incoming: Incoming, known_root: Callable[[str], bytes | None] = lambda
           has: Callable[[bytes], bool] = lambda oid: False) -> Checked:
     """Read everything, and refuse all of it for one offence. `known_root` gives the tree of a checkpoint that
     is here already, which a parent may be; `stored` its directories; `has` says which content is here."""
-    refuse = _Refuse(incoming.label)
-    if type(incoming.format) is not int or incoming.format < 1:
-        refuse("it does not say its format.")
-    if incoming.format > FORMAT:
-        raise FormatTooNew(what=incoming.label, found=incoming.format, known=FORMAT)
-    checked = Checked(incoming.label, Grown(stored))
+    checked = Checked(Grown(stored))
     try:
+        _check_format(incoming)
         _read_conversations(incoming, checked)
         _read_checkpoints(incoming, checked, known_root)
+        _check_contents(incoming, checked.grown.files, has)
     except ValueError as error:
-        refuse(f"{error}.")
-    for conversation in checked.conversations:
-        if sum(piece.count(b"\n") for piece in conversation.read()) != conversation.lines:
-            refuse(f"the conversation {conversation.session} in it is not complete.")
-    checked.wanted = {oid.hex() for oid in checked.grown.files if not has(oid)}
-    missing = set(checked.wanted)
-    for digest, pieces in incoming.contents(checked.wanted):
-        _verify(digest, pieces, checked.grown.files, refuse)
-        missing.discard(digest)
-    if missing:
-        refuse(f"it lacks the content {min(missing)}, which a file of it has.")
+        raise ArchiveRefused(file=incoming.label, reason=f"{error}.")
     return checked
 
 
-class _Refuse:
-    def __init__(self, label: str) -> None:
-        self._label = label
-
-    def __call__(self, reason: str) -> NoReturn:
-        raise ArchiveRefused(file=self._label, reason=reason)
+def _check_format(incoming: Incoming) -> None:
+    if type(incoming.format) is not int or incoming.format < 1:
+        raise ValueError("it does not say its format")
+    if incoming.format > FORMAT:
+        raise FormatTooNew(what=incoming.label, found=incoming.format, known=FORMAT)
 
 
 def _read_conversations(incoming: Incoming, checked: Checked) -> None:
@@ -143,6 +127,9 @@ def _read_conversations(incoming: Incoming, checked: Checked) -> None:
             session, agent, title[:_LONGEST_TEXT] if isinstance(title, str) else "", lines, value["read"]))
         if len(checked.conversations) > MAX_CONVERSATIONS:
             raise ValueError(f"it holds more than {MAX_CONVERSATIONS} conversations")
+    for conversation in checked.conversations:
+        if sum(piece.count(b"\n") for piece in conversation.read()) != conversation.lines:
+            raise ValueError(f"the conversation {conversation.session} in it is not complete")
 
 
 def _read_checkpoints(incoming: Incoming, checked: Checked,
@@ -202,13 +189,15 @@ def _is_id(value: Any) -> bool:
 
 # content
 
-def _verify(digest: str, pieces: Iterable[bytes], files: dict[bytes, int], refuse: _Refuse) -> None:
-    try:
+def _check_contents(incoming: Incoming, files: dict[bytes, int], has: Callable[[bytes], bool]) -> None:
+    missing = {oid.hex() for oid in files if not has(oid)}
+    for digest, pieces in incoming.contents(set(missing)):
         wanted = digest_of(digest)
         for _ in objects_of(wanted, files[wanted], pieces):
             pass
-    except ValueError as error:
-        refuse(f"{error}.")
+        missing.discard(digest)
+    if missing:
+        raise ValueError(f"it lacks the content {min(missing)}, which a file of it has")
 
 
 def objects_of(wanted: bytes, size: int, pieces: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
