@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 BACKUPS = "transcript-backup"
 _WORTH_COUNTING = 8 << 20  # turns of a longer conversation are counted when somebody looks at it
+_WORTH_READING = 32 << 20
 
 
 class Home:
@@ -330,6 +331,14 @@ def turns_before(state: State, plan: ConversationPlan) -> int | None:
         return sum(1 for turn in turns if turn.offset < plan.cut.offset)
     plan.index = open_turns(plan.original, plan.profile, state.derived, plan.identity)
     return sum(1 for row in plan.index.turns(1, plan.index.total) if row.offset < plan.cut.offset)
+
+
+def number_of_prompt(state: State, left: ConversationPlan, uuid: str) -> int | None:
+    """Which turn of the conversation that was left; a long transcript is not read for that alone."""
+    if left.index is None and os.path.getsize(left.original) <= _WORTH_READING:
+        open_turns(left.original, left.profile, state.derived)
+    rows = state.derived.query("SELECT turn FROM turns WHERE path=? AND uuid=?", (left.original, uuid))
+    return rows[0][0] if rows else None
 
 
 def note_in_index(profile: Profile, branch: dict[str, Any]) -> None:

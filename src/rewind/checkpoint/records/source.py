@@ -37,14 +37,23 @@ class Source:
         self.blobs: Blobs
         self.skip_missing = False  # go on without what is damaged; the caller tells what that is
         self.lost_trees: set[bytes] = set()
+        self.leaving: Source | None = None  # what a step had restored that is taken back to this one
 
     def __enter__(self) -> Source:
-        if self.record.format == "archive":
-            self._temporary = self._unpack()
-        self.blobs = self._temporary or self._instead or self._state.objects
+        if self.leaving:
+            self.leaving.__enter__()
+        try:
+            self._temporary = self._unpack() if self.record.format == "archive" else None
+            self.blobs = self._temporary or self._instead or self._state.objects
+        except BaseException:
+            if self.leaving:
+                self.leaving.__exit__()
+            raise
         return self
 
     def __exit__(self, *error: object) -> None:
+        if self.leaving:
+            self.leaving.__exit__()
         if self._temporary:
             self._temporary.close()
             remove_database(self._temporary.path)

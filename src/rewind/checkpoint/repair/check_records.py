@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.repair.damage import Lacks
-from rewind.checkpoint.repair.problem import CHECKPOINT, STORE, Problem
 from rewind.checkpoint.save.links import body_of, header_of, links_of, snapshot_of
 from rewind.errors import CheckpointNotFound, RewindError
 from rewind.snapshot.trees.tree import CHUNKED, DIR, FILE, MAX_DEPTH, decode_pieces
@@ -25,6 +24,23 @@ if TYPE_CHECKING:
 # What a damaged object is, which says where another copy of it may be.
 TREE, PIECES, CONTENT, RULES, CHAT_LINE, CHAT_LINK, CHAT_PIECE, GARBAGE = (
     "directory", "list of pieces", "content", "rules", "first line", "link", "piece", "unused")
+
+
+CONFIGURATION, INTERRUPTED, MONITOR = "configuration", "interrupted", "monitor"  # what a problem is about
+STORE, CHECKPOINT = "store", "checkpoint"
+
+
+class Problem(NamedTuple):
+    """One thing that `validate` found wrong: a sentence for people, and what it is about for programs."""
+
+    kind: str
+    text: str
+    checkpoint: str = ""  # the one that it hurts
+
+    @property
+    def is_damage(self) -> bool:
+        """Something that was stored is not there any more, or not as it was."""
+        return self.kind in (STORE, CHECKPOINT)
 
 
 @dataclass

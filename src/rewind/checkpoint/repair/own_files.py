@@ -8,7 +8,7 @@ from rewind.checkpoint.project.state import State
 from rewind.checkpoint.project.vanished import vanished
 from rewind.checkpoint.records.record import METADATA, decode_record, is_name
 from rewind.checkpoint.records.seal import is_broken
-from rewind.checkpoint.repair.problem import CHECKPOINT, STORE, Problem
+from rewind.checkpoint.repair.check_records import CHECKPOINT, STORE, Problem
 from rewind.checkpoint.rewind.conversation.effects import REWRITE
 from rewind.checkpoint.rewind.log.operations import FILE as OPERATIONS
 from rewind.checkpoint.rewind.log.operations import MAX_BYTES as MOST_OPERATIONS

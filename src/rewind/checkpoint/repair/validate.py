@@ -5,9 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rewind.checkpoint.records.seal import is_broken
-from rewind.checkpoint.repair.check_records import Examined, examine_records
+from rewind.checkpoint.repair.check_records import (
+    CHECKPOINT,
+    CONFIGURATION,
+    INTERRUPTED,
+    MONITOR,
+    STORE,
+    Examined,
+    Problem,
+    examine_records,
+)
 from rewind.checkpoint.repair.own_files import check_own_files
-from rewind.checkpoint.repair.problem import CHECKPOINT, CONFIGURATION, INTERRUPTED, MONITOR, STORE, Problem
 from rewind.checkpoint.rewind.words import interrupted_text
 from rewind.config.load import check_settings
 from rewind.errors import CheckpointNotFound, RewindError

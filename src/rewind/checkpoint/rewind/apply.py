@@ -6,8 +6,7 @@ from __future__ import annotations
 import os
 
 from rewind.checkpoint.rewind.files import outside
-from rewind.checkpoint.rewind.files.agent_at_work import refuse_while_running
-from rewind.checkpoint.rewind.files.code import Ready, get_ready, moved_paths, with_sources
+from rewind.checkpoint.rewind.files.code import Ready, get_ready, moved_paths
 from rewind.checkpoint.rewind.files.file_plan import RestorePlan
 from rewind.checkpoint.rewind.files.left_alone import names_to_note
 from rewind.checkpoint.rewind.log import operations as ops
@@ -23,6 +22,7 @@ from rewind.errors import (
     ChatNotRestored,
     RewindError,
     RewindInterrupted,
+    TurnRunning,
 )
 
 TYPE_CHECKING = False
@@ -56,6 +56,21 @@ def apply(state: State, request: Request, *, shown: Plan | None = None, digest: 
         act.check()
         expected = None if force else lambda code: _refuse_other(found, shown, digest, code)
         return act.with_code(expected) if found.code else act.alone(expected)
+
+
+def refuse_while_running(state: State, force: bool) -> None:
+    """In the middle of an agent's turn its files are not pulled away under it, unless a person insists. The
+    hooks recorded the latest session, and the client says what it does."""
+    if force or not os.path.exists(state.project.own("session.json")):
+        return
+    from rewind.agents.registry import profile_named
+    from rewind.checkpoint.conversations.which_session import recorded_sessions
+    from rewind.transcript.liveness import is_busy
+
+    for entry in recorded_sessions(state):
+        profile = profile_named(str(entry.get("agent")), state.project.home)
+        if entry.get("running") and is_busy(profile, str(entry.get("session_id")), entry):
+            raise TurnRunning(agent=profile.title)
 
 
 def _refuse_unfinished(state: State, found: Destination) -> None:
@@ -121,16 +136,13 @@ class _Act:
     def with_code(self, expected: Expected | None) -> Outcome:
         wanted = self.found.code
         assert wanted is not None
-
-        def go(source: Any, leaving: Any) -> Outcome:
-            ready = get_ready(self.state, source, leaving, wanted, force=self.force,
-                              expected=expected, progress=self.progress)
+        with wanted.open(self.state) as source:
+            ready = get_ready(self.state, source, wanted, force=self.force, expected=expected,
+                              progress=self.progress)
             try:
                 return self._go(ready)
             finally:
                 ready.close()
-
-        return with_sources(self.state, wanted, go)
 
     def _go(self, ready: Ready) -> Outcome:
         outcome, plan = self.outcome, ready.plan

@@ -9,8 +9,9 @@ from bisect import bisect_left, bisect_right
 
 from rewind.agents.profile import Profile, pick
 from rewind.checkpoint.conversations.known_forks import Branches
-from rewind.checkpoint.futures.origin import reaches
 from rewind.checkpoint.records.record import Record, cursor_of, seconds_of, session_of
+from rewind.checkpoint.rewind.log.operations import FUTURE
+from rewind.index import MAIN
 from rewind.transcript.place.cursor import place_in
 from rewind.transcript.read.chain import Tail
 from rewind.transcript.read.conversation import open_conversation
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _LONGEST_TURN = 64 << 20  # so far a turn is searched for its first tool call
 _AFTER_A_TURN = ("Stop", "SessionEnd", "")  # an empty one: saved by a person
 _SLACK = 1 << 20  # a rewritten line 1 moves a place, not so far
+_ANY = 1 << 62
 _LATEST = 32  # records that are looked at for the end of the last turn
 
 
@@ -229,6 +231,22 @@ class SessionCode:
     def newest(self) -> Record | None:
         """The latest checkpoint of this very session."""
         return self._near[0][-1] if self._near and self._near[0] else None
+
+
+def reaches(state: State) -> dict[str, int]:
+    """Place -> the number of the last checkpoint there that belongs to the past of this place. A fork with a
+    directory of its own goes on from another place's checkpoint."""
+    found = {state.place: _ANY}
+    if state.place == MAIN:
+        return found
+    began = {op.place: op.begun for op in state.operations().all if op.command == FUTURE and op.ended}
+    at = state.place
+    while at in began:
+        sequence, at = began[at].get("point"), str(began[at].get("origin") or MAIN)
+        if at in found or not isinstance(sequence, int):
+            break
+        found[at] = sequence
+    return found
 
 
 def turn_code(state: State, session: SessionFile, turn: int,

@@ -16,7 +16,7 @@ from rewind.checkpoint.rewind.merge.merged_source import MergedSource
 from rewind.checkpoint.rewind.target import Adopted, BroughtBack, Merge
 from rewind.checkpoint.save.create import new_record, write_archive
 from rewind.checkpoint.select.selectors import select
-from rewind.checkpoint.turns.spans import Span
+from rewind.checkpoint.turns.spans import Span, fork_span
 from rewind.checkpoint.turns.spans import spans as spans_named
 from rewind.errors import StoreDamaged, TurnWithoutCheckpoint
 from rewind.snapshot.git.head import git_head
@@ -122,8 +122,6 @@ def _spans(state: State, target: Merge) -> list[Span]:
 
         return [adopted_span(state, target.name)]
     if target.session and not target.turns:
-        from rewind.checkpoint.turns.fork_span import fork_span
-
         return [fork_span(state, target.session)]
     found = spans_named(state, target.turns, target.session)
     for span in found:

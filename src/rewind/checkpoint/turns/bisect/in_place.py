@@ -10,9 +10,8 @@ from typing import Any
 
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
-from rewind.checkpoint.records.source import Source
-from rewind.checkpoint.rewind.files.agent_at_work import refuse_while_running
-from rewind.checkpoint.rewind.files.code import Ready, Wanted, get_ready, with_sources
+from rewind.checkpoint.rewind.apply import refuse_while_running
+from rewind.checkpoint.rewind.files.code import Ready, Wanted, get_ready
 from rewind.checkpoint.rewind.files.left_alone import names_to_note
 from rewind.checkpoint.rewind.log import operations as ops
 from rewind.checkpoint.rewind.log.lineage import here
@@ -76,17 +75,14 @@ class InPlace:
         """As every restore is made: captured, planned, staged, then one change after the other."""
         self._come_back()
         wanted = Wanted(record, leaving=self._at)
-
-        def go(source: Source, leaving: Source | None) -> None:
-            ready = get_ready(self._state, source, leaving, wanted, force=True, expected=None, progress=None)
+        with wanted.open(self._state) as source:
+            ready = get_ready(self._state, source, wanted, force=True, expected=None, progress=None)
             try:
                 self._save(ready)
                 self._begin(record, names_to_note(self._state, source, ready.plan))
                 self.remaining = ready.run(self._state, record)
             finally:
                 ready.close()
-
-        with_sources(self._state, wanted, go)
         self._at = record
         self._state.objects.rollback()  # the command may take long: nothing waits for us meanwhile
 
