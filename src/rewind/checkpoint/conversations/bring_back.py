@@ -124,8 +124,8 @@ class ConversationPlan:
 def plan_of_record(state: State, record: Record, *, to_resume: bool = False) -> ConversationPlan:
     """Where a checkpoint cuts its conversation. To be closed, for it may hold a temporary file. `to_resume`:
     refused where the agent could not go on from there."""
-    data = record.data.get("transcript")
-    if not record.data.get("hasTranscript") or not isinstance(data, dict):
+    data = record.transcript
+    if not record.data.get("hasTranscript") or not data:
         raise NoConversation(checkpoint=record.name)
     profile = profile_named(str(data.get("agent")), state.project.home)
     original = _where_now(profile, checked_path(profile, data))
@@ -240,12 +240,11 @@ def _write_version(state: State, record: Record, path: str) -> None:
 
 def _longest_with(state: State, record: Record) -> Record:
     own = body_of(record)
-    session = record.data["transcript"].get("sessionId")
+    session = record.transcript.get("sessionId")
     versions = []
     for other in state.timeline.all():
         size = (snapshot_of(other) or {}).get("bytes")
-        if (isinstance(size, int) and body_of(other)
-                and (other.data.get("transcript") or {}).get("sessionId") == session):
+        if isinstance(size, int) and body_of(other) and other.transcript.get("sessionId") == session:
             versions.append((size, other.sequence, other))
     # Nearly always it is the longest there is; the store is walked through once.
     for _, _, other in sorted(versions, reverse=True):

@@ -62,9 +62,9 @@ class Logged:
         self.command = command
 
     def __enter__(self) -> None:
-        current, newest = here(self.state), self.state.timeline.newest()
+        current = here(self.state)
         self.current = current.name if current else ""
-        self.sequence = newest.sequence if newest else 0
+        self.sequence = self.state.timeline.last_sequence()
         self.op = self.operations.begin(self.command, before=self.current, effects=self.effects,
                                         session=self.effects[0]["sessionId"], sequence=self.sequence,
                                         resumes=self.resumes)

@@ -94,9 +94,7 @@ def _make(state: State, found: Destination, record: Record, future: Future, brin
 
 def _begin_line(state: State, record: Record, project: Project, found: Destination) -> None:
     """The place stands on the checkpoint that it was made from."""
-    newest = state.timeline.newest()
-    sequence = newest.sequence if newest else 0
-    operations = state.operations(project.place)
+    sequence, operations = state.timeline.last_sequence(), state.operations(project.place)
     op = operations.begin(ops.FUTURE, before=record.name, checkpoint=record.name, origin=record.place,
                           point=record.sequence, sequence=sequence,
                           prompt=found.prompts[0].text[:_PROMPT] if found.prompts else None)

@@ -8,8 +8,7 @@ import os
 from rewind.checkpoint.conversations.session_tree import SessionInfo, session_infos
 from rewind.checkpoint.map.facts import add_changes
 from rewind.checkpoint.map.turn_map import TURN, MapRow, turn_map
-from rewind.checkpoint.records.record import Record, prompt_start, seconds_of, session_of
-from rewind.checkpoint.rewind.code_at import noted_place
+from rewind.checkpoint.records.record import Record, noted_place, prompt_start, seconds_of, session_of
 from rewind.checkpoint.rewind.log.lineage import here
 from rewind.checkpoint.rewind.log.operations import FILE as OPERATIONS
 from rewind.checkpoint.rewind.target import AtCheckpoint, AtTurn, Target

@@ -39,8 +39,7 @@ def changed(state: State, name: str, what: str, changes: dict[str, Any]) -> Reco
         found = state.files.read(name)
         record = Record({**found.data, **changes})
         if record.data != found.data:
-            state.files.write(record)
-            state.timeline.add(record)
+            state.timeline.write(record)
         return record
 
 

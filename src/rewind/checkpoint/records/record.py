@@ -117,11 +117,15 @@ class Record:
         return self.created if added is None else added
 
     @property
+    def transcript(self) -> dict[str, Any]:
+        """What it says of its conversation; empty where it has none."""
+        found = self.data.get("transcript")
+        return found if isinstance(found, dict) else {}
+
+    @property
     def session(self) -> str | None:
         """The agent's session that it was made in, if there was one."""
-        transcript = self.data.get("transcript")
-        stored = transcript.get("sessionId") if isinstance(transcript, dict) else None
-        session = self.trigger.get("session") or stored
+        session = self.trigger.get("session") or self.transcript.get("sessionId")
         return session if isinstance(session, str) else None
 
     def encode(self) -> bytes:
@@ -222,16 +226,19 @@ def _midnight(text: str) -> float:
 
 
 def session_of(record: Record) -> Any:
-    transcript = record.data.get("transcript")
-    own = transcript.get("sessionId") if isinstance(transcript, dict) else None
-    return own or record.trigger.get("session")
+    return record.transcript.get("sessionId") or record.trigger.get("session")
 
 
 def cursor_of(record: Record) -> dict[str, Any]:
     """Where its transcript ended, as `place_in` takes it; empty where it has none."""
-    transcript = record.data.get("transcript")
-    cursor = transcript.get("cursor") if isinstance(transcript, dict) else None
+    cursor = record.transcript.get("cursor")
     return cursor if isinstance(cursor, dict) else {}
+
+
+def noted_place(record: Record) -> int:
+    """Where the transcript ended when the checkpoint was made."""
+    place = cursor_of(record).get("byte_offset_end")
+    return place if isinstance(place, int) else 0
 
 
 def prompt_start(text: object) -> str:

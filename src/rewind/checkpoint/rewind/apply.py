@@ -231,15 +231,12 @@ class _Act:
             resumes=found.resumes.id if found.resumes else None, leftAlone=left_alone or None,
             about=found.about or None,
             conversation=self._cut(), session=found.chat.session_id if found.chat else None,
-            turn=found.turn, prompt=" ".join(prompt.split())[:_PROMPT] or None, sequence=self._sequence())
+            turn=found.turn, prompt=" ".join(prompt.split())[:_PROMPT] or None,
+            sequence=self.state.timeline.last_sequence())
 
     def _cut(self) -> dict[str, Any] | None:
         cut = self.conversation.cut() if self.conversation else None
         return cut or (self.found.resumes.begun.get("conversation") if self.found.resumes else None)
-
-    def _sequence(self) -> int:
-        newest = self.state.timeline.newest()
-        return newest.sequence if newest else 0
 
     def _end(self, op: Operation, result: str) -> None:
         moves = self.found.record is not None and not self._partial
@@ -247,8 +244,9 @@ class _Act:
         outcome = self.outcome
         self.operations.end(
             op, result=result, here=self.found.record.name if moves and self.found.record else current,
-            sequence=self._sequence(), written=len(outcome.plan.written), deleted=len(outcome.plan.deleted),
-            kept=len(outcome.plan.kept), effects=self.conversation.done if self.conversation else [],
+            sequence=self.state.timeline.last_sequence(), written=len(outcome.plan.written),
+            deleted=len(outcome.plan.deleted), kept=len(outcome.plan.kept),
+            effects=self.conversation.done if self.conversation else [],
             remaining=ops.names_of(path for path, _ in outcome.remaining[:_MOST_REMAINING]) or None)
         outcome.operation = op.id
         outcome.can_redo = redo_target(self.state, self.operations) is not None

@@ -8,8 +8,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 
 from rewind.agents.profile import Profile, pick
-from rewind.checkpoint.conversations.known_forks import Branches
-from rewind.checkpoint.records.record import Record, cursor_of, seconds_of, session_of
+from rewind.checkpoint.conversations.known_forks import Branches, ancestors
+from rewind.checkpoint.records.record import Record, cursor_of, noted_place, seconds_of, session_of
 from rewind.checkpoint.rewind.log.operations import FUTURE
 from rewind.index import MAIN
 from rewind.transcript.place.cursor import place_in
@@ -274,13 +274,7 @@ def turn_span(state: State, session: SessionFile, turn: int, offset: int) -> tup
 
 def family(state: State, session_id: str) -> list[str]:
     """The session and those it was forked from: a fork begins with its parent's bytes."""
-    branches = Branches(state)
-    found: list[str] = []
-    at: str | None = session_id
-    while at and at not in found:
-        found.append(at)
-        at = branches.parent_of(at)
-    return found
+    return ancestors(session_id, Branches(state).parent_of)
 
 
 def _same_prompt(one: Record, other: Record) -> bool:
@@ -292,12 +286,6 @@ def _same_prompt(one: Record, other: Record) -> bool:
 def _says(record: Record, text: str) -> bool:
     begins = str(record.trigger.get("promptText") or "").strip()
     return bool(begins) and text.strip().startswith(begins)
-
-
-def noted_place(record: Record) -> int:
-    """Where the transcript ended when the checkpoint was made."""
-    place = cursor_of(record).get("byte_offset_end")
-    return place if isinstance(place, int) else 0
 
 
 def is_on_branch(file: BinaryIO, profile: Profile, boundary: int, place: int) -> bool:

@@ -163,8 +163,7 @@ def _write_record(state: State, found: Imported, new_bytes: int) -> Record:
             "uncovered": _count_uncovered(state, found)}
     record = new_record(state, "manual", _description(found.metadata), code,
                         {"imported": _origin(found.metadata)})
-    state.files.write(record)
-    state.timeline.add(record)
+    state.timeline.write(record)
     return record
 
 

@@ -12,7 +12,6 @@ from rewind.files import make_private_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
 
     from rewind.checkpoint.remote.known import Remote
     from rewind.checkpoint.remote.repository import Progress
@@ -62,8 +61,7 @@ class Quarantine:
             file.write(os.fsencode(os.path.join(self.ours.path, "objects")) + b"\n")
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self.repository.remove()
 
     def fetch(self, refs: dict[str, str], *, max_mb: int = DEFAULT_MB,
@@ -140,11 +138,8 @@ class Quarantine:
 
 def track(repository: Repository, remote: Remote, refs: dict[str, str]) -> None:
     """Note what the remote has."""
-    lines = []
-    for name, commit in refs.items():
-        writer, what = parse_ref(name) or ("", "")
-        lines.append(f"update {tracking_ref(remote.name, writer, what)} {commit}\n")
-    repository.git.run("update-ref", "--stdin", data="".join(lines).encode())
+    lines = "".join(f"update {tracking_ref(remote.name, name)} {commit}\n" for name, commit in refs.items())
+    repository.git.run("update-ref", "--stdin", data=lines.encode())
 
 
 def tracked(repository: Repository, remote: Remote) -> dict[str, str]:

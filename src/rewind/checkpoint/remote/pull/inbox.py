@@ -15,7 +15,6 @@ from rewind.fast import quickjson
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from types import TracebackType
     from typing import Any
 
     from rewind.checkpoint.remote.repository import Repository
@@ -41,8 +40,7 @@ class Objects:
         self._in, self._out = self._process.stdin, self._process.stdout
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self._process.kill()
         self._in.close()
         self._out.close()

@@ -211,6 +211,5 @@ def hand_down(state: State, gone: Record, going: Set[str]) -> Record | None:
     held = {one.path for one in own}
     both = own + [one for one in kept_outside(gone) if one.path not in held]
     renewed = Record({**heir.data, FIELD: [one.to_json() for one in both], MADE_BY: gone.data.get(MADE_BY)})
-    state.files.write(renewed)
-    state.timeline.add(renewed)
+    state.timeline.write(renewed)
     return renewed

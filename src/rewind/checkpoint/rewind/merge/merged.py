@@ -65,8 +65,7 @@ class MergeWanted(Wanted):
             "parent": before, "git": git_head(work_tree_top(state.root))})
         if ready.draft.archive is not None:
             write_archive(state, record, self.source.tree, ready.draft.archive)
-        state.files.write(record)
-        state.timeline.add(record)
+        state.timeline.write(record)
         self.record.data = record.data
 
     # words

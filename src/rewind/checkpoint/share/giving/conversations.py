@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 
+from rewind.checkpoint.records.record import Record, cursor_of
 from rewind.checkpoint.share.giving.mask import Masker, masker_for
 from rewind.transcript.place.cursor import place_in
 from rewind.transcript.read.conversation import open_conversation
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from rewind.agents.profile import Profile
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.share.giving.left_out import Policy
 
 _PIECE = 1 << 20
@@ -85,8 +85,8 @@ class OutConversation:
 
     def lines_at(self, record: Record) -> int | None:
         """How many lines there were when the checkpoint was made; None where its conversation was another."""
-        cursor = (record.data.get("transcript") or {}).get("cursor")
-        place = place_in(self._original, cursor) if isinstance(cursor, dict) else None
+        cursor = cursor_of(record)
+        place = place_in(self._original, cursor) if cursor else None
         return None if place is None else min(self.lines, bisect_left(self._starts, place))
 
     def read(self) -> Iterator[bytes]:

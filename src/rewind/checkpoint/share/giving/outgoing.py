@@ -18,7 +18,6 @@ from rewind.snapshot.trees.tree import DIR, FILES, LINK, UNCOVERED, TreeEntry, c
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
-    from types import TracebackType
     from typing import Any
 
     from rewind.checkpoint.project.state import State
@@ -137,8 +136,7 @@ class Outgoing:
     def __enter__(self) -> Outgoing:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         for name in list(self._sources):
             self._close(name)
         for conversation in self.conversations:

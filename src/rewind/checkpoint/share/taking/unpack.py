@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from types import TracebackType
 from typing import Any, NoReturn
 
 from rewind.checkpoint.share.entries import FORMAT
@@ -44,8 +43,7 @@ class SharedFile(Incoming):
     def __enter__(self) -> SharedFile:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self._file.close()
 
     @property

@@ -98,23 +98,19 @@ class InPlace:
 
     def _begin(self, record: Record, left_alone: list[str]) -> None:
         assert self._before is not None
+        step = {"checkpoint": record.name, "leftAlone": left_alone or None,
+                "sequence": self._state.timeline.last_sequence()}
         if self._op is None:
             self._operations = self._state.operations()
-            self._op = self._operations.begin(
-                ops.BISECT, what="code", request=[ops.BISECT], before=self._before.name,
-                checkpoint=record.name, leftAlone=left_alone or None, sequence=self._sequence())
+            self._op = self._operations.begin(ops.BISECT, what="code", request=[ops.BISECT],
+                                              before=self._before.name, **step)
         else:
-            self._operations.step(self._op, checkpoint=record.name, leftAlone=left_alone or None,
-                                  sequence=self._sequence())
+            self._operations.step(self._op, **step)
 
     def _end(self) -> None:
         assert self._op is not None
         self._operations.end(self._op, result=ops.PARTIAL if self.remaining else ops.DONE,
-                             here=self._current.name, sequence=self._sequence())
-
-    def _sequence(self) -> int:
-        newest = self._state.timeline.newest()
-        return newest.sequence if newest else 0
+                             here=self._current.name, sequence=self._state.timeline.last_sequence())
 
 
 class _Undisturbed:
