@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewind.agents.registry import profile_named
-from rewind.checkpoint.conversations.fork_title import carry_title, kept_title, title_change
+from rewind.checkpoint.conversations.fork_title import carry_title, title_change
 from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.conversations.trash import (
     bring_from_trash,
@@ -47,7 +47,8 @@ def rename(state: State, info: SessionInfo, name: str) -> None:
               **title_change(info, name)}
     with Logged(state, ops.RENAME, effect):
         Branches(state).change(info.session_id, _about(info, {"name": name}))
-        note = carry_title(state, effect) if "titleAfter" in effect else kept_title(info)
+        note = carry_title(state, effect) if "titleAfter" in effect else (  # or it keeps titles elsewhere
+            f"The name is Rewind's own: {info.file.profile.title}'s list keeps its title.")
     info.notes += [note] if note else []
 
 
@@ -94,11 +95,7 @@ def _about(info: SessionInfo, changes: dict[str, Any]) -> dict[str, Any]:
 def delete(state: State, info: SessionInfo) -> None:
     """To the trash, from where `undelete` brings it back."""
     check_deletable(state, info)
-    throw_away(state, info.file)
-
-
-def throw_away(state: State, file: SessionFile) -> None:
-    effect = trashing(state, file)
+    effect = trashing(state, info.file)
     with Logged(state, ops.DELETE, effect):
         move_to_trash(state, effect)
 

@@ -8,6 +8,7 @@ global storage counts (`paths.state_of`), so in either direction one step decide
 
 from __future__ import annotations
 
+import filecmp
 import os
 import shutil
 import stat
@@ -177,15 +178,8 @@ def _copy_one(old: str, new: str, info: os.stat_result) -> None:
 
 
 def _is_same(old: str, new: str) -> bool:
-    if os.path.getsize(old) != os.path.getsize(new):
-        return False
-    with open(old, "rb") as one, open(new, "rb") as other:
-        while True:
-            piece = one.read(_PIECE)
-            if piece != other.read(_PIECE):
-                return False
-            if not piece:
-                return True
+    filecmp.clear_cache()  # it would go by times, which were copied
+    return filecmp.cmp(old, new, shallow=False)
 
 
 # afterwards

@@ -99,12 +99,9 @@ class _Looks:
     def at(self, session: SessionFile) -> _Look:
         if session.path not in self._found:
             with open_conversation(session.path, session.profile) as file:
-                self._found[session.path] = self._look(file, session.profile)
+                boundary = boundary_in(file, self._n, session.profile)
+                self._found[session.path] = _look(file, session.profile, boundary, self._wants_code)
         return self._found[session.path]
-
-    def _look(self, file: BinaryIO, profile: Profile) -> _Look:
-        boundary = boundary_in(file, self._n, profile)
-        return _look(file, profile, boundary, self._wants_code)
 
 
 def _look(file: BinaryIO, profile: Profile, boundary: BoundaryResult, wants_code: bool) -> _Look:

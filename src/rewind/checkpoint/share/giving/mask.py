@@ -108,10 +108,6 @@ class Masker:
         return replaced
 
 
-def mask_text(text: str, project: Project, with_secrets: bool) -> str:
-    return masker_for(project, with_secrets).text(text)
-
-
 def masker_for(project: Project, with_secrets: bool) -> Masker:
     """The directory of a fork is replaced, and that of the project that it belongs to."""
     return Masker(project.root, PROJECT, with_secrets, also=project.main)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from rewind.checkpoint.records.record import FORMAT, Record, session_of
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.share.giving.left_out import LeftOut, Policy, Scanned, SharedTree
-from rewind.checkpoint.share.giving.mask import mask_text
+from rewind.checkpoint.share.giving.mask import masker_for
 from rewind.checkpoint.share.path_names import case_clashes
 from rewind.fast.sha256 import sha256
 from rewind.snapshot.trees.content import pieces_of
@@ -143,7 +143,7 @@ class Outgoing:
             conversation.close()
 
     def masked(self, text: str) -> str:
-        return mask_text(text, self._state.project, self.policy.with_secrets)
+        return masker_for(self._state.project, self.policy.with_secrets).text(text)
 
     def checkpoints(self, wanted: Collection[str] | None = None) -> list[OutCheckpoint]:
         """Oldest first: a parent comes before its children. `wanted` are the names of those that are asked

@@ -60,7 +60,10 @@ def what(state: State, words: list[str]) -> What:
     if turns:
         return _turns(state, words[0] if len(words) == 2 else turns["session"], turns)
     session = _session(state, words[0])
-    return _whole(state, session) if session else _checkpoint(select(state, words[0]))
+    if session:
+        return _whole(state, session)
+    record = select(state, words[0])
+    return What(f"checkpoint {record.name}", [record])
 
 
 def _session(state: State, text: str) -> SessionFile | None:
@@ -112,7 +115,3 @@ def _records(state: State, turns: SessionTurns, first: int, last: int) -> list[R
                 and session_of(record) == turns.session.session_id):
             found[record.name] = record
     return sorted(found.values(), key=lambda r: r.sequence)
-
-
-def _checkpoint(record: Record) -> What:
-    return What(f"checkpoint {record.name}", [record])

@@ -128,7 +128,7 @@ def _record(state: State, checked: Checked, one: InCheckpoint, names: dict[str, 
         trigger["promptText"] = home.text(trigger["promptText"])
     record = new_record(state, _kind(meta["kind"]), home.text(meta["description"]), code, {
         "createdAt": meta["createdAt"], "trigger": trigger, "place": place,
-        "parent": names.get(one.parent or ""), "hasTranscript": captured is not None,
+        "parent": names.get(meta["parent"] or ""), "hasTranscript": captured is not None,
         "transcript": captured.data if captured else None,
         "shared": {"id": one.id, "name": meta["name"], "lane": meta["lane"],
                    "addedAt": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}})

@@ -63,7 +63,7 @@ class Incoming:
 
 
 class InCheckpoint:
-    """One that was checked: what is told of it, its parent's id, and its tree."""
+    """One that was checked: what is told of it, and its tree."""
 
     __slots__ = ("meta", "root")
 
@@ -74,12 +74,6 @@ class InCheckpoint:
     @property
     def id(self) -> str:
         return str(self.meta["id"])
-
-    @property
-    def parent(self) -> str | None:
-        found = self.meta["parent"]
-        return found if isinstance(found, str) else None
-
 
 class Checked:
     """All that was read, with nothing in it that may not be there."""
