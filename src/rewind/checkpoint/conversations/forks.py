@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rewind.agents.registry import profile_named
 from rewind.checkpoint.conversations.fork_title import carry_title, title_change
 from rewind.checkpoint.conversations.known_forks import Branches
+from rewind.checkpoint.conversations.session_tree import SessionInfo
 from rewind.checkpoint.conversations.trash import (
     bring_from_trash,
     check_free,
@@ -14,21 +17,15 @@ from rewind.checkpoint.conversations.trash import (
     trashed,
 )
 from rewind.checkpoint.conversations.which_session import recorded_session
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.conversation import effects
 from rewind.checkpoint.rewind.log import operations as ops
 from rewind.checkpoint.rewind.log.lineage import here
 from rewind.errors import NotMadeByRewind, RewindError, SessionInUse, SessionNotFound
+from rewind.transcript.find import SessionFile
 from rewind.transcript.liveness import is_open
 from rewind.transcript.read.lines import open_transcript
 from rewind.transcript.read.titles import plain_title, read_title
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.checkpoint.conversations.session_tree import SessionInfo
-    from rewind.checkpoint.project.state import State
-    from rewind.transcript.find import SessionFile
 
 _LONGEST_NAME = 200
 

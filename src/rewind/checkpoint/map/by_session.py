@@ -4,24 +4,20 @@ checkpoints made in them, and forks where they branched off. Only for looking; n
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from rewind.checkpoint.conversations.session_tree import SessionInfo, session_infos
+from rewind.checkpoint.futures.known import Lane
 from rewind.checkpoint.map.facts import add_changes
 from rewind.checkpoint.map.turn_map import TURN, MapRow, turn_map
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, noted_place, prompt_start, seconds_of, session_of
 from rewind.checkpoint.rewind.log.lineage import here
 from rewind.checkpoint.rewind.log.operations import FILE as OPERATIONS
 from rewind.checkpoint.rewind.target import AtCheckpoint, AtTurn, Target
 from rewind.errors import RewindError
 from rewind.transcript.turns.turn_index import open_turns
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.checkpoint.futures.known import Lane
-    from rewind.checkpoint.project.state import State
-    from rewind.transcript.turns.turn_tree import Row
+from rewind.transcript.turns.turn_tree import Row
 
 _PATIENCE = 0.4  # seconds for counting what is not known yet
 SESSION, PROMPT, CHECKPOINT, NOW = "session", "prompt", "checkpoint", "now"

@@ -4,20 +4,16 @@ it."""
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from rewind.checkpoint.remote.names import CHANGES, META, path_in_git
 from rewind.checkpoint.remote.push.conversation_outbox import chunk_name
+from rewind.checkpoint.remote.repository import Repository
 from rewind.checkpoint.share.entries import FORMAT, bytes_of
 from rewind.checkpoint.share.taking.incoming import MAX_ENTRIES, Incoming
 from rewind.errors import FormatTooNew
 from rewind.fast import quickjson
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
-
-    from rewind.checkpoint.remote.repository import Repository
 
 _MOST_META = 1 << 20
 _MOST_CHANGES = 1 << 30

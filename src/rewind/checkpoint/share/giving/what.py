@@ -7,18 +7,15 @@ import re
 
 from rewind.checkpoint.conversations.bring_back import plan_of_record
 from rewind.checkpoint.conversations.which_session import choose_session
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, session_of
 from rewind.checkpoint.select.selectors import select
 from rewind.checkpoint.share.giving.conversations import OutConversation
+from rewind.checkpoint.share.giving.left_out import Policy
 from rewind.checkpoint.turns.spans import SessionTurns
 from rewind.errors import RewindError, UsageError
 from rewind.transcript.find import SessionFile, find_session, project_sessions
 from rewind.transcript.names import is_session_id
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.share.giving.left_out import Policy
 
 _TURNS = re.compile(r"(?:(?P<session>[^:]+):)?(?:t|turn:)(?P<first>[0-9]{1,9})"
                     r"(?:\.\.(?:t|turn:)?(?P<last>[0-9]{1,9}))?")

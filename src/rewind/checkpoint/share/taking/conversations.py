@@ -5,12 +5,17 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from hashlib import sha256
+from typing import Any
 
+from rewind.agents.profile import Profile
 from rewind.agents.registry import profile_named, session_root
 from rewind.checkpoint.conversations.bring_back import ConversationPlan, Home, make_fork, resume_command
 from rewind.checkpoint.conversations.known_forks import Branches
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.share.giving.mask import PROJECT, Masker
+from rewind.checkpoint.share.taking.incoming import InConversation
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE, write_all
 from rewind.transcript.find import DATES, folder_for
@@ -19,16 +24,6 @@ from rewind.transcript.names import SUFFIX, path_beside
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.lines import end_of_lines, lines_forward, stored
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from rewind.agents.profile import Profile
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.share.taking.incoming import InConversation
-
 
 
 class Arrived:
