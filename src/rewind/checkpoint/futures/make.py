@@ -6,6 +6,8 @@ a place of the project: hooks in it make checkpoints in the same store, on a lin
 
 from __future__ import annotations
 
+from shlex import quote
+
 from rewind.checkpoint.conversations.bring_back import Home, make_fork
 from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.futures.carry import carry
@@ -121,8 +123,6 @@ def _add_conversation(state: State, found: Destination, future: Future, project:
 
 def _begin_anew(state: State, found: Destination, future: Future, home: Home) -> None:
     """Nothing to resume: the first session that begins there is the fork's."""
-    from shlex import quote
-
     profile = found.chat.profile if found.chat else None
     future.resume = f"cd {quote(future.dir)}" + (f" && {profile.commands['start']}" if profile else "")
     Branches(state).add({"sessionId": new_session_id(), "parentSessionId": None, "name": future.name,

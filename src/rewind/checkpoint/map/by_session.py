@@ -16,6 +16,7 @@ from rewind.checkpoint.rewind.log.lineage import here
 from rewind.checkpoint.rewind.log.operations import FILE as OPERATIONS
 from rewind.checkpoint.rewind.target import AtCheckpoint, AtTurn, Target
 from rewind.errors import RewindError
+from rewind.transcript.find import project_sessions
 from rewind.transcript.turns.turn_index import open_turns
 from rewind.transcript.turns.turn_tree import Row
 
@@ -110,8 +111,6 @@ def _add_changes(state: State, items: list[Item]) -> None:
 
 def stamp(state: State) -> str:
     """Text that changes when there is something new to show."""
-    from rewind.transcript.find import project_sessions
-
     parts = [_changed(state.project.path(name)) for name in
              ("checkpoints", "branches.json", OPERATIONS)]
     files = project_sessions(state.area(), home=state.project.home)

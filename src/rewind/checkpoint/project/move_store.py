@@ -17,6 +17,7 @@ from rewind import jsonfile
 from rewind.checkpoint.project import identity, known_stores
 from rewind.checkpoint.project.init import PROJECT_FILE
 from rewind.errors import InTheWay, RewindError
+from rewind.fast import sqlite
 from rewind.files import fsync_dir, give_to_owner, make_durable_dir, read_bounded, write_atomic
 from rewind.marker import marker_path, read_marker
 from rewind.paths import STORE_FILE, Project, global_state, project_state
@@ -121,8 +122,6 @@ class _Quiet:
     """While a reader holds the database no other process, as it closes, moves its log into it."""
 
     def __init__(self, path: str) -> None:
-        from rewind.fast import sqlite
-
         self._db = sqlite.connect(path, timeout=10, isolation_level=None) if os.path.exists(path) else None
 
     def __enter__(self) -> None:

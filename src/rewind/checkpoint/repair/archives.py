@@ -9,8 +9,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import ARCHIVE, Record, cursor_of
 from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.repair.files import Told
+from rewind.checkpoint.repair.quarantine import Quarantine
 from rewind.checkpoint.repair.rescue_conversation import transcripts
 from rewind.checkpoint.save.conversation import write_gz, write_out
 from rewind.checkpoint.save.links import FILE as CHAT
@@ -28,11 +31,7 @@ from rewind.transcript.place.cursor import place_in
 from rewind.transcript.read.lines import open_transcript
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.repair.quarantine import Quarantine
     from rewind.store.blobs import Blobs
-
-    Told = list[tuple[str, str]]
 
 
 def repair_archives(state: State, records: list[Record], aside: Quarantine, copies: list[str],

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.repair.damage import Lacks
+from rewind.checkpoint.save.conversation import write_out
 from rewind.checkpoint.save.links import body_of, header_of, links_of, snapshot_of
+from rewind.checkpoint.save.outside import kept_outside
 from rewind.errors import CheckpointNotFound, RewindError
 from rewind.snapshot.trees.tree import CHUNKED, DIR, FILE, MAX_DEPTH, decode_pieces
 from rewind.store.blobs import Unreadable, unpack
@@ -174,8 +176,6 @@ class _Checker:
         """The same for files outside the project."""
         if not record.data.get("outside"):
             return []
-        from rewind.checkpoint.save.outside import kept_outside
-
         checked = [(one.path, self._file(one.entry.kind, one.entry.ref))
                    for one in kept_outside(record) if one.entry]
         return [(path, problem) for path, problem in checked if problem]
@@ -228,8 +228,6 @@ class _ConversationChecker(NamedTuple):
             return error.message
 
     def _archived(self, record: Record) -> str:
-        from rewind.checkpoint.save.conversation import write_out
-
         with open(os.devnull, "wb") as nowhere:
             write_out(self.state, record, nowhere.fileno())
         return ""

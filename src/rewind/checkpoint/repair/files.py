@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rewind import jsonfile
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import ARCHIVE, FORMAT, METADATA, Record, decode_record
 from rewind.checkpoint.records.seal import SEAL, is_broken, sealed
 from rewind.checkpoint.repair.own_files import (
@@ -22,17 +23,14 @@ from rewind.checkpoint.repair.own_files import (
     record_names,
     without_record,
 )
+from rewind.checkpoint.repair.quarantine import Quarantine
 from rewind.checkpoint.rewind.log.operations import FILE as OPERATIONS
+from rewind.checkpoint.upkeep.transfer import look_at_import
 from rewind.errors import FormatTooNew, RewindError
 from rewind.fast import quickjson
 from rewind.files import write_atomic
 
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.repair.quarantine import Quarantine
-
-    Told = list[tuple[str, str]]
-
+Told = list[tuple[str, str]]  # what was mended, and how
 _FIELDS = ("format", "sequence", "createdAt", "description", "kind", "trigger", "parent", "place", "git",
            "code", "hasTranscript", "transcript", "imported")
 
@@ -144,8 +142,6 @@ def _indexed(state: State, name: str) -> bytes:
 
 def _in_archive(state: State, name: str) -> bytes:
     """An archive has the record of its checkpoint in it."""
-    from rewind.checkpoint.upkeep.transfer import look_at_import
-
     path = state.files.path(name, ARCHIVE)
     try:
         found: Any = look_at_import(path, allow_links_out=True, max_bytes=1 << 50)

@@ -9,6 +9,7 @@ from rewind.checkpoint.project.state import State
 from rewind.checkpoint.project.vanished import vanished
 from rewind.checkpoint.records.record import METADATA, is_name
 from rewind.checkpoint.records.seal import is_broken
+from rewind.checkpoint.repair.backup_sums import differs
 from rewind.checkpoint.repair.check_records import CHECKPOINT, STORE, Problem
 from rewind.checkpoint.rewind.conversation.effects import REWRITE
 from rewind.checkpoint.rewind.log.operations import FILE as OPERATIONS
@@ -132,8 +133,6 @@ def changed_records(state: State) -> list[str]:
 
 def changed_backups(state: State) -> list[str]:
     """Backups of rewritten transcripts that are not what was copied."""
-    from rewind.checkpoint.repair.backup_sums import differs
-
     try:
         operations = state.operations().all
     except RewindError:

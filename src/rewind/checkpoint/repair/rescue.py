@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rewind.checkpoint.records.record import ARCHIVE, Record
 from rewind.errors import RewindError
+from rewind.snapshot.archive.portable import read_snapshot
 from rewind.snapshot.scan.cache import ScanCache
 from rewind.snapshot.scan.scan import scan
 from rewind.store.blobs import is_whole, oid_of, unpack
@@ -83,8 +84,6 @@ def from_archives(state: State, records: list[Record], copies: list[str], wanted
 
 
 def _unpack(path: str, wanted: dict[bytes, str], keep: Keep) -> None:
-    from rewind.snapshot.archive.portable import read_snapshot
-
     finder: Any = Finder(wanted, keep, f"from {os.path.basename(path)}")
     try:
         found = read_snapshot(path, finder, allow_links_out=True, max_bytes=1 << 50)

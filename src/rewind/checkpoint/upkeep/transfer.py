@@ -13,6 +13,7 @@ from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE, fsync_dir, sweep_drafts
 from rewind.snapshot.archive.portable import Imported, links_out, read_snapshot, write_snapshot
 from rewind.snapshot.trees.listing import uncovered
+from rewind.snapshot.trees.tree import Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -168,8 +169,6 @@ def _write_record(state: State, found: Imported, new_bytes: int) -> Record:
 
 
 def _count_uncovered(state: State, found: Imported) -> int:
-    from rewind.snapshot.trees.tree import Tree
-
     return sum(1 for _ in uncovered(found.root, lambda oid: Tree.decode(state.objects.get(oid))))
 
 

@@ -4,6 +4,7 @@ measured. Only what was accepted moves to ours."""
 from __future__ import annotations
 
 import os
+import subprocess
 
 from rewind.checkpoint.remote.names import parse_ref, tracked_in, tracking_ref
 from rewind.checkpoint.remote.repository import INCOMING, Repository
@@ -109,8 +110,6 @@ class Quarantine:
                                 reason=f"unpacked, what it sends is larger than {limit >> 20:,} MB.")
 
     def _unpacked(self, limit: int) -> int:
-        import subprocess
-
         total = 0
         for pack in self._packs():
             with open(pack[:-5] + ".idx", "rb") as index:

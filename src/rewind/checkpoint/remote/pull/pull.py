@@ -17,6 +17,7 @@ from rewind.checkpoint.remote.pull.fetch import (
 from rewind.checkpoint.remote.pull.inbox import Inbox, Objects
 from rewind.checkpoint.remote.push.written import written_checkpoints
 from rewind.checkpoint.remote.repository import Repository
+from rewind.checkpoint.rewind.conversation.effects import was_continued
 from rewind.checkpoint.share.giving.outgoing import checkpoint_id
 from rewind.checkpoint.share.taking.arrive import Added, add, look
 from rewind.errors import ArchiveRefused, FormatTooNew, RemoteFailed, RemoteRefused, RewindError
@@ -171,8 +172,6 @@ def _add(state: State, reader: _Reader, writer: _Writer, lane: str, pulled: Pull
 def _archive_shorter(state: State, arrived: list[Arrived]) -> None:
     """A conversation that could not go on in the session that it was here has come as another one: the
     shorter one steps back, unless somebody went on in it."""
-    from rewind.checkpoint.rewind.conversation.effects import was_continued
-
     branches = Branches(state)
     for one in arrived:
         for branch in [b for b in branches.all if (b.get("shared") or {}).get("session") == one.origin]:

@@ -14,6 +14,7 @@ from rewind.agents.registry import profile_named, session_root
 from rewind.checkpoint.conversations.bring_back import ConversationPlan, Home, make_fork, resume_command
 from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.project.state import State
+from rewind.checkpoint.rewind.conversation.effects import was_continued
 from rewind.checkpoint.share.giving.mask import PROJECT, Masker
 from rewind.checkpoint.share.taking.incoming import InConversation
 from rewind.errors import RewindError
@@ -93,8 +94,6 @@ def _digests(conversation: InConversation, at: set[Any]) -> tuple[int, str, dict
 
 def _to_go_on_in(state: State, profile: Profile, shorter: list[dict[str, Any]]) -> dict[str, Any] | None:
     """The newest session here that is the beginning of it, and nothing else."""
-    from rewind.checkpoint.rewind.conversation.effects import was_continued
-
     if profile.commands.get("import"):
         return None  # an agent that keeps sessions in a database takes each only once
     return next((branch for branch in shorter if not was_continued(state, branch)), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
 
 from rewind.checkpoint.project.state import State
@@ -23,8 +24,6 @@ class BisectLog:
         self.path = state.project.path(FILE)
 
     def start(self, command: Sequence[str]) -> None:
-        import shlex
-
         text = " ".join(shlex.quote(word) for word in command).replace("\n", " ")
         self._write(f"{_HEAD} run -- {text}\n", os.O_TRUNC)
 

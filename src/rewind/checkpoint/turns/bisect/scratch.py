@@ -3,10 +3,13 @@ holds, such as installed packages, is linked in from the project."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
@@ -139,16 +142,11 @@ def _site_packages(folder: bytes) -> Iterator[bytes]:
 
 
 def _quoted_paths(text: bytes) -> Iterator[bytes]:
-    import re
-
     for match in re.finditer(rb"""(['"])(/[^'"\n]*)\1""", text):
         yield match[2]
 
 
 def _direct(text: bytes) -> Iterator[bytes]:
-    import json
-    from urllib.parse import unquote_to_bytes, urlsplit
-
     try:
         found = json.loads(text)
         if found["dir_info"]["editable"] and found["url"].startswith("file://"):
