@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from rewind.checkpoint.conversations.forks import Logged, trashing
+from rewind.checkpoint.conversations.forks import logged, trashing
 from rewind.checkpoint.conversations.trash import check_free, move_to_trash, trashed
 from rewind.checkpoint.futures.away import finish, inverse, move_away, removal
 from rewind.checkpoint.futures.compare import bring_up_to_date
@@ -52,7 +52,7 @@ def _removal(state: State, lane: Lane) -> list[dict[str, Any]]:
 
 
 def _remove(state: State, lane: Lane, wanted: list[dict[str, Any]], begun: Operation | None) -> None:
-    with Logged(state, ops.DELETE, *wanted, resumes=begun.id if begun else None):
+    with logged(state, ops.DELETE, *wanted, resumes=begun.id if begun else None):
         for effect in wanted:
             if effect["kind"] != effects.TRASH:
                 move_away(state, effect)
@@ -97,7 +97,7 @@ def bring_back(state: State, lane: Lane) -> None:
     with state.locked(ops.UNDELETE):
         begun = interrupted(state, ops.UNDELETE, lane.session_id)
         wanted = begun.effects if begun else _return(state, lane)
-        with Logged(state, ops.UNDELETE, *wanted, resumes=begun.id if begun else None):
+        with logged(state, ops.UNDELETE, *wanted, resumes=begun.id if begun else None):
             _bring_back(state, lane, wanted)
 
 

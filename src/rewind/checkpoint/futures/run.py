@@ -8,7 +8,8 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import IO
 
 from rewind.checkpoint.conversations.known_forks import Branches
@@ -52,7 +53,7 @@ def _run(folder: str, command: list[str], output: IO[bytes],
     """In a group of its own, so that stopping it ends what it started as well."""
     process = None
     try:
-        with _CtrlCLater():
+        with _ctrl_c_later():
             process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output,
                                        stderr=subprocess.STDOUT, start_new_session=True)
         return _waited(process, stop)
@@ -65,22 +66,19 @@ def _run(folder: str, command: list[str], output: IO[bytes],
         raise
 
 
-class _CtrlCLater:
+@contextmanager
+def _ctrl_c_later() -> Iterator[None]:
     """A Ctrl-C while a process starts would leave it behind: it counts once the process is known."""
-
-    def __enter__(self) -> None:
-        self._came = False
-        self._main = threading.current_thread() is threading.main_thread()
-        if self._main:
-            self._old = signal.signal(signal.SIGINT, self._note)
-
-    def _note(self, number: int, frame: object) -> None:
-        self._came = True
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if self._main:
-            signal.signal(signal.SIGINT, self._old)
-        if self._came:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    old = signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, old)
+        if came:
             raise KeyboardInterrupt
 
 

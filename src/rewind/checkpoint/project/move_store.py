@@ -12,6 +12,8 @@ import filecmp
 import os
 import shutil
 import stat
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 
 from rewind import jsonfile
 from rewind.checkpoint.project import identity, known_stores
@@ -103,7 +105,7 @@ def _copy(old: str, new: str, store_id: str, progress: Progress | None) -> None:
     os.chmod(new, 0o700)
     jsonfile.write(os.path.join(new, _MOVING), {"id": store_id, "from": old})
     _unlink(os.path.join(new, STORE_FILE))
-    with _Quiet(os.path.join(old, "objects.db")):
+    with _quiet(os.path.join(old, "objects.db")):
         files = dict(_files(old))
         done, total = 0, sum(info.st_size for info in files.values())
         _remove_others(new, files)
@@ -118,21 +120,17 @@ def _copy(old: str, new: str, store_id: str, progress: Progress | None) -> None:
     _unlink(os.path.join(new, _MOVING))
 
 
-class _Quiet:
+@contextmanager
+def _quiet(path: str) -> Iterator[None]:
     """While a reader holds the database no other process, as it closes, moves its log into it."""
-
-    def __init__(self, path: str) -> None:
-        self._db = sqlite.connect(path, timeout=10, isolation_level=None) if os.path.exists(path) else None
-
-    def __enter__(self) -> None:
-        if self._db:
-            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            self._db.execute("BEGIN")
-            self._db.execute("SELECT count(*) FROM sqlite_master").fetchall()
-
-    def __exit__(self, *error: object) -> None:
-        if self._db:
-            self._db.close()
+    if not os.path.exists(path):
+        yield
+        return
+    with closing(sqlite.connect(path, timeout=10, isolation_level=None)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        db.execute("BEGIN")
+        db.execute("SELECT count(*) FROM sqlite_master").fetchall()
+        yield
 
 
 def _files(top: str) -> Iterator[tuple[str, os.stat_result]]:

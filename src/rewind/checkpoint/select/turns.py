@@ -41,8 +41,7 @@ def checkpoint_of_turn(state: State, text: str) -> Selected | None:
     if after is None:
         error = CheckpointNotFound(name=text,
                                    hint=f"Turn {name.turn} has not ended, or its end was not captured.")
-        error.near_to(text, [(text[:-1], "before it"), ("last", "the newest checkpoint")])
-        raise error
+        raise error.near_to(text, [(text[:-1], "before it"), ("last", "the newest checkpoint")])
     return Selected(after)
 
 
@@ -72,8 +71,8 @@ def _turn(state: State, name: TurnName, text: str) -> tuple[SessionFile, Row]:
                          hint=f"Run `rewind sessions show {session.session_id[:8]}` to see its turns.")
     first = max(1, index.total - _MOST + 1) if name.turn else 1
     prefix = f"{name.session}:" if name.session else ""
-    error.near_to(text, by_turn(index.turns(first, first + _MOST - 1), prefix, "+" if name.after else ""))
-    raise error
+    rows = index.turns(first, first + _MOST - 1)
+    raise error.near_to(text, by_turn(rows, prefix, "+" if name.after else ""))
 
 
 # by text
@@ -92,12 +91,9 @@ def checkpoint_saying(state: State, text: str) -> Selected:
     if len(described) == 1 and not prompts:
         return Selected(described[0])
     if not prompts and not described:
-        error = CheckpointNotFound(name=text)
-        error.near_to(text, nearest(state, text))
-        raise error
+        raise CheckpointNotFound(name=text).near_to(text, nearest(state, text))
     ambiguous = PromptAmbiguous(text=text, count=len(prompts) + len(described))
-    ambiguous.near_to(text, [*_ways(state, prompts[:_MOST]), *by_record(described[:_MOST])][:_MOST])
-    raise ambiguous
+    raise ambiguous.near_to(text, [*_ways(state, prompts[:_MOST]), *by_record(described[:_MOST])][:_MOST])
 
 
 def turn_saying(state: State, text: str) -> tuple[SessionFile, int]:
@@ -107,9 +103,7 @@ def turn_saying(state: State, text: str) -> tuple[SessionFile, int]:
     if len(found) == 1:
         return found[0].session, found[0].turn or 0
     if found:
-        error = PromptAmbiguous(text=text, count=len(found))
-        error.near_to(text, _ways(state, found[:_MOST]))
-        raise error
+        raise PromptAmbiguous(text=text, count=len(found)).near_to(text, _ways(state, found[:_MOST]))
     raise NoTurnSays(text=text)
 
 
