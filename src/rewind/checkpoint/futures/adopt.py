@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewind.checkpoint.conversations.bring_back import ConversationPlan, Home
-from rewind.checkpoint.futures.known import AtPlace, check_whole, find_lane, point_of, session_of
+from rewind.checkpoint.futures.known import AtPlace, check_whole, find_lane, session_of
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.log.lineage import here
@@ -19,7 +19,7 @@ def adopted_span(state: State, name: str) -> Span:
     lane = find_lane(state, name)
     if lane.half_made or lane.half_removed:
         check_whole(lane)
-    point = point_of(state, lane)
+    point = state.files.find(lane.point)
     with AtPlace(state, lane) as there:
         tip = here(there)
     if point is None or tip is None:

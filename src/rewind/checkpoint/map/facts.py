@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Prompts = dict[str, list[tuple[int | None, int]]]  # the beginning of the text -> (turn, offset)
 
-NOTHING: dict[str, Any] = {"files": [], "added": 0, "removed": 0, "more": 0, "deleted": 0, "counted": True}
+_NOTHING = {"files": [], "added": 0, "removed": 0, "more": 0, "deleted": 0, "counted": True}
 _AT_ONCE = 400  # values that one statement may have
 
 
@@ -36,7 +36,7 @@ def add_changes(state: State, rows: list[MapRow], patience: float) -> int:
         if not row.before or not row.after:
             continue
         if row.before.tree == row.after.tree:
-            row.changes = dict(NOTHING)
+            row.changes = dict(_NOTHING)
             continue
         row.changes = known.get(_key(row))
         if row.changes is None and time.monotonic() < until:

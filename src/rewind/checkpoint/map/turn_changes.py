@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import time
 
-from rewind.checkpoint.map.facts import NOTHING
 from rewind.checkpoint.records.source import Source, between
 from rewind.checkpoint.rewind.log.lineage import lineage
 from rewind.errors import RewindError
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
 _NAMED = 400  # files that are listed,
 _COUNTED = 200  # and whose lines are counted
+NOTHING = {"files": [], "added": 0, "removed": 0, "more": 0, "deleted": 0, "counted": True}
 MOST_UNPACKED = 64 << 20  # of archives, for one page of turns: about two seconds
 
 

@@ -172,15 +172,16 @@ def _problem(name: str, data: Any) -> str:
         return "has an unreadable 'createdAt'"
     if not isinstance(code, dict) or code.get("format") not in ("objects", "archive"):
         return "has no usable 'code'"
-    if not (_is_id(code.get("tree")) and _is_id(code.get("rules"))):
+    if not (is_hex(code.get("tree"), 64) and is_hex(code.get("rules"), 64)):
         return "names no tree"
     if not isinstance(data.get("trigger") or {}, dict):
         return "has an unreadable 'trigger'"
     return ""
 
 
-def _is_id(value: object) -> bool:
-    return isinstance(value, str) and len(value) == 64 and all(c in "0123456789abcdef" for c in value)
+def is_hex(value: object, length: int) -> bool:
+    """Whether it is text of so many hexadecimal digits, as ids are."""
+    return isinstance(value, str) and len(value) == length and not value.strip("0123456789abcdef")
 
 
 def is_timestamp(text: str) -> bool:

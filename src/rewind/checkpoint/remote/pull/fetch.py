@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 
+from rewind.checkpoint.records.record import is_hex
 from rewind.checkpoint.remote.names import parse_ref, tracked_in, tracking_ref
 from rewind.checkpoint.remote.repository import INCOMING, Repository
 from rewind.errors import RemoteRefused
@@ -37,7 +38,7 @@ def refs_there(repository: Repository, remote: Remote) -> dict[str, str]:
     found = {}
     for line in lines:
         commit, _, name = line.partition("\t")
-        if parse_ref(name) and len(commit) in (40, 64) and not commit.strip("0123456789abcdef"):
+        if parse_ref(name) and (is_hex(commit, 40) or is_hex(commit, 64)):
             found[name] = commit
     return found
 

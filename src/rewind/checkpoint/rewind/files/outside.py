@@ -200,8 +200,6 @@ def _write(state: State, wanted: Kept, now: Kept) -> str:
 def hand_down(state: State, gone: Record, going: Set[str]) -> Record | None:
     """What a checkpoint that goes has kept, the one before it keeps: it is as it was then, too. Returns that
     one, if it had to be written."""
-    if not gone.data.get(FIELD):
-        return None
     earlier = [r for r in state.timeline.all() if r.sequence < gone.sequence and r.place == gone.place
                and r.name not in going and r.name != gone.name]
     heir = earlier[-1] if earlier else None

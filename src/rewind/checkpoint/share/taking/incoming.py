@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from rewind.checkpoint.records.record import KINDS, is_name, is_timestamp
+from rewind.checkpoint.records.record import KINDS, is_hex, is_name, is_timestamp
 from rewind.checkpoint.share.entries import FORMAT, decode_entry, digest_of
 from rewind.checkpoint.share.giving.outgoing import LANE_LETTERS, LONGEST_LANE
 from rewind.checkpoint.share.taking.grow import Grown
@@ -24,7 +24,6 @@ MAX_CONVERSATIONS = 1000
 _LONGEST_DESCRIPTION = 1000
 _LONGEST_TEXT = 300
 _TRIGGER = ("event", "tool", "promptId", "toolUseId", "promptText")
-_HEX = frozenset("0123456789abcdef")
 
 
 class InConversation:
@@ -152,7 +151,7 @@ def _meta(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError("a checkpoint in it is malformed")
     parent, lane, created = value.get("parent"), value.get("lane"), value.get("createdAt")
-    if not (_is_id(value.get("id")) and (parent is None or _is_id(parent))):
+    if not (is_hex(value.get("id"), 32) and (parent is None or is_hex(parent, 32))):
         raise ValueError("the id of a checkpoint in it is malformed")
     if not isinstance(created, str) or len(created) > 40 or not is_timestamp(created):
         raise ValueError("the time of a checkpoint in it is malformed")
@@ -175,10 +174,6 @@ def _trigger(value: Any) -> dict[str, Any]:
     kept: dict[str, Any] = {key: found[key][:_LONGEST_TEXT] for key in _TRIGGER
                             if isinstance(found.get(key), str)}
     return {**kept, "late": True} if found.get("late") is True else kept
-
-
-def _is_id(value: Any) -> bool:
-    return isinstance(value, str) and len(value) == 32 and _HEX.issuperset(value)
 
 
 # content
