@@ -387,12 +387,6 @@ class Controller:
 
         return who_changed(self.state, old, new)
 
-    def edited_since(self, name: str) -> set[bytes]:
-        """Paths that a person changed between turns since a checkpoint."""
-        from rewind.checkpoint.map.changed_by import edited_since
-
-        return edited_since(self.state, name)
-
     def tools_of(self, row: MapRow) -> TurnTools:
         """The tools that a turn used."""
         from rewind.checkpoint.map.changed_by import tools_of
@@ -470,7 +464,9 @@ class Controller:
         plan = make_plan(self._fresh, Request(target, what, in_place=in_place, skip_missing=skip_missing,
                                              name=name, outside=outside), force=force)
         if plan.code and plan.record and plan.code.changes:
-            plan.code.mine = self.edited_since(plan.record.name)
+            from rewind.checkpoint.map.changed_by import edited_since
+
+            plan.code.mine = edited_since(self.state, plan.record.name)
         return plan
 
     def preview(self, target: Target, path: bytes, what: str = "code") -> Comparison | None:
