@@ -14,7 +14,6 @@ from rewind.files import make_private_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-
     from rewind.checkpoint.remote.known import Remote
     from rewind.checkpoint.remote.repository import Progress
 

@@ -11,7 +11,6 @@ from rewind.snapshot.rules.reasons import Reasons
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.share.giving.conversations import OutConversation, Said
     from rewind.snapshot.scan.build import Progress
