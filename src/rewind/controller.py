@@ -31,6 +31,7 @@ from rewind.checkpoint.rewind.target import (
     BroughtBack,
     EarlierOnLine,
     Reverted,
+    Target,
 )
 from rewind.errors import NoParent, NotInitialised, PathNotFound, RewindError, SessionNotFound, TurnRunning
 from rewind.paths import Project, current_dir, find_project, rewind_home
@@ -86,7 +87,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
-    from rewind.checkpoint.rewind.target import Target
     from rewind.checkpoint.save.outside import kept_outside
     from rewind.checkpoint.save.save import Saved
     from rewind.checkpoint.search.code import CodeFound
@@ -377,7 +377,7 @@ class Controller:
 
     def checkpoints_touching(self, records: list[Record], paths: list[bytes]) -> list[Record]:
         """Those of the checkpoints with which one of these paths changed."""
-        from rewind.checkpoint.map.paths import checkpoints_touching
+        from rewind.checkpoint.search.file_log import checkpoints_touching
 
         return checkpoints_touching(self.state, records, paths)
 
@@ -387,12 +387,6 @@ class Controller:
 
         return who_changed(self.state, old, new)
 
-    def edited_since(self, name: str) -> set[bytes]:
-        """Paths that a person changed between turns since a checkpoint."""
-        from rewind.checkpoint.map.changed_by import edited_since
-
-        return edited_since(self.state, name)
-
     def tools_of(self, row: MapRow) -> TurnTools:
         """The tools that a turn used."""
         from rewind.checkpoint.map.changed_by import tools_of
@@ -401,7 +395,7 @@ class Controller:
 
     def touching(self, rows: list[MapRow], paths: list[bytes]) -> list[MapRow]:
         """Those of the rows that changed one of these paths."""
-        from rewind.checkpoint.map.paths import touching
+        from rewind.checkpoint.search.file_log import touching
 
         return touching(self.state, rows, paths)
 
@@ -470,12 +464,14 @@ class Controller:
         plan = make_plan(self._fresh, Request(target, what, in_place=in_place, skip_missing=skip_missing,
                                              name=name, outside=outside), force=force)
         if plan.code and plan.record and plan.code.changes:
-            plan.code.mine = self.edited_since(plan.record.name)
+            from rewind.checkpoint.map.changed_by import edited_since
+
+            plan.code.mine = edited_since(self.state, plan.record.name)
         return plan
 
     def preview(self, target: Target, path: bytes, what: str = "code") -> Comparison | None:
         """What the plan of a target would do to one path; None: nothing."""
-        from rewind.checkpoint.rewind.preview import preview
+        from rewind.checkpoint.rewind.plan import preview
         from rewind.checkpoint.rewind.target import Request
 
         return preview(self._fresh, Request(target, what), path)
@@ -594,7 +590,7 @@ class Controller:
 
     def is_turn_running(self) -> bool:
         """Whether an agent is in the middle of a turn here."""
-        from rewind.checkpoint.rewind.files.agent_at_work import refuse_while_running
+        from rewind.checkpoint.rewind.apply import refuse_while_running
 
         try:
             refuse_while_running(self.state, False)
@@ -614,12 +610,14 @@ class Controller:
     def asked(self, outcome: Outcome) -> tuple[int | None, float | None]:
         """Which turn the first prompt taken back was, and when it was given, as far as that is known without
         reading much."""
-        from rewind.checkpoint.select.prompt_facts import prompt_facts
+        from rewind.checkpoint.conversations.bring_back import number_of_prompt
+        from rewind.checkpoint.records.record import seconds_of
 
         if outcome.left is None or not outcome.prompts:
             return None, None
+        first = outcome.prompts[0]
         try:
-            return prompt_facts(self.state, outcome.left, outcome.prompts[0])
+            return number_of_prompt(self.state, outcome.left, first.uuid), seconds_of(first.stamp)
         except (RewindError, OSError):
             return None, None
 
@@ -827,7 +825,7 @@ class Controller:
 
     def mark_turn(self, session_id: str, turn: int, name: str) -> Record:
         """Give the checkpoint of a turn a name; the last turn's is made now."""
-        from rewind.checkpoint.conversations.mark_turn import mark_turn
+        from rewind.checkpoint.records.change_record import mark_turn
 
         return mark_turn(self.state, self.session_file(session_id), turn, name)
 

@@ -64,9 +64,10 @@ class RewindError(Exception):
         self.near: list[tuple[str, str]] = []  # and what may have been meant: (selector, what it is)
         super().__init__(self.message)
 
-    def near_to(self, word: str, near: list[tuple[str, str]]) -> None:
-        """The interface shows these as commands to copy."""
+    def near_to(self, word: str, near: list[tuple[str, str]]) -> RewindError:
+        """The interface shows these as commands to copy. Returns itself, to be raised."""
         self.word, self.near = word, near
+        return self
 
     @property
     def code(self) -> str:

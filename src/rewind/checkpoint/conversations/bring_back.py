@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import time
 
-from rewind.agents.profile import TREE
+from rewind.agents.profile import TREE, Profile
 from rewind.agents.registry import is_under_root, profile_named
 from rewind.checkpoint.conversations.known_forks import Branches, new_branch
 from rewind.checkpoint.conversations.which_session import recorded_session
 from rewind.checkpoint.project.unfinished import Unfinished
-from rewind.checkpoint.records.record import cursor_of, iso_time
+from rewind.checkpoint.records.record import Record, cursor_of, iso_time
 from rewind.checkpoint.repair.backup_sums import sum_of
 from rewind.checkpoint.save.conversation import write_out
 from rewind.checkpoint.save.links import body_of, links_of, snapshot_of
@@ -32,8 +32,8 @@ from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.index import read_index
 from rewind.transcript.read.lines import identity_of, open_transcript, size_of
-from rewind.transcript.turns.turn_index import open_turns
-from rewind.transcript.write.fork import temp_of, write_fork
+from rewind.transcript.turns.turn_index import TurnIndex, open_turns
+from rewind.transcript.write.fork import Fork, temp_of, write_fork
 from rewind.transcript.write.import_session import check_client
 from rewind.transcript.write.in_place import rewrite
 from rewind.transcript.write.sidecars import INDEX, add_to_index, sidecar_paths, update_index
@@ -42,14 +42,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
-    from rewind.agents.profile import Profile
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.transcript.turns.turn_index import TurnIndex
-    from rewind.transcript.write.fork import Fork
 
 BACKUPS = "transcript-backup"
 _WORTH_COUNTING = 8 << 20  # turns of a longer conversation are counted when somebody looks at it
+_WORTH_READING = 32 << 20
 
 
 class Home:
@@ -127,8 +124,8 @@ class ConversationPlan:
 def plan_of_record(state: State, record: Record, *, to_resume: bool = False) -> ConversationPlan:
     """Where a checkpoint cuts its conversation. To be closed, for it may hold a temporary file. `to_resume`:
     refused where the agent could not go on from there."""
-    data = record.data.get("transcript")
-    if not record.data.get("hasTranscript") or not isinstance(data, dict):
+    data = record.transcript
+    if not record.data.get("hasTranscript") or not data:
         raise NoConversation(checkpoint=record.name)
     profile = profile_named(str(data.get("agent")), state.project.home)
     original = _where_now(profile, checked_path(profile, data))
@@ -243,12 +240,11 @@ def _write_version(state: State, record: Record, path: str) -> None:
 
 def _longest_with(state: State, record: Record) -> Record:
     own = body_of(record)
-    session = record.data["transcript"].get("sessionId")
+    session = record.transcript.get("sessionId")
     versions = []
     for other in state.timeline.all():
         size = (snapshot_of(other) or {}).get("bytes")
-        if (isinstance(size, int) and body_of(other)
-                and (other.data.get("transcript") or {}).get("sessionId") == session):
+        if isinstance(size, int) and body_of(other) and other.transcript.get("sessionId") == session:
             versions.append((size, other.sequence, other))
     # Nearly always it is the longest there is; the store is walked through once.
     for _, _, other in sorted(versions, reverse=True):
@@ -334,6 +330,14 @@ def turns_before(state: State, plan: ConversationPlan) -> int | None:
         return sum(1 for turn in turns if turn.offset < plan.cut.offset)
     plan.index = open_turns(plan.original, plan.profile, state.derived, plan.identity)
     return sum(1 for row in plan.index.turns(1, plan.index.total) if row.offset < plan.cut.offset)
+
+
+def number_of_prompt(state: State, left: ConversationPlan, uuid: str) -> int | None:
+    """Which turn of the conversation that was left; a long transcript is not read for that alone."""
+    if left.index is None and os.path.getsize(left.original) <= _WORTH_READING:
+        open_turns(left.original, left.profile, state.derived)
+    rows = state.derived.query("SELECT turn FROM turns WHERE path=? AND uuid=?", (left.original, uuid))
+    return rows[0][0] if rows else None
 
 
 def note_in_index(profile: Profile, branch: dict[str, Any]) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.conversations.session_tree import shared_turns
-from rewind.checkpoint.map.turn_views import read_page
+from rewind.checkpoint.conversations.session_tree import SessionInfo, shared_turns
+from rewind.checkpoint.map.turn_views import TurnPage, read_page
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source, between
 from rewind.checkpoint.rewind.code_at import SessionCode, prompt_of
 from rewind.checkpoint.rewind.files.fork_code import began_at
@@ -11,13 +13,6 @@ from rewind.errors import CheckpointNotFound
 from rewind.transcript.turns.turn_blocks import Limits
 from rewind.transcript.turns.turn_index import open_turns
 from rewind.transcript.turns.turn_pages import read_turns
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.conversations.session_tree import SessionInfo
-    from rewind.checkpoint.map.turn_views import TurnPage
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
 
 _SHOWN = 50
 

@@ -29,11 +29,6 @@ def title_change(info: SessionInfo, name: str) -> dict[str, Any]:
     return {"agent": profile.name, "path": path, "titleBefore": before, "titleAfter": name}
 
 
-def kept_title(info: SessionInfo) -> str:
-    """Of an agent that keeps titles where we do not write."""
-    return f"The name is Rewind's own: {info.file.profile.title}'s list keeps its title."
-
-
 def carry_title(state: State, effect: dict[str, Any]) -> str:
     """Write the title of a rename into the transcript. Returns why it was not done, for a person."""
     if "titleAfter" not in effect:

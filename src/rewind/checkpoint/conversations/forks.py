@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 from rewind.agents.registry import profile_named
-from rewind.checkpoint.conversations.fork_title import carry_title, kept_title, title_change
+from rewind.checkpoint.conversations.fork_title import carry_title, title_change
 from rewind.checkpoint.conversations.known_forks import Branches
+from rewind.checkpoint.conversations.session_tree import SessionInfo
 from rewind.checkpoint.conversations.trash import (
     bring_from_trash,
     check_free,
@@ -14,21 +19,15 @@ from rewind.checkpoint.conversations.trash import (
     trashed,
 )
 from rewind.checkpoint.conversations.which_session import recorded_session
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.conversation import effects
 from rewind.checkpoint.rewind.log import operations as ops
 from rewind.checkpoint.rewind.log.lineage import here
 from rewind.errors import NotMadeByRewind, RewindError, SessionInUse, SessionNotFound
+from rewind.transcript.find import SessionFile
 from rewind.transcript.liveness import is_open
 from rewind.transcript.read.lines import open_transcript
 from rewind.transcript.read.titles import plain_title, read_title
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.checkpoint.conversations.session_tree import SessionInfo
-    from rewind.checkpoint.project.state import State
-    from rewind.transcript.find import SessionFile
 
 _LONGEST_NAME = 200
 
@@ -45,35 +44,27 @@ def rename(state: State, info: SessionInfo, name: str) -> None:
     name, before = checked_name(name), (info.branch or {}).get("name")
     effect = {"kind": effects.RENAME, "sessionId": info.session_id, "before": before, "after": name,
               **title_change(info, name)}
-    with Logged(state, ops.RENAME, effect):
+    with logged(state, ops.RENAME, effect):
         Branches(state).change(info.session_id, _about(info, {"name": name}))
-        note = carry_title(state, effect) if "titleAfter" in effect else kept_title(info)
+        note = carry_title(state, effect) if "titleAfter" in effect else (  # or it keeps titles elsewhere
+            f"The name is Rewind's own: {info.file.profile.title}'s list keeps its title.")
     info.notes += [note] if note else []
 
 
-class Logged:
-    """An operation about one fork. Of several that are deleted together each is one of its own."""
-
-    def __init__(self, state: State, command: str, *done: dict[str, Any], resumes: str | None = None) -> None:
-        self.state = state
-        self.effects = list(done)
-        self.resumes = resumes
-        self.operations = state.operations()
-        self.command = command
-
-    def __enter__(self) -> None:
-        current, newest = here(self.state), self.state.timeline.newest()
-        self.current = current.name if current else ""
-        self.sequence = newest.sequence if newest else 0
-        self.op = self.operations.begin(self.command, before=self.current, effects=self.effects,
-                                        session=self.effects[0]["sessionId"], sequence=self.sequence,
-                                        resumes=self.resumes)
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        failed = isinstance(error, Exception)
-        if error is None or failed:
-            self.operations.end(self.op, result=ops.PARTIAL if failed else ops.DONE, here=self.current,
-                                sequence=self.sequence, effects=[] if failed else self.effects)
+@contextmanager
+def logged(state: State, command: str, *done: dict[str, Any], resumes: str | None = None) -> Iterator[None]:
+    """An operation about one fork. Of several that are deleted together each is one of its own. Where the
+    process is interrupted, it has no end."""
+    operations, current, sequence = state.operations(), here(state), state.timeline.last_sequence()
+    name = current.name if current else ""
+    op = operations.begin(command, before=name, effects=list(done), session=done[0]["sessionId"],
+                          sequence=sequence, resumes=resumes)
+    try:
+        yield
+    except Exception:
+        operations.end(op, result=ops.PARTIAL, here=name, sequence=sequence, effects=[])
+        raise
+    operations.end(op, result=ops.DONE, here=name, sequence=sequence, effects=list(done))
 
 
 def promote(state: State, info: SessionInfo, parent: SessionInfo | None) -> None:
@@ -94,12 +85,8 @@ def _about(info: SessionInfo, changes: dict[str, Any]) -> dict[str, Any]:
 def delete(state: State, info: SessionInfo) -> None:
     """To the trash, from where `undelete` brings it back."""
     check_deletable(state, info)
-    throw_away(state, info.file)
-
-
-def throw_away(state: State, file: SessionFile) -> None:
-    effect = trashing(state, file)
-    with Logged(state, ops.DELETE, effect):
+    effect = trashing(state, info.file)
+    with logged(state, ops.DELETE, effect):
         move_to_trash(state, effect)
 
 
@@ -140,6 +127,6 @@ def undelete(state: State, session_id: str) -> str:
     if len({b["sessionId"] for b in found}) != 1:
         raise SessionNotFound(name=session_id, hint="`rewind forks list` shows what is in the trash.")
     check_free(state, found[0])
-    with Logged(state, ops.UNDELETE, {"kind": effects.UNTRASH, **found[0]}):
+    with logged(state, ops.UNDELETE, {"kind": effects.UNTRASH, **found[0]}):
         bring_from_trash(state, found[0])
     return str(found[0]["sessionId"])

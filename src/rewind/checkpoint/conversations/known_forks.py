@@ -8,6 +8,7 @@ from rewind.errors import FormatTooNew, StoreDamaged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from rewind.checkpoint.project.state import State
@@ -66,6 +67,16 @@ class Branches:
     def remove(self, session_id: str) -> None:
         self.data["branches"] = [b for b in self.all if b["sessionId"] != session_id]
         self.save()
+
+
+def ancestors(session_id: str, parent_of: Callable[[str], str | None]) -> list[str]:
+    """The session and those it was forked from, as far as they do not lead in a ring."""
+    found: list[str] = []
+    at: str | None = session_id
+    while at and at not in found:
+        found.append(at)
+        at = parent_of(at)
+    return found
 
 
 def new_branch(fork: Fork, parent: str, agent: str, turn: int | None, offset: int) -> dict[str, Any]:

@@ -5,19 +5,14 @@ Which session is a fork of which is in `session_tree.py`.
 
 from __future__ import annotations
 
+from rewind.checkpoint.conversations.session_tree import SessionInfo
 from rewind.checkpoint.map.facts import add_turns
-from rewind.checkpoint.map.turn_map import TURN, turn_map
+from rewind.checkpoint.map.turn_map import TURN, MapRow, turn_map
+from rewind.checkpoint.project.state import State
 from rewind.errors import RewindError
-from rewind.transcript.turns.turn_index import open_turns
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.conversations.session_tree import SessionInfo
-    from rewind.checkpoint.map.turn_map import MapRow
-    from rewind.checkpoint.project.state import State
-    from rewind.transcript.find import SessionFile
-    from rewind.transcript.turns.turn_index import TurnIndex
-    from rewind.transcript.turns.turn_tree import Row
+from rewind.transcript.find import SessionFile
+from rewind.transcript.turns.turn_index import TurnIndex, open_turns
+from rewind.transcript.turns.turn_tree import Row
 
 
 class NativeRewind:

@@ -5,24 +5,17 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
+from typing import Any
 
 from rewind.checkpoint.map.turn_changes import changes_between
-from rewind.checkpoint.records.record import seconds_of, session_of
-from rewind.checkpoint.rewind.code_at import PromptAt, SessionCode, family
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record, seconds_of, session_of
+from rewind.checkpoint.rewind.code_at import CodeAt, PromptAt, SessionCode, family
 from rewind.checkpoint.rewind.log.lineage import here
-from rewind.transcript.turns.turn_figures import read_figures
+from rewind.transcript.find import SessionFile
+from rewind.transcript.turns.turn_figures import TurnFigures, read_figures
 from rewind.transcript.turns.turn_index import open_turns
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.code_at import CodeAt
-    from rewind.transcript.find import SessionFile
-    from rewind.transcript.turns.turn_figures import TurnFigures
-    from rewind.transcript.turns.turn_tree import Row
+from rewind.transcript.turns.turn_tree import Row
 
 
 class TurnShape:

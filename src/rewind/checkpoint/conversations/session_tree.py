@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import time
 
-from rewind.checkpoint.conversations.known_forks import Branches
+from rewind.checkpoint.conversations.known_forks import Branches, ancestors
 from rewind.checkpoint.conversations.which_session import recorded_files, recorded_sessions
 from rewind.checkpoint.rewind.files.fork_code import code_put_aside
 from rewind.errors import RewindError
 from rewind.fast import quickjson
-from rewind.transcript.find import project_sessions
+from rewind.transcript.find import SessionFile, project_sessions
 from rewind.transcript.liveness import Clients
 from rewind.transcript.read.titles import plain_title
 from rewind.transcript.turns.turn_index import open_turns, stamp_of
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from rewind.agents.profile import Profile
     from rewind.checkpoint.project.state import State
-    from rewind.transcript.find import SessionFile
 
 _INSERT = "INSERT OR REPLACE INTO transcripts VALUES(?, ?, ?)"
 
@@ -181,15 +180,6 @@ def _set_parents(infos: list[SessionInfo], noted: dict[str, str | None]) -> None
     _break_rings(by_id)
 
 
-def _ancestors(session_id: str, parents: dict[str, str | None]) -> list[str]:
-    found: list[str] = []
-    at = parents.get(session_id)
-    while at and at not in found:
-        found.append(at)
-        at = parents.get(at)
-    return found
-
-
 def shared_turns(one: SessionInfo, other: SessionInfo) -> int:
     count = 0
     for mine, theirs in zip(one.turns, other.turns):
@@ -206,7 +196,7 @@ def _parent_among(info: SessionInfo, holders: dict[str, list[SessionInfo]],
     for turn, _ in reversed(info.turns):
         for other in holders[turn]:
             if (other is not info and _went_on_earlier(other, info)
-                    and info.session_id not in _ancestors(other.session_id, parents)):
+                    and info.session_id not in ancestors(other.session_id, parents.get)):
                 return other.session_id
     return None
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from rewind.checkpoint.conversations.bring_back import ConversationPlan, Home
-from rewind.checkpoint.futures.known import AtPlace, check_whole, find_lane, point_of, session_of
+from rewind.checkpoint.futures.known import AtPlace, check_whole, find_lane, session_of
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.log.lineage import here
 from rewind.checkpoint.turns.spans import Span
 from rewind.errors import FutureLost
@@ -11,18 +13,13 @@ from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.lines import end_of_lines
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.rewind.destination import Destination
-
 
 def adopted_span(state: State, name: str) -> Span:
     """From the checkpoint that it began with to its last one. Whoever adopts it has saved it first."""
     lane = find_lane(state, name)
     if lane.half_made or lane.half_removed:
         check_whole(lane)
-    point = point_of(state, lane)
+    point = state.files.find(lane.point)
     with AtPlace(state, lane) as there:
         tip = here(there)
     if point is None or tip is None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.futures.known import Lane
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.rewind.conversation.done import Conversations
+    from rewind.checkpoint.rewind.conversation.effects import Conversations
 
     Effect = dict[str, Any]
 

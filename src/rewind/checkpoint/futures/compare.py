@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.futures.known import AtPlace, check_whole, look, point_of
-from rewind.checkpoint.map.turn_changes import changes_between
-from rewind.checkpoint.rewind.log.lineage import here
+from typing import Any
+
+from rewind.checkpoint.futures.known import AtPlace, Lane, check_whole, look
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.save.save import save
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.checkpoint.futures.known import Lane
-    from rewind.checkpoint.project.state import State
 
 
 def bring_up_to_date(state: State, lane: Lane, why: str) -> None:
@@ -28,14 +22,6 @@ def compared(state: State, chosen: list[Lane]) -> dict[str, list[dict[str, Any] 
     for at, lane in enumerate(chosen):
         bring_up_to_date(state, lane, "compare")
         look(state, lane)
-        for file in _files(state, lane):
+        for file in (lane.changes or {}).get("files") or ():
             rows.setdefault(str(file["path"]), [None] * len(chosen))[at] = file
     return dict(sorted(rows.items()))
-
-
-def _files(state: State, lane: Lane) -> list[dict[str, Any]]:
-    point = point_of(state, lane)
-    with AtPlace(state, lane) as there:
-        tip = here(there)
-        changes = changes_between(there, point, tip) if point and tip else None
-    return list((changes or {}).get("files") or ())

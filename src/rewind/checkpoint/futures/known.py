@@ -11,7 +11,7 @@ from rewind.checkpoint.futures.half_made import half_made
 from rewind.checkpoint.map.turn_changes import changes_between
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.log.lineage import here
-from rewind.checkpoint.rewind.log.operations import UNDELETE
+from rewind.checkpoint.rewind.log.operations import UNDELETE, Operation
 from rewind.errors import FutureLost, FutureNotFound
 from rewind.index import MAIN
 from rewind.paths import Project
@@ -22,8 +22,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.log.operations import Operation
 
 _SHORTEST = 6  # of a session's id that names it
 
@@ -155,9 +153,8 @@ def look(state: State, lane: Lane) -> Lane:
             began = lane.branch.get("rewindFromTurn")
             lane.turns = total - began if isinstance(began, int) else total
             lane.running, lane.busy = Life(there).of(file)
-        point = point_of(state, lane)
-        if point and tip:
-            lane.changes = changes_between(there, point, tip)
+        point = state.files.find(lane.point)
+        lane.changes = changes_between(there, point, tip) if point and tip else None
     return lane
 
 
@@ -187,7 +184,3 @@ def resume_in(state: State, lane: Lane) -> str:
     agent = str(lane.branch.get("agent"))
     start = profile_named(agent, state.project.home).commands["start"] if agent != "unknown" else ""
     return f"cd {quote(lane.dir)}" + (f" && {start}" if start else "")
-
-
-def point_of(state: State, lane: Lane) -> Record | None:
-    return state.files.find(lane.point)

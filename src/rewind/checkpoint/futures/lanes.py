@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.futures.known import AtPlace, lanes, look, session_of
+from rewind.checkpoint.futures.known import AtPlace, Lane, lanes, look, session_of
 from rewind.checkpoint.map.by_session import LANE, Item
 from rewind.checkpoint.map.turn_map import MapRow
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import seconds_of
 from rewind.errors import RewindError
 from rewind.transcript.turns.turn_index import open_turns
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.futures.known import Lane
-    from rewind.checkpoint.project.state import State
 
 _MOST_TURNS = 20  # of one future; `rewind list` in its directory shows all
 

@@ -6,6 +6,8 @@ a place of the project: hooks in it make checkpoints in the same store, on a lin
 
 from __future__ import annotations
 
+from shlex import quote
+
 from rewind.checkpoint.conversations.bring_back import Home, make_fork
 from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.futures.carry import carry
@@ -94,9 +96,7 @@ def _make(state: State, found: Destination, record: Record, future: Future, brin
 
 def _begin_line(state: State, record: Record, project: Project, found: Destination) -> None:
     """The place stands on the checkpoint that it was made from."""
-    newest = state.timeline.newest()
-    sequence = newest.sequence if newest else 0
-    operations = state.operations(project.place)
+    sequence, operations = state.timeline.last_sequence(), state.operations(project.place)
     op = operations.begin(ops.FUTURE, before=record.name, checkpoint=record.name, origin=record.place,
                           point=record.sequence, sequence=sequence,
                           prompt=found.prompts[0].text[:_PROMPT] if found.prompts else None)
@@ -123,8 +123,6 @@ def _add_conversation(state: State, found: Destination, future: Future, project:
 
 def _begin_anew(state: State, found: Destination, future: Future, home: Home) -> None:
     """Nothing to resume: the first session that begins there is the fork's."""
-    from shlex import quote
-
     profile = found.chat.profile if found.chat else None
     future.resume = f"cd {quote(future.dir)}" + (f" && {profile.commands['start']}" if profile else "")
     Branches(state).add({"sessionId": new_session_id(), "parentSessionId": None, "name": future.name,

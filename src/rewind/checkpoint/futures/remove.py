@@ -4,30 +4,25 @@ the trash. Each is one operation, which `undo-restore` takes back."""
 from __future__ import annotations
 
 import os
+from typing import Any
 
-from rewind.checkpoint.conversations.forks import Logged, trashing
+from rewind.checkpoint.conversations.forks import logged, trashing
 from rewind.checkpoint.conversations.trash import check_free, move_to_trash, trashed
 from rewind.checkpoint.futures.away import finish, inverse, move_away, removal
 from rewind.checkpoint.futures.compare import bring_up_to_date
 from rewind.checkpoint.futures.directory import is_file
 from rewind.checkpoint.futures.half_made import remove_half_made, sweep
-from rewind.checkpoint.futures.known import AtPlace, interrupted, look, session_of
+from rewind.checkpoint.futures.known import AtPlace, Lane, interrupted, look, session_of
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.conversation import effects
-from rewind.checkpoint.rewind.conversation.done import Conversations
+from rewind.checkpoint.rewind.conversation.effects import Conversations
 from rewind.checkpoint.rewind.log import operations as ops
 from rewind.checkpoint.rewind.log.lineage import here
+from rewind.checkpoint.rewind.log.operations import Operation
 from rewind.errors import FutureBusy, FutureLost, WorkNotSaved
 from rewind.snapshot.git.run import Git
 from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.trees.listing import uncovered
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.checkpoint.futures.known import Lane
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.rewind.log.operations import Operation
 
 
 def remove(state: State, lane: Lane, *, force: bool = False, dry_run: bool = False) -> None:
@@ -57,7 +52,7 @@ def _removal(state: State, lane: Lane) -> list[dict[str, Any]]:
 
 
 def _remove(state: State, lane: Lane, wanted: list[dict[str, Any]], begun: Operation | None) -> None:
-    with Logged(state, ops.DELETE, *wanted, resumes=begun.id if begun else None):
+    with logged(state, ops.DELETE, *wanted, resumes=begun.id if begun else None):
         for effect in wanted:
             if effect["kind"] != effects.TRASH:
                 move_away(state, effect)
@@ -102,7 +97,7 @@ def bring_back(state: State, lane: Lane) -> None:
     with state.locked(ops.UNDELETE):
         begun = interrupted(state, ops.UNDELETE, lane.session_id)
         wanted = begun.effects if begun else _return(state, lane)
-        with Logged(state, ops.UNDELETE, *wanted, resumes=begun.id if begun else None):
+        with logged(state, ops.UNDELETE, *wanted, resumes=begun.id if begun else None):
             _bring_back(state, lane, wanted)
 
 

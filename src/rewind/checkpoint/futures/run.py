@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import tempfile
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO
 
 from rewind.checkpoint.conversations.known_forks import Branches
+from rewind.checkpoint.futures.known import Lane
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import iso_time
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable
-    from typing import IO
-
-    from rewind.checkpoint.futures.known import Lane
-    from rewind.checkpoint.project.state import State
 
 _MOST_OUTPUT = 64 << 10
 _LOOK = 0.1  # seconds between two looks whether to stop
@@ -38,8 +38,6 @@ class Ran:
 
 
 def run_in(state: State, lane: Lane, command: list[str], stop: Callable[[], bool] | None = None) -> Ran:
-    import tempfile
-
     began = time.monotonic()
     with tempfile.TemporaryFile() as output:
         code, stopped = _run(lane.dir, command, output, stop)
@@ -53,11 +51,9 @@ def run_in(state: State, lane: Lane, command: list[str], stop: Callable[[], bool
 def _run(folder: str, command: list[str], output: IO[bytes],
          stop: Callable[[], bool] | None) -> tuple[int, bool]:
     """In a group of its own, so that stopping it ends what it started as well."""
-    import subprocess
-
     process = None
     try:
-        with _CtrlCLater():
+        with _ctrl_c_later():
             process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output,
                                        stderr=subprocess.STDOUT, start_new_session=True)
         return _waited(process, stop)
@@ -70,33 +66,23 @@ def _run(folder: str, command: list[str], output: IO[bytes],
         raise
 
 
-class _CtrlCLater:
+@contextmanager
+def _ctrl_c_later() -> Iterator[None]:
     """A Ctrl-C while a process starts would leave it behind: it counts once the process is known."""
-
-    def __enter__(self) -> None:
-        import signal
-        import threading
-
-        self._came = False
-        self._main = threading.current_thread() is threading.main_thread()
-        if self._main:
-            self._old = signal.signal(signal.SIGINT, self._note)
-
-    def _note(self, number: int, frame: object) -> None:
-        self._came = True
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        import signal
-
-        if self._main:
-            signal.signal(signal.SIGINT, self._old)
-        if self._came:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    old = signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, old)
+        if came:
             raise KeyboardInterrupt
 
 
 def _waited(process: subprocess.Popen[bytes], stop: Callable[[], bool] | None) -> tuple[int, bool]:
-    import subprocess
-
     while True:
         try:
             return process.wait(_LOOK), False
@@ -107,9 +93,6 @@ def _waited(process: subprocess.Popen[bytes], stop: Callable[[], bool] | None) -
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    import signal
-    import subprocess
-
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)

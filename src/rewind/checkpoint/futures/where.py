@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 
+from rewind.checkpoint.project.state import State
 from rewind.errors import RewindError, UsageError
 from rewind.paths import Project, find_project
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
 
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 _LONGEST = 60

@@ -4,29 +4,21 @@ checkpoints made in them, and forks where they branched off. Only for looking; n
 from __future__ import annotations
 
 import os
+from typing import Any
 
-from rewind.checkpoint.conversations.session_tree import session_infos
+from rewind.checkpoint.conversations.session_tree import SessionInfo, session_infos
+from rewind.checkpoint.futures.known import Lane
 from rewind.checkpoint.map.facts import add_changes
-from rewind.checkpoint.map.turn_map import TURN, turn_map
-from rewind.checkpoint.records.record import prompt_start, seconds_of, session_of
-from rewind.checkpoint.rewind.code_at import noted_place
+from rewind.checkpoint.map.turn_map import TURN, MapRow, turn_map
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record, noted_place, prompt_start, seconds_of, session_of
 from rewind.checkpoint.rewind.log.lineage import here
 from rewind.checkpoint.rewind.log.operations import FILE as OPERATIONS
-from rewind.checkpoint.rewind.target import AtCheckpoint, AtTurn
+from rewind.checkpoint.rewind.target import AtCheckpoint, AtTurn, Target
 from rewind.errors import RewindError
+from rewind.transcript.find import project_sessions
 from rewind.transcript.turns.turn_index import open_turns
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.checkpoint.conversations.session_tree import SessionInfo
-    from rewind.checkpoint.futures.known import Lane
-    from rewind.checkpoint.map.turn_map import MapRow
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.target import Target
-    from rewind.transcript.turns.turn_tree import Row
+from rewind.transcript.turns.turn_tree import Row
 
 _PATIENCE = 0.4  # seconds for counting what is not known yet
 SESSION, PROMPT, CHECKPOINT, NOW = "session", "prompt", "checkpoint", "now"
@@ -119,8 +111,6 @@ def _add_changes(state: State, items: list[Item]) -> None:
 
 def stamp(state: State) -> str:
     """Text that changes when there is something new to show."""
-    from rewind.transcript.find import project_sessions
-
     parts = [_changed(state.project.path(name)) for name in
              ("checkpoints", "branches.json", OPERATIONS)]
     files = project_sessions(state.area(), home=state.project.home)

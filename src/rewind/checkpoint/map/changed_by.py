@@ -8,18 +8,14 @@ import os
 from rewind.agents.registry import profile_for
 from rewind.checkpoint.map.facts import transcript_of
 from rewind.checkpoint.map.turn_changes import is_directory
+from rewind.checkpoint.map.turn_map import MapRow
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source, between
-from rewind.checkpoint.rewind.log.lineage import here, lineage
+from rewind.checkpoint.rewind.log.lineage import Lineage, here, lineage
 from rewind.checkpoint.turns.who import Authors
 from rewind.errors import RewindError
 from rewind.transcript.turns.turn_tools import TurnTools, tools_of_turn
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.map.turn_map import MapRow
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.log.lineage import Lineage
 
 SHELL, YOU, OTHERS = "shell commands", "you", "others"
 

@@ -148,8 +148,7 @@ def _transcript(state: State, turns: list[MapRow]) -> str:
     for row in turns:
         for brief in reversed(row.checkpoints):
             record = state.files.find(brief.name) if brief.chat else None
-            transcript = record.data.get("transcript") if record else None
-            path = transcript.get("original_path") if isinstance(transcript, dict) else None
+            path = record.transcript.get("original_path") if record else None
             if isinstance(path, str):
                 return path
     return ""

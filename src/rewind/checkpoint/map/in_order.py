@@ -22,16 +22,12 @@ from rewind.checkpoint.map.by_session import (
 )
 from rewind.checkpoint.map.facts import add_changes, add_turns
 from rewind.checkpoint.map.turn_map import EDIT as EDIT_ROW
-from rewind.checkpoint.map.turn_map import TURN, turn_map
+from rewind.checkpoint.map.turn_map import TURN, MapRow, turn_map
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
+from rewind.checkpoint.records.timeline import Brief
 from rewind.checkpoint.rewind.words import describe
 from rewind.words import and_more
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.map.turn_map import MapRow
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.records.timeline import Brief
 
 _PATIENCE = 0.4  # seconds for counting what is not known yet
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -10,7 +10,7 @@ from rewind.checkpoint.rewind.log.lineage import lineage
 from rewind.errors import RewindError
 from rewind.fast import quickjson
 from rewind.snapshot.diff.compare import compare
-from rewind.snapshot.trees.tree import DIR
+from rewind.snapshot.trees.tree import DIR, TreeEntry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
-    from rewind.snapshot.trees.tree import TreeEntry
 
 _NAMED = 400  # files that are listed,
 _COUNTED = 200  # and whose lines are counted

@@ -4,7 +4,7 @@ checkpoints and operations. It is made from the index of records alone, and read
 from __future__ import annotations
 
 from rewind.checkpoint.rewind.log.lineage import here_among, parents_of, partial_backups
-from rewind.checkpoint.rewind.log.operations import ADOPT, APPLY, REVERT
+from rewind.checkpoint.rewind.log.operations import ADOPT, APPLY, REVERT, Operation
 from rewind.errors import RewindError
 
 TYPE_CHECKING = False
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.timeline import Brief
-    from rewind.checkpoint.rewind.log.operations import Operation
 
 TURN, EDIT, CHECKPOINT, OPERATION = "turn", "edit", "checkpoint", "operation"
 _TOOLS = ("PreToolUse", "PostToolUse")

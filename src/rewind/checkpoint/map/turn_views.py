@@ -4,24 +4,17 @@ back to them."""
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from rewind.checkpoint.conversations.which_session import recorded_session
 from rewind.checkpoint.map.turn_changes import Unpacked, changes_between
-from rewind.checkpoint.rewind.code_at import SessionCode, prompt_of
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.rewind.code_at import CodeAt, SessionCode, prompt_of
+from rewind.transcript.find import SessionFile
 from rewind.transcript.liveness import is_busy
-from rewind.transcript.turns.turn_blocks import Limits, for_page
-from rewind.transcript.turns.turn_index import open_turns
+from rewind.transcript.turns.turn_blocks import Limits, TurnText, for_page
+from rewind.transcript.turns.turn_index import TurnIndex, open_turns
 from rewind.transcript.turns.turn_pages import read_turns
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.rewind.code_at import CodeAt
-    from rewind.transcript.find import SessionFile
-    from rewind.transcript.turns.turn_blocks import TurnText
-    from rewind.transcript.turns.turn_index import TurnIndex
 
 _MOST_MISSING = 20
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from rewind.checkpoint.project.init import read_root
 from rewind.checkpoint.project.known_stores import store_id_in
@@ -10,10 +11,6 @@ from rewind.checkpoint.records.record import is_name
 from rewind.errors import RewindError
 from rewind.index import STORAGE, Index, load_index
 from rewind.paths import PLACES, Project, state_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class ProjectInfo:

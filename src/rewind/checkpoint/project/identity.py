@@ -11,16 +11,14 @@ from rewind import jsonfile
 from rewind.checkpoint.project.known_stores import change, holds, remember
 from rewind.errors import RewindError
 from rewind.files import make_private_dir, sweep_drafts
-from rewind.index import MAIN, load_index
+from rewind.index import MAIN, Index, load_index
 from rewind.marker import IN_AGENT, has_marker, read_marker, write_marker
-from rewind.paths import is_same_dir
+from rewind.paths import Project, is_same_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from rewind.index import Index
-    from rewind.paths import Project
 
 MOVED = "This project was moved here from {was}; its checkpoints came along."
 MADE_ANEW = ("This directory was created again. The checkpoints of the project that was here before are kept;"

@@ -9,16 +9,13 @@ from rewind.checkpoint.project import identity, known_stores
 from rewind.checkpoint.project.state import FORMAT, State, read_store_file
 from rewind.checkpoint.records.record import iso_time
 from rewind.checkpoint.records.seal import sealed
+from rewind.config.load import Settings
 from rewind.errors import RewindError, StoreDamaged, StoreNotTrusted, UsageError
 from rewind.files import Lock, make_durable_dir, make_private_dir, write_atomic
 from rewind.index import MAIN, STORAGE, load_index
 from rewind.paths import STORE_FILE, Project, global_state, open_project, project_state
 from rewind.snapshot.rules.gitfiles import work_tree_top
 from rewind.work_tree import linked_at
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.config.load import Settings
 
 PROJECT_FILE = "project.json"
 INIT_LOCK = "init.lock"

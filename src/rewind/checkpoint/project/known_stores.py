@@ -11,14 +11,13 @@ from rewind import jsonfile
 from rewind.checkpoint.records.record import iso_time
 from rewind.files import Lock, make_durable_dir, sweep_drafts
 from rewind.index import FILE, load_index, texts
-from rewind.paths import STORE_FILE, is_same_dir, project_state
+from rewind.paths import STORE_FILE, Project, is_same_dir, project_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from rewind.paths import Project
 
 _MAX_STORE = 1 << 20
 

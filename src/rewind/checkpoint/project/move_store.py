@@ -8,14 +8,18 @@ global storage counts (`paths.state_of`), so in either direction one step decide
 
 from __future__ import annotations
 
+import filecmp
 import os
 import shutil
 import stat
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 
 from rewind import jsonfile
 from rewind.checkpoint.project import identity, known_stores
 from rewind.checkpoint.project.init import PROJECT_FILE
 from rewind.errors import InTheWay, RewindError
+from rewind.fast import sqlite
 from rewind.files import fsync_dir, give_to_owner, make_durable_dir, read_bounded, write_atomic
 from rewind.marker import marker_path, read_marker
 from rewind.paths import STORE_FILE, Project, global_state, project_state
@@ -101,7 +105,7 @@ def _copy(old: str, new: str, store_id: str, progress: Progress | None) -> None:
     os.chmod(new, 0o700)
     jsonfile.write(os.path.join(new, _MOVING), {"id": store_id, "from": old})
     _unlink(os.path.join(new, STORE_FILE))
-    with _Quiet(os.path.join(old, "objects.db")):
+    with _quiet(os.path.join(old, "objects.db")):
         files = dict(_files(old))
         done, total = 0, sum(info.st_size for info in files.values())
         _remove_others(new, files)
@@ -116,23 +120,17 @@ def _copy(old: str, new: str, store_id: str, progress: Progress | None) -> None:
     _unlink(os.path.join(new, _MOVING))
 
 
-class _Quiet:
+@contextmanager
+def _quiet(path: str) -> Iterator[None]:
     """While a reader holds the database no other process, as it closes, moves its log into it."""
-
-    def __init__(self, path: str) -> None:
-        from rewind.fast import sqlite
-
-        self._db = sqlite.connect(path, timeout=10, isolation_level=None) if os.path.exists(path) else None
-
-    def __enter__(self) -> None:
-        if self._db:
-            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            self._db.execute("BEGIN")
-            self._db.execute("SELECT count(*) FROM sqlite_master").fetchall()
-
-    def __exit__(self, *error: object) -> None:
-        if self._db:
-            self._db.close()
+    if not os.path.exists(path):
+        yield
+        return
+    with closing(sqlite.connect(path, timeout=10, isolation_level=None)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        db.execute("BEGIN")
+        db.execute("SELECT count(*) FROM sqlite_master").fetchall()
+        yield
 
 
 def _files(top: str) -> Iterator[tuple[str, os.stat_result]]:
@@ -177,15 +175,8 @@ def _copy_one(old: str, new: str, info: os.stat_result) -> None:
 
 
 def _is_same(old: str, new: str) -> bool:
-    if os.path.getsize(old) != os.path.getsize(new):
-        return False
-    with open(old, "rb") as one, open(new, "rb") as other:
-        while True:
-            piece = one.read(_PIECE)
-            if piece != other.read(_PIECE):
-                return False
-            if not piece:
-                return True
+    filecmp.clear_cache()  # it would go by times, which were copied
+    return filecmp.cmp(old, new, shallow=False)
 
 
 # afterwards

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from rewind.checkpoint.futures.known import lanes
 from rewind.checkpoint.futures.shape import problem
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.remote.disk_space import repository_bytes
 from rewind.checkpoint.rewind.files.torn import torn_paths
@@ -13,15 +15,10 @@ from rewind.checkpoint.rewind.words import interrupted_text
 from rewind.checkpoint.upkeep import retention
 from rewind.errors import RewindError
 from rewind.snapshot.rules.rules import MB
+from rewind.snapshot.scan.build import Snapshot
 from rewind.snapshot.trees.change import Paths, differences
 from rewind.snapshot.trees.listing import uncovered
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.snapshot.scan.build import Snapshot
-    from rewind.snapshot.trees.tree import TreeEntry
+from rewind.snapshot.trees.tree import TreeEntry
 
 
 class Status:

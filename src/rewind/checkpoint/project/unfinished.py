@@ -8,10 +8,7 @@ import stat
 
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE, read_bounded, write_all
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.paths import Project
+from rewind.paths import Project
 
 SUFFIX = ".unfinished"  # after `temporary-PID`
 _MAX_BYTES = 16 << 10

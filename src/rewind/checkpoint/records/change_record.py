@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.upkeep.retention import needed_because
-from rewind.errors import CheckpointNeeded, RewindError
+from rewind.errors import CheckpointNeeded, NoCheckpointOfTurn, RewindError, TurnNotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.upkeep.collection import Collected
     from rewind.snapshot.scan.build import Progress
+    from rewind.transcript.find import SessionFile
 
 LONGEST = 200
 
@@ -38,9 +39,27 @@ def changed(state: State, name: str, what: str, changes: dict[str, Any]) -> Reco
         found = state.files.read(name)
         record = Record({**found.data, **changes})
         if record.data != found.data:
-            state.files.write(record)
-            state.timeline.add(record)
+            state.timeline.write(record)
         return record
+
+
+def mark_turn(state: State, session: SessionFile, turn: int, name: str) -> Record:
+    """A turn marked by a name: its checkpoint gets the name, and is kept from then on."""
+    from rewind.checkpoint.conversations.forks import checked_name
+    from rewind.checkpoint.map.turn_views import read_page
+    from rewind.checkpoint.save.save import save
+
+    name = checked_name(name)
+    page = read_page(state, session, turn, 1)
+    if turn < 1 or not page.turns:
+        raise TurnNotFound(turn=turn, total=page.total)
+    if turn == page.total:
+        return save(state, name, session=session).record
+    code = page.turns[0].code
+    if code is None or not code.exact:
+        raise NoCheckpointOfTurn(turn=turn)
+    kind = "manual" if code.record.kind == "auto" else code.record.kind  # never collected
+    return changed(state, code.record.name, "mark", {"description": name, "kind": kind})
 
 
 def check_deletable(state: State, names: list[str], force: bool) -> None:

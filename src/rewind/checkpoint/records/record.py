@@ -117,11 +117,15 @@ class Record:
         return self.created if added is None else added
 
     @property
+    def transcript(self) -> dict[str, Any]:
+        """What it says of its conversation; empty where it has none."""
+        found = self.data.get("transcript")
+        return found if isinstance(found, dict) else {}
+
+    @property
     def session(self) -> str | None:
         """The agent's session that it was made in, if there was one."""
-        transcript = self.data.get("transcript")
-        stored = transcript.get("sessionId") if isinstance(transcript, dict) else None
-        session = self.trigger.get("session") or stored
+        session = self.trigger.get("session") or self.transcript.get("sessionId")
         return session if isinstance(session, str) else None
 
     def encode(self) -> bytes:
@@ -168,15 +172,16 @@ def _problem(name: str, data: Any) -> str:
         return "has an unreadable 'createdAt'"
     if not isinstance(code, dict) or code.get("format") not in ("objects", "archive"):
         return "has no usable 'code'"
-    if not (_is_id(code.get("tree")) and _is_id(code.get("rules"))):
+    if not (is_hex(code.get("tree"), 64) and is_hex(code.get("rules"), 64)):
         return "names no tree"
     if not isinstance(data.get("trigger") or {}, dict):
         return "has an unreadable 'trigger'"
     return ""
 
 
-def _is_id(value: object) -> bool:
-    return isinstance(value, str) and len(value) == 64 and all(c in "0123456789abcdef" for c in value)
+def is_hex(value: object, length: int) -> bool:
+    """Whether it is text of so many hexadecimal digits, as ids are."""
+    return isinstance(value, str) and len(value) == length and not value.strip("0123456789abcdef")
 
 
 def is_timestamp(text: str) -> bool:
@@ -222,16 +227,19 @@ def _midnight(text: str) -> float:
 
 
 def session_of(record: Record) -> Any:
-    transcript = record.data.get("transcript")
-    own = transcript.get("sessionId") if isinstance(transcript, dict) else None
-    return own or record.trigger.get("session")
+    return record.transcript.get("sessionId") or record.trigger.get("session")
 
 
 def cursor_of(record: Record) -> dict[str, Any]:
     """Where its transcript ended, as `place_in` takes it; empty where it has none."""
-    transcript = record.data.get("transcript")
-    cursor = transcript.get("cursor") if isinstance(transcript, dict) else None
+    cursor = record.transcript.get("cursor")
     return cursor if isinstance(cursor, dict) else {}
+
+
+def noted_place(record: Record) -> int:
+    """Where the transcript ended when the checkpoint was made."""
+    place = cursor_of(record).get("byte_offset_end")
+    return place if isinstance(place, int) else 0
 
 
 def prompt_start(text: object) -> str:

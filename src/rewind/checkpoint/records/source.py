@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from _thread import get_ident  # `threading` is slow to load
 
-from rewind.checkpoint.records.record import ARCHIVE
+from rewind.checkpoint.records.record import ARCHIVE, Record
 from rewind.errors import ArchiveRefused, StoreDamaged
 from rewind.snapshot.rules.rules import Rules
 from rewind.snapshot.trees.change import Paths, differences
 from rewind.snapshot.trees.content import whole
-from rewind.snapshot.trees.tree import MISSING, Tree
+from rewind.snapshot.trees.tree import MISSING, Tree, TreeEntry
 from rewind.store.objects import ObjectStore, remove_database
 
 TYPE_CHECKING = False
@@ -18,11 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.files.file_plan import Kept
     from rewind.snapshot.scan.build import Snapshot
     from rewind.snapshot.trees.change import Difference
-    from rewind.snapshot.trees.tree import TreeEntry
     from rewind.store.blobs import Blobs
 
 
@@ -39,14 +37,23 @@ class Source:
         self.blobs: Blobs
         self.skip_missing = False  # go on without what is damaged; the caller tells what that is
         self.lost_trees: set[bytes] = set()
+        self.leaving: Source | None = None  # what a step had restored that is taken back to this one
 
     def __enter__(self) -> Source:
-        if self.record.format == "archive":
-            self._temporary = self._unpack()
-        self.blobs = self._temporary or self._instead or self._state.objects
+        if self.leaving:
+            self.leaving.__enter__()
+        try:
+            self._temporary = self._unpack() if self.record.format == "archive" else None
+            self.blobs = self._temporary or self._instead or self._state.objects
+        except BaseException:
+            if self.leaving:
+                self.leaving.__exit__()
+            raise
         return self
 
     def __exit__(self, *error: object) -> None:
+        if self.leaving:
+            self.leaving.__exit__()
         if self._temporary:
             self._temporary.close()
             remove_database(self._temporary.path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewind.checkpoint.project.vanished import NEWEST
-from rewind.checkpoint.records.record import Record
+from rewind.checkpoint.records.record import Record, RecordFiles, noted_place
 from rewind.errors import CheckpointNotFound, RewindError
 from rewind.fast import quickjson
 from rewind.index import MAIN
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from rewind.checkpoint.records.record import RecordFiles
     from rewind.store.derived import DerivedDb
 
 _ROTTEN = (TypeError, KeyError, ValueError, AttributeError)  # a row of the index that is JSON, and no record
@@ -65,7 +64,7 @@ def brief(record: Record) -> Brief:
                  bool(record.data.get("hasTranscript")), new if isinstance(new, int) else 0,
                  record.session, record.description, record.version, record.parent, record.place,
                  record.imported, record.restored, record.code["tree"], _text(record, "promptId") or None,
-                 _text(record, "promptText"), _cursor(record),
+                 _text(record, "promptText"), noted_place(record),
                  bool(record.data.get("pinned")), _label(record))
 
 
@@ -77,13 +76,6 @@ def _label(record: Record) -> str:
 def _text(record: Record, key: str) -> str:
     found = record.trigger.get(key)
     return found if isinstance(found, str) else ""
-
-
-def _cursor(record: Record) -> int:
-    transcript = record.data.get("transcript")
-    cursor = transcript.get("cursor") if isinstance(transcript, dict) else None
-    found = cursor.get("byte_offset_end") if isinstance(cursor, dict) else None
-    return found if isinstance(found, int) else 0
 
 
 class Timeline:
@@ -115,6 +107,15 @@ class Timeline:
         self._derived.write([(_INSERT, [_row(record, stamp)]),
                              ("INSERT OR REPLACE INTO facts VALUES(?, ?)", newest)] if stamp else [])
         self._loaded = None
+
+    def write(self, record: Record) -> None:
+        """Make a checkpoint exist, or renew it; its content is durable by now."""
+        self.files.write(record)
+        self.add(record)
+
+    def last_sequence(self) -> int:
+        newest = self.newest()
+        return newest.sequence if newest else 0
 
     def shown(self) -> list[Record]:
         """This place's, newest first, without the backups that restores make: what `list` shows.

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.remote.known import FOLDER, Remotes
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.remote.known import FOLDER, LOCK, Remote, Remotes
 from rewind.checkpoint.remote.pull.fetch import forget
-from rewind.checkpoint.remote.push.push import LOCK
 from rewind.checkpoint.remote.repository import Repository
 from rewind.files import Lock
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.remote.known import Remote
 
 
 def add_remote(state: State, name: str, url: str) -> Remote:

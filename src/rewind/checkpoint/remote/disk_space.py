@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.remote.known import FOLDER
 from rewind.errors import Locked, RewindError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
 
 
 def repository_bytes(state: State) -> int:
@@ -26,8 +23,7 @@ def collect_repository(state: State) -> int:
     """The bytes that git freed. Not while somebody pushes or pulls; the next time will do."""
     if not os.path.isdir(state.project.path(FOLDER)):
         return 0
-    from rewind.checkpoint.remote.known import Remotes
-    from rewind.checkpoint.remote.push.push import LOCK
+    from rewind.checkpoint.remote.known import LOCK, Remotes
     from rewind.checkpoint.remote.repository import Repository
     from rewind.files import Lock
 

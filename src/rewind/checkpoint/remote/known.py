@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from rewind import jsonfile
+from rewind.checkpoint.records.record import is_hex
 from rewind.checkpoint.remote.url import checked_url, is_remote_name
 from rewind.errors import RemoteExists, RemoteNotFound, StoreDamaged, UsageError
 
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
 
 FILE = "remotes.json"
 FOLDER = "remote.git"  # the private repository, made on first use
+LOCK = "remote.lock"
 _MAX_BYTES = 1 << 20
-_HEX = "0123456789abcdef"
 
 
-def is_writer(text: str) -> bool:
-    return len(text) == 32 and not text.strip(_HEX)
+def is_writer(text: object) -> bool:
+    return is_hex(text, 32)
 
 
 class Remote:
@@ -38,7 +39,8 @@ class Remote:
 
 
 class Remotes:
-    """Each store writes to refs of its own, so that two never meet in one."""
+    """Each store writes to refs of its own, so that two never meet in one. Whoever changes something holds
+    `LOCK`."""
 
     def __init__(self, state: State) -> None:
         self.path = state.project.path(FILE)
@@ -109,6 +111,6 @@ class Remotes:
 
 def _is_sound(data: dict[str, Any]) -> bool:
     remotes = data.get("remotes")
-    return (isinstance(remotes, dict) and isinstance(data.get("writer"), str) and is_writer(data["writer"])
+    return (isinstance(remotes, dict) and is_writer(data.get("writer"))
             and all(is_remote_name(name) and isinstance(remote, dict) and isinstance(remote.get("url"), str)
                     for name, remote in remotes.items()))

@@ -19,9 +19,9 @@ def own_ref(writer: str, what: str) -> str:
     return f"refs/rewind/{writer}/{what}"
 
 
-def tracking_ref(remote: str, writer: str, what: str) -> str:
-    """Where a ref of another writer is kept here."""
-    return f"refs/rewind/remotes/{remote}/{writer}/{what}"
+def tracking_ref(remote: str, name: str) -> str:
+    """Where it is noted here what a ref of a remote is."""
+    return f"refs/rewind/remotes/{remote}/{name[len('refs/rewind/'):]}"
 
 
 def parse_ref(name: str) -> tuple[str, str] | None:
@@ -30,6 +30,11 @@ def parse_ref(name: str) -> tuple[str, str] | None:
     if len(parts) != 4 or parts[:2] != ["refs", "rewind"]:
         return None
     return (parts[2], parts[3]) if is_writer(parts[2]) and parts[3] in (CHECKPOINTS, CONVERSATIONS) else None
+
+
+def writer_of(name: str) -> str:
+    """Whose ref it is, of those that `parse_ref` knows."""
+    return name.split("/")[2]
 
 
 def tracked_in(refs: dict[str, str], remote: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from rewind.checkpoint.records.record import is_hex
 from rewind.checkpoint.remote.process import Process
 from rewind.checkpoint.remote.url import SCHEMES, without_login
 from rewind.errors import GitFailed, RemoteFailed
@@ -94,7 +95,7 @@ class Repository:
             for name in names:
                 with open(os.path.join(at, name), "rb") as file:
                     commit = file.read(65).strip().decode("ascii", "replace")
-                if not name.endswith(".lock") and len(commit) == 40 and not commit.strip("0123456789abcdef"):
+                if not name.endswith(".lock") and is_hex(commit, 40):
                     found[os.path.relpath(os.path.join(at, name), self.path)] = commit
         return found
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.remote.known import FOLDER, Remotes
-from rewind.checkpoint.remote.names import CHECKPOINTS, own_ref, parse_ref
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.remote.known import FOLDER, Remote, Remotes
+from rewind.checkpoint.remote.names import CHECKPOINTS, own_ref, writer_of
 from rewind.checkpoint.remote.pull.fetch import refs_there, tracked
 from rewind.checkpoint.remote.push.push import own_records
 from rewind.checkpoint.remote.push.written import known_checkpoints
 from rewind.checkpoint.remote.repository import Repository
 from rewind.checkpoint.share.giving.outgoing import checkpoint_id
 from rewind.errors import RewindError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.remote.known import Remote
 
 
 class RemoteStatus:
@@ -56,9 +52,8 @@ class Statuses:
         pushed = self._pushed(there.get(own, ""), known.get(own, ""))
         found.there, found.missing = len(pushed), len(self._ids.difference(pushed))
         others = {ref: commit for ref, commit in there.items() if not ref.startswith(own.rpartition("/")[0])}
-        found.writers = len({parse_ref(ref)[0] for ref in others if parse_ref(ref)})  # type: ignore[index]
-        found.news = len({parse_ref(ref)[0] for ref, commit in others.items()  # type: ignore[index]
-                          if known.get(ref) != commit and parse_ref(ref)})
+        found.writers = len(set(map(writer_of, others)))
+        found.news = len({writer_of(ref) for ref, commit in others.items() if known.get(ref) != commit})
         return found
 
     def _pushed(self, there: str, known: str) -> dict[str, bytes]:

@@ -9,10 +9,14 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import ARCHIVE, Record, cursor_of
 from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.repair.check_records import read_conversation
+from rewind.checkpoint.repair.files import Told
+from rewind.checkpoint.repair.quarantine import Quarantine
 from rewind.checkpoint.repair.rescue_conversation import transcripts
-from rewind.checkpoint.save.conversation import write_gz, write_out
+from rewind.checkpoint.save.conversation import write_gz
 from rewind.checkpoint.save.links import FILE as CHAT
 from rewind.checkpoint.save.links import snapshot_of
 from rewind.errors import RewindError
@@ -28,11 +32,7 @@ from rewind.transcript.place.cursor import place_in
 from rewind.transcript.read.lines import open_transcript
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.repair.quarantine import Quarantine
     from rewind.store.blobs import Blobs
-
-    Told = list[tuple[str, str]]
 
 
 def repair_archives(state: State, records: list[Record], aside: Quarantine, copies: list[str],
@@ -177,8 +177,7 @@ class _Archive:
 
     def conversation_is_whole(self) -> bool:
         try:
-            with open(os.devnull, "wb") as nowhere:
-                write_out(self.state, self.record, nowhere.fileno())
+            read_conversation(self.state, self.record)
             return True
         except (RewindError, OSError):
             return False

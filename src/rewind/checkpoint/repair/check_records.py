@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.repair.damage import Lacks
-from rewind.checkpoint.repair.problem import CHECKPOINT, STORE, Problem
+from rewind.checkpoint.save.conversation import write_out
 from rewind.checkpoint.save.links import body_of, header_of, links_of, snapshot_of
+from rewind.checkpoint.save.outside import kept_outside
 from rewind.errors import CheckpointNotFound, RewindError
 from rewind.snapshot.trees.tree import CHUNKED, DIR, FILE, MAX_DEPTH, decode_pieces
 from rewind.store.blobs import Unreadable, unpack
@@ -25,6 +26,23 @@ if TYPE_CHECKING:
 # What a damaged object is, which says where another copy of it may be.
 TREE, PIECES, CONTENT, RULES, CHAT_LINE, CHAT_LINK, CHAT_PIECE, GARBAGE = (
     "directory", "list of pieces", "content", "rules", "first line", "link", "piece", "unused")
+
+
+CONFIGURATION, INTERRUPTED, MONITOR = "configuration", "interrupted", "monitor"  # what a problem is about
+STORE, CHECKPOINT = "store", "checkpoint"
+
+
+class Problem(NamedTuple):
+    """One thing that `validate` found wrong: a sentence for people, and what it is about for programs."""
+
+    kind: str
+    text: str
+    checkpoint: str = ""  # the one that it hurts
+
+    @property
+    def is_damage(self) -> bool:
+        """Something that was stored is not there any more, or not as it was."""
+        return self.kind in (STORE, CHECKPOINT)
 
 
 @dataclass
@@ -62,7 +80,7 @@ def examine_records(state: State, records: Iterable[Record], found: Examined, bl
     records = list(records)
     for number, record in enumerate(records):
         files = _check_code(state, record, shared) + shared.outside(record)
-        chat = _ConversationChecker(state, shared).problem(record) if record.data.get("hasTranscript") else ""
+        chat = _check_conversation(state, record, shared) if record.data.get("hasTranscript") else ""
         if state.files.is_reserved(record.name):  # not collected by another process since it was listed
             found.add_checkpoint(record.name, files, chat, record.code.get("lost"))
         if progress:
@@ -158,8 +176,6 @@ class _Checker:
         """The same for files outside the project."""
         if not record.data.get("outside"):
             return []
-        from rewind.checkpoint.save.outside import kept_outside
-
         checked = [(one.path, self._file(one.entry.kind, one.entry.ref))
                    for one in kept_outside(record) if one.entry]
         return [(path, problem) for path, problem in checked if problem]
@@ -192,43 +208,38 @@ class _Checker:
         return self._blobs[oid]
 
 
-class _ConversationChecker(NamedTuple):
-    """What is wrong with a conversation in the store."""
+def _check_conversation(state: State, record: Record, checker: _Checker) -> str:
+    """What keeps a conversation from being restored, or nothing."""
+    try:
+        if (snapshot_of(record) or {}).get("file"):
+            read_conversation(state, record)
+            return ""
+        header, body = header_of(record), body_of(record)
+        if header is None or body is None:
+            return "its record does not say where it is"
+        problems = [checker.blob(header, CHAT_LINE), *_check_chain(body, checker)]
+        return next(filter(None, problems), "")
+    except RewindError as error:
+        return error.message
 
-    state: State
-    checker: _Checker
 
-    def problem(self, record: Record) -> str:
-        """What keeps this conversation from being restored, or nothing."""
-        try:
-            if (snapshot_of(record) or {}).get("file"):
-                return self._archived(record)
-            header, body = header_of(record), body_of(record)
-            if header is None or body is None:
-                return "its record does not say where it is"
-            problems = [self.checker.blob(header, CHAT_LINE), *self._chain(body)]
-            return next(filter(None, problems), "")
-        except RewindError as error:
-            return error.message
+def read_conversation(state: State, record: Record) -> None:
+    """To its end, which fails where it is damaged."""
+    with open(os.devnull, "wb") as nowhere:
+        write_out(state, record, nowhere.fileno())
 
-    def _archived(self, record: Record) -> str:
-        from rewind.checkpoint.save.conversation import write_out
 
-        with open(os.devnull, "wb") as nowhere:
-            write_out(self.state, record, nowhere.fileno())
-        return ""
-
-    def _chain(self, body: bytes) -> list[str]:
-        problems = []
-        at = body
-        try:
-            for link in links_of(self.checker.blobs, body):
-                problems += [self.checker.blob(piece, CHAT_PIECE) for piece in link.pieces]
-                at = link.parent or b""
-        except RewindError as error:
-            self.checker.bad[at] = CHAT_LINK
-            problems.append(error.message)
-        return problems
+def _check_chain(body: bytes, checker: _Checker) -> list[str]:
+    problems = []
+    at = body
+    try:
+        for link in links_of(checker.blobs, body):
+            problems += [checker.blob(piece, CHAT_PIECE) for piece in link.pieces]
+            at = link.parent or b""
+    except RewindError as error:
+        checker.bad[at] = CHAT_LINK
+        problems.append(error.message)
+    return problems
 
 
 def _shown(path: bytes) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rewind import jsonfile
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import ARCHIVE, FORMAT, METADATA, Record, decode_record
 from rewind.checkpoint.records.seal import SEAL, is_broken, sealed
 from rewind.checkpoint.repair.own_files import (
@@ -16,22 +17,20 @@ from rewind.checkpoint.repair.own_files import (
     MEANING,
     OWN_FILES,
     changed_records,
+    content_of,
+    object_in,
     problem_of,
     record_names,
     without_record,
 )
+from rewind.checkpoint.repair.quarantine import Quarantine
 from rewind.checkpoint.rewind.log.operations import FILE as OPERATIONS
+from rewind.checkpoint.upkeep.transfer import look_at_import
 from rewind.errors import FormatTooNew, RewindError
 from rewind.fast import quickjson
-from rewind.files import read_bounded, write_atomic
+from rewind.files import write_atomic
 
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.repair.quarantine import Quarantine
-
-    Told = list[tuple[str, str]]
-
-_MAX_BYTES = 16 << 20
+Told = list[tuple[str, str]]  # what was mended, and how
 _FIELDS = ("format", "sequence", "createdAt", "description", "kind", "trigger", "parent", "place", "git",
            "code", "hasTranscript", "transcript", "imported")
 
@@ -43,7 +42,7 @@ def repair_own_files(state: State, aside: Quarantine, dry_run: bool) -> Told:
         if problem:
             told.append((name, _repair_json(state, name, problem, aside, dry_run)))
     path = state.project.path(GITIGNORE)
-    if _content(path) != GITIGNORE_TEXT:
+    if content_of(path) != GITIGNORE_TEXT:
         told.append((GITIGNORE, "written anew"))
         if not dry_run:
             write_atomic(path, GITIGNORE_TEXT)
@@ -54,7 +53,7 @@ def _repair_json(state: State, name: str, problem: str, aside: Quarantine, dry_r
     path = state.project.path(name)
     if name == OPERATIONS:
         return _repair_log(path, aside, dry_run)
-    raw = _content(path)
+    raw = content_of(path)
     if problem == CHANGED:
         # It can be read, and nothing says what it was: what it says now is all there is.
         aside.keep_copy(path)
@@ -68,26 +67,11 @@ def _repair_json(state: State, name: str, problem: str, aside: Quarantine, dry_r
 def _repair_log(path: str, aside: Quarantine, dry_run: bool) -> str:
     """Lines that can be read stay; what a changed one says is all there is of it."""
     aside.keep_copy(path)
-    lines = [line for line in _content(path).split(b"\n") if line.strip()]
-    readable = [data for data in map(_object, lines) if data]
+    lines = [line for line in content_of(path).split(b"\n") if line.strip()]
+    readable = [data for data in map(object_in, lines) if data]
     if not dry_run:
         write_atomic(path, b"".join(quickjson.dumps(sealed(data)).encode() + b"\n" for data in readable))
     return f"kept the {len(readable):,} lines of {len(lines):,} that can be read"
-
-
-def _object(line: bytes) -> dict[str, Any] | None:
-    try:
-        data = quickjson.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return data if isinstance(data, dict) else None
-
-
-def _content(path: str) -> bytes:
-    try:
-        return read_bounded(path, _MAX_BYTES)
-    except (OSError, RewindError):
-        return b""
 
 
 # records
@@ -131,7 +115,7 @@ def _unreadable(state: State) -> list[str]:
 
 
 def _rescued(state: State, name: str) -> tuple[Record | None, str]:
-    raw = _content(state.files.path(name, METADATA))
+    raw = content_of(state.files.path(name, METADATA))
     ways: list[tuple[str, Callable[[], bytes | None]]] = [
         ("from the index of records", lambda: _indexed(state, name)),
         ("from its archive", lambda: _in_archive(state, name))]
@@ -158,8 +142,6 @@ def _indexed(state: State, name: str) -> bytes:
 
 def _in_archive(state: State, name: str) -> bytes:
     """An archive has the record of its checkpoint in it."""
-    from rewind.checkpoint.upkeep.transfer import look_at_import
-
     path = state.files.path(name, ARCHIVE)
     try:
         found: Any = look_at_import(path, allow_links_out=True, max_bytes=1 << 50)

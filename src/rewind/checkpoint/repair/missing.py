@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.rewind.files.file_plan import Kept
+from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.rewind.files.file_plan import Kept, RestorePlan
 from rewind.errors import StoreDamaged
+from rewind.snapshot.trees.change import Change
 from rewind.snapshot.trees.content import pieces_of
 from rewind.snapshot.trees.listing import every_path
 from rewind.snapshot.trees.tree import DIR, MISSING, TreeEntry
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.records.source import Source
-    from rewind.checkpoint.rewind.files.file_plan import RestorePlan
-    from rewind.snapshot.trees.change import Change
 
 
 def leave_out_missing(source: Source, plan: RestorePlan) -> None:

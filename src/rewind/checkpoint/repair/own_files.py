@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import Any
 
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.project.vanished import vanished
-from rewind.checkpoint.records.record import METADATA, decode_record, is_name
+from rewind.checkpoint.records.record import METADATA, is_name
 from rewind.checkpoint.records.seal import is_broken
-from rewind.checkpoint.repair.problem import CHECKPOINT, STORE, Problem
+from rewind.checkpoint.repair.backup_sums import differs
+from rewind.checkpoint.repair.check_records import CHECKPOINT, STORE, Problem
 from rewind.checkpoint.rewind.conversation.effects import REWRITE
 from rewind.checkpoint.rewind.log.operations import FILE as OPERATIONS
 from rewind.checkpoint.rewind.log.operations import MAX_BYTES as MOST_OPERATIONS
@@ -18,12 +20,9 @@ from rewind.fast import quickjson
 from rewind.files import read_bounded
 from rewind.paths import STORE_FILE
 
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-
 BRANCHES, PINS, GITIGNORE = "branches.json", "pins.json", ".gitignore"
 GITIGNORE_TEXT = b"*\n"
-_MAX_BYTES = 16 << 20
+_MOST = max(16 << 20, MOST_OPERATIONS)
 # What is gone when a file cannot be used any more.
 MEANING = {OPERATIONS: "the operations that could be undone and redone",
            BRANCHES: "the names of forks, and which of them Rewind made",
@@ -49,8 +48,8 @@ def check_own_files(state: State, *, deep: bool) -> list[Problem]:
         text = (f"Something other than Rewind removed checkpoints: {lost} is gone. The others still work;"
                 " `rewind validate --deep --repair` accepts the loss.")
         problems.append(Problem(STORE, text))
-    if not _is_gitignore_right(state):
-        path = state.project.path(GITIGNORE)
+    path = state.project.path(GITIGNORE)
+    if content_of(path) != GITIGNORE_TEXT:
         problems.append(Problem(STORE, f"{path} is missing or changed, so git may see the state."))
     for name in without_record(state):
         text = f"{name} has lost its record, so it cannot be restored. The other checkpoints are fine."
@@ -65,7 +64,7 @@ def check_own_files(state: State, *, deep: bool) -> list[Problem]:
 def problem_of(state: State, name: str) -> str:
     """What is wrong with one of the JSON files, or nothing."""
     try:
-        raw = read_bounded(state.project.path(name), max(_MAX_BYTES, MOST_OPERATIONS))
+        raw = read_bounded(state.project.path(name), _MOST)
     except FileNotFoundError:
         return ""
     except (OSError, RewindError):
@@ -76,13 +75,16 @@ def problem_of(state: State, name: str) -> str:
 
 
 def _problem_of_object(raw: bytes) -> str:
+    data = object_in(raw)
+    return UNREADABLE if data is None else CHANGED if is_broken(data) else ""
+
+
+def object_in(raw: bytes) -> dict[str, Any] | None:
     try:
         data = quickjson.loads(raw)
     except (ValueError, RecursionError):
-        return UNREADABLE
-    if not isinstance(data, dict):
-        return UNREADABLE
-    return CHANGED if is_broken(data) else ""
+        return None
+    return data if isinstance(data, dict) else None
 
 
 def _problem_of_lines(raw: bytes) -> str:
@@ -92,11 +94,12 @@ def _problem_of_lines(raw: bytes) -> str:
     return UNREADABLE if UNREADABLE in problems else CHANGED if CHANGED in problems else ""
 
 
-def _is_gitignore_right(state: State) -> bool:
+def content_of(path: str) -> bytes:
+    """Nothing where it is gone, or cannot be read."""
     try:
-        return read_bounded(state.project.path(GITIGNORE), _MAX_BYTES) == GITIGNORE_TEXT
+        return read_bounded(path, _MOST)
     except (OSError, RewindError):
-        return False
+        return b""
 
 
 def record_names(state: State) -> list[str]:
@@ -124,21 +127,12 @@ def without_record(state: State) -> list[str]:
 
 def changed_records(state: State) -> list[str]:
     """Records that can be read, and are not what was written."""
-    found = []
-    for name in record_names(state):
-        try:
-            record = decode_record(name, read_bounded(state.files.path(name), 1 << 20))
-        except (OSError, RewindError):
-            continue  # told by the timeline
-        if is_broken(record.data):
-            found.append(name)
-    return found
+    records = map(state.files.find, record_names(state))  # one that cannot be read is told by the timeline
+    return [record.name for record in records if record and is_broken(record.data)]
 
 
 def changed_backups(state: State) -> list[str]:
     """Backups of rewritten transcripts that are not what was copied."""
-    from rewind.checkpoint.repair.backup_sums import differs
-
     try:
         operations = state.operations().all
     except RewindError:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
 
-from rewind.files import PRIVATE_FILE, fsync_dir, make_private_dir, write_all
-
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
+from rewind.checkpoint.project.state import State
+from rewind.files import fsync_dir, make_private_dir, write_atomic
 
 FOLDER = "quarantine"
 
@@ -37,16 +34,8 @@ class Quarantine:
     def put(self, name: str, data: bytes) -> None:
         """Bytes that are about to leave the store."""
         self.names.append(name)
-        if self._dry_run:
-            return
-        path = self._path(name)
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
-        try:
-            write_all(fd, data)
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-        fsync_dir(os.path.dirname(path))
+        if not self._dry_run:
+            write_atomic(self._path(name), data)
 
     def keep_copy(self, path: str) -> None:
         """A file that is about to be replaced or removed: it has a second name from here on."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rewind.checkpoint.repair import rescue
 from rewind.checkpoint.repair.archives import repair_archives
-from rewind.checkpoint.repair.check_records import GARBAGE, Examined, examine_records
+from rewind.checkpoint.repair.check_records import GARBAGE, Examined, Problem, examine_records
 from rewind.checkpoint.repair.files import repair_own_files, repair_records
 from rewind.checkpoint.repair.quarantine import Quarantine
 from rewind.checkpoint.repair.rescue_conversation import from_transcripts
@@ -26,7 +26,6 @@ from rewind.store.salvage import salvage
 if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.repair.damage import Lacks
-    from rewind.checkpoint.repair.problem import Problem
     from rewind.snapshot.scan.build import Progress
 
 

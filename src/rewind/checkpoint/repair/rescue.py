@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from rewind.checkpoint.records.record import ARCHIVE
+from rewind.checkpoint.records.record import ARCHIVE, Record
 from rewind.errors import RewindError
+from rewind.snapshot.archive.portable import read_snapshot
 from rewind.snapshot.scan.cache import ScanCache
 from rewind.snapshot.scan.scan import scan
 from rewind.store.blobs import is_whole, oid_of, unpack
@@ -17,7 +18,6 @@ from rewind.store.salvage import members_in
 
 if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
     from rewind.snapshot.scan.build import Progress
     from rewind.store.salvage import Bundled
 
@@ -84,8 +84,6 @@ def from_archives(state: State, records: list[Record], copies: list[str], wanted
 
 
 def _unpack(path: str, wanted: dict[bytes, str], keep: Keep) -> None:
-    from rewind.snapshot.archive.portable import read_snapshot
-
     finder: Any = Finder(wanted, keep, f"from {os.path.basename(path)}")
     try:
         found = read_snapshot(path, finder, allow_links_out=True, max_bytes=1 << 50)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
 from rewind.checkpoint.conversations.bring_back import BACKUPS
-from rewind.checkpoint.records.record import cursor_of
+from rewind.checkpoint.records.record import Record, cursor_of
 from rewind.checkpoint.save.links import Link, body_of, read_link, snapshot_of
 from rewind.errors import RewindError
 from rewind.fast import quickjson
@@ -18,7 +18,6 @@ from rewind.transcript.read.lines import open_transcript, read_at, size_of
 
 if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.repair.rescue import Keep
     from rewind.store.blobs import Blobs
 

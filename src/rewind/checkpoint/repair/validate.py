@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rewind.agents.registry import profiles
 from rewind.checkpoint.records.seal import is_broken
-from rewind.checkpoint.repair.check_records import Examined, examine_records
+from rewind.checkpoint.repair.check_records import (
+    CHECKPOINT,
+    CONFIGURATION,
+    INTERRUPTED,
+    MONITOR,
+    STORE,
+    Examined,
+    Problem,
+    examine_records,
+)
 from rewind.checkpoint.repair.own_files import check_own_files
-from rewind.checkpoint.repair.problem import CHECKPOINT, CONFIGURATION, INTERRUPTED, MONITOR, STORE, Problem
 from rewind.checkpoint.rewind.words import interrupted_text
+from rewind.checkpoint.save.watching import check_now, missed_text
 from rewind.config.load import check_settings
 from rewind.errors import CheckpointNotFound, RewindError
 from rewind.fast import quickjson
@@ -82,8 +92,6 @@ def read_records(state: State) -> tuple[list[Record], dict[str, RewindError]]:
 
 
 def _check_profiles(state: State) -> list[Problem]:
-    from rewind.agents.registry import profiles
-
     try:
         profiles(state.project.home)
     except RewindError as error:
@@ -102,8 +110,6 @@ def _check_operations(state: State) -> list[Problem]:
 def _check_monitor(state: State) -> list[Problem]:
     if state.settings.get("scan.monitor") == "off" or not state.cache.monitored():
         return []
-    from rewind.checkpoint.save.watching import check_now, missed_text
-
     try:
         missed = check_now(state)
     except (RewindError, OSError):

@@ -6,8 +6,7 @@ from __future__ import annotations
 import os
 
 from rewind.checkpoint.rewind.files import outside
-from rewind.checkpoint.rewind.files.agent_at_work import refuse_while_running
-from rewind.checkpoint.rewind.files.code import get_ready, moved_paths, with_sources
+from rewind.checkpoint.rewind.files.code import Ready, get_ready, moved_paths
 from rewind.checkpoint.rewind.files.file_plan import RestorePlan
 from rewind.checkpoint.rewind.files.left_alone import names_to_note
 from rewind.checkpoint.rewind.log import operations as ops
@@ -23,6 +22,7 @@ from rewind.errors import (
     ChatNotRestored,
     RewindError,
     RewindInterrupted,
+    TurnRunning,
 )
 
 TYPE_CHECKING = False
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.conversation.cut import Conversation
     from rewind.checkpoint.rewind.destination import Destination
-    from rewind.checkpoint.rewind.files.code import Ready
     from rewind.checkpoint.rewind.log.operations import Effect, Operation
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Request
@@ -57,6 +56,21 @@ def apply(state: State, request: Request, *, shown: Plan | None = None, digest: 
         act.check()
         expected = None if force else lambda code: _refuse_other(found, shown, digest, code)
         return act.with_code(expected) if found.code else act.alone(expected)
+
+
+def refuse_while_running(state: State, force: bool) -> None:
+    """In the middle of an agent's turn its files are not pulled away under it, unless a person insists. The
+    hooks recorded the latest session, and the client says what it does."""
+    if force or not os.path.exists(state.project.own("session.json")):
+        return
+    from rewind.agents.registry import profile_named
+    from rewind.checkpoint.conversations.which_session import recorded_sessions
+    from rewind.transcript.liveness import is_busy
+
+    for entry in recorded_sessions(state):
+        profile = profile_named(str(entry.get("agent")), state.project.home)
+        if entry.get("running") and is_busy(profile, str(entry.get("session_id")), entry):
+            raise TurnRunning(agent=profile.title)
 
 
 def _refuse_unfinished(state: State, found: Destination) -> None:
@@ -122,16 +136,13 @@ class _Act:
     def with_code(self, expected: Expected | None) -> Outcome:
         wanted = self.found.code
         assert wanted is not None
-
-        def go(source: Any, leaving: Any) -> Outcome:
-            ready = get_ready(self.state, source, leaving, wanted, force=self.force,
-                              expected=expected, progress=self.progress)
+        with wanted.open(self.state) as source:
+            ready = get_ready(self.state, source, wanted, force=self.force, expected=expected,
+                              progress=self.progress)
             try:
                 return self._go(ready)
             finally:
                 ready.close()
-
-        return with_sources(self.state, wanted, go)
 
     def _go(self, ready: Ready) -> Outcome:
         outcome, plan = self.outcome, ready.plan
@@ -220,15 +231,12 @@ class _Act:
             resumes=found.resumes.id if found.resumes else None, leftAlone=left_alone or None,
             about=found.about or None,
             conversation=self._cut(), session=found.chat.session_id if found.chat else None,
-            turn=found.turn, prompt=" ".join(prompt.split())[:_PROMPT] or None, sequence=self._sequence())
+            turn=found.turn, prompt=" ".join(prompt.split())[:_PROMPT] or None,
+            sequence=self.state.timeline.last_sequence())
 
     def _cut(self) -> dict[str, Any] | None:
         cut = self.conversation.cut() if self.conversation else None
         return cut or (self.found.resumes.begun.get("conversation") if self.found.resumes else None)
-
-    def _sequence(self) -> int:
-        newest = self.state.timeline.newest()
-        return newest.sequence if newest else 0
 
     def _end(self, op: Operation, result: str) -> None:
         moves = self.found.record is not None and not self._partial
@@ -236,8 +244,9 @@ class _Act:
         outcome = self.outcome
         self.operations.end(
             op, result=result, here=self.found.record.name if moves and self.found.record else current,
-            sequence=self._sequence(), written=len(outcome.plan.written), deleted=len(outcome.plan.deleted),
-            kept=len(outcome.plan.kept), effects=self.conversation.done if self.conversation else [],
+            sequence=self.state.timeline.last_sequence(), written=len(outcome.plan.written),
+            deleted=len(outcome.plan.deleted), kept=len(outcome.plan.kept),
+            effects=self.conversation.done if self.conversation else [],
             remaining=ops.names_of(path for path, _ in outcome.remaining[:_MOST_REMAINING]) or None)
         outcome.operation = op.id
         outcome.can_redo = redo_target(self.state, self.operations) is not None

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 
-from rewind.agents.profile import pick
-from rewind.checkpoint.conversations.known_forks import Branches
-from rewind.checkpoint.futures.origin import reaches
-from rewind.checkpoint.records.record import cursor_of, seconds_of, session_of
+from rewind.agents.profile import Profile, pick
+from rewind.checkpoint.conversations.known_forks import Branches, ancestors
+from rewind.checkpoint.records.record import Record, cursor_of, noted_place, seconds_of, session_of
+from rewind.checkpoint.rewind.log.operations import FUTURE
+from rewind.index import MAIN
 from rewind.transcript.place.cursor import place_in
 from rewind.transcript.read.chain import Tail
 from rewind.transcript.read.conversation import open_conversation
@@ -23,15 +24,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from rewind.agents.profile import Profile
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
     from rewind.transcript.find import SessionFile
     from rewind.transcript.turns.turn_blocks import TurnText
 
 _LONGEST_TURN = 64 << 20  # so far a turn is searched for its first tool call
 _AFTER_A_TURN = ("Stop", "SessionEnd", "")  # an empty one: saved by a person
 _SLACK = 1 << 20  # a rewritten line 1 moves a place, not so far
+_ANY = 1 << 62
 _LATEST = 32  # records that are looked at for the end of the last turn
 
 
@@ -233,6 +233,22 @@ class SessionCode:
         return self._near[0][-1] if self._near and self._near[0] else None
 
 
+def reaches(state: State) -> dict[str, int]:
+    """Place -> the number of the last checkpoint there that belongs to the past of this place. A fork with a
+    directory of its own goes on from another place's checkpoint."""
+    found = {state.place: _ANY}
+    if state.place == MAIN:
+        return found
+    began = {op.place: op.begun for op in state.operations().all if op.command == FUTURE and op.ended}
+    at = state.place
+    while at in began:
+        sequence, at = began[at].get("point"), str(began[at].get("origin") or MAIN)
+        if at in found or not isinstance(sequence, int):
+            break
+        found[at] = sequence
+    return found
+
+
 def turn_code(state: State, session: SessionFile, turn: int,
               offset: int) -> tuple[CodeAt | None, Record | None]:
     """The code before a turn, and at its end: None while it is running, and where nothing was captured
@@ -258,13 +274,7 @@ def turn_span(state: State, session: SessionFile, turn: int, offset: int) -> tup
 
 def family(state: State, session_id: str) -> list[str]:
     """The session and those it was forked from: a fork begins with its parent's bytes."""
-    branches = Branches(state)
-    found: list[str] = []
-    at: str | None = session_id
-    while at and at not in found:
-        found.append(at)
-        at = branches.parent_of(at)
-    return found
+    return ancestors(session_id, Branches(state).parent_of)
 
 
 def _same_prompt(one: Record, other: Record) -> bool:
@@ -276,12 +286,6 @@ def _same_prompt(one: Record, other: Record) -> bool:
 def _says(record: Record, text: str) -> bool:
     begins = str(record.trigger.get("promptText") or "").strip()
     return bool(begins) and text.strip().startswith(begins)
-
-
-def noted_place(record: Record) -> int:
-    """Where the transcript ended when the checkpoint was made."""
-    place = cursor_of(record).get("byte_offset_end")
-    return place if isinstance(place, int) else 0
 
 
 def is_on_branch(file: BinaryIO, profile: Profile, boundary: int, place: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewind.checkpoint.rewind.files import outside
-from rewind.checkpoint.rewind.files.code import plan_code
+from rewind.checkpoint.rewind.files.code import plan_code, planned
 from rewind.checkpoint.rewind.resolve import refuse_unsaved, resolve
 from rewind.fast.sha256 import sha256
 
@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.destination import Destination
     from rewind.checkpoint.rewind.files.file_plan import RestorePlan
     from rewind.checkpoint.rewind.target import Request
+    from rewind.snapshot.diff.compare import Comparison
+    from rewind.snapshot.trees.tree import TreeEntry
     from rewind.transcript.place.boundary import Prompt
     from rewind.transcript.place.cut import Cut
     from rewind.transcript.turns.turn_index import TurnIndex
+
+_COMPARED = ("write", "delete", "chmod")  # what can be shown line by line
 
 
 class Plan:
@@ -82,3 +86,21 @@ def make_plan(state: State, request: Request, *, force: bool = False) -> Plan:
 
             plan.notes += announce(state, found)
         return plan
+
+
+def preview(state: State, request: Request, path: bytes) -> Comparison | None:
+    """What the plan would do to one path: from the file as it is now to what would be there, though that
+    checkpoint may not be made yet. None where the plan leaves it alone."""
+    from rewind.snapshot.diff.compare import compare
+    from rewind.snapshot.scan.live import read_live
+
+    def read_now(path: bytes, entry: TreeEntry, limit: int) -> bytes | None:
+        return read_live(state.root, path, limit)
+
+    with resolve(state, request) as found:
+        if found.code is None:
+            return None
+        with found.code.open(state) as source:
+            plan, _ = planned(state, found.code, source)
+            change = next((one for one in plan.changes if one.path == path and one.action in _COMPARED), None)
+            return compare(path, change.before, change.target, read_now, source.read) if change else None

@@ -3,19 +3,15 @@ checkpoint that has it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source
 from rewind.errors import RewindError
 from rewind.snapshot.diff.textdiff import is_binary
 from rewind.snapshot.trees.content import whole
-from rewind.snapshot.trees.tree import DIR, FILES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.snapshot.trees.tree import TreeEntry
+from rewind.snapshot.trees.tree import DIR, FILES, TreeEntry
 
 _LARGEST = 2 << 20
 _LONGEST = 400  # of a line, characters that are told

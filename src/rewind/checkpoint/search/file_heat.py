@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.rewind.log.lineage import lineage
 from rewind.errors import StoreDamaged
 from rewind.snapshot.trees.change import Paths, differences
 from rewind.snapshot.trees.tree import DIR, Tree
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-
-    Read = Callable[[bytes], Tree]
 
 
 class Heat:
@@ -66,7 +60,7 @@ def _compare(state: State, old: Record, new: Record, known: dict[bytes, Tree], f
                 found.add(path, new, now is None)
 
 
-def _trees(source: Source, known: dict[bytes, Tree]) -> Read:
+def _trees(source: Source, known: dict[bytes, Tree]) -> Callable[[bytes], Tree]:
     def tree(oid: bytes) -> Tree:
         if oid not in known:
             known[oid] = source.tree(oid)

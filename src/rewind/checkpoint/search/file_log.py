@@ -1,29 +1,28 @@
-"""Which checkpoints and operations changed a path, newest first, and after which prompt."""
+"""What changed a path: which checkpoints and operations, newest first, and after which prompt; and which rows
+of the map."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
 
 from rewind.checkpoint.records.source import Source
-from rewind.checkpoint.rewind.log.lineage import lineage
-from rewind.checkpoint.select.last_prompt import LastPrompts
+from rewind.checkpoint.rewind.log.lineage import Lineage, lineage
+from rewind.checkpoint.select.last_prompt import LastPrompt, LastPrompts
 from rewind.errors import RewindError, StoreDamaged
 from rewind.snapshot.diff.compare import compare
 from rewind.snapshot.trees.change import Paths, differences
 from rewind.snapshot.trees.listing import entry_at
-from rewind.snapshot.trees.tree import EMPTY
+from rewind.snapshot.trees.tree import EMPTY, TreeEntry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rewind.checkpoint.map.turn_map import MapRow
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.log.lineage import Lineage
     from rewind.checkpoint.rewind.log.operations import Operation
-    from rewind.checkpoint.select.last_prompt import LastPrompt
     from rewind.snapshot.diff.compare import Comparison, Read
-    from rewind.snapshot.trees.tree import TreeEntry
 
     Changed = tuple[bytes, "TreeEntry | None", "TreeEntry | None"]
     Row = tuple[tuple[int, int], Record, "Record | None", "Operation | None"]
@@ -136,3 +135,39 @@ def _mark(state: State, record: Record, path: bytes) -> bytes:
 def _changes(old: Source | None, new: Source, path: bytes) -> list[Changed]:
     return list(differences(old.record.tree if old else None, old.tree if old else lambda oid: EMPTY,
                             new.record.tree, new.tree, Paths([path])))
+
+
+# several paths
+
+def touching(state: State, rows: list[MapRow], paths: list[bytes]) -> list[MapRow]:
+    """Those of the rows of the map that changed one of these paths."""
+    from functools import cache
+
+    marks, wanted, find = _marks(state, paths), Paths(paths), cache(state.files.find)
+    found = []
+    for row in rows:
+        if row.op:
+            concerned = row.op.paths is None or any(wanted.touches(path) for path in row.op.paths)
+            before, after = row.op.before, row.op.checkpoint if concerned else ""
+        else:
+            before, after = row.before.name if row.before else "", row.after.name if row.after else ""
+        new = find(after)
+        if new and _differ(marks, find(before), new):
+            found.append(row)
+    return found
+
+
+def checkpoints_touching(state: State, records: list[Record], paths: list[bytes]) -> list[Record]:
+    """Those in which a path is not as it was in the one they came from."""
+    parents = lineage(state)
+    marks = _marks(state, paths)
+    return [record for record in records if _differ(marks, parents.parent(record.name), record)]
+
+
+def _differ(marks: list[Marks], old: Record | None, new: Record) -> bool:
+    return any((one.of(old) if old else b"") != one.of(new) for one in marks)
+
+
+def _marks(state: State, paths: list[bytes]) -> list[Marks]:
+    damaged: dict[str, RewindError] = {}
+    return [Marks(state, path, damaged) for path in paths]

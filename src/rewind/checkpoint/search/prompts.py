@@ -6,8 +6,8 @@ from rewind.errors import RewindError
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.lines import events_forward
 from rewind.transcript.read.prompts import prompt_text
-from rewind.transcript.turns.turn_index import open_turns
-from rewind.transcript.turns.turn_tree import SHORT
+from rewind.transcript.turns.turn_index import TurnIndex, open_turns
+from rewind.transcript.turns.turn_tree import SHORT, Row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.project.state import State
     from rewind.transcript.find import SessionFile
-    from rewind.transcript.turns.turn_index import TurnIndex
-    from rewind.transcript.turns.turn_tree import Row
 
 
 class Found:

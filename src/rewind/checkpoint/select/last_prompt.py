@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from rewind.agents.registry import profile_named
-from rewind.checkpoint.records.record import prompt_start
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record, cursor_of, prompt_start
 from rewind.errors import RewindError
 from rewind.transcript.names import session_id_of
 from rewind.transcript.place.cursor import place_in
 from rewind.transcript.read.conversation import open_conversation
-from rewind.transcript.turns.turn_index import open_turns
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.transcript.turns.turn_index import TurnIndex
-    from rewind.transcript.turns.turn_tree import Row
+from rewind.transcript.turns.turn_index import TurnIndex, open_turns
+from rewind.transcript.turns.turn_tree import Row
 
 
 class LastPrompt:
@@ -36,18 +31,15 @@ class LastPrompts:
 
     def before(self, record: Record) -> LastPrompt | None:
         """None where there is no conversation, or where its transcript is gone or was rewritten since."""
-        told = record.data.get("transcript")
-        if not isinstance(told, dict) or not isinstance(told.get("cursor"), dict):
-            return None
-        path = told.get("original_path")
-        if not isinstance(path, str):
+        cursor, path = cursor_of(record), record.transcript.get("original_path")
+        if not cursor or not isinstance(path, str):
             return None
         try:
-            known = self._turns(path, str(told.get("agent")))
+            known = self._turns(path, str(record.transcript.get("agent")))
             if known is None:
                 return None
             with open_conversation(path, known[0].profile) as file:
-                place = place_in(file, told["cursor"])
+                place = place_in(file, cursor)
         except (RewindError, OSError):
             return None
         row = _last(known[1], place, record) if place is not None else None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.records.record import Record
+from rewind.checkpoint.records.record import Record
 
 
 class Selected:

@@ -13,14 +13,14 @@ What reads transcripts is loaded only for the selectors that need it.
 
 from __future__ import annotations
 
-from rewind.checkpoint.records.record import is_name
+from rewind.checkpoint.records.record import Record, is_name
+from rewind.checkpoint.select.nearest import by_record, nearest
 from rewind.checkpoint.select.selected import Selected
 from rewind.errors import CheckpointAmbiguous, CheckpointNotFound, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
     from rewind.transcript.find import SessionFile
 
 SHORTEST_PREFIX = 5
@@ -74,7 +74,7 @@ def _named(state: State, name: str) -> Record:
     try:
         return state.files.read(name)
     except CheckpointNotFound as error:
-        raise _with_nearest(state, error, name)
+        raise error.near_to(name, nearest(state, name))
 
 
 def _of_word(state: State, word: str) -> Record:
@@ -97,20 +97,17 @@ def _numbered(state: State, text: str) -> Record:
         return found
     if len(text) >= SHORTEST_PREFIX:
         return _beginning(state, text)
-    raise _with_nearest(state, CheckpointNotFound(name=text), text)
+    raise CheckpointNotFound(name=text).near_to(text, nearest(state, text))
 
 
 def _beginning(state: State, text: str) -> Record:
     names = sorted(name for name in state.files.stamps() if name.startswith(text) and is_name(name))
     if len(names) == 1 and len(text) >= SHORTEST_PREFIX:
         return state.files.read(names[0])
-    from rewind.checkpoint.select.nearest import by_record
-
     if not names:
-        raise _with_nearest(state, CheckpointNotFound(name=text), text)
-    error = CheckpointAmbiguous(name=text, count=len(names))
-    error.near_to(text, by_record([state.files.read(name) for name in names[-3:]]))
-    raise error
+        raise CheckpointNotFound(name=text).near_to(text, nearest(state, text))
+    last = by_record([state.files.read(name) for name in names[-3:]])
+    raise CheckpointAmbiguous(name=text, count=len(names)).near_to(text, last)
 
 
 def _at_moment(state: State, text: str) -> Selected | None:
@@ -127,11 +124,8 @@ def _at_moment(state: State, text: str) -> Selected | None:
     own = [r for r in state.timeline.all() if is_ordinary(r) and r.place == state.place]
     found = next((r for r in reversed(own) if r.created <= at), None)
     if found is None:
-        from rewind.checkpoint.select.nearest import by_record
-
         error = CheckpointNotFound(name=text, hint="The first checkpoint is newer than that.")
-        error.near_to(text, by_record(own[:1]))
-        raise error
+        raise error.near_to(text, by_record(own[:1]))
     moved = next((op for op in reversed(state.operations().mine()) if op.ended and op.time <= at), None)
     if moved and moved.sequence >= found.sequence and is_name(moved.here):
         return Selected(_named(state, moved.here))
@@ -144,15 +138,5 @@ def _ancestor(state: State, record: Record, steps: int, text: str) -> Record:
     line = list(lineage(state).line(record.name))
     if steps < len(line):
         return line[steps]
-    from rewind.checkpoint.select.nearest import by_record
-
     error = CheckpointNotFound(name=text, hint="That line has fewer checkpoints.")
-    error.near_to(text, by_record(line[-1:]))
-    raise error
-
-
-def _with_nearest(state: State, error: CheckpointNotFound, text: str) -> CheckpointNotFound:
-    from rewind.checkpoint.select.nearest import nearest
-
-    error.near_to(text, nearest(state, text))
-    return error
+    raise error.near_to(text, by_record(line[-1:]))

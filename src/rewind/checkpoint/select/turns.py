@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 
 from rewind.checkpoint.conversations.which_session import choose_session
-from rewind.checkpoint.rewind.code_at import code_before, turn_code
-from rewind.checkpoint.search.prompts import one_line, search_prompts
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
+from rewind.checkpoint.rewind.code_at import CodeAt, code_before, turn_code
+from rewind.checkpoint.search.prompts import Found, one_line, search_prompts
 from rewind.checkpoint.select.nearest import by_record, by_turn, nearest
 from rewind.checkpoint.select.selected import Selected
-from rewind.checkpoint.select.turn_name import turn_name
+from rewind.checkpoint.select.turn_name import TurnName, turn_name
 from rewind.errors import (
     CheckpointNotFound,
     NothingBeforePrompt,
@@ -18,18 +20,9 @@ from rewind.errors import (
     SessionNotFound,
     TurnNotFound,
 )
-from rewind.transcript.find import project_sessions
+from rewind.transcript.find import SessionFile, project_sessions
 from rewind.transcript.turns.turn_index import open_turns
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.code_at import CodeAt
-    from rewind.checkpoint.search.prompts import Found
-    from rewind.checkpoint.select.turn_name import TurnName
-    from rewind.transcript.find import SessionFile
-    from rewind.transcript.turns.turn_tree import Row
+from rewind.transcript.turns.turn_tree import Row
 
 _SHORTEST_TEXT = 3
 _MOST = 3
@@ -48,8 +41,7 @@ def checkpoint_of_turn(state: State, text: str) -> Selected | None:
     if after is None:
         error = CheckpointNotFound(name=text,
                                    hint=f"Turn {name.turn} has not ended, or its end was not captured.")
-        error.near_to(text, [(text[:-1], "before it"), ("last", "the newest checkpoint")])
-        raise error
+        raise error.near_to(text, [(text[:-1], "before it"), ("last", "the newest checkpoint")])
     return Selected(after)
 
 
@@ -79,8 +71,8 @@ def _turn(state: State, name: TurnName, text: str) -> tuple[SessionFile, Row]:
                          hint=f"Run `rewind sessions show {session.session_id[:8]}` to see its turns.")
     first = max(1, index.total - _MOST + 1) if name.turn else 1
     prefix = f"{name.session}:" if name.session else ""
-    error.near_to(text, by_turn(index.turns(first, first + _MOST - 1), prefix, "+" if name.after else ""))
-    raise error
+    rows = index.turns(first, first + _MOST - 1)
+    raise error.near_to(text, by_turn(rows, prefix, "+" if name.after else ""))
 
 
 # by text
@@ -99,12 +91,9 @@ def checkpoint_saying(state: State, text: str) -> Selected:
     if len(described) == 1 and not prompts:
         return Selected(described[0])
     if not prompts and not described:
-        error = CheckpointNotFound(name=text)
-        error.near_to(text, nearest(state, text))
-        raise error
+        raise CheckpointNotFound(name=text).near_to(text, nearest(state, text))
     ambiguous = PromptAmbiguous(text=text, count=len(prompts) + len(described))
-    ambiguous.near_to(text, [*_ways(state, prompts[:_MOST]), *by_record(described[:_MOST])][:_MOST])
-    raise ambiguous
+    raise ambiguous.near_to(text, [*_ways(state, prompts[:_MOST]), *by_record(described[:_MOST])][:_MOST])
 
 
 def turn_saying(state: State, text: str) -> tuple[SessionFile, int]:
@@ -114,9 +103,7 @@ def turn_saying(state: State, text: str) -> tuple[SessionFile, int]:
     if len(found) == 1:
         return found[0].session, found[0].turn or 0
     if found:
-        error = PromptAmbiguous(text=text, count=len(found))
-        error.near_to(text, _ways(state, found[:_MOST]))
-        raise error
+        raise PromptAmbiguous(text=text, count=len(found)).near_to(text, _ways(state, found[:_MOST]))
     raise NoTurnSays(text=text)
 
 

@@ -10,8 +10,9 @@ link and number is looked at here, before anything else sees it.
 
 from __future__ import annotations
 
+from rewind.checkpoint.records.record import is_hex
 from rewind.checkpoint.share.giving.left_out import is_own
-from rewind.checkpoint.share.giving.outgoing import DELETED
+from rewind.checkpoint.share.giving.outgoing import DELETED, OutEntry
 from rewind.checkpoint.share.path_names import text_of
 from rewind.snapshot.trees.tree import (
     CHUNKED,
@@ -30,12 +31,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from rewind.checkpoint.share.giving.outgoing import OutEntry
 
 _LETTERS = {"file": "f", "link": "l", "dir": "d", "left-out": "u", DELETED: "x"}
 _LENGTHS = {"f": (5,), "l": (3,), "d": (3, 4), "u": (3,), "x": (2,)}
 _REASON = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
-_HEX = frozenset("0123456789abcdef")
 _LONGEST_NAME = 255
 MAX_SIZE = 1 << 42
 FORMAT = 1  # of all that is shared or pushed
@@ -127,7 +126,7 @@ def _number(value: Any, most: int) -> int:
 
 
 def digest_of(value: Any) -> bytes:
-    if not isinstance(value, str) or len(value) != 64 or not _HEX.issuperset(value):
+    if not is_hex(value, 64):
         raise ValueError("an id of content in it is malformed")
     return bytes.fromhex(value)
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.snapshot.trees.tree import FILES, LINK, UNCOVERED
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.snapshot.trees.tree import TreeEntry
+from rewind.snapshot.trees.tree import FILES, LINK, UNCOVERED, TreeEntry
 
 
 def text_of(raw: bytes) -> str:

@@ -6,14 +6,16 @@ from __future__ import annotations
 import re
 
 from rewind.checkpoint.conversations.which_session import choose_session
-from rewind.checkpoint.records.record import session_of
-from rewind.checkpoint.rewind.code_at import SessionCode, read_prompt_at
+from rewind.checkpoint.records.record import Record, session_of
+from rewind.checkpoint.rewind.code_at import CodeAt, PromptAt, SessionCode, read_prompt_at
 from rewind.checkpoint.rewind.log.lineage import here, lineage
 from rewind.checkpoint.select.selectors import select
 from rewind.errors import (
     CheckpointNotFound,
     CheckpointWithoutParent,
+    ForkWithoutTurns,
     NoSession,
+    SessionNotForked,
     SessionWithoutCode,
     TurnNotFound,
     TurnWithoutCheckpoint,
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
     from typing import Union
 
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.code_at import CodeAt, PromptAt
     from rewind.transcript.find import SessionFile
     from rewind.transcript.turns.turn_tree import Row
 
@@ -78,6 +78,29 @@ def all_turns(state: State, session: str | None = None) -> Turns:
         return SessionTurns(state, choose_session(state, session).session, named=bool(session))
     except NoSession:
         return LineTurns(state)
+
+
+def fork_span(state: State, text: str) -> Span:
+    """What a whole fork changed, whoever made it: from the code where it began to the code that it has now.
+    It is named by its id or the beginning of it."""
+    from rewind.checkpoint.conversations.session_tree import session_infos, shared_turns
+    from rewind.transcript.find import find_session
+
+    infos = session_infos(state)
+    file = find_session([info.file for info in infos], text)
+    info = next(one for one in infos if one.file is file)
+    parent = next((one for one in infos if one.session_id == info.parent), None)
+    if not info.parent:
+        raise SessionNotForked(session=info.session_id)
+    shared = shared_turns(info, parent) if parent else info.rewind_from_turn or 0
+    turns = SessionTurns(state, info.file)
+    if shared >= turns.total:
+        raise ForkWithoutTurns(session=info.session_id)
+    first, last = turns.span(shared + 1), turns.span(turns.total)
+    if last.after is None:
+        raise TurnWithoutCheckpoint(turn=turns.total, session=info.session_id)
+    return Span(first.before, last.after, f"fork {info.session_id[:8]}", session=info.session_id,
+                prompt=info.name, exact=first.exact)
 
 
 class _Parser:

@@ -6,26 +6,20 @@ the next prompt is the person's. A turn that was interrupted has no end: then it
 
 from __future__ import annotations
 
-from rewind.checkpoint.records.record import cursor_of, prompt_start
+from collections.abc import Iterable
+
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record, cursor_of, prompt_start
+from rewind.checkpoint.rewind.log.lineage import Lineage
 from rewind.errors import RewindError
-from rewind.transcript.find import session_with_id
+from rewind.transcript.find import SessionFile, session_with_id
 from rewind.transcript.place.cursor import place_in
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.turns.turn_index import open_turns
 from rewind.transcript.turns.turn_tools import TurnTools, tools_of_turn
+from rewind.transcript.turns.turn_tree import Row
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.log.lineage import Lineage
-    from rewind.transcript.find import SessionFile
-    from rewind.transcript.turns.turn_tree import Row
-
-    Running = tuple[Record, ...]  # the first checkpoint of each turn that is under way, the latest last
-
+Running = tuple[Record, ...]  # the first checkpoint of each turn that is under way, the latest last
 AGENT, YOU, GIT = "agent", "you", "git"
 _IN_A_TURN = ("PreToolUse", "PostToolUse", "Stop")
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
+from rewind.checkpoint.project.state import State
 
 _DAY = 86400.0
 
@@ -17,19 +15,17 @@ def is_due(state: State) -> bool:
     rows = state.derived.query("SELECT value FROM facts WHERE key='collected'")
     last = rows[0][0] if rows else 0.0
     since = time.time() - last
-    archives = state.settings.get("storage.format") == "archive"
-    over = (_with_archives(state) if archives else state.objects.size_on_disk()) > cap
+    if state.settings.get("storage.format") == "archive":
+        from rewind.checkpoint.upkeep.retention import disk_use
+
+        over = disk_use(state) > cap
+    else:
+        over = state.objects.size_on_disk() > cap
     if not rows:
         note_collection(state)
         return over
     # A negative age means that the clock was ahead then: better once too often than never again.
     return since < 0 or since > _DAY or (over and since > 60)
-
-
-def _with_archives(state: State) -> int:
-    from rewind.checkpoint.upkeep.retention import disk_use
-
-    return disk_use(state)
 
 
 def note_collection(state: State) -> None:

@@ -8,6 +8,7 @@ import time
 from rewind.errors import Locked
 from rewind.files import Lock, is_wanted
 from rewind.store.packing import (
+    Loose,
     next_loose,
     next_singles,
     replace_loose,
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.project.state import State
     from rewind.store.objects import ObjectStore
-    from rewind.store.packing import Loose
 
 PACK_LOCK = "pack.lock"
 _HOLD = 0.012  # seconds that a piece aims at: it is to stay below 50 ms where the disk is slow for once

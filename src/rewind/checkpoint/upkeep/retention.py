@@ -7,7 +7,7 @@ import time
 
 from rewind.checkpoint.records.record import ARCHIVE, FORMAT, Record
 from rewind.checkpoint.remote.disk_space import repository_bytes
-from rewind.checkpoint.rewind.log.lineage import here_in_all_places, lineage
+from rewind.checkpoint.rewind.log.lineage import Lineage, here_in_all_places, lineage
 from rewind.checkpoint.rewind.log.operations import KEPT_STEPS
 from rewind.checkpoint.save.links import FILE as CHAT
 from rewind.checkpoint.save.links import body_of, header_of, links_of, newest_versions
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Set
 
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.rewind.log.lineage import Lineage
     from rewind.config.load import Settings
     from rewind.snapshot.scan.build import Progress
     from rewind.store.objects import ObjectStore
@@ -91,16 +90,18 @@ def backups_in_use(state: State) -> set[str]:
     backups = [r.name for r in records if r.kind == "backup"]
     in_use = {r.name for r in records if r.data.get("pinned")}
     in_use |= set(backups[-KEPT_STEPS:]) | here_in_all_places(state) | lineage(state).fork_points()
-    for place in {state.place, *(record.place for record in records)}:
-        in_use |= state.operations(place).in_use()
-    return in_use
+    return in_use | _needed_by_operations(state, records)
+
+
+def _needed_by_operations(state: State, records: list[Record]) -> set[str]:
+    return {name for place in {state.place, *(r.place for r in records)}
+            for name in state.operations(place).in_use()}
 
 
 def needed_because(state: State) -> dict[str, tuple[str, bool]]:
     """For what a person wants to delete: why it is kept, and whether it is kept in any case."""
     records = state.timeline.all()
-    used = {name for place in {state.place, *(r.place for r in records)}
-            for name in state.operations(place).in_use()}
+    used = _needed_by_operations(state, records)
     return {**dict.fromkeys(used, ("an operation could no longer be undone", False)),
             **{r.name: ("it is pinned", True) for r in records if r.data.get("pinned")},
             **dict.fromkeys(here_in_all_places(state), ("the project stands on it", True))}
@@ -183,8 +184,7 @@ def bridge(state: State, parents: Lineage, name: str, going: Set[str]) -> None:
         record = parents.records[child]
         if child not in going and record.version >= FORMAT and state.files.is_reserved(child):
             renewed = Record({**record.data, "parent": heir})
-            state.files.write(renewed)
-            state.timeline.add(renewed)
+            state.timeline.write(renewed)
 
 
 def sweep_kept_conversations(state: State) -> None:

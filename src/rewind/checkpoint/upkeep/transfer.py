@@ -11,8 +11,9 @@ from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.save.create import new_record
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE, fsync_dir, sweep_drafts
-from rewind.snapshot.archive.portable import links_out, read_snapshot, write_snapshot
+from rewind.snapshot.archive.portable import Imported, links_out, read_snapshot, write_snapshot
 from rewind.snapshot.trees.listing import uncovered
+from rewind.snapshot.trees.tree import Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from rewind.checkpoint.project.state import State
-    from rewind.snapshot.archive.portable import Imported
     from rewind.snapshot.scan.build import Progress
 
 _LONGEST_DESCRIPTION = 1000
@@ -164,14 +164,11 @@ def _write_record(state: State, found: Imported, new_bytes: int) -> Record:
             "uncovered": _count_uncovered(state, found)}
     record = new_record(state, "manual", _description(found.metadata), code,
                         {"imported": _origin(found.metadata)})
-    state.files.write(record)
-    state.timeline.add(record)
+    state.timeline.write(record)
     return record
 
 
 def _count_uncovered(state: State, found: Imported) -> int:
-    from rewind.snapshot.trees.tree import Tree
-
     return sum(1 for _ in uncovered(found.root, lambda oid: Tree.decode(state.objects.get(oid))))
 
 

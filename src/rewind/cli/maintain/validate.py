@@ -23,8 +23,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from rewind.checkpoint.repair.check_records import Problem
     from rewind.checkpoint.repair.damage import Lacks
-    from rewind.checkpoint.repair.problem import Problem
     from rewind.checkpoint.repair.repair import Repaired
     from rewind.controller import Controller
 

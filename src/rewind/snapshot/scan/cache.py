@@ -156,9 +156,6 @@ class ScanCache:
         if not done:
             self._db.forget_everything()
 
-    def forget_trees_not_in(self, live: set[bytes]) -> None:
-        self.forget(self.dirs_not_in(live))
-
     def forget_all(self) -> None:
         if self._db:
             self._db.write([("DELETE FROM dirs WHERE ?", [(1,)]), ("DELETE FROM stats WHERE ?", [(1,)]),

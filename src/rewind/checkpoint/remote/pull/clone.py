@@ -10,8 +10,9 @@ import tempfile
 from rewind.checkpoint.project.init import check_root, init_project
 from rewind.checkpoint.project.known_stores import forget_store
 from rewind.checkpoint.remote.known import Remote, Remotes
+from rewind.checkpoint.remote.names import writer_of
 from rewind.checkpoint.remote.pull.fetch import refs_there
-from rewind.checkpoint.remote.pull.pull import pull
+from rewind.checkpoint.remote.pull.pull import Pulled, pull
 from rewind.checkpoint.remote.repository import Repository
 from rewind.checkpoint.remote.url import checked_url, shown_url
 from rewind.checkpoint.rewind.files.elsewhere import write_elsewhere
@@ -22,7 +23,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.remote.pull.pull import Pulled
     from rewind.checkpoint.remote.repository import Progress
 
 ORIGIN = "origin"
@@ -56,7 +56,7 @@ def look_at_clone(url: str, folder: str, *, ask: bool = False) -> int:
     if not refs:
         raise RemoteRefused(remote=shown_url(remote.url), reason="nobody has pushed checkpoints to it.",
                             hint="Push from a project that has this remote first: rewind push")
-    return len({ref.split("/")[2] for ref in refs})
+    return len(set(map(writer_of, refs)))
 
 
 def clone(url: str, folder: str, home: str, mode: str, *, ask: bool = False, max_mb: int | None = None,

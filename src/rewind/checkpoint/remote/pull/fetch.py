@@ -4,7 +4,9 @@ measured. Only what was accepted moves to ours."""
 from __future__ import annotations
 
 import os
+import subprocess
 
+from rewind.checkpoint.records.record import is_hex
 from rewind.checkpoint.remote.names import parse_ref, tracked_in, tracking_ref
 from rewind.checkpoint.remote.repository import INCOMING, Repository
 from rewind.errors import RemoteRefused
@@ -12,8 +14,6 @@ from rewind.files import make_private_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from rewind.checkpoint.remote.known import Remote
     from rewind.checkpoint.remote.repository import Progress
 
@@ -37,7 +37,7 @@ def refs_there(repository: Repository, remote: Remote) -> dict[str, str]:
     found = {}
     for line in lines:
         commit, _, name = line.partition("\t")
-        if parse_ref(name) and len(commit) in (40, 64) and not commit.strip("0123456789abcdef"):
+        if parse_ref(name) and (is_hex(commit, 40) or is_hex(commit, 64)):
             found[name] = commit
     return found
 
@@ -62,8 +62,7 @@ class Quarantine:
             file.write(os.fsencode(os.path.join(self.ours.path, "objects")) + b"\n")
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self.repository.remove()
 
     def fetch(self, refs: dict[str, str], *, max_mb: int = DEFAULT_MB,
@@ -111,8 +110,6 @@ class Quarantine:
                                 reason=f"unpacked, what it sends is larger than {limit >> 20:,} MB.")
 
     def _unpacked(self, limit: int) -> int:
-        import subprocess
-
         total = 0
         for pack in self._packs():
             with open(pack[:-5] + ".idx", "rb") as index:
@@ -140,11 +137,8 @@ class Quarantine:
 
 def track(repository: Repository, remote: Remote, refs: dict[str, str]) -> None:
     """Note what the remote has."""
-    lines = []
-    for name, commit in refs.items():
-        writer, what = parse_ref(name) or ("", "")
-        lines.append(f"update {tracking_ref(remote.name, writer, what)} {commit}\n")
-    repository.git.run("update-ref", "--stdin", data="".join(lines).encode())
+    lines = "".join(f"update {tracking_ref(remote.name, name)} {commit}\n" for name, commit in refs.items())
+    repository.git.run("update-ref", "--stdin", data=lines.encode())
 
 
 def tracked(repository: Repository, remote: Remote) -> dict[str, str]:

@@ -4,21 +4,16 @@ it."""
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from rewind.checkpoint.remote.names import CHANGES, META, path_in_git
 from rewind.checkpoint.remote.push.conversation_outbox import chunk_name
+from rewind.checkpoint.remote.repository import Repository
 from rewind.checkpoint.share.entries import FORMAT, bytes_of
 from rewind.checkpoint.share.taking.incoming import MAX_ENTRIES, Incoming
 from rewind.errors import FormatTooNew
 from rewind.fast import quickjson
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from types import TracebackType
-    from typing import Any
-
-    from rewind.checkpoint.remote.repository import Repository
 
 _MOST_META = 1 << 20
 _MOST_CHANGES = 1 << 30
@@ -41,8 +36,7 @@ class Objects:
         self._in, self._out = self._process.stdin, self._process.stdout
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self._process.kill()
         self._in.close()
         self._out.close()

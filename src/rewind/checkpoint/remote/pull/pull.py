@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from rewind.checkpoint.conversations.known_forks import Branches
-from rewind.checkpoint.records.record import iso_time
-from rewind.checkpoint.remote.known import FOLDER, Remotes
-from rewind.checkpoint.remote.names import CHECKPOINTS, CONVERSATIONS, own_ref, parse_ref
+from rewind.checkpoint.records.record import Record, iso_time
+from rewind.checkpoint.remote.known import FOLDER, LOCK, Remote, Remotes
+from rewind.checkpoint.remote.names import CHECKPOINTS, CONVERSATIONS, own_ref, writer_of
 from rewind.checkpoint.remote.pull.fetch import (
     DEFAULT_MB,
     Quarantine,
@@ -15,25 +15,21 @@ from rewind.checkpoint.remote.pull.fetch import (
     tracked,
 )
 from rewind.checkpoint.remote.pull.inbox import Inbox, Objects
-from rewind.checkpoint.remote.push.push import LOCK
 from rewind.checkpoint.remote.push.written import written_checkpoints
 from rewind.checkpoint.remote.repository import Repository
+from rewind.checkpoint.rewind.conversation.effects import was_continued
 from rewind.checkpoint.share.giving.outgoing import checkpoint_id
-from rewind.checkpoint.share.taking.arrive import add, look
-from rewind.errors import ArchiveRefused, FormatTooNew, RemoteFailed, RemoteRefused
+from rewind.checkpoint.share.taking.arrive import Added, add, look
+from rewind.errors import ArchiveRefused, FormatTooNew, RemoteFailed, RemoteRefused, RewindError
 from rewind.files import Lock
 from rewind.transcript.names import is_session_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.remote.known import Remote
     from rewind.checkpoint.remote.repository import Progress
-    from rewind.checkpoint.share.taking.arrive import Added
     from rewind.checkpoint.share.taking.conversations import Arrived
     from rewind.checkpoint.share.taking.incoming import Checked
-    from rewind.errors import RewindError
 
 
 class Pulled:
@@ -82,7 +78,7 @@ def pull(state: State, name: str | None = None, *, everything: bool = False, dry
     new = {ref: commit for ref, commit in there.items() if known.get(ref) != commit}
     pulling = _Pull(state, repository, remote, known, ask=ask, max_mb=max_mb or DEFAULT_MB, progress=progress)
     pulled = pulling.run(new, dry_run, own_line)
-    if pulled.refused and {_writer_of(ref) for ref in there} <= set(pulled.refused):
+    if pulled.refused and {writer_of(ref) for ref in there} <= set(pulled.refused):
         raise RemoteRefused(remote=remote.name, reason=next(iter(pulled.refused.values())))
     if not dry_run:
         with Lock(state.project.path(LOCK), "pull", in_line=True):
@@ -108,7 +104,7 @@ class _Pull:
         """Where a writer is refused, the others are fetched once more, alone: nothing of what was refused
         stays here."""
         refused = self._pulled.refused
-        while sound := {ref: commit for ref, commit in refs.items() if _writer_of(ref) not in refused}:
+        while sound := {ref: commit for ref, commit in refs.items() if writer_of(ref) not in refused}:
             before = len(refused)
             with Quarantine(self._repository, self._remote, ask=self._ask) as quarantine:
                 if self._fetch(quarantine, sound):
@@ -131,11 +127,11 @@ class _Pull:
 
     def _find_bad(self, refs: dict[str, str], error: RewindError) -> None:
         found: dict[str, str] = {}
-        writers = sorted({_writer_of(ref) for ref in refs})
+        writers = sorted({writer_of(ref) for ref in refs})
         if len(writers) == 1 and isinstance(error, RemoteRefused):
             found[writers[0]] = str(error.fields["reason"])
         for writer in writers if len(writers) > 1 else ():
-            own = {ref: commit for ref, commit in refs.items() if _writer_of(ref) == writer}
+            own = {ref: commit for ref, commit in refs.items() if writer_of(ref) == writer}
             with Quarantine(self._repository, self._remote, ask=self._ask) as alone:
                 try:
                     alone.fetch(own, max_mb=self._max_mb, progress=self._progress)
@@ -150,7 +146,7 @@ class _Pull:
         with Objects(quarantine.repository) as objects:
             reader = _Reader(self._state, quarantine, objects, self._known)
             writers = reader.read_all(refs, pulled.refused)
-            if any(_writer_of(ref) in pulled.refused for ref in refs):
+            if any(writer_of(ref) in pulled.refused for ref in refs):
                 return
             pulled.checkpoints = sum(writer.inbox.count for writer in writers)
             if dry_run:
@@ -161,10 +157,6 @@ class _Pull:
                     lane = "" if own_line and len(writers) == 1 else writer.lane
                     _add(self._state, reader, writer, lane, pulled)
                 quarantine.accept(refs)
-
-
-def _writer_of(ref: str) -> str:
-    return (parse_ref(ref) or ("",))[0]
 
 
 def _add(state: State, reader: _Reader, writer: _Writer, lane: str, pulled: Pulled) -> None:
@@ -180,8 +172,6 @@ def _add(state: State, reader: _Reader, writer: _Writer, lane: str, pulled: Pull
 def _archive_shorter(state: State, arrived: list[Arrived]) -> None:
     """A conversation that could not go on in the session that it was here has come as another one: the
     shorter one steps back, unless somebody went on in it."""
-    from rewind.checkpoint.rewind.conversation.effects import was_continued
-
     branches = Branches(state)
     for one in arrived:
         for branch in [b for b in branches.all if (b.get("shared") or {}).get("session") == one.origin]:
@@ -208,7 +198,7 @@ class _Reader:
     def read_all(self, refs: dict[str, str], refused: dict[str, str]) -> list[_Writer]:
         """The sound ones; the others go to `refused`."""
         found = []
-        for writer in sorted({_writer_of(ref) for ref in refs}):
+        for writer in sorted({writer_of(ref) for ref in refs}):
             try:
                 found.append(self._read(writer, refs))
             except ArchiveRefused as error:

@@ -11,7 +11,6 @@ from rewind.errors import GitFailed
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from types import TracebackType
 
     from rewind.checkpoint.remote.repository import Repository
 
@@ -40,8 +39,7 @@ class FastImport:
         self._in, self._out = self._process.into, self._process.out
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, kind: object, *error: object) -> None:
         if kind:
             self._process.kill()  # what was not made safe is written again the next time
             if not self._out.closed:

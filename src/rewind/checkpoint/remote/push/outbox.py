@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from rewind.checkpoint.remote.names import CHANGES, META, path_in_git
 from rewind.checkpoint.share.entries import FORMAT, encode_entry
-from rewind.checkpoint.share.giving.outgoing import DELETED
+from rewind.checkpoint.share.giving.outgoing import DELETED, OutCheckpoint, OutEntry, Outgoing
 from rewind.fast import quickjson
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.remote.push.fast_import import FastImport
     from rewind.checkpoint.remote.repository import Progress
-    from rewind.checkpoint.share.giving.outgoing import OutCheckpoint, OutEntry, Outgoing
 
 _LINK = b"120000"
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 
 from rewind import jsonfile
-from rewind.checkpoint.records.record import session_of
+from rewind.checkpoint.records.record import Record, session_of
 from rewind.errors import RewindError
 
 TYPE_CHECKING = False
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.share.giving.conversations import OutConversation
     from rewind.checkpoint.share.giving.left_out import Policy
     from rewind.transcript.find import SessionFile

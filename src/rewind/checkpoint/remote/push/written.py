@@ -5,12 +5,9 @@ from __future__ import annotations
 
 import os
 
+from rewind.checkpoint.remote.repository import Repository
 from rewind.errors import RewindError
 from rewind.files import read_bounded, write_atomic
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.remote.repository import Repository
 
 _FILE = "rewind-written"
 _MAX_BYTES = 256 << 20

@@ -17,8 +17,7 @@ from rewind.checkpoint.conversations.bring_back import (
     rewrite_in_place,
 )
 from rewind.checkpoint.rewind.conversation import effects
-from rewind.checkpoint.rewind.conversation.done import Conversations
-from rewind.checkpoint.rewind.conversation.effects import was_done
+from rewind.checkpoint.rewind.conversation.effects import Conversations, was_done
 from rewind.checkpoint.rewind.files.outside import OUTSIDE
 from rewind.checkpoint.rewind.log import operations as ops
 from rewind.errors import NoConversation, NothingBeforeCut, RewindError, SessionInUse, TranscriptRewritten

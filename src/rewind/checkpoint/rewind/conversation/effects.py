@@ -39,7 +39,6 @@ from rewind.checkpoint.conversations.trash import (
 from rewind.checkpoint.conversations.which_session import recorded_session
 from rewind.checkpoint.futures import away
 from rewind.checkpoint.project.unfinished import Unfinished
-from rewind.checkpoint.rewind.conversation.done import Conversations
 from rewind.checkpoint.rewind.files import outside
 from rewind.errors import NotAFork, RewindError, SessionInUse
 from rewind.files import make_private_dir
@@ -63,6 +62,15 @@ if TYPE_CHECKING:
 
 
 FORK, TRASH, UNTRASH, REWRITE, SWAP, RENAME = "fork", "trash", "untrash", "rewrite", "swap", "rename"
+
+
+class Conversations:
+    """What was done: for the log, for the person, and whether something could not be had."""
+
+    def __init__(self) -> None:
+        self.effects: list[Effect] = []
+        self.notes: list[str] = []
+        self.lacking = False
 
 
 # turning around

@@ -8,7 +8,7 @@ import time
 from rewind.checkpoint.conversations.bring_back import ConversationPlan
 from rewind.checkpoint.conversations.which_session import choose_session, recorded_session, session_at
 from rewind.checkpoint.rewind import target as targets
-from rewind.checkpoint.rewind.code_at import SessionCode, prompt_at
+from rewind.checkpoint.rewind.code_at import CodeAt, PromptAt, SessionCode, prompt_at
 from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.files.code import Wanted
 from rewind.checkpoint.rewind.files.fork_code import code_put_aside
@@ -27,7 +27,7 @@ from rewind.errors import (
     TurnRunning,
     UsageError,
 )
-from rewind.transcript.find import session_with_id
+from rewind.transcript.find import SessionFile, session_with_id
 from rewind.transcript.kinds import kind_of
 from rewind.transcript.liveness import check_in_place, is_busy, why_open
 from rewind.transcript.names import SUFFIX
@@ -37,7 +37,7 @@ from rewind.transcript.read.chain import Tail
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.entries import entry_of
 from rewind.transcript.read.lines import end_of_lines, events_forward
-from rewind.transcript.turns.turn_index import open_turns
+from rewind.transcript.turns.turn_index import TurnIndex, open_turns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,11 +45,8 @@ if TYPE_CHECKING:
 
     from rewind.agents.profile import Profile
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.rewind.code_at import CodeAt, PromptAt
     from rewind.checkpoint.rewind.destination import Resolver
     from rewind.checkpoint.rewind.target import Request
-    from rewind.transcript.find import SessionFile
-    from rewind.transcript.turns.turn_index import TurnIndex
     from rewind.transcript.turns.turn_tree import Row
 
 
@@ -102,12 +99,9 @@ class _Looks:
     def at(self, session: SessionFile) -> _Look:
         if session.path not in self._found:
             with open_conversation(session.path, session.profile) as file:
-                self._found[session.path] = self._look(file, session.profile)
+                boundary = boundary_in(file, self._n, session.profile)
+                self._found[session.path] = _look(file, session.profile, boundary, self._wants_code)
         return self._found[session.path]
-
-    def _look(self, file: BinaryIO, profile: Profile) -> _Look:
-        boundary = boundary_in(file, self._n, profile)
-        return _look(file, profile, boundary, self._wants_code)
 
 
 def _look(file: BinaryIO, profile: Profile, boundary: BoundaryResult, wants_code: bool) -> _Look:

@@ -12,7 +12,7 @@ from rewind.checkpoint.rewind.files.file_plan import MAX_CHANGES, NOT_EMPTY, Kep
 from rewind.checkpoint.rewind.files.kept_copies import Unasked, keep_copies, kept_note
 from rewind.checkpoint.rewind.files.left_alone import LeftAlone
 from rewind.checkpoint.rewind.log.lineage import here
-from rewind.checkpoint.save.create import capture
+from rewind.checkpoint.save.create import Draft, capture
 from rewind.errors import (
     BackupFailed,
     ChangedSincePlan,
@@ -22,7 +22,7 @@ from rewind.errors import (
     StoreDamaged,
 )
 from rewind.snapshot.apply.apply import Applier
-from rewind.snapshot.rules.rules import RuleTree
+from rewind.snapshot.rules.rules import Rules, RuleTree
 from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.scan.sqlite_files import is_journal_at
 from rewind.snapshot.scan.walk import nested_exclude, read_ignore_file
@@ -33,15 +33,10 @@ from rewind.snapshot.trees.tree import DIR, UNCOVERED, TreeEntry
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import TypeVar
-
-    T = TypeVar("T")
 
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.files.open_files import OpenFile
-    from rewind.checkpoint.save.create import Draft
-    from rewind.snapshot.rules.rules import Rules
     from rewind.snapshot.scan.build import Progress, Snapshot
     from rewind.snapshot.trees.change import Trees
 
@@ -65,7 +60,10 @@ class Wanted:
     merges = False  # whether it is the code of now with something merged into it: all of it or nothing
 
     def open(self, state: State) -> Source:
-        return Source(state, self.record)
+        source = Source(state, self.record)
+        source.skip_missing = self.skip_missing
+        source.leaving = Source(state, self.leaving) if self.leaving else None
+        return source
 
     def settle(self, state: State, ready: Ready, before: str) -> None:
         """The operation begins now; `before` holds the code as it is."""
@@ -77,29 +75,20 @@ class Wanted:
 
 def plan_code(state: State, wanted: Wanted) -> tuple[RestorePlan, Snapshot]:
     """The plan, with nothing stored and nothing locked, and the look that it is made from."""
-    return with_sources(state, wanted, lambda source, look_back: planned(state, wanted, source, look_back))
+    with wanted.open(state) as source:
+        return planned(state, wanted, source)
 
 
-def planned(state: State, wanted: Wanted, source: Source,
-            look_back: Source | None) -> tuple[RestorePlan, Snapshot]:
+def planned(state: State, wanted: Wanted, source: Source) -> tuple[RestorePlan, Snapshot]:
     """The same with the checkpoint open."""
     def look(rules: Rules) -> Snapshot:
         return scan(state.root, rules, state.cache, state.objects, keep=False)
 
-    plan, snapshot = _plan(state, source, state.rules(), look, wanted.paths, look_back,
+    plan, snapshot = _plan(state, source, state.rules(), look, wanted.paths,
                            open_files.open_files(state.root))
     _check_named(source, snapshot, wanted)
     _add_remarks(state, wanted.record, plan, snapshot)
     return plan, snapshot
-
-
-def with_sources(state: State, wanted: Wanted, act: Callable[[Source, Source | None], T]) -> T:
-    with wanted.open(state) as source:
-        source.skip_missing = wanted.skip_missing
-        if wanted.leaving is None:
-            return act(source, None)
-        with Source(state, wanted.leaving) as look_back:
-            return act(source, look_back)
 
 
 def first_that_differs(state: State, records: Iterable[Record], current: str) -> Record | None:
@@ -174,7 +163,7 @@ class Ready:
         self.draft.close()
 
 
-def get_ready(state: State, source: Source, leaving: Source | None, wanted: Wanted, *, force: bool,
+def get_ready(state: State, source: Source, wanted: Wanted, *, force: bool,
               expected: Callable[[RestorePlan], None] | None, progress: Progress | None) -> Ready:
     """`expected` refuses a plan that is not the one that was shown. `force` accepts that files changed since
     then, never that what is overwritten is in no backup: when something moves after the capture, the capture
@@ -182,15 +171,15 @@ def get_ready(state: State, source: Source, leaving: Source | None, wanted: Want
     try:
         if wanted.record.code.get("lost") and not wanted.skip_missing:
             raise StoreDamaged(what=f"{wanted.record.name} is not whole")
-        return _capture_and_stage(state, source, leaving, wanted, force, expected, progress)
+        return _capture_and_stage(state, source, wanted, force, expected, progress)
     except StoreDamaged as error:
         raise incomplete(state, wanted.record) or error
 
 
-def _capture_and_stage(state: State, source: Source, leaving: Source | None, wanted: Wanted, force: bool,
+def _capture_and_stage(state: State, source: Source, wanted: Wanted, force: bool,
                        expected: Callable[[RestorePlan], None] | None, progress: Progress | None) -> Ready:
     for attempt in range(_PATIENCE):
-        draft, plan = _prepare(state, source, wanted, progress, leaving)
+        draft, plan = _prepare(state, source, wanted, progress)
         applier = Applier(state.root, source.blobs, state.staging, state.lock_now_ns or 0, progress,
                           Unasked(state.objects))
         try:
@@ -210,8 +199,8 @@ def _capture_and_stage(state: State, source: Source, leaving: Source | None, wan
     raise AssertionError("unreachable")
 
 
-def _prepare(state: State, source: Source, wanted: Wanted, progress: Progress | None,
-             leaving: Source | None) -> tuple[Draft, RestorePlan]:
+def _prepare(state: State, source: Source, wanted: Wanted,
+             progress: Progress | None) -> tuple[Draft, RestorePlan]:
     """One capture serves the plan and the backup, so nothing can change between the two."""
     drafts: list[Draft] = []
 
@@ -225,7 +214,7 @@ def _prepare(state: State, source: Source, wanted: Wanted, progress: Progress | 
         return drafts[0].snapshot
 
     # Who has files open was said in the plan. Here it matters what may have changed without a trace.
-    plan, snapshot = _plan(state, source, state.rules(), look, wanted.paths, leaving,
+    plan, snapshot = _plan(state, source, state.rules(), look, wanted.paths,
                            open_files.open_files(state.root, only_mapped=True))
     _add_remarks(state, source.record, plan, snapshot)
     _check_named(source, snapshot, wanted)
@@ -233,8 +222,7 @@ def _prepare(state: State, source: Source, wanted: Wanted, progress: Progress | 
 
 
 def _plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Snapshot],
-          paths: list[bytes] | None, leaving: Source | None = None,
-          in_use: list[OpenFile] | None = None) -> tuple[RestorePlan, Snapshot]:
+          paths: list[bytes] | None, in_use: list[OpenFile] | None = None) -> tuple[RestorePlan, Snapshot]:
     """Look and plan until every path that the plan touches is captured, whatever the rules say. `in_use` was
     found before: between the look and what is done about it there must be no time for others."""
     record = source.record
@@ -244,9 +232,9 @@ def _plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Sn
         source.meet(snapshot, rules.forced)
         wanted = _with_journals(state, source, snapshot, Paths(paths))
         plan = plan_restore(record.name, record.tree, _trees(source, snapshot), snapshot.root, snapshot.tree,
-                            _skipped(state, source, then_rules, rules, leaving), wanted,
+                            _skipped(state, source, then_rules, rules), wanted,
                             rules.hidden - rules.places, _most_changes(record, snapshot), rules.forced,
-                            lambda path: _brought(leaving, path),
+                            lambda path: _brought(source.leaving, path),
                             lambda path: is_journal_at(os.path.join(state.root, path)), rules.places)
         held = open_files.replaced_by(plan, in_use or [])
         # What is written by way of memory may look as it did at the last scan: it is read all the same.
@@ -296,8 +284,8 @@ def _most_changes(record: Record, snapshot: Snapshot) -> int:
     return min(MAX_CHANGES, 4 * (files + snapshot.files) + 100_000)
 
 
-def _skipped(state: State, source: Source, then: Rules, now: Rules,
-             leaving: Source | None) -> Callable[[bytes, TreeEntry, bytes], bool]:
+def _skipped(state: State, source: Source, then: Rules,
+             now: Rules) -> Callable[[bytes, TreeEntry, bytes], bool]:
     """Whether the rules of then or of now ignore a path that came later."""
     def nested(folder: bytes) -> bytes | None:
         return nested_exclude(state.root, folder)
@@ -320,9 +308,9 @@ def _skipped(state: State, source: Source, then: Rules, now: Rules,
     def skipped(path: bytes, present: TreeEntry, ruled_as: bytes) -> bool:
         if source.removes(path):
             return False
-        if leaving:
+        if source.leaving:
             # Taking a step back: what that step itself had brought goes again, ignored or not.
-            brought = _entry_or_none(leaving, path)
+            brought = _entry_or_none(source.leaving, path)
             if brought and (brought == present or brought.kind == present.kind == DIR):
                 return False
         return left_alone.covers(path) or any(

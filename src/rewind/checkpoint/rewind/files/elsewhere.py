@@ -8,19 +8,17 @@ import shutil
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.repair.missing import leave_out_missing
 from rewind.checkpoint.rewind.files.code import incomplete
-from rewind.checkpoint.rewind.files.file_plan import plan_restore
+from rewind.checkpoint.rewind.files.file_plan import RestorePlan, plan_restore
 from rewind.errors import PathNotFound, RewindError, StoreDamaged
 from rewind.snapshot.apply.apply import Applier
-from rewind.snapshot.trees.change import Paths
+from rewind.snapshot.trees.change import Change, Paths
 from rewind.snapshot.trees.tree import EMPTY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.files.file_plan import RestorePlan
     from rewind.snapshot.scan.build import Progress
-    from rewind.snapshot.trees.change import Change
 
 
 _STAGING = ".rewind-tmp-"  # and the id of the process

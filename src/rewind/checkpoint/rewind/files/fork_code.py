@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.conversation.effects import made_session
-from rewind.checkpoint.rewind.log.lineage import here, lineage
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.rewind.log.lineage import Lineage
-    from rewind.checkpoint.rewind.log.operations import Operation
+from rewind.checkpoint.rewind.log.lineage import Lineage, here, lineage
+from rewind.checkpoint.rewind.log.operations import Operation
 
 
 def code_put_aside(state: State) -> dict[str, str]:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import os
 
+from rewind.checkpoint.records.source import Source
 from rewind.errors import StoreDamaged
+from rewind.snapshot.scan.build import Snapshot
 from rewind.snapshot.scan.sqlite_files import HEAD, is_journal, is_journal_at, journals_of, main_of
 from rewind.snapshot.trees.content import pieces_of
 from rewind.snapshot.trees.listing import entry_at
-from rewind.snapshot.trees.tree import FILES, UNCOVERED
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.records.source import Source
-    from rewind.snapshot.scan.build import Snapshot
-    from rewind.snapshot.trees.tree import TreeEntry
+from rewind.snapshot.trees.tree import FILES, UNCOVERED, TreeEntry
 
 
 def with_journals(paths: list[bytes], root: bytes, source: Source, snapshot: Snapshot) -> list[bytes]:

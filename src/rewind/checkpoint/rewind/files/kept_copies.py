@@ -63,8 +63,7 @@ def keep_copies(state: State, files: dict[bytes, TreeEntry], going_to: Record) -
             "totalSize": sum(entry.size for entry in files.values()), "newBytes": 0, "uncovered": 0}
     record = new_record(state, "backup", f"Written while going back to {going_to.name}", code,
                         {"trigger": {"event": "restore", "checkpoint": going_to.name}})
-    state.files.write(record)
-    state.timeline.add(record)
+    state.timeline.write(record)
     return record
 
 

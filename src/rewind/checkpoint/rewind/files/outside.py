@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.rewind.conversation.done import Conversations
+    from rewind.checkpoint.rewind.conversation.effects import Conversations
     from rewind.checkpoint.rewind.destination import Destination
     from rewind.checkpoint.rewind.log.operations import Effect
 
@@ -200,8 +200,6 @@ def _write(state: State, wanted: Kept, now: Kept) -> str:
 def hand_down(state: State, gone: Record, going: Set[str]) -> Record | None:
     """What a checkpoint that goes has kept, the one before it keeps: it is as it was then, too. Returns that
     one, if it had to be written."""
-    if not gone.data.get(FIELD):
-        return None
     earlier = [r for r in state.timeline.all() if r.sequence < gone.sequence and r.place == gone.place
                and r.name not in going and r.name != gone.name]
     heir = earlier[-1] if earlier else None
@@ -211,6 +209,5 @@ def hand_down(state: State, gone: Record, going: Set[str]) -> Record | None:
     held = {one.path for one in own}
     both = own + [one for one in kept_outside(gone) if one.path not in held]
     renewed = Record({**heir.data, FIELD: [one.to_json() for one in both], MADE_BY: gone.data.get(MADE_BY)})
-    state.files.write(renewed)
-    state.timeline.add(renewed)
+    state.timeline.write(renewed)
     return renewed

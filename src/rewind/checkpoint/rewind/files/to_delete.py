@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.rewind.files.file_plan import IN_THE_WAY, MOUNT_POINT, NOT_EMPTY, Kept
+from rewind.checkpoint.rewind.files.file_plan import IN_THE_WAY, MOUNT_POINT, NOT_EMPTY, Kept, RestorePlan
 from rewind.marker import IN_AGENT
 from rewind.paths import is_temp_name
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.rewind.files.file_plan import RestorePlan
 
 
 def spare_what_is_not_empty(root: bytes, plan: RestorePlan) -> None:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.records.record import FORMAT
+from rewind.checkpoint.records.record import FORMAT, Record
 from rewind.checkpoint.rewind.log.operations import ADOPT, APPLY, FILE, OLD_FILE, REVERT, last_line
 from rewind.errors import RewindError
 from rewind.index import MAIN
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.records.timeline import Brief
 
 _RESULTS = (REVERT, APPLY, ADOPT)

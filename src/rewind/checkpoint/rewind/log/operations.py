@@ -277,27 +277,23 @@ class Operations:
         id = os.urandom(4).hex()
         while id in known:
             id = os.urandom(4).hex()
-        line = {"format": FORMAT, "op": id, "event": "begin", "at": _now(), "place": self.place,
-                "command": command, **{key: value for key, value in fields.items() if value is not None}}
-        op = Operation(self._append(line))
+        op = Operation(self._append("begin", id, command=command, **fields))
         self.all.append(op)
         self._replay()
         return op
 
     def step(self, op: Operation, **fields: Any) -> None:
         """It goes on to another checkpoint; its way back stays. Durable before the first change."""
-        line = {"format": FORMAT, "op": op.id, "event": "step", "at": _now(), "place": self.place,
-                "here": op.here_before, **{key: value for key, value in fields.items() if value is not None}}
-        op.steps.append(self._append(line))
+        op.steps.append(self._append("step", op.id, here=op.here_before, **fields))
 
     def end(self, op: Operation, **fields: Any) -> None:
-        line = {"format": FORMAT, "op": op.id, "event": "end", "at": _now(), "place": self.place,
-                **{key: value for key, value in fields.items() if value is not None}}
-        op.ended = self._append(line)
+        op.ended = self._append("end", op.id, **fields)
         self._replay()
 
-    def _append(self, line: dict[str, Any]) -> dict[str, Any]:
+    def _append(self, event: str, id: str, **fields: Any) -> dict[str, Any]:
         """Returns the line as whoever reads the log will see it."""
+        line = {"format": FORMAT, "op": id, "event": event, "at": _now(), "place": self.place,
+                **{key: value for key, value in fields.items() if value is not None}}
         data = quickjson.dumps(_sealed(line)).encode() + b"\n"
         said: dict[str, Any] = quickjson.loads(data)
         fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, PRIVATE_FILE)

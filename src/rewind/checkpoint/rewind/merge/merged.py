@@ -6,30 +6,24 @@ backup, the log, undo, an interruption) is as for going to any checkpoint.
 
 from __future__ import annotations
 
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
-from rewind.checkpoint.rewind.files.code import Wanted
+from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.rewind.files.code import Ready, Wanted
+from rewind.checkpoint.rewind.files.file_plan import RestorePlan
 from rewind.checkpoint.rewind.log import operations as ops
 from rewind.checkpoint.rewind.merge.merged_source import MergedSource
-from rewind.checkpoint.rewind.target import Adopted, BroughtBack
+from rewind.checkpoint.rewind.target import Adopted, BroughtBack, Merge
 from rewind.checkpoint.save.create import new_record, write_archive
 from rewind.checkpoint.select.selectors import select
-from rewind.checkpoint.turns.spans import Span
+from rewind.checkpoint.turns.spans import Span, fork_span
 from rewind.checkpoint.turns.spans import spans as spans_named
 from rewind.errors import StoreDamaged, TurnWithoutCheckpoint
 from rewind.snapshot.git.head import git_head
 from rewind.snapshot.rules.gitfiles import work_tree_top
-from rewind.snapshot.trees.tree import CHUNKED, DIR, FILES, LINK, decode_pieces
+from rewind.snapshot.trees.tree import CHUNKED, DIR, FILES, LINK, TreeEntry, decode_pieces
+from rewind.store.objects import ObjectStore
 from rewind.words import plural, printable, quoted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.source import Source
-    from rewind.checkpoint.rewind.files.code import Ready
-    from rewind.checkpoint.rewind.files.file_plan import RestorePlan
-    from rewind.checkpoint.rewind.target import Merge
-    from rewind.snapshot.trees.tree import TreeEntry
-    from rewind.store.objects import ObjectStore
 
 RESULT = "result"  # what it is called before it is a checkpoint
 _NO_ID = "0" * 64
@@ -71,8 +65,7 @@ class MergeWanted(Wanted):
             "parent": before, "git": git_head(work_tree_top(state.root))})
         if ready.draft.archive is not None:
             write_archive(state, record, self.source.tree, ready.draft.archive)
-        state.files.write(record)
-        state.timeline.add(record)
+        state.timeline.write(record)
         self.record.data = record.data
 
     # words
@@ -128,8 +121,6 @@ def _spans(state: State, target: Merge) -> list[Span]:
 
         return [adopted_span(state, target.name)]
     if target.session and not target.turns:
-        from rewind.checkpoint.turns.fork_span import fork_span
-
         return [fork_span(state, target.session)]
     found = spans_named(state, target.turns, target.session)
     for span in found:

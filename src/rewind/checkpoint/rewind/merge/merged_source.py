@@ -13,7 +13,7 @@ from rewind.snapshot.merge.three_way import MOST_BYTES, Clash, Side, TreeMerge
 from rewind.snapshot.scan.live import read_live
 from rewind.snapshot.trees.change import Paths
 from rewind.snapshot.trees.content import whole
-from rewind.snapshot.trees.tree import CHUNKED, FILE, Tree, decode_pieces
+from rewind.snapshot.trees.tree import CHUNKED, FILE, Tree, TreeEntry, decode_pieces
 from rewind.store.blobs import oid_of
 from rewind.words import explain, printable, quoted
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.turns.spans import Span
     from rewind.snapshot.rules.rules import Rules
     from rewind.snapshot.scan.build import Snapshot
-    from rewind.snapshot.trees.tree import TreeEntry
     from rewind.store.blobs import Blobs
 
 _NOW = "now"

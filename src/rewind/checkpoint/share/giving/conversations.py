@@ -5,7 +5,8 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 
-from rewind.checkpoint.share.giving.mask import masker_for
+from rewind.checkpoint.records.record import Record, cursor_of
+from rewind.checkpoint.share.giving.mask import Masker, masker_for
 from rewind.transcript.place.cursor import place_in
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.lines import end_of_lines, lines_forward, stored
@@ -18,9 +19,7 @@ if TYPE_CHECKING:
 
     from rewind.agents.profile import Profile
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.share.giving.left_out import Policy
-    from rewind.checkpoint.share.giving.mask import Masker
 
 _PIECE = 1 << 20
 _SHOWN = 200
@@ -72,12 +71,12 @@ class OutConversation:
         end = end_of_lines(file)
         end = end if until is None else min(end, until)
         for offset, raw in lines_forward(file, 0, end):
-            masked = masker.line(raw)
+            masked, kinds = masker.line(raw)
             self._starts.append(offset)
-            self.size += self._masked.write(masked.line)
-            if masked.kinds and len(self.secrets) < _SHOWN:
+            self.size += self._masked.write(masked)
+            if kinds and len(self.secrets) < _SHOWN:
                 turn = self._turn_at(offset)
-                self.secrets += [Said(kind, turn, len(self._starts)) for kind in masked.kinds]
+                self.secrets += [Said(kind, turn, len(self._starts)) for kind in kinds]
         self.turns = sum(1 for offset, _ in self._rows if offset < end)
 
     def _turn_at(self, offset: int) -> int:
@@ -86,17 +85,13 @@ class OutConversation:
 
     def lines_at(self, record: Record) -> int | None:
         """How many lines there were when the checkpoint was made; None where its conversation was another."""
-        cursor = (record.data.get("transcript") or {}).get("cursor")
-        place = place_in(self._original, cursor) if isinstance(cursor, dict) else None
+        cursor = cursor_of(record)
+        place = place_in(self._original, cursor) if cursor else None
         return None if place is None else min(self.lines, bisect_left(self._starts, place))
 
     def read(self) -> Iterator[bytes]:
         self._masked.seek(0)
-        while True:
-            piece = self._masked.read(_PIECE)
-            if not piece:
-                return
-            yield piece
+        return iter(lambda: self._masked.read(_PIECE), b"")
 
     def close(self) -> None:
         self._original.close()

@@ -11,8 +11,6 @@ from rewind.snapshot.rules.reasons import Reasons
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.share.giving.conversations import OutConversation, Said
     from rewind.snapshot.scan.build import Progress
@@ -34,7 +32,7 @@ class Sharing:
         try:
             self.package = Package(self._outgoing, self.what.label)
         except BaseException:
-            self._outgoing.__exit__(None, None, None)
+            self._outgoing.__exit__()
             raise
         self.secret_files, self.said = _secrets(self._outgoing)
         if with_secrets:
@@ -45,9 +43,8 @@ class Sharing:
     def __enter__(self) -> Sharing:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        self._outgoing.__exit__(kind, error, trace)
+    def __exit__(self, *error: object) -> None:
+        self._outgoing.__exit__()
 
     @property
     def conversations(self) -> list[OutConversation]:

@@ -52,9 +52,6 @@ class Scanned:
         self._known: dict[tuple[bytes, bytes], tuple[tuple[str, int], ...]] = {}
 
     def kinds(self, path: bytes, entry: TreeEntry, blobs: Blobs) -> tuple[tuple[str, int], ...]:
-        by_name = secrets.secret_by_name(path)
-        if by_name:
-            return ((by_name, 0),)
         # Of the path only the name matters, and of most names not even that.
         key = (entry.ref, secrets.name_that_matters(path))
         if key not in self._known:
@@ -115,7 +112,7 @@ class SharedTree:
         return self._raw_at(folder).entries.get(name)
 
     def _ignore_file(self, folder: bytes, name: bytes) -> bytes:
-        entry = self._raw_at(folder).entries.get(name)
+        entry = self.raw_entry(folder, name)
         return self.blobs.get(entry.ref) if entry and entry.kind == FILE and entry.size <= CHUNK else b""
 
     def listing(self, folder: bytes, oid: bytes, without: frozenset[bytes] = frozenset()) -> Tree:
@@ -126,15 +123,12 @@ class SharedTree:
         for name, entry in raw.entries.items():
             if name not in judged and name not in without and not is_git_dir(name) \
                     and not is_own(folder + b"/" + name if folder else name):
-                judged[name] = self._judge(folder, name, entry)
+                reason = self.why(folder, name, entry)[0]
+                judged[name] = TreeEntry(UNCOVERED, 0, 0, reason) if reason else entry
         entries = {name: entry for name, entry in judged.items() if name not in without}
         for _, name in case_clashes(entries):
             entries[name] = TreeEntry(UNCOVERED, 0, 0, Reasons.NOT_SHARED)
         return Tree(entries, raw.partial)
-
-    def _judge(self, folder: bytes, name: bytes, entry: TreeEntry) -> TreeEntry:
-        reason = self.why(folder, name, entry)[0]
-        return TreeEntry(UNCOVERED, 0, 0, reason) if reason else entry
 
     def why(self, folder: bytes, name: bytes, entry: TreeEntry) -> tuple[bytes, tuple[tuple[str, int], ...]]:
         """The reason why it is left out, or nothing."""
@@ -145,7 +139,8 @@ class SharedTree:
             by_name = secrets.secret_by_name(path)
             if by_name:
                 return Reasons.SECRET, ((by_name, 0),)
-        if not self._policy.with_ignored and self._is_ignored(folder, name, entry):
+        if not self._policy.with_ignored and self._rule_tree.classify(
+                folder, name, entry.kind == DIR) != NORMAL:
             return Reasons.IGNORED, ()
         if entry.kind == LINK and _leaves(path, entry.ref):
             return Reasons.LINK_OUT, ()
@@ -153,10 +148,6 @@ class SharedTree:
             kinds = self._scanned.kinds(path, entry, self.blobs)
             return (Reasons.SECRET, kinds) if kinds else (b"", ())
         return b"", ()
-
-
-    def _is_ignored(self, folder: bytes, name: bytes, entry: TreeEntry) -> bool:
-        return self._rule_tree.classify(folder, name, entry.kind == DIR) != NORMAL
 
 
 def is_own(path: bytes) -> bool:

@@ -26,16 +26,6 @@ _WITHHELD = "[A thought was left out: it quoted a secret]"
 _SHORTEST = 8
 
 
-class Masked:
-    """One line, and the kinds of secrets that were in it."""
-
-    __slots__ = ("kinds", "line")
-
-    def __init__(self, line: bytes, kinds: list[str]) -> None:
-        self.line = line
-        self.kinds = kinds
-
-
 class Masker:
     """For the lines of one conversation."""
 
@@ -46,10 +36,11 @@ class Masker:
         self._kinds: list[str] = []
         self._changed = False
 
-    def line(self, raw: bytes) -> Masked:
+    def line(self, raw: bytes) -> tuple[bytes, list[str]]:
+        """The line, and the kinds of secrets that were in it."""
         has_root = self._root.is_in(raw)
         if not has_root and (self._with_secrets or not may_hold_secret(raw)):
-            return Masked(raw, [])
+            return raw, []
         import json
 
         try:
@@ -61,16 +52,16 @@ class Masker:
             data = self._value(data, "")
         except RecursionError:
             return self._torn(raw)
-        return Masked(_dump(data) if self._changed else raw, self._kinds)
+        return _dump(data) if self._changed else raw, self._kinds
 
     def text(self, text: str) -> str:
         self._kinds, self._changed = [], False
         return self._text(text)
 
-    def _torn(self, raw: bytes) -> Masked:
+    def _torn(self, raw: bytes) -> tuple[bytes, list[str]]:
         """Not one object: half a line, or two of them."""
         found = [] if self._with_secrets else find_secrets(raw)
-        return Masked(self._root.in_bytes(_without(raw, found)), [one.kind for one in found])
+        return self._root.in_bytes(_without(raw, found)), [one.kind for one in found]
 
     def _value(self, value: Any, key: str) -> Any:
         if isinstance(value, str):
@@ -115,10 +106,6 @@ class Masker:
         replaced = self._root.in_text(text)
         self._changed = self._changed or replaced != text
         return replaced
-
-
-def mask_text(text: str, project: Project, with_secrets: bool) -> str:
-    return masker_for(project, with_secrets).text(text)
 
 
 def masker_for(project: Project, with_secrets: bool) -> Masker:

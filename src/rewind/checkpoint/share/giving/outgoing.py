@@ -6,10 +6,10 @@ machine, apart from what was said in the conversation; the project's own directo
 
 from __future__ import annotations
 
-from rewind.checkpoint.records.record import FORMAT, session_of
+from rewind.checkpoint.records.record import FORMAT, Record, session_of
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.share.giving.left_out import LeftOut, Policy, Scanned, SharedTree
-from rewind.checkpoint.share.giving.mask import mask_text
+from rewind.checkpoint.share.giving.mask import masker_for
 from rewind.checkpoint.share.path_names import case_clashes
 from rewind.fast.sha256 import sha256
 from rewind.snapshot.trees.content import pieces_of
@@ -17,12 +17,10 @@ from rewind.snapshot.trees.tree import DIR, FILES, LINK, UNCOVERED, TreeEntry, c
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-    from types import TracebackType
+    from collections.abc import Callable, Collection, Iterator
     from typing import Any
 
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.log.lineage import Lineage
     from rewind.checkpoint.share.giving.conversations import OutConversation
     from rewind.snapshot.rules.rules import Rules
@@ -34,19 +32,6 @@ LONGEST_LANE = 100
 DELETED = "deleted"
 
 
-class _From:
-    """The checkpoint that a content is read from, when somebody asks for it."""
-
-    __slots__ = ("_outgoing", "_record")
-
-    def __init__(self, outgoing: Outgoing, record: Record) -> None:
-        self._outgoing = outgoing
-        self._record = record
-
-    def pieces(self, entry: TreeEntry) -> Iterator[bytes]:
-        return pieces_of(entry, self._outgoing.tree_of(self._record).blobs)
-
-
 class OutEntry:
     """A path of a checkpoint as others get to see it. `kind` is `file`, `link`, `dir`, `left-out` or
     `deleted`.
@@ -56,9 +41,11 @@ class OutEntry:
     more in it than is known.
     """
 
-    __slots__ = ("_from", "digest", "kind", "left_out", "mode", "partial", "path", "size", "target")
+    __slots__ = ("_entry", "_pieces", "digest", "kind", "left_out", "mode", "partial", "path", "size",
+                 "target")
 
-    def __init__(self, path: bytes, entry: TreeEntry | None, source: _From, partial: bytes = b"") -> None:
+    def __init__(self, path: bytes, entry: TreeEntry | None, partial: bytes,
+                 pieces: Callable[[TreeEntry], Iterator[bytes]]) -> None:
         self.path = path
         self.kind = _kind(entry)
         self.mode = entry.mode if entry else 0
@@ -67,12 +54,12 @@ class OutEntry:
         self.target = entry.ref if entry and entry.kind == LINK else b""
         self.left_out = entry.ref.decode("ascii", "replace") if entry and entry.kind == UNCOVERED else ""
         self.partial = partial.decode("ascii", "replace")
-        self._from = (entry, source)
+        self._entry = entry
+        self._pieces = pieces
 
     def read(self) -> Iterator[bytes]:
         """The content of a file, in pieces of at most 4 MB, as long as `Outgoing` is open."""
-        entry, source = self._from
-        return source.pieces(entry) if entry else iter(())
+        return self._pieces(self._entry) if self._entry else iter(())
 
 
 def _kind(entry: TreeEntry | None) -> str:
@@ -113,12 +100,9 @@ class OutCheckpoint:
                 "description": masked(record.description), "trigger": trigger,
                 "session": session if isinstance(session, str) else None, "lines": self.lines}
 
-    def entries(self) -> Iterator[OutEntry]:
-        """Everything in it, directories before what they hold."""
-        return self._outgoing.changes(None, self.record)
-
     def changed_since(self, parent: OutCheckpoint | None) -> Iterator[OutEntry]:
-        """What differs from another checkpoint; cheap where little does."""
+        """What differs from another checkpoint, directories before what they hold; cheap where little does.
+        Without one: everything."""
         return self._outgoing.changes(parent.record if parent else None, self.record)
 
 
@@ -152,15 +136,14 @@ class Outgoing:
     def __enter__(self) -> Outgoing:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         for name in list(self._sources):
             self._close(name)
         for conversation in self.conversations:
             conversation.close()
 
     def masked(self, text: str) -> str:
-        return mask_text(text, self._state.project, self.policy.with_secrets)
+        return masker_for(self._state.project, self.policy.with_secrets).text(text)
 
     def checkpoints(self, wanted: Collection[str] | None = None) -> list[OutCheckpoint]:
         """Oldest first: a parent comes before its children. `wanted` are the names of those that are asked
@@ -193,8 +176,11 @@ class Outgoing:
 
     def changes(self, old: Record | None, new: Record) -> Iterator[OutEntry]:
         before, after = self.tree_of(old) if old else None, self.tree_of(new)
-        source = _From(self, new)
-        yield from (OutEntry(path, entry, source, partial) for path, entry, partial
+
+        def pieces(entry: TreeEntry) -> Iterator[bytes]:
+            return pieces_of(entry, self.tree_of(new).blobs)  # opened again, should it be closed by then
+
+        yield from (OutEntry(path, entry, partial, pieces) for path, entry, partial
                     in self._changes(before, before.root if before else None, after, after.root, b""))
         # Trees of records that are behind us are of no use any more; archives take space on disk.
         for name in list(self._sources):

@@ -75,7 +75,7 @@ class Package:
     def _write_contents(self, out: ArchiveWriter, progress: Progress | None) -> None:
         written: set[str] = set()
         out.add_dir(FILES, 0o755)
-        for entry in self.newest.entries():
+        for entry in self.newest.changed_since(None):
             if entry.path and entry.kind in ("dir", "link", "file"):
                 self._add(out, entry)
                 written.add(entry.digest)

@@ -6,8 +6,6 @@ literal in lower case that is not part of the secret itself, such as `password`,
 
 from __future__ import annotations
 
-from rewind.checkpoint.share.giving.pattern import Pattern
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
@@ -15,6 +13,26 @@ if TYPE_CHECKING:
 URL_PASSWORD, NPM = "url-password", "npm-token"
 _BEFORE = rb"(?<![A-Za-z0-9])"
 _AFTER = rb"(?![A-Za-z0-9])"
+
+
+class Pattern:
+    """Compiled when it is first tried. Loading `re` and compiling all of them would take longer than the rest
+    of a small push, in which most of them are never tried."""
+
+    __slots__ = ("_compiled", "_source")
+
+    def __init__(self, source: bytes) -> None:
+        """Flags stand in the source: `(?i)`."""
+        self._source = source
+        self._compiled: re.Pattern[bytes] | None = None
+
+    @property
+    def compiled(self) -> re.Pattern[bytes]:
+        if self._compiled is None:
+            import re
+
+            self._compiled = re.compile(self._source)
+        return self._compiled
 
 
 class SecretKind:

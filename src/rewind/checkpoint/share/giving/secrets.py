@@ -6,15 +6,13 @@ is fast; only where one of them occurs is a pattern tried.
 
 from __future__ import annotations
 
-from rewind.checkpoint.share.giving.pattern import Pattern
-from rewind.checkpoint.share.giving.secret_kinds import KINDS, NPM, URL_PASSWORD
+from rewind.checkpoint.share.giving.secret_kinds import KINDS, NPM, URL_PASSWORD, Pattern, SecretKind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterator
 
-    from rewind.checkpoint.share.giving.secret_kinds import SecretKind
 
 LARGEST = 16 << 20  # of a file; a larger one is no configuration, and only its name counts
 _ASSIGNED = "assigned-secret"

@@ -7,20 +7,15 @@ import re
 
 from rewind.checkpoint.conversations.bring_back import plan_of_record
 from rewind.checkpoint.conversations.which_session import choose_session
-from rewind.checkpoint.records.record import session_of
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record, session_of
 from rewind.checkpoint.select.selectors import select
 from rewind.checkpoint.share.giving.conversations import OutConversation
+from rewind.checkpoint.share.giving.left_out import Policy
 from rewind.checkpoint.turns.spans import SessionTurns
 from rewind.errors import RewindError, UsageError
-from rewind.transcript.find import find_session, project_sessions
+from rewind.transcript.find import SessionFile, find_session, project_sessions
 from rewind.transcript.names import is_session_id
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.share.giving.left_out import Policy
-    from rewind.transcript.find import SessionFile
 
 _TURNS = re.compile(r"(?:(?P<session>[^:]+):)?(?:t|turn:)(?P<first>[0-9]{1,9})"
                     r"(?:\.\.(?:t|turn:)?(?P<last>[0-9]{1,9}))?")
@@ -62,7 +57,10 @@ def what(state: State, words: list[str]) -> What:
     if turns:
         return _turns(state, words[0] if len(words) == 2 else turns["session"], turns)
     session = _session(state, words[0])
-    return _whole(state, session) if session else _checkpoint(select(state, words[0]))
+    if session:
+        return _whole(state, session)
+    record = select(state, words[0])
+    return What(f"checkpoint {record.name}", [record])
 
 
 def _session(state: State, text: str) -> SessionFile | None:
@@ -114,7 +112,3 @@ def _records(state: State, turns: SessionTurns, first: int, last: int) -> list[R
                 and session_of(record) == turns.session.session_id):
             found[record.name] = record
     return sorted(found.values(), key=lambda r: r.sequence)
-
-
-def _checkpoint(record: Record) -> What:
-    return What(f"checkpoint {record.name}", [record])

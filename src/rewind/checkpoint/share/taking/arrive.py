@@ -7,26 +7,21 @@ again adds the rest, for what is here already is known by its id.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from typing import Any
 
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.log.operations import ADOPT, APPLY, REVERT
 from rewind.checkpoint.save.conversation import capture_until
 from rewind.checkpoint.save.create import new_record
 from rewind.checkpoint.share.giving.mask import PROJECT, Masker
 from rewind.checkpoint.share.giving.outgoing import checkpoint_id
 from rewind.checkpoint.share.taking.conversations import Arrived, bring_conversation
-from rewind.checkpoint.share.taking.incoming import check, objects_of
+from rewind.checkpoint.share.taking.incoming import Checked, InCheckpoint, Incoming, check, objects_of
 from rewind.index import MAIN
 from rewind.snapshot.trees.tree import Tree
 from rewind.store.blobs import pack
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.share.taking.incoming import Checked, InCheckpoint, Incoming
 
 LANE = "@"  # begins the place of what came from elsewhere, which no directory is
 
@@ -133,7 +128,7 @@ def _record(state: State, checked: Checked, one: InCheckpoint, names: dict[str, 
         trigger["promptText"] = home.text(trigger["promptText"])
     record = new_record(state, _kind(meta["kind"]), home.text(meta["description"]), code, {
         "createdAt": meta["createdAt"], "trigger": trigger, "place": place,
-        "parent": names.get(one.parent or ""), "hasTranscript": captured is not None,
+        "parent": names.get(meta["parent"] or ""), "hasTranscript": captured is not None,
         "transcript": captured.data if captured else None,
         "shared": {"id": one.id, "name": meta["name"], "lane": meta["lane"],
                    "addedAt": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}})

@@ -5,12 +5,18 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from hashlib import sha256
+from typing import Any
 
+from rewind.agents.profile import Profile
 from rewind.agents.registry import profile_named, session_root
 from rewind.checkpoint.conversations.bring_back import ConversationPlan, Home, make_fork, resume_command
 from rewind.checkpoint.conversations.known_forks import Branches
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.rewind.conversation.effects import was_continued
 from rewind.checkpoint.share.giving.mask import PROJECT, Masker
+from rewind.checkpoint.share.taking.incoming import InConversation
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE, write_all
 from rewind.transcript.find import DATES, folder_for
@@ -19,16 +25,6 @@ from rewind.transcript.names import SUFFIX, path_beside
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.lines import end_of_lines, lines_forward, stored
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from rewind.agents.profile import Profile
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.share.taking.incoming import InConversation
-
 
 
 class Arrived:
@@ -98,8 +94,6 @@ def _digests(conversation: InConversation, at: set[Any]) -> tuple[int, str, dict
 
 def _to_go_on_in(state: State, profile: Profile, shorter: list[dict[str, Any]]) -> dict[str, Any] | None:
     """The newest session here that is the beginning of it, and nothing else."""
-    from rewind.checkpoint.rewind.conversation.effects import was_continued
-
     if profile.commands.get("import"):
         return None  # an agent that keeps sessions in a database takes each only once
     return next((branch for branch in shorter if not was_continued(state, branch)), None)
@@ -148,7 +142,7 @@ def _write(conversation: InConversation, path: str, root: str) -> None:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), PRIVATE_FILE)
     try:
         for line in _lines(conversation.read()):
-            write_all(fd, masker.line(line).line)
+            write_all(fd, masker.line(line)[0])
     finally:
         os.close(fd)
 

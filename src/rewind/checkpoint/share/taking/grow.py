@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
+from rewind.checkpoint.share.entries import InEntry
 from rewind.checkpoint.share.path_names import case_clashes
 from rewind.errors import StoreDamaged
 from rewind.snapshot.trees.tree import DIR, FILES, LINK, UNCOVERED, Tree, TreeEntry, check_depth
 from rewind.store.blobs import oid_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from rewind.checkpoint.share.entries import InEntry
 
 
 class Count:

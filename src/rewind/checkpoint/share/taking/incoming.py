@@ -5,22 +5,18 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.records.record import KINDS, is_name, is_timestamp
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from rewind.checkpoint.records.record import KINDS, is_hex, is_name, is_timestamp
 from rewind.checkpoint.share.entries import FORMAT, decode_entry, digest_of
 from rewind.checkpoint.share.giving.outgoing import LANE_LETTERS, LONGEST_LANE
 from rewind.checkpoint.share.taking.grow import Grown
 from rewind.errors import ArchiveRefused, FormatTooNew
 from rewind.fast.sha256 import sha256
-from rewind.snapshot.trees.tree import encode_pieces
+from rewind.snapshot.trees.tree import Tree, encode_pieces
 from rewind.store.blobs import CHUNK, oid_of
 from rewind.transcript.names import is_session_id
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any, NoReturn
-
-    from rewind.snapshot.trees.tree import Tree
 
 MAX_CHECKPOINTS = 100_000
 MAX_ENTRIES = 5_000_000
@@ -28,7 +24,6 @@ MAX_CONVERSATIONS = 1000
 _LONGEST_DESCRIPTION = 1000
 _LONGEST_TEXT = 300
 _TRIGGER = ("event", "tool", "promptId", "toolUseId", "promptText")
-_HEX = frozenset("0123456789abcdef")
 
 
 class InConversation:
@@ -67,7 +62,7 @@ class Incoming:
 
 
 class InCheckpoint:
-    """One that was checked: what is told of it, its parent's id, and its tree."""
+    """One that was checked: what is told of it, and its tree."""
 
     __slots__ = ("meta", "root")
 
@@ -79,21 +74,13 @@ class InCheckpoint:
     def id(self) -> str:
         return str(self.meta["id"])
 
-    @property
-    def parent(self) -> str | None:
-        found = self.meta["parent"]
-        return found if isinstance(found, str) else None
-
-
 class Checked:
     """All that was read, with nothing in it that may not be there."""
 
-    def __init__(self, label: str, grown: Grown) -> None:
-        self.label = label
+    def __init__(self, grown: Grown) -> None:
         self.grown = grown
         self.checkpoints: list[InCheckpoint] = []
         self.conversations: list[InConversation] = []
-        self.wanted: set[str] = set()  # contents that are not here yet
 
 
 def check(incoming: Incoming, known_root: Callable[[str], bytes | None] = lambda id: None,
@@ -101,36 +88,22 @@ def check(incoming: Incoming, known_root: Callable[[str], bytes | None] = lambda
           has: Callable[[bytes], bool] = lambda oid: False) -> Checked:
     """Read everything, and refuse all of it for one offence. `known_root` gives the tree of a checkpoint that
     is here already, which a parent may be; `stored` its directories; `has` says which content is here."""
-    refuse = _Refuse(incoming.label)
-    if type(incoming.format) is not int or incoming.format < 1:
-        refuse("it does not say its format.")
-    if incoming.format > FORMAT:
-        raise FormatTooNew(what=incoming.label, found=incoming.format, known=FORMAT)
-    checked = Checked(incoming.label, Grown(stored))
+    checked = Checked(Grown(stored))
     try:
+        _check_format(incoming)
         _read_conversations(incoming, checked)
         _read_checkpoints(incoming, checked, known_root)
+        _check_contents(incoming, checked.grown.files, has)
     except ValueError as error:
-        refuse(f"{error}.")
-    for conversation in checked.conversations:
-        if sum(piece.count(b"\n") for piece in conversation.read()) != conversation.lines:
-            refuse(f"the conversation {conversation.session} in it is not complete.")
-    checked.wanted = {oid.hex() for oid in checked.grown.files if not has(oid)}
-    missing = set(checked.wanted)
-    for digest, pieces in incoming.contents(checked.wanted):
-        _verify(digest, pieces, checked.grown.files, refuse)
-        missing.discard(digest)
-    if missing:
-        refuse(f"it lacks the content {min(missing)}, which a file of it has.")
+        raise ArchiveRefused(file=incoming.label, reason=f"{error}.")
     return checked
 
 
-class _Refuse:
-    def __init__(self, label: str) -> None:
-        self._label = label
-
-    def __call__(self, reason: str) -> NoReturn:
-        raise ArchiveRefused(file=self._label, reason=reason)
+def _check_format(incoming: Incoming) -> None:
+    if type(incoming.format) is not int or incoming.format < 1:
+        raise ValueError("it does not say its format")
+    if incoming.format > FORMAT:
+        raise FormatTooNew(what=incoming.label, found=incoming.format, known=FORMAT)
 
 
 def _read_conversations(incoming: Incoming, checked: Checked) -> None:
@@ -147,6 +120,9 @@ def _read_conversations(incoming: Incoming, checked: Checked) -> None:
             session, agent, title[:_LONGEST_TEXT] if isinstance(title, str) else "", lines, value["read"]))
         if len(checked.conversations) > MAX_CONVERSATIONS:
             raise ValueError(f"it holds more than {MAX_CONVERSATIONS} conversations")
+    for conversation in checked.conversations:
+        if sum(piece.count(b"\n") for piece in conversation.read()) != conversation.lines:
+            raise ValueError(f"the conversation {conversation.session} in it is not complete")
 
 
 def _read_checkpoints(incoming: Incoming, checked: Checked,
@@ -175,7 +151,7 @@ def _meta(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError("a checkpoint in it is malformed")
     parent, lane, created = value.get("parent"), value.get("lane"), value.get("createdAt")
-    if not (_is_id(value.get("id")) and (parent is None or _is_id(parent))):
+    if not (is_hex(value.get("id"), 32) and (parent is None or is_hex(parent, 32))):
         raise ValueError("the id of a checkpoint in it is malformed")
     if not isinstance(created, str) or len(created) > 40 or not is_timestamp(created):
         raise ValueError("the time of a checkpoint in it is malformed")
@@ -200,19 +176,17 @@ def _trigger(value: Any) -> dict[str, Any]:
     return {**kept, "late": True} if found.get("late") is True else kept
 
 
-def _is_id(value: Any) -> bool:
-    return isinstance(value, str) and len(value) == 32 and _HEX.issuperset(value)
-
-
 # content
 
-def _verify(digest: str, pieces: Iterable[bytes], files: dict[bytes, int], refuse: _Refuse) -> None:
-    try:
+def _check_contents(incoming: Incoming, files: dict[bytes, int], has: Callable[[bytes], bool]) -> None:
+    missing = {oid.hex() for oid in files if not has(oid)}
+    for digest, pieces in incoming.contents(set(missing)):
         wanted = digest_of(digest)
         for _ in objects_of(wanted, files[wanted], pieces):
             pass
-    except ValueError as error:
-        refuse(f"{error}.")
+        missing.discard(digest)
+    if missing:
+        raise ValueError(f"it lacks the content {min(missing)}, which a file of it has")
 
 
 def objects_of(wanted: bytes, size: int, pieces: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:

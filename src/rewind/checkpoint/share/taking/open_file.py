@@ -7,19 +7,16 @@ import os
 from rewind.checkpoint.project.init import check_root, init_project
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.files.elsewhere import write_elsewhere
-from rewind.checkpoint.share.taking.arrive import add, look
-from rewind.checkpoint.share.taking.incoming import check
+from rewind.checkpoint.share.taking.arrive import Added, add, look
+from rewind.checkpoint.share.taking.incoming import Checked, check
 from rewind.checkpoint.share.taking.unpack import SharedFile
 from rewind.errors import RewindError
 from rewind.files import write_atomic
 from rewind.index import MAIN
-from rewind.paths import find_project
+from rewind.paths import Project, find_project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.checkpoint.share.taking.arrive import Added
-    from rewind.checkpoint.share.taking.incoming import Checked
-    from rewind.paths import Project
     from rewind.snapshot.scan.build import Progress
 
 _OURS = (".agent",)  # what a project has in it before its files come

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NoReturn
 
 from rewind.checkpoint.share.entries import FORMAT
 from rewind.checkpoint.share.giving.package import CHECKPOINTS, CONVERSATIONS, FILES, MANIFEST, OBJECTS
-from rewind.checkpoint.share.taking.incoming import Incoming
+from rewind.checkpoint.share.taking.incoming import Checked, Incoming
 from rewind.errors import FormatTooNew
 from rewind.fast.sha256 import sha256
 from rewind.snapshot.archive.portable import MANIFEST as EXPORTED
@@ -14,17 +16,8 @@ from rewind.snapshot.archive.portable import open_archive
 from rewind.snapshot.trees.listing import every_path
 from rewind.snapshot.trees.tree import DIR, LINK, UNCOVERED, encode_pieces, is_git_dir
 from rewind.store import archive
-from rewind.store.archive import ArchiveReader, shown
+from rewind.store.archive import ArchiveReader, Member, shown
 from rewind.store.blobs import CHUNK, oid_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from types import TracebackType
-    from typing import Any, NoReturn
-
-    from rewind.checkpoint.share.taking.incoming import Checked
-    from rewind.store.archive import Member
 
 _MAX_JSON = 256 << 20
 _PIECE = 1 << 20
@@ -50,8 +43,7 @@ class SharedFile(Incoming):
     def __enter__(self) -> SharedFile:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self._file.close()
 
     @property

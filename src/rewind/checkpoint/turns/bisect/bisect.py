@@ -4,33 +4,27 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+from collections.abc import Callable, Sequence
+from typing import Any, Union
 
 from rewind.checkpoint.map.turn_changes import Unpacked, changes_between
-from rewind.checkpoint.rewind.log.lineage import here, lineage
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
+from rewind.checkpoint.rewind.log.lineage import Lineage, here, lineage
 from rewind.checkpoint.select.selectors import select
 from rewind.checkpoint.turns.bisect.in_place import InPlace
 from rewind.checkpoint.turns.bisect.log import BisectLog
 from rewind.checkpoint.turns.bisect.scratch import Scratch, to_link
-from rewind.checkpoint.turns.bisect.search import BAD, GOOD, SKIP, find_first_bad
+from rewind.checkpoint.turns.bisect.search import BAD, GOOD, SKIP, Found, find_first_bad
 from rewind.checkpoint.turns.spans import spans
-from rewind.checkpoint.turns.who import Authors
+from rewind.checkpoint.turns.who import Author, Authors
 from rewind.errors import BisectStopped, NothingToBisect, NotOnLine, TurnWithoutCheckpoint
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any, Union
-
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.log.lineage import Lineage
-    from rewind.checkpoint.turns.bisect.search import Found
-    from rewind.checkpoint.turns.who import Author
-
-    # (the checkpoint that is tried, the run's number, how many runs are left at most)
-    Progress = Callable[[Record, int, int], None]
-    Run = Callable[[Sequence[str], str], int]
-    Place = Union[Scratch, InPlace]
+# (the checkpoint that is tried, the run's number, how many runs are left at most)
+Progress = Callable[[Record, int, int], None]
+Run = Callable[[Sequence[str], str], int]
+Place = Union[Scratch, InPlace]
 
 _TURN = re.compile(r"(?P<turn>(?:[^:]+:)?(?:t|turn:)[0-9]+)(?P<after>\+?)")
 _SKIPPED = 125
@@ -152,8 +146,6 @@ def state_named(state: State, text: str) -> Record:
 
 def run_command(command: Sequence[str], folder: str) -> int:
     """Its exit code, as a shell tells it. What it prints goes to stderr, for stdout is the result's."""
-    import subprocess
-
     env = {key: value for key, value in os.environ.items() if not key.startswith("REWIND_")}
     try:
         child = subprocess.Popen(list(command), cwd=folder, env={**env, "PWD": folder},

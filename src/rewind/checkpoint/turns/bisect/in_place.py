@@ -6,25 +6,19 @@ from __future__ import annotations
 
 import signal
 import threading
+from typing import Any
 
-from rewind.checkpoint.rewind.files.agent_at_work import refuse_while_running
-from rewind.checkpoint.rewind.files.code import Wanted, get_ready, with_sources
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
+from rewind.checkpoint.rewind.apply import refuse_while_running
+from rewind.checkpoint.rewind.files.code import Ready, Wanted, get_ready
 from rewind.checkpoint.rewind.files.left_alone import names_to_note
 from rewind.checkpoint.rewind.log import operations as ops
 from rewind.checkpoint.rewind.log.lineage import here
+from rewind.checkpoint.rewind.log.operations import Operation
 from rewind.checkpoint.rewind.words import finish_command
 from rewind.checkpoint.save.create import write_record
 from rewind.errors import NothingToBisect, RewindInterrupted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.records.source import Source
-    from rewind.checkpoint.rewind.files.code import Ready
-    from rewind.checkpoint.rewind.log.operations import Operation
 
 
 class InPlace:
@@ -81,17 +75,14 @@ class InPlace:
         """As every restore is made: captured, planned, staged, then one change after the other."""
         self._come_back()
         wanted = Wanted(record, leaving=self._at)
-
-        def go(source: Source, leaving: Source | None) -> None:
-            ready = get_ready(self._state, source, leaving, wanted, force=True, expected=None, progress=None)
+        with wanted.open(self._state) as source:
+            ready = get_ready(self._state, source, wanted, force=True, expected=None, progress=None)
             try:
                 self._save(ready)
                 self._begin(record, names_to_note(self._state, source, ready.plan))
                 self.remaining = ready.run(self._state, record)
             finally:
                 ready.close()
-
-        with_sources(self._state, wanted, go)
         self._at = record
         self._state.objects.rollback()  # the command may take long: nothing waits for us meanwhile
 
@@ -107,23 +98,19 @@ class InPlace:
 
     def _begin(self, record: Record, left_alone: list[str]) -> None:
         assert self._before is not None
+        step = {"checkpoint": record.name, "leftAlone": left_alone or None,
+                "sequence": self._state.timeline.last_sequence()}
         if self._op is None:
             self._operations = self._state.operations()
-            self._op = self._operations.begin(
-                ops.BISECT, what="code", request=[ops.BISECT], before=self._before.name,
-                checkpoint=record.name, leftAlone=left_alone or None, sequence=self._sequence())
+            self._op = self._operations.begin(ops.BISECT, what="code", request=[ops.BISECT],
+                                              before=self._before.name, **step)
         else:
-            self._operations.step(self._op, checkpoint=record.name, leftAlone=left_alone or None,
-                                  sequence=self._sequence())
+            self._operations.step(self._op, **step)
 
     def _end(self) -> None:
         assert self._op is not None
         self._operations.end(self._op, result=ops.PARTIAL if self.remaining else ops.DONE,
-                             here=self._current.name, sequence=self._sequence())
-
-    def _sequence(self) -> int:
-        newest = self._state.timeline.newest()
-        return newest.sequence if newest else 0
+                             here=self._current.name, sequence=self._state.timeline.last_sequence())
 
 
 class _Undisturbed:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
+from collections.abc import Sequence
 
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import is_name
 from rewind.checkpoint.turns.bisect.search import BAD, GOOD, SKIP
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE, read_bounded
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rewind.checkpoint.project.state import State
 
 FILE = "bisect.log"
 _HEAD = "# rewind bisect"
@@ -27,8 +24,6 @@ class BisectLog:
         self.path = state.project.path(FILE)
 
     def start(self, command: Sequence[str]) -> None:
-        import shlex
-
         text = " ".join(shlex.quote(word) for word in command).replace("\n", " ")
         self._write(f"{_HEAD} run -- {text}\n", os.O_TRUNC)
 

@@ -3,21 +3,20 @@ holds, such as installed packages, is linked in from the project."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import tempfile
+from collections.abc import Iterator
+from urllib.parse import unquote_to_bytes, urlsplit
 
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.files.elsewhere import write_elsewhere
 from rewind.errors import LinkedInstall
 from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.trees.listing import uncovered
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
 
 # A command makes these again. Linked, it would write what an older version gives into the project's own.
 _CACHES = ("__pycache__", ".next", ".nuxt", ".svelte-kit", ".turbo", ".gradle", ".hypothesis", ".pytype",
@@ -143,16 +142,11 @@ def _site_packages(folder: bytes) -> Iterator[bytes]:
 
 
 def _quoted_paths(text: bytes) -> Iterator[bytes]:
-    import re
-
     for match in re.finditer(rb"""(['"])(/[^'"\n]*)\1""", text):
         yield match[2]
 
 
 def _direct(text: bytes) -> Iterator[bytes]:
-    import json
-    from urllib.parse import unquote_to_bytes, urlsplit
-
     try:
         found = json.loads(text)
         if found["dir_info"]["editable"] and found["url"].startswith("file://"):

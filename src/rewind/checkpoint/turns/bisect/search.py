@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
 
-    # (which state, how many more runs it takes at most once this one is known) -> a verdict
-    Try = Callable[[int, int], str]
-
+# (which state, how many more runs it takes at most once this one is known) -> a verdict
+Try = Callable[[int, int], str]
 GOOD, BAD, SKIP = "good", "bad", "skip"
 UNKNOWN = -1  # how many more runs, while no good state is known
 

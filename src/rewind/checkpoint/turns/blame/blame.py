@@ -8,14 +8,14 @@ from bisect import bisect_left
 
 from rewind.checkpoint.rewind.log.lineage import here, is_result, lineage
 from rewind.checkpoint.select.selectors import select
-from rewind.checkpoint.turns.blame.git import commits_of
-from rewind.checkpoint.turns.blame.versions import FileVersions
+from rewind.checkpoint.turns.blame.git import Commit, commits_of
+from rewind.checkpoint.turns.blame.versions import FileVersions, Version
 from rewind.checkpoint.turns.who import AGENT, GIT, YOU, Author, Authors
 from rewind.errors import PathNeverSeen, PathNotFound, RewindError, UsageError
 from rewind.snapshot.diff.blamediff import Differ
 from rewind.snapshot.diff.textdiff import is_binary, lines_of
 from rewind.snapshot.scan.live import read_live
-from rewind.snapshot.trees.tree import DIR, FILES, UNCOVERED
+from rewind.snapshot.trees.tree import DIR, FILES, UNCOVERED, TreeEntry
 from rewind.words import explain
 
 TYPE_CHECKING = False
@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.turns.blame.git import Commit
-    from rewind.checkpoint.turns.blame.versions import Version
     from rewind.snapshot.diff.textdiff import Block
-    from rewind.snapshot.trees.tree import TreeEntry
 
     # (first line in the version that is looked at, behind the last one, first line in the file asked for)
     Piece = tuple[int, int, int]

@@ -3,17 +3,14 @@ checked out then has them."""
 
 from __future__ import annotations
 
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
 from rewind.errors import GitFailed
 from rewind.snapshot.diff.linediff import changed_blocks
 from rewind.snapshot.diff.textdiff import lines_of
 from rewind.snapshot.git.commits import is_commit
 from rewind.snapshot.git.run import Git
 from rewind.snapshot.rules.gitfiles import work_tree_top
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
 
 _MOST = 64 << 20
 

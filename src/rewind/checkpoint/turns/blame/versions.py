@@ -11,7 +11,7 @@ from rewind.snapshot.diff.rename import renamed_from
 from rewind.snapshot.trees.change import Paths, differences
 from rewind.snapshot.trees.content import whole
 from rewind.snapshot.trees.listing import entry_at
-from rewind.snapshot.trees.tree import FILE, FILES, UNCOVERED, Tree
+from rewind.snapshot.trees.tree import FILE, FILES, UNCOVERED, Tree, TreeEntry
 from rewind.store.ahead import Ahead
 
 TYPE_CHECKING = False
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.log.lineage import Lineage
-    from rewind.snapshot.trees.tree import TreeEntry
     from rewind.store.blobs import Blobs
 
 

@@ -4,11 +4,14 @@ not touched, and no hook of the repository is run."""
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source, between
 from rewind.checkpoint.turns.commit.git_index import GitIndex, is_deciding
 from rewind.checkpoint.turns.commit.message import branch_name, message_of, with_trailers
-from rewind.checkpoint.turns.spans import all_turns, spans
+from rewind.checkpoint.turns.spans import Span, all_turns, spans
 from rewind.errors import (
     BranchExists,
     CheckpointNotFound,
@@ -25,17 +28,8 @@ from rewind.snapshot.git.head import git_head
 from rewind.snapshot.rules.gitfiles import work_tree_top
 from rewind.snapshot.trees.content import whole
 from rewind.snapshot.trees.listing import every_path
-from rewind.snapshot.trees.tree import FILE, FILES, LINK
+from rewind.snapshot.trees.tree import FILE, FILES, LINK, TreeEntry
 from rewind.words import plural
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.turns.spans import Span
-    from rewind.snapshot.trees.tree import TreeEntry
 
 _HARMLESS = ("bisect",)  # of what may be under way: it does not change what a commit would be
 _IGNORED, _FOREIGN = "ignored by git", "in another repository"

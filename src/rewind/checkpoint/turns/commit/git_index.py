@@ -6,12 +6,9 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterable
 
 from rewind.snapshot.git.run import Git
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 NOTHING = "0" * 40
 _DECIDING = (b".gitattributes", b".gitignore")

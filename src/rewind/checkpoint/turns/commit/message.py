@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from rewind.checkpoint.records.record import prompt_start
+from rewind.checkpoint.turns.spans import Span
 from rewind.words import plural
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rewind.checkpoint.turns.spans import Span
 
 _SUBJECT = 72
 _BRANCH = 40
