@@ -27,7 +27,7 @@ def agent(agent: Agent) -> Agent:
 
 
 def row(page: Rewind, path: str) -> Locator:
-    return page.page.locator(f'.tree-row[data-path="{path}"]')
+    return page.page.locator(f'.tree-row[data-key="{path}"]')
 
 
 def open_file(page: Rewind, *paths: str) -> None:

@@ -107,7 +107,9 @@ def session_anywhere(profile: Profile, session_id: str, environ: Mapping[str, st
     if top is None or profile.sessions is None or not is_session_id(session_id):
         return None
     if profile.sessions["folders"] == MARKED and near:
-        return _fullest(_files_of(profile, os.path.dirname(near), session_id))
+        # Only files are opened whose names may be its.
+        here = _in_folder(profile, os.path.dirname(near), lambda name: session_id[:8] in name)
+        return max((s for s in here if s.session_id == session_id), key=_fullest, default=None)
     if profile.sessions["folders"] in (DATES, MARKED):
         return next((s for s, _ in _in_folders(profile, Area([]), environ) if s.session_id == session_id
                      and is_under_root(profile, s.path, environ)), None)
@@ -148,27 +150,21 @@ def _in_folders(profile: Profile, area: Area,
         return found
     # By date, a session may have several files: Codex's own rewind goes on in a new one. In marked folders
     # the longest counts: Gemini CLI 0.61 leaves a stub when it resumes one.
-    by_date = profile.sessions["folders"] == DATES
+    rank = _latest if profile.sessions["folders"] == DATES else _fullest
     best: dict[str, tuple[SessionFile, bool]] = {}
     for session, sure in found:
         known = best.get(session.session_id)
-        if session.session_id and (known is None or _rank(known[0], by_date) < _rank(session, by_date)):
+        if session.session_id and (known is None or rank(known[0]) < rank(session)):
             best[session.session_id] = session, sure
     return iter(best.values())
 
 
-def _rank(session: SessionFile, by_date: bool) -> tuple[int, str]:
-    return 0 if by_date else session.size, os.path.basename(session.path)
+def _latest(session: SessionFile) -> tuple[int, str]:
+    return 0, os.path.basename(session.path)
 
 
-def _files_of(profile: Profile, folder: str, session_id: str) -> list[SessionFile]:
-    """Of a session, in one folder. Only files are opened whose names may be its."""
-    found = _in_folder(profile, folder, lambda name: session_id[:8] in name)
-    return [session for session in found if session.session_id == session_id]
-
-
-def _fullest(sessions: list[SessionFile]) -> SessionFile | None:
-    return max(sessions, key=lambda session: _rank(session, False), default=None)
+def _fullest(session: SessionFile) -> tuple[int, str]:
+    return session.size, os.path.basename(session.path)
 
 
 def _folders(profile: Profile, area: Area, environ: Mapping[str, str] | None = None) -> dict[str, bool]:

@@ -1,4 +1,4 @@
-"""How agents lay out their transcripts: the end of a file's name, and folders by date."""
+"""How agents lay out their transcripts: names of files as most of them have it, and folders by date."""
 
 from __future__ import annotations
 
@@ -13,6 +13,16 @@ SUFFIX = ".jsonl"
 
 def stem(path: str) -> str:
     return path[: -len(SUFFIX)] if path.endswith(SUFFIX) else path
+
+
+def session_id_of(path: str) -> str:
+    """The stem of the name."""
+    return os.path.basename(stem(path))
+
+
+def path_beside(original: str, session_id: str) -> str:
+    """In the directory of another session."""
+    return os.path.join(os.path.dirname(original), session_id + SUFFIX)
 
 
 def by_date(top: str) -> Iterator[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
+from rewind.agents.profile import TREE
+from rewind.transcript import layout
 from rewind.transcript.layout import SUFFIX, stem
 
 TYPE_CHECKING = False
@@ -15,12 +15,8 @@ __all__ = ["SUFFIX", "is_session_id", "path_beside", "session_id_of", "stem"]
 
 def session_id_of(path: str, profile: Profile | None = None) -> str:
     """The stem of the name, unless the agent's kind of transcript has it otherwise."""
-    if profile is None:
-        return os.path.basename(stem(path))
-    from rewind.agents.profile import TREE
-
-    if profile.kind == TREE:
-        return os.path.basename(stem(path))
+    if profile is None or profile.kind == TREE:
+        return layout.session_id_of(path)
     from rewind.transcript.kinds.reading import reading_of
 
     return reading_of(profile).session_id_of(path)
@@ -28,10 +24,8 @@ def session_id_of(path: str, profile: Profile | None = None) -> str:
 
 def path_beside(original: str, session_id: str, profile: Profile) -> str:
     """The file of a new session, in the directory of another one; always the same for an id."""
-    from rewind.agents.profile import TREE
-
     if profile.kind == TREE:
-        return os.path.join(os.path.dirname(original), session_id + SUFFIX)
+        return layout.path_beside(original, session_id)
     from rewind.transcript.kinds.reading import reading_of
 
     return reading_of(profile).path_beside(original, session_id)

@@ -22,7 +22,7 @@ from oplogs import (
 from rewind.agents.registry import profile_for, profile_named
 from rewind.errors import NothingBeforeCut, RewindError
 from rewind.transcript.find import project_sessions, session_anywhere
-from rewind.transcript.kinds import jsonl_oplog
+from rewind.transcript.kinds import jsonl_oplog, oplog_reading
 from rewind.transcript.kinds.oplog_fold import fold
 from rewind.transcript.place.boundary import find_boundary_by_user_prompts
 from rewind.transcript.place.cut import Cut
@@ -139,10 +139,10 @@ def test_a_recorded_session_is_forked_before_each_prompt(home: Path, project: Pa
 def test_a_forks_name_cannot_end_like_its_id() -> None:
     """Gemini CLI deletes all files of that ending when it finds a stub."""
     for id in ("abcdef12-0000-4000-8000-0000abcdef12", "00000000-0000-4000-8000-000000000000"):
-        name = Path(jsonl_oplog.path_beside("/x/chats/session-1.jsonl", id)).name
+        name = Path(oplog_reading.path_beside("/x/chats/session-1.jsonl", id)).name
         assert name.startswith("session-") and len(name.rpartition("-")[2]) == len("rw123456.jsonl")
         assert not name.endswith(f"-{id[:8]}.jsonl")
-        assert jsonl_oplog.session_id_of(f"/x/chats/{name}") == id
+        assert oplog_reading.session_id_of(f"/x/chats/{name}") == id
 
 
 def test_the_view_has_the_files_length_and_its_messages_in_their_places(home: Path, project: Path) -> None:

@@ -1,9 +1,8 @@
 """How an agent keeps its conversations: one module for each kind of transcript, with the functions of `Kind`.
 
-Most of what differs between agents is data, in their profiles. A kind is code for the rest: what the name of
-a file says, how a conversation in several files is read as one (both in `reading`, which the files of `read/`
-use), where a prompt begins, what a fork holds. Saving a checkpoint of a `jsonl-tree` does not come here:
-`names`, `conversation` and `prompts` know that kind.
+Most of what differs between agents is data, in their profiles. A kind is code for the rest: where a prompt
+begins, what a fork holds. What the name of a file says, and how a conversation in several files is read as
+one, is in `reading`, which the files of `read/` use.
 """
 
 from __future__ import annotations
@@ -15,11 +14,10 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO, Protocol
 
     from rewind.agents.profile import Profile
-    from rewind.transcript.kinds.reading import Reading
     from rewind.transcript.place.cut import Cut
     from rewind.transcript.write.content import Content, Names
 
-    class Kind(Reading, Protocol):
+    class Kind(Protocol):
         def new_session_id(self) -> str: ...
 
         def start_of_prompt(self, file: BinaryIO, profile: Profile, offset: int) -> int:

@@ -1,8 +1,8 @@
 """Gemini CLI's sessions: a log of operations, folded into the messages that it amounts to.
 
 The file is only ever read: a client that runs goes on from memory and appends. A fork is a new file with one
-header and the messages before the cut, under a name of our own (see `path_beside`). Of a long log it has the
-records before the cut as they are, which amount to the same.
+header and the messages before the cut, under a name of our own (see `path_beside` in `oplog_reading`). Of a
+long log it has the records before the cut as they are, which amount to the same.
 """
 
 from __future__ import annotations
@@ -14,14 +14,7 @@ from rewind.errors import CannotFork, NothingBeforeCut
 from rewind.transcript.kinds.jsonl_tree import start_of_prompt, turn_runs
 from rewind.transcript.kinds.oplog_end import end_at
 from rewind.transcript.kinds.oplog_fold import fold, operations, what_nobody_knows
-from rewind.transcript.kinds.oplog_reading import (
-    HEADER,
-    content_of,
-    dicts,
-    path_beside,
-    session_id_of,
-    whole,
-)
+from rewind.transcript.kinds.oplog_reading import HEADER, dicts
 from rewind.transcript.kinds.oplog_view import View
 from rewind.transcript.place.cursor import header_length
 from rewind.transcript.place.cut import Cut
@@ -45,8 +38,8 @@ if TYPE_CHECKING:
     from rewind.transcript.kinds.oplog_fold import Folded
     from rewind.transcript.write.content import Names
 
-__all__ = ["check_resumable", "content_of", "new_session_id", "path_beside", "plan_content", "resolve_cut",
-           "session_id_of", "start_of_prompt", "turn_runs", "whole", "write_session"]
+__all__ = ["check_resumable", "new_session_id", "plan_content", "resolve_cut", "start_of_prompt", "turn_runs",
+           "write_session"]
 
 _KEPT = ("projectHash", "directories")
 _NODES_LINE_ENDS = re.compile(rb"\xe2\x80[\xa8\xa9]")  # U+2028 and U+2029: Node takes them for ends of lines

@@ -14,7 +14,7 @@ import time
 from rewind.agents.profile import pick
 from rewind.errors import CannotFork
 from rewind.transcript.kinds.rollout_files import meta_of
-from rewind.transcript.kinds.rollout_reading import content_of, path_beside, session_id_of, what_is, whole
+from rewind.transcript.kinds.rollout_reading import what_is
 from rewind.transcript.place.cursor import header_length
 from rewind.transcript.place.cut import Cut, after_tool, around, before_tool
 from rewind.transcript.read.lines import (
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
 
     from rewind.agents.profile import Profile
     from rewind.transcript.write.content import Names
-
-__all__ = ["check_resumable", "content_of", "new_session_id", "path_beside", "plan_content", "resolve_cut",
-           "session_id_of", "start_of_prompt", "turn_runs", "whole", "write_session"]
 
 _MODES = (None, "legacy", "paginated")
 _RECORDS = {b"session_meta", b"event_msg", b"response_item", b"turn_context", b"world_state", b"compacted",

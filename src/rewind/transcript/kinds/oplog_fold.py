@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from rewind.fast import quickjson
-from rewind.transcript.read.lines import lines_forward, size_of
+from rewind.transcript.read.lines import bytes_in, lines_forward, size_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -194,13 +194,9 @@ def elements(operation: Operation) -> list[tuple[int, int, Data]]:
             data, stop = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             return []
-        place, measured = place + _bytes_in(text[measured:at]), at
+        place, measured = place + bytes_in(text[measured:at]), at
         if is_message(data):
-            found.append((place, place + _bytes_in(text[at:stop]), data))
+            found.append((place, place + bytes_in(text[at:stop]), data))
         following = _COMMA.match(text, stop)
         at = following.end() if following else len(text)
     return found
-
-
-def _bytes_in(text: str) -> int:
-    return len(text.encode("utf-8", "surrogateescape"))

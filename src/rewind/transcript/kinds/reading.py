@@ -1,5 +1,6 @@
 """How a kind of transcript is read, other than one file of lines for each session: what the name of a file
-says, how several files are read as one, what a line says. Where it is cut and what a fork holds is above."""
+says, how several files are read as one, what a line says. `names`, `conversation` and `prompts` know how a
+`jsonl-tree` is read, and do not come here: saving a checkpoint of one loads no module for it."""
 
 from __future__ import annotations
 

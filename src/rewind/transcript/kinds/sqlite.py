@@ -15,13 +15,7 @@ from rewind.agents.profile import pick
 from rewind.errors import CannotFork
 from rewind.fast.sha256 import sha256
 from rewind.transcript.kinds.jsonl_tree import start_of_prompt
-from rewind.transcript.kinds.sqlite_reading import (
-    content_of,
-    path_beside,
-    session_id_of,
-    session_in,
-    whole,
-)
+from rewind.transcript.kinds.sqlite_reading import session_in
 from rewind.transcript.place.cursor import header_length
 from rewind.transcript.place.cut import Cut, resolve_cut
 from rewind.transcript.read.lines import (
@@ -42,8 +36,8 @@ if TYPE_CHECKING:
     from rewind.transcript.read.lines import Event
     from rewind.transcript.write.content import Names
 
-__all__ = ["check_resumable", "content_of", "new_session_id", "path_beside", "plan_content", "resolve_cut",
-           "session_id_of", "start_of_prompt", "turn_runs", "whole", "write_session"]
+__all__ = ["check_resumable", "new_session_id", "plan_content", "resolve_cut", "start_of_prompt", "turn_runs",
+           "write_session"]
 
 _NEWEST = 1  # the number before the first dot of the client's version
 _PARTS = {"text", "reasoning", "file", "tool", "step-start", "step-finish", "snapshot", "patch", "agent",

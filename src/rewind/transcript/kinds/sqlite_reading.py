@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 from rewind.agents.profile import pick
-from rewind.transcript.layout import SUFFIX, stem
+from rewind.transcript.layout import path_beside, session_id_of
 from rewind.transcript.place.cursor import header_length
 from rewind.transcript.read.joined import Joined
 from rewind.transcript.read.lines import line_of, lines_forward, parse, read_at, size_of
@@ -18,15 +16,9 @@ if TYPE_CHECKING:
     from rewind.transcript.read.joined import Piece
     from rewind.transcript.read.lines import Event
 
+__all__ = ["content_of", "path_beside", "session_id_of", "session_in", "whole"]
+
 _FORMAT = 1
-
-
-def session_id_of(path: str) -> str:
-    return os.path.basename(stem(path))
-
-
-def path_beside(original: str, session_id: str) -> str:
-    return os.path.join(os.path.dirname(original), session_id + SUFFIX)
 
 
 # what a line says

@@ -15,12 +15,19 @@ from rewind.transcript.read.titles import read_title
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import BinaryIO
+    from typing import Any, BinaryIO
 
     from rewind.agents.profile import Profile
     from rewind.transcript.read.entries import Entry
     from rewind.transcript.read.leaf import NamedLeaf
     from rewind.transcript.read.lines import Event
+
+
+def native_parent(data: dict[str, Any], profile: Profile, line: int, own: str) -> str | None:
+    """The session that this one was forked from, if the agent itself did that and this line tells."""
+    native = profile.native
+    parent = pick(data, native["session"]) if native and line <= native["within"] else None
+    return parent if isinstance(parent, str) and parent != own else None
 
 
 class Turn:
@@ -86,11 +93,8 @@ class _Reader:
 
     def _see(self, event: Event) -> None:
         data, index = event.data, self.index
-        native = self.profile.native
-        if native and index.parent_session is None and self._lines <= native["within"]:
-            parent = pick(data, native["session"])
-            if isinstance(parent, str) and parent != index.session_id:
-                index.parent_session = parent
+        if index.parent_session is None:
+            index.parent_session = native_parent(data, self.profile, self._lines, index.session_id)
         if is_compaction(data, self.profile):
             index.compactions.append(event.offset)
         entry = entry_of(event, self.profile)

@@ -160,18 +160,18 @@ def _glued(offset: int, raw: bytes, end: int) -> list[Event]:
             data, stop = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             break
-        size = _bytes_in(text[at:stop])
+        size = bytes_in(text[at:stop])
         found.append(Event(place, place + size, data))
         at, place = stop, place + size
         while text[at:at + 1].isspace():
-            place += _bytes_in(text[at])
+            place += bytes_in(text[at])
             at += 1
     if found and at >= len(text):
         found[-1].end = end
     return found
 
 
-def _bytes_in(text: str) -> int:
+def bytes_in(text: str) -> int:
     return len(text.encode("utf-8", "surrogateescape"))
 
 

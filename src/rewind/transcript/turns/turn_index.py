@@ -15,7 +15,7 @@ from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.index import read_index
 from rewind.transcript.read.lines import lines_forward, parse, size_of, stored
 from rewind.transcript.read.titles import read_title
-from rewind.transcript.turns.turn_tree import SHORT, STATE, NotResumable, Row, TurnTree
+from rewind.transcript.turns.turn_tree import STATE, NotResumable, Row, TurnTree, short
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -218,8 +218,7 @@ class _Work:
     def _odd(self, stamp: str) -> TurnIndex:
         """By the reader that holds everything in memory. Such a file is read from its beginning each time."""
         index = read_index(self.path, self.profile)
-        rows = [Row(number, turn.turn, turn.offset, turn.uuid, turn.timestamp,
-                    " ".join(turn.prompt[:SHORT * 4].split())[:SHORT], 0, "", 0)
+        rows = [Row(number, turn.turn, turn.offset, turn.uuid, turn.timestamp, short(turn.prompt), 0, "", 0)
                 for number, turn in enumerate(index.turns, 1)]
         facts = {"total": len(index.active_turns), "messages": len(index.chain), "title": index.title,
                  "parentSession": index.parent_session, "compactions": index.compactions, "size": self.size}

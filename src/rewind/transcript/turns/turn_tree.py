@@ -9,6 +9,7 @@ from __future__ import annotations
 from rewind.agents.profile import pick
 from rewind.transcript.read.chain import is_soon_after
 from rewind.transcript.read.entries import entry_of, is_compaction
+from rewind.transcript.read.index import native_parent
 from rewind.transcript.read.leaf import WITHIN, NamedLeaf, named_leaf, newest_below
 from rewind.transcript.read.prompts import IF_ANSWERED, prompt_text
 from rewind.transcript.read.titles import shortened
@@ -133,7 +134,8 @@ class TurnTree:
         if entry and entry.prompt == IF_ANSWERED and not self._waiting:
             self._safe = event.offset, self.dump()
         self._lines += 1
-        self._see_origin(data)
+        if self.parent_session is None:
+            self.parent_session = native_parent(data, self.profile, self._lines, self.session_id)
         if is_compaction(data, self.profile):
             self.compactions.append(event.offset)
         if entry is None:
@@ -147,13 +149,6 @@ class TurnTree:
             found = pick(data, self.profile.lines["timestamp"])
             stamp = found if isinstance(found, str) else None
         self._queue(entry, text, stamp)
-
-    def _see_origin(self, data: dict[str, Any]) -> None:
-        native = self.profile.native
-        if native and self.parent_session is None and self._lines <= native["within"]:
-            parent = pick(data, native["session"])
-            if isinstance(parent, str) and parent != self.session_id:
-                self.parent_session = parent
 
     def _queue(self, entry: Entry, text: str, stamp: str | None) -> None:
         if self._waiting or entry.prompt == IF_ANSWERED:
@@ -191,7 +186,7 @@ class TurnTree:
         depth += 1
         if entry.is_prompt:
             self.count += 1
-            self.new.append(Row(self.count, None, entry.offset, entry.id, stamp, _short(text), owner,
+            self.new.append(Row(self.count, None, entry.offset, entry.id, stamp, short(text), owner,
                                 entry.parent, depth))
             self.first_prompt = self.first_prompt or shortened(text)
             owner = self.count
@@ -226,5 +221,5 @@ class TurnTree:
         return found
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
     return " ".join(text[:SHORT * 4].split())[:SHORT]

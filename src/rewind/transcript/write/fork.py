@@ -11,7 +11,7 @@ import time
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE
 from rewind.transcript.kinds import kind_of
-from rewind.transcript.names import is_session_id, session_id_of
+from rewind.transcript.names import is_session_id, path_beside, session_id_of
 from rewind.transcript.place.cursor import header_length
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.lines import open_transcript
@@ -59,7 +59,7 @@ def write_fork(source: str, profile: Profile, cut: Cut, *, original: str, sessio
     fork for another directory, `cwd`, goes beside `beside`. `over`: in place of an earlier one of that id."""
     kind, parent = kind_of(profile), session_id_of(original, profile)
     session_id = session_id or kind.new_session_id()
-    path = kind.path_beside(beside or original, session_id)
+    path = path_beside(beside or original, session_id, profile)
     sweep(os.path.dirname(path))
     with open_conversation(source, profile, identity) as file:
         content = kind.plan_content(file, profile, cut)

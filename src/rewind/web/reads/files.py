@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
 
 from rewind.controller import DIR, LINK, UNCOVERED, Controller, Side, every_path, iso_time
@@ -164,14 +165,9 @@ def log(controller: Controller, query: Query) -> dict[str, Any]:
     _, path = _file(controller, query)
     count = query.number("count", _MOST_CHANGES, low=1, high=_MOST_CHANGES)
     damaged: dict[str, Any] = {}
-    found: list[dict[str, Any]] = []
-    more = False
-    for entry in controller.log(path, damaged):
-        if len(found) == count:
-            more = True
-            break
-        found.append(_logged(controller, entry))
-    return {"path": query.text("path", 4096), "changes": found, "more": more, "leftOut": len(damaged)}
+    found = list(islice(controller.log(path, damaged), count + 1))
+    return {"path": query.text("path", 4096), "changes": [_logged(controller, one) for one in found[:count]],
+            "more": len(found) > count, "leftOut": len(damaged)}
 
 
 def _logged(controller: Controller, entry: LogEntry) -> dict[str, Any]:
@@ -218,17 +214,11 @@ def _cut(text: str) -> str:
 
 def _runs(lines: list[BlamedLine]) -> Iterator[dict[str, Any]]:
     """Lines one after another that came with the same change."""
-    run: dict[str, Any] | None = None
-    key: tuple[Any, ...] = ()
-    for line in lines:
-        new = line.author, line.record, line.commit and line.commit.id, line.path
-        if run is None or new != key:
-            if run:
-                yield run
-            run, key = author(line), new
-        run["lines"] += 1
-    if run:
-        yield run
+    def change(line: BlamedLine) -> tuple[Any, ...]:
+        return line.author, line.record, line.commit and line.commit.id, line.path
+
+    for _, (first, *others) in groupby(lines, change):
+        yield {**author(first), "lines": 1 + len(others)}
 
 
 def author(line: BlamedLine) -> dict[str, Any]:

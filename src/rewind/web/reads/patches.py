@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rewind.controller import Difference, comparisons, patch_lines
 from rewind.controller import comparing as c
@@ -11,17 +10,21 @@ from rewind.web.render.rows import Row, rows_of
 
 if TYPE_CHECKING:
     from rewind.snapshot.diff.compare import Comparison
+    from rewind.snapshot.trees.tree import TreeEntry
 
 MOST_BYTES = 200 << 10
 _MOST_FILES = 50
 
 
-@dataclass
-class Patch:
-    """`text` is None where there is too much of it; `binary` are paths without lines to show."""
+def file_lines(text: str, one: Comparison) -> dict[str, Any]:
+    """One file of a difference, line by line."""
+    counts = one.counts
+    return {"path": text, "status": status_of(one.old, one.new), "verdict": one.verdict,
+            "added": counts and counts[0], "removed": counts and counts[1], "rows": line_rows(one, text)}
 
-    text: str | None = None
-    binary: list[bytes] = field(default_factory=list)
+
+def status_of(old: TreeEntry | None, new: TreeEntry | None) -> str:
+    return "added" if old is None else "deleted" if new is None else "modified"
 
 
 def line_rows(one: Comparison, path: str) -> list[Row]:
@@ -32,24 +35,22 @@ def line_rows(one: Comparison, path: str) -> list[Row]:
     return rows_of(old, new, one.blocks, path)
 
 
-def patch_of(difference: Difference, one_path: bool) -> Patch:
-    """Of everything that differs if that is little; of a single path as much as there is room for."""
-    found = Patch()
-    if len(difference.changes) > _MOST_FILES and not one_path:
-        return found
+def patch_of(difference: Difference, one_path: bool) -> tuple[str | None, list[bytes]]:
+    """Of everything that differs if that is little; of a single path as much as there is room for. The text
+    is None where there is too much of it; the paths are those without lines to show."""
+    binary: list[bytes] = []
     lines: list[str] = []
     size = 0
+    if len(difference.changes) > _MOST_FILES and not one_path:
+        return None, binary
     for path, old, new in difference.changes:
         compared = list(comparisons(path, old, new, difference.old.content, difference.new.content))
         if any(one.verdict in (c.BINARY, c.LARGE, c.UNREADABLE) for one in compared):
-            found.binary.append(path)
+            binary.append(path)
             continue
         for _, line in (line for one in compared for line in patch_lines(one)):
             size += len(line) + 1
             if size > MOST_BYTES:
-                if one_path:
-                    found.text = "\n".join([*lines, "… the rest is left out …"])
-                return found
+                return "\n".join([*lines, "… the rest is left out …"]) if one_path else None, binary
             lines.append(line.decode("utf-8", "replace"))
-    found.text = "\n".join(lines) + "\n" if lines else ""
-    return found
+    return "\n".join(lines) + "\n" if lines else "", binary

@@ -279,13 +279,13 @@ def diff(controller: Controller, query: Query) -> dict[str, Any]:
     name, to = query.checkpoint, query.checkpoint_or_now("to")
     paths = [named_path(path, lambda: paths_in(controller.diff(name, to)))] if path else None
     with controller.diff(name, to, paths=paths) as difference:
-        patch = patch_of(difference, bool(path))
+        text, binary = patch_of(difference, bool(path))
         limit = 5000
         return {"from": difference.old.name, "to": difference.new.name,
                 "added": shapes.listed(difference.added, limit),
                 "modified": shapes.listed(difference.modified, limit),
                 "deleted": shapes.listed(difference.deleted, limit),
-                "patch": patch.text, "binary": shapes.listed(patch.binary)}
+                "patch": text, "binary": shapes.listed(binary)}
 
 
 def operations(controller: Controller, query: Query) -> dict[str, Any]:

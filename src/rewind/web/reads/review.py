@@ -8,7 +8,7 @@ from rewind.controller import Controller, Difference, hunks
 from rewind.controller import comparing as c
 from rewind.errors import PathNotFound, RewindError
 from rewind.web.reads import shapes
-from rewind.web.reads.patches import line_rows
+from rewind.web.reads.patches import file_lines, status_of
 from rewind.web.reads.paths import named_path, paths_in
 from rewind.web.reads.query import Query
 
@@ -31,7 +31,7 @@ def review(controller: Controller, query: Query) -> dict[str, Any]:
         for number, change in enumerate(_turned(start, difference)[:_MOST_FILES]):
             one = _compared(start, difference, change) if number < _COUNTED else None
             counts = one.counts if one else None
-            files.append({"path": shapes.path_text(change[0]), "status": _status(change),
+            files.append({"path": shapes.path_text(change[0]), "status": status_of(*change[1:]),
                           "added": counts and counts[0], "removed": counts and counts[1]})
         more = max(0, len(difference.changes) - _MOST_FILES)
     return {"from": start, "to": end, "words": words, "files": files, "more": more,
@@ -49,10 +49,8 @@ def file(controller: Controller, query: Query) -> dict[str, Any]:
         if found is None:
             raise PathNotFound(path=text, checkpoint="This difference")
         one = _compared(start, difference, found)
-        counts, rows = one.counts, line_rows(one, text)
-        return {"path": text, "status": _status(found), "verdict": one.verdict,
-                "added": counts and counts[0], "removed": counts and counts[1], "rows": rows,
-                "hunks": _hunks(one, rows) if start != _NOW else []}
+        shown = file_lines(text, one)
+        return {**shown, "hunks": _hunks(one, shown["rows"]) if start != _NOW else []}
 
 
 def _hunks(one: Comparison, rows: list[list[Any]]) -> list[dict[str, Any]]:
@@ -120,8 +118,3 @@ def _turned(start: str, difference: Difference) -> list[Change]:
 def _compared(start: str, difference: Difference, change: Change) -> Comparison:
     sides = (difference.new, difference.old) if start == _NOW else (difference.old, difference.new)
     return c.compare(*change, sides[0].content, sides[1].content)
-
-
-def _status(change: Change) -> str:
-    _, old, new = change
-    return "added" if old is None else "deleted" if new is None else "modified"

@@ -1,9 +1,9 @@
 // Puts the page together: the bar, the tree, one view, and what the server pushes.
 
 import {h, fill} from './core/element.js';
-import {api} from './core/api.js';
-import {wire} from './core/wire.js';
+import {api, wire} from './core/api.js';
 import {state} from './core/state.js';
+import {afterPause} from './core/order.js';
 import {current, to} from './core/route.js';
 import {Tree} from './sessions/tree.js';
 import {TopBar} from './parts/topbar.js';
@@ -29,13 +29,27 @@ const tree = new Tree(document.getElementById('side'));
 let view = null;
 let shown = '';
 
+const VIEWS = {
+  home: HomeView,
+  session: SessionView,
+  checkpoints: CheckpointsView,
+  review: ReviewView,
+  changes: ReviewView,
+  files: FilesView,
+  find: FindView,
+  graph: GraphView,
+  compare: CompareView,
+};
+const PLACES = ['turn', 'name', 'words', 'point', 'path']; // within a view, which goes there itself
+
 function show(byHand, hash = location.hash) {
-  if (!state.loaded && !state.error) return undefined; // `start` shows what the address says by then
+  if (!state.loaded && !state.error) return; // `start` shows what the address says by then
   const route = current(hash);
-  const key = JSON.stringify({view: route.view, ...identity(route)});
-  if (key === shown && view instanceof FilesView) return view.goTo(route.point, route.path);
-  if (key === shown && view)
-    return route.turn || route.words ? view.goTo(route.turn, route.words) : undefined;
+  const key = JSON.stringify(route, (name, value) => (PLACES.includes(name) ? undefined : value));
+  if (key === shown) {
+    view.goTo(route);
+    return;
+  }
   closeMenu(false);
   view?.end();
   shown = key;
@@ -44,16 +58,9 @@ function show(byHand, hash = location.hash) {
   panes.dataset.view = route.view;
   top.setView(['checkpoints', 'files', 'graph'].includes(route.view) ? route.view : 'sessions');
   tree.select(route.session || (route.view === 'compare' ? route.a : null));
-  view = make(route);
+  view = new VIEWS[route.view](main, route);
   if (byHand) view.arrive();
   keysWhenReady(view);
-  return undefined;
-}
-
-/** What makes it another view, and not another place in the same one. */
-function identity(route) {
-  if (route.view === 'files') return {};
-  return {...route, turn: undefined, name: undefined, words: undefined};
 }
 
 /** Keys that were pressed too early reach the view once it has read what they are about. */
@@ -62,38 +69,22 @@ async function keysWhenReady(made) {
   if (made === view) replay();
 }
 
-function make(route) {
-  if (route.view === 'files') return new FilesView(main, route.point, route.path);
-  if (route.view === 'session') return new SessionView(main, route.session, route.turn, route.words);
-  if (route.view === 'checkpoints') return new CheckpointsView(main, route.name);
-  if (route.view === 'review' || route.view === 'changes') return new ReviewView(main, route);
-  if (route.view === 'find') return new FindView(main, route.words);
-  if (route.view === 'graph') return new GraphView(main);
-  if (route.view === 'compare') return new CompareView(main, route.a, route.b);
-  return new HomeView(main, panes);
-}
-
 // what the server says by itself
 
-const later = new Map();
-/** Many pushes in a row are one reading. */
-function soon(key, run, wait = 150) {
-  clearTimeout(later.get(key));
-  later.set(key, setTimeout(run, wait));
-}
+const readSessions = afterPause(() => state.loadSessions(), 150);
+const readProject = afterPause(() => state.loadProject(), 150);
+const reloadView = afterPause(() => view.reload?.(), 300);
 
 const PUSHES = {
   session_updated: ({session}) => session && state.update(session),
-  sessions_changed: () => soon('sessions', () => state.loadSessions()),
-  branches_deleted: () => soon('sessions', () => state.loadSessions()),
-  session_created: () => soon('sessions', () => state.loadSessions()),
-  project_changed: ({project}) =>
-    project ? state.setProject(project) : soon('project', () => state.loadProject()),
+  sessions_changed: readSessions,
+  branches_deleted: readSessions,
+  session_created: readSessions,
+  project_changed: ({project}) => (project ? state.setProject(project) : readProject()),
   checkpoints_changed: ({newest, page}) => {
     const collected = newest === newestPoint;
     newestPoint = newest;
-    if (view instanceof CheckpointsView) soon('checkpoints', () => view.reload?.(), 300);
-    if (view instanceof FilesView) soon('files', () => view.reload?.(), 300);
+    if (view instanceof CheckpointsView || view instanceof FilesView) reloadView();
     if (view instanceof SessionView) view.codeChanged(collected, page?.sessionId === view.id ? page : null);
   },
   turns_added: ({sessionId, total, page}) => {
@@ -125,18 +116,25 @@ async function showOffline() {
     refused = error.code === 'forbidden';
   }
   if (refused) wire.stop(); // this page's key will not become valid again
-  const truth = refused
-    ? ['The Rewind server was restarted with another key. ', 'This page cannot read anything any more. Run ']
-    : ['The Rewind server cannot be reached. ', 'What you see may be old. Start it again with '];
+  const [what, why, then] = refused ? LOCKED_OUT : UNREACHED;
   fill(
     offline,
-    h('span', h('strong', truth[0]), truth[1], h('code', 'rewind ui'), ENDS[Number(refused)]),
+    h('span', h('strong', what), why, h('code', 'rewind ui'), then),
     refused ? null : h('button.quiet', {onclick: () => wire.connect()}, 'Try now'),
   );
   offline.hidden = false;
 }
 
-const ENDS = [': the page goes on by itself.', ' in the project and open the address it prints.'];
+const LOCKED_OUT = [
+  'The Rewind server was restarted with another key. ',
+  'This page cannot read anything any more. Run ',
+  ' in the project and open the address it prints.',
+];
+const UNREACHED = [
+  'The Rewind server cannot be reached. ',
+  'What you see may be old. Start it again with ',
+  ': the page goes on by itself.',
+];
 
 /** Pushes begin with the connection: what changed before it is read again. */
 async function catchUp(again) {
@@ -160,7 +158,7 @@ state.addEventListener('project', () => {
     [h('strong', 'A restore was interrupted. '), broken.message],
     h(
       'div.notice-actions',
-      h('button.quiet', {onclick: () => undoInterrupted()}, 'Undo it'),
+      h('button.quiet', {onclick: () => openUndo(() => state.loadProject())}, 'Undo it'),
       h(
         'button.quiet',
         {onclick: () => openRestore({name: broken.checkpoint}, broken.paths, () => state.loadProject())},
@@ -171,10 +169,6 @@ state.addEventListener('project', () => {
   node.classList.add('interrupted');
   panes.before(node);
 });
-
-function undoInterrupted() {
-  return openUndo(() => state.loadProject());
-}
 
 document.addEventListener('rewind:refused', event => say(event.detail, {kind: 'info'}));
 // The event's own address: the place may have been replaced since by the turn that scrolled into view.
@@ -214,11 +208,9 @@ async function start() {
   await connected();
   started = true;
   await Promise.all([state.loadProject(), state.loadSessions()]);
-  const newest =
-    state.roots().length &&
-    [...state.sessions.values()]
-      .filter(s => !s.archived)
-      .sort((a, b) => String(b.modified).localeCompare(String(a.modified)))[0];
+  const [newest] = [...state.sessions.values()]
+    .filter(s => !s.archived)
+    .sort((a, b) => String(b.modified).localeCompare(String(a.modified)));
   if (current().view === 'home' && wide && newest)
     history.replaceState(null, '', to.session(newest.sessionId));
   show(false);

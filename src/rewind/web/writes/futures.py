@@ -33,12 +33,16 @@ def _lane(controller: Controller, lane: Lane) -> Answer:
     return {**lane_shape.lane_json(lane), "resume": controller.lane_resume(lane) if ready else None}
 
 
-def _named(controller: Controller, name: str) -> Lane:
+def _named(lanes: list[Lane], name: str) -> Lane:
     """By its whole name: what else `rewind forks` takes is not for a page."""
-    found = next((lane for lane in controller.lanes() if lane.name == name), None)
+    found = next((lane for lane in lanes if lane.name == name), None)
     if found is None:
         raise FutureNotFound(name=name[:100])
     return found
+
+
+def _wanted(controller: Controller, request: Request) -> Lane:
+    return _named(controller.lanes(), request.text("name", longest=200))
 
 
 def compare_lanes(controller: Controller, request: Request) -> Answer:
@@ -46,7 +50,8 @@ def compare_lanes(controller: Controller, request: Request) -> Answer:
     names = request.texts("names")
     if not 2 <= len(set(names)) == len(names) <= _MOST:
         raise BadRequest(f"names are those of 2 to {_MOST} forks.")
-    chosen = [_named(controller, name) for name in names]
+    known = controller.lanes()
+    chosen = [_named(known, name) for name in names]
     found = lane_shape.compared_json(chosen, controller.compare_lanes(chosen))
     return {"event": "lanes_compared", "lanes": found["lanes"], "files": found["files"][:_MOST_FILES],
             "more": max(0, len(found["files"]) - _MOST_FILES)}
@@ -54,7 +59,7 @@ def compare_lanes(controller: Controller, request: Request) -> Answer:
 
 def plan_adopt(controller: Controller, request: Request) -> Answer:
     """Saves what is there, then tells what would happen here."""
-    lane, how = _named(controller, request.text("name", longest=200)), request.choice("how", HOW)
+    lane, how = _wanted(controller, request), request.choice("how", HOW)
     controller.save_lane(lane)
     plan = controller.plan(Adopted(lane.name, how), "both")
     return {"event": "adopt_planned", "name": lane.name, "how": how, "about": plan.about,
@@ -62,7 +67,7 @@ def plan_adopt(controller: Controller, request: Request) -> Answer:
 
 
 def adopt_lane(controller: Controller, request: Request) -> Answer:
-    lane = _named(controller, request.text("name", longest=200))
+    lane = _wanted(controller, request)
     target = Adopted(lane.name, request.choice("how", HOW))
     done = controller.go(target, "both", digest=request.stamp())
     made = done.chat.fork if done.chat else None
@@ -72,15 +77,12 @@ def adopt_lane(controller: Controller, request: Request) -> Answer:
 
 def remove_lane(controller: Controller, request: Request) -> Answer:
     """Never by force: what would be lost for good is a matter for the command line."""
-    lane = _named(controller, request.text("name", longest=200))
+    lane = _wanted(controller, request)
     controller.remove_lane(lane)
     return {"event": "lane_removed", "name": lane.name}
 
 
 def undelete_lane(controller: Controller, request: Request) -> Answer:
-    name = request.text("name", longest=200)
-    lane = next((one for one in controller.removed_lanes() if one.name == name), None)
-    if lane is None:
-        raise FutureNotFound(name=name[:100])
+    lane = _named(controller.removed_lanes(), request.text("name", longest=200))
     controller.bring_back_lane(lane)
     return {"event": "lane_returned", "name": lane.name}

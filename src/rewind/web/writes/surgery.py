@@ -8,7 +8,7 @@ from rewind.controller import Controller, Reverted
 from rewind.errors import PathNotChanged, RewindError
 from rewind.web.reads import shapes
 from rewind.web.reads.files import author
-from rewind.web.reads.patches import line_rows
+from rewind.web.reads.patches import file_lines
 from rewind.web.reads.paths import named_path, named_paths, planned_paths
 from rewind.web.reads.query import Query
 
@@ -76,10 +76,7 @@ def revert_file(controller: Controller, query: Query) -> dict[str, Any]:
     found = controller.preview(target, named_path(text, lambda: planned_paths(controller, target)))
     if found is None:
         raise PathNotChanged(path=text, what=f"turn {turn}")
-    counts = found.counts
-    status = "added" if found.old is None else "deleted" if found.new is None else "modified"
-    return {"path": text, "status": status, "verdict": found.verdict, "added": counts and counts[0],
-            "removed": counts and counts[1], "rows": line_rows(found, text)}
+    return file_lines(text, found)
 
 
 def reverted(done: Outcome) -> dict[str, Any]:

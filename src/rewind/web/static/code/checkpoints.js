@@ -1,10 +1,10 @@
 // The history of the project: a row for each turn, each edit by hand, each checkpoint and each operation; or
 // every checkpoint by itself. A row opens what it changed.
 
-import {h, fill} from '../core/element.js';
+import {h, fill, inPlace, listOf, set, setCurrent} from '../core/element.js';
 import {icon} from '../parts/icons.js';
 import {api} from '../core/api.js';
-import {oneAtATime} from '../core/order.js';
+import {afterPause, oneAtATime} from '../core/order.js';
 import {state} from '../core/state.js';
 import {replace, to} from '../core/route.js';
 import {act} from '../sessions/branches.js';
@@ -32,7 +32,7 @@ const SHOWN = [
 ];
 
 export class CheckpointsView extends View {
-  constructor(host, name) {
+  constructor(host, {name}) {
     super(host);
     Object.assign(this, {name, points: [], total: 0, kind: 'all', words: ''});
     this.timeline = h('div.timeline', {role: 'region', 'aria-label': 'Timeline'});
@@ -40,17 +40,12 @@ export class CheckpointsView extends View {
     this.stats = h('div.stats');
     this.filters = this.filterBar();
     this.reload = oneAtATime(() => this.readAgain());
-    this.onProject = () => {
+    this.listen(state, 'project', () => {
       this.renderStats();
       this.renderSteps();
-    };
-    state.addEventListener('project', this.onProject);
+    });
     document.title = 'History – Rewind';
     this.ready = this.load();
-  }
-
-  get title() {
-    return 'History';
   }
 
   head() {
@@ -65,17 +60,8 @@ export class CheckpointsView extends View {
 
   /** A button that names its operation, and is disabled when there is none. */
   step(label, key, open) {
-    const about = state.project?.[key];
-    return h(
-      'button.quiet',
-      {
-        disabled: !about,
-        'data-step': key,
-        title: about ? about.text : 'There is nothing to do.',
-        onclick: () => open(() => this.reload()),
-      },
-      label,
-    );
+    const onclick = () => open(() => this.reload());
+    return renewStep(h('button.quiet', {'data-step': key, onclick}, label));
   }
 
   // which rows
@@ -86,10 +72,7 @@ export class CheckpointsView extends View {
       placeholder: 'Filter by words or file',
       'aria-label': 'Filter the history',
       autocomplete: 'off',
-      oninput: () => {
-        clearTimeout(this.typing);
-        this.typing = setTimeout(() => this.choose(this.kind, this.field.value.trim()), WAIT);
-      },
+      oninput: afterPause(() => this.choose(this.kind, this.field.value.trim()), WAIT),
     });
     this.select = h(
       'select',
@@ -101,7 +84,7 @@ export class CheckpointsView extends View {
 
   choose(kind, words) {
     Object.assign(this, {kind, words});
-    return this.reload();
+    if (!this.ended) this.reload();
   }
 
   /** {points, total, waiting}; `after` is the last point that is there already. */
@@ -163,9 +146,6 @@ export class CheckpointsView extends View {
   }
 
   renderTimeline() {
-    const top = this.timeline.scrollTop;
-    const active = document.activeElement;
-    const focused = this.timeline.contains(active) ? active.dataset.key : null;
     const groups = [];
     for (const point of this.points) {
       const label = day(point.at);
@@ -173,28 +153,21 @@ export class CheckpointsView extends View {
       groups.at(-1).points.push(point);
     }
     const more = this.total - this.points.length;
-    fill(
-      this.timeline,
-      groups.map(group => this.day(group)),
-      this.points.length ? null : h('p.side-note', 'Nothing in the history matches.'),
-      more > 0
-        ? h('button.quiet.more', {onclick: () => this.loadMore()}, `Show earlier (${number(more)} more)`)
-        : null,
+    inPlace(this.timeline, () =>
+      fill(
+        this.timeline,
+        groups.map(group => this.day(group)),
+        this.points.length ? null : h('p.side-note', 'Nothing in the history matches.'),
+        more > 0
+          ? h('button.quiet.more', {onclick: () => this.loadMore()}, `Show earlier (${number(more)} more)`)
+          : null,
+      ),
     );
-    this.timeline.scrollTop = top;
-    if (focused)
-      this.timeline.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({preventScroll: true});
   }
 
   day({label, points}) {
-    return h(
-      'section',
-      h('h2.day', label),
-      h(
-        'ol',
-        points.map(point => h('li', this.row(point))),
-      ),
-    );
+    const rows = listOf('ol', points, point => this.row(point));
+    return h('section', h('h2.day', label), rows);
   }
 
   row(point) {
@@ -256,8 +229,7 @@ export class CheckpointsView extends View {
     for (const row of this.timeline.querySelectorAll('.point')) {
       const on = row.dataset.key === point?.key;
       row.classList.toggle('current', on);
-      if (on) row.setAttribute('aria-current', 'true');
-      else row.removeAttribute('aria-current');
+      setCurrent(row, on);
       if (on && !byHand) row.scrollIntoView({block: 'nearest'});
     }
     const why = 'It was removed to keep the budget, or never existed.';
@@ -269,11 +241,8 @@ export class CheckpointsView extends View {
       () => this.points,
       () => this.reload(),
     );
-    return fill(this.detail, this.backButton(), this.shown.node);
-  }
-
-  backButton() {
-    return h('button.quiet.to-list', {onclick: () => this.closeDetail()}, icon('back'), 'Timeline');
+    const back = h('button.quiet.to-list', {onclick: () => this.closeDetail()}, icon('back'), 'Timeline');
+    return fill(this.detail, back, this.shown.node);
   }
 
   closeDetail() {
@@ -284,11 +253,7 @@ export class CheckpointsView extends View {
   // actions and changes from elsewhere
 
   renderSteps() {
-    for (const button of this.host.querySelectorAll('[data-step]')) {
-      const about = state.project?.[button.dataset.step];
-      button.disabled = !about;
-      button.title = about ? about.text : 'There is nothing to do.';
-    }
+    this.host.querySelectorAll('[data-step]').forEach(renewStep);
   }
 
   async save() {
@@ -332,8 +297,11 @@ export class CheckpointsView extends View {
   end() {
     super.end();
     this.shown?.end();
-    clearTimeout(this.typing);
     clearTimeout(this.counting);
-    state.removeEventListener('project', this.onProject);
   }
+}
+
+function renewStep(button) {
+  const about = state.project?.[button.dataset.step];
+  return set(button, {disabled: !about, title: about ? about.text : 'There is nothing to do.'});
 }

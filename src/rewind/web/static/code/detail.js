@@ -1,6 +1,6 @@
 // One point of the timeline: what it changed, how it differs from another, and restoring all or some of it.
 
-import {h, fill, freshId} from '../core/element.js';
+import {h, fill, freshId, put} from '../core/element.js';
 import {icon} from '../parts/icons.js';
 import {api} from '../core/api.js';
 import {state} from '../core/state.js';
@@ -9,7 +9,7 @@ import {bytes, moment, number, oneLine, plural, sessionTitle} from '../core/form
 import {fileList, filesOf} from './diff.js';
 import {KINDS} from './points.js';
 import {openRestore} from '../plans/restore.js';
-import {emptyState, errorState, loadingState} from '../parts/states.js';
+import {emptyState, loadingState, showError} from '../parts/states.js';
 
 const MOST_CHOICES = 200;
 
@@ -75,27 +75,21 @@ export class PointDetail {
     const id = freshId('target');
     const others = this.others().filter(one => one.name && one.key !== point.key);
     const option = (value, label) => h('option', {value}, label);
+    const onchange = event => {
+      this.target = event.target.value;
+      this.load();
+    };
     const select = h(
       'select',
-      {
-        id,
-        onchange: event => {
-          this.target = event.target.value;
-          this.load();
-        },
-      },
+      {id, onchange},
       point.from && point.name ? option('previous', 'what was there before it') : null,
       option('now', 'the files now'),
       others
         .slice(0, MOST_CHOICES)
         .map(one => option(one.name, `${moment(one.at)} – ${oneLine(one.title, 60)}`)),
     );
-    return h('div.target', h('label', {for: id}, 'Compare with'), select, this.reviewLink());
-  }
-
-  reviewLink() {
     this.review = h('a.quiet', 'Review all lines');
-    return this.review;
+    return h('div.target', h('label', {for: id}, 'Compare with'), select, this.review);
   }
 
   /** [from, to]: what came of the first is what is shown. */
@@ -125,10 +119,7 @@ export class PointDetail {
       this.seen = seen;
       return fill(this.files, files.length ? this.list(files, from, end) : this.nothing());
     } catch (error) {
-      return fill(
-        this.files,
-        errorState(error, () => this.load()),
-      );
+      return showError(this.files, error, () => this.load());
     }
   }
 
@@ -157,8 +148,7 @@ export class PointDetail {
       type: 'checkbox',
       'aria-label': `Restore ${file.path}`,
       onchange: event => {
-        if (event.target.checked) this.chosen.add(file.path);
-        else this.chosen.delete(file.path);
+        put(this.chosen, file.path, event.target.checked);
         this.renderRestore();
       },
     });

@@ -5,7 +5,7 @@ import {icon} from '../parts/icons.js';
 import {api} from '../core/api.js';
 import {linesView} from './lines.js';
 import {openModal} from '../parts/modal.js';
-import {loadingState, errorState} from '../parts/states.js';
+import {readInto} from '../parts/states.js';
 import {plural} from '../core/format.js';
 
 const MOST_FILES = 1000;
@@ -87,20 +87,16 @@ export function openDiff(from, target, path) {
   );
 }
 
-async function loadLines(place, read, options) {
-  fill(place, loadingState('Reading the difference', 2));
-  try {
-    const {rows, verdict} = await read();
-    fill(place, rows.length ? linesView(rows, options) : h('p.muted.pad', whyNoLines(verdict)));
-  } catch (error) {
-    if (error.code === 'path-not-found')
-      fill(place, h('p.muted.pad', 'Nothing in this file differs between these two points.'));
-    else
-      fill(
-        place,
-        errorState(error, () => loadLines(place, read, options)),
-      );
-  }
+function loadLines(place, read, options) {
+  return readInto(place, 'Reading the difference', 2, async () => {
+    try {
+      const {rows, verdict} = await read();
+      return rows.length ? linesView(rows, options) : h('p.muted.pad', whyNoLines(verdict));
+    } catch (error) {
+      if (error.code !== 'path-not-found') throw error;
+      return h('p.muted.pad', 'Nothing in this file differs between these two points.');
+    }
+  });
 }
 
 export function whyNoLines(verdict) {

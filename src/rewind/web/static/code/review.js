@@ -1,13 +1,13 @@
 // All that changed between two points: the files as a tree, and each of them line by line.
 
-import {h, fill} from '../core/element.js';
+import {h, fill, listOf, setCurrent} from '../core/element.js';
 import {icon} from '../parts/icons.js';
 import {api} from '../core/api.js';
 import {state} from '../core/state.js';
 import {to} from '../core/route.js';
 import {LATER} from '../core/keyboard.js';
 import {plural, sessionTitle} from '../core/format.js';
-import {emptyState, errorState, loadingState} from '../parts/states.js';
+import {emptyState, loadingState, readInto} from '../parts/states.js';
 import {openRewind} from '../plans/dialog.js';
 import {openHunk, openRestore} from '../plans/restore.js';
 import {say, sayError} from '../parts/toast.js';
@@ -88,6 +88,7 @@ export class ReviewView extends View {
 
   actions(session) {
     if (!this.found) return [];
+    const rewind = {'aria-label': 'Rewind to before this', onclick: () => this.rewind()};
     return [
       h(
         'button.quiet.split-choice',
@@ -95,14 +96,7 @@ export class ReviewView extends View {
         icon('columns'),
         h('span', 'Side by side'),
       ),
-      session
-        ? h(
-            'button.primary',
-            {'aria-label': 'Rewind to before this', onclick: () => this.rewind()},
-            icon('rewind'),
-            h('span', 'Rewind to before this'),
-          )
-        : null,
+      session && h('button.primary', rewind, icon('rewind'), h('span', 'Rewind to before this')),
     ];
   }
 
@@ -130,8 +124,7 @@ export class ReviewView extends View {
   list(files) {
     const folders = new Map();
     for (const file of files) {
-      const cut = file.path.lastIndexOf('/') + 1;
-      const folder = file.path.slice(0, cut);
+      const folder = file.path.slice(0, file.path.lastIndexOf('/') + 1);
       if (!folders.has(folder)) folders.set(folder, []);
       folders.get(folder).push(file);
     }
@@ -139,24 +132,18 @@ export class ReviewView extends View {
       h(
         'section',
         folder ? h('h2.folder-name.clip', {title: folder}, folder) : null,
-        h(
-          'ul',
-          folders
-            .get(folder)
-            .map(file =>
-              h(
-                'li',
-                h(
-                  'button.review-link',
-                  {title: file.path, onclick: () => this.goTo(file.path)},
-                  statusLetter(file.status),
-                  h('span.clip', file.path.slice(folder.length)),
-                  file.added === null ? null : counts(file.added, file.removed),
-                ),
-              ),
-            ),
-        ),
+        listOf('ul', folders.get(folder), file => this.link(file, file.path.slice(folder.length))),
       ),
+    );
+  }
+
+  link(file, name) {
+    return h(
+      'button.review-link',
+      {title: file.path, onclick: () => this.showFile(file.path)},
+      statusLetter(file.status),
+      h('span.clip', name),
+      fileCounts(file),
     );
   }
 
@@ -165,13 +152,7 @@ export class ReviewView extends View {
     const node = h(
       'section.review-file',
       {'data-path': file.path, 'aria-label': file.path, tabindex: '-1'},
-      h(
-        'header',
-        statusLetter(file.status),
-        pathText(file.path),
-        file.added === null ? null : counts(file.added, file.removed),
-        this.back(file),
-      ),
+      h('header', statusLetter(file.status), pathText(file.path), fileCounts(file), this.back(file)),
       place,
     );
     this.sections.set(file.path, {file, node, place, rows: null});
@@ -182,15 +163,9 @@ export class ReviewView extends View {
   /** What the file was at the first point, once its plan was seen. */
   back(file) {
     if (file.status === 'added' || this.found.from === 'now') return null;
-    return h(
-      'button.quiet',
-      {
-        title: `Restore it as it was ${this.found.words.from}`,
-        onclick: () =>
-          openRestore({name: this.found.from, description: this.found.words.from}, [file.path], () => {}),
-      },
-      'Bring back this file…',
-    );
+    const {from: name, words} = this.found;
+    const onclick = () => openRestore({name, description: words.from}, [file.path], () => {});
+    return h('button.quiet', {title: `Restore it as it was ${words.from}`, onclick}, 'Bring back this file…');
   }
 
   seen(entries) {
@@ -200,21 +175,14 @@ export class ReviewView extends View {
     }
   }
 
-  async read(section) {
+  read(section) {
     section.asked = true;
-    fill(section.place, loadingState('Reading the difference', 1));
-    try {
-      const found = await api.reviewFile({from: this.found.from, to: this.found.to}, section.file.path);
-      section.rows = found.rows;
-      section.hunks = found.hunks || [];
-      section.verdict = found.verdict;
+    readInto(section.place, 'Reading the difference', 1, async () => {
+      const {from, to: target} = this.found;
+      const {rows, hunks, verdict} = await api.reviewFile({from, to: target}, section.file.path);
+      Object.assign(section, {rows, hunks, verdict});
       this.draw(section);
-    } catch (error) {
-      fill(
-        section.place,
-        errorState(error, () => this.read(section)),
-      );
-    }
+    });
   }
 
   draw(section) {
@@ -231,19 +199,9 @@ export class ReviewView extends View {
 
   /** One change of a file can come back without the others. */
   hunkBar(section, hunk) {
-    return h(
-      'div.hunk-bar',
-      h(
-        'button.hunk-back',
-        {
-          'data-hunk': hunk.id,
-          title: `Make these lines as they were ${this.found.words.from} (b)`,
-          onclick: () => this.bringBack(section, hunk.id),
-        },
-        icon('undo'),
-        'Bring back this hunk…',
-      ),
-    );
+    const title = `Make these lines as they were ${this.found.words.from} (b)`;
+    const about = {'data-hunk': hunk.id, title, onclick: () => this.bringBack(section, hunk.id)};
+    return h('div.hunk-bar', h('button.hunk-back', about, icon('undo'), 'Bring back this hunk…'));
   }
 
   bringBack(section, id) {
@@ -265,16 +223,13 @@ export class ReviewView extends View {
 
   // moving
 
-  goTo(path) {
+  showFile(path) {
     const section = this.sections?.get(path);
     if (!section) return;
     if (!section.asked) this.read(section);
     section.node.scrollIntoView({block: 'start'});
     section.node.focus({preventScroll: true});
-    for (const link of this.tree.querySelectorAll('.review-link')) {
-      if (link.title === path) link.setAttribute('aria-current', 'true');
-      else link.removeAttribute('aria-current');
-    }
+    for (const link of this.tree.querySelectorAll('.review-link')) setCurrent(link, link.title === path);
   }
 
   key(name) {
@@ -301,13 +256,12 @@ export class ReviewView extends View {
     const at = node => node.getBoundingClientRect().top - top;
     const next = forward ? nodes.find(node => at(node) > 4) : nodes.filter(node => at(node) < -4).at(-1);
     if (!next) return true;
-    if (next.dataset.path) {
-      this.goTo(next.dataset.path);
-      return true;
+    if (next.dataset.path) this.showFile(next.dataset.path);
+    else {
+      this.body.scrollTop += at(next);
+      this.body.querySelector('.at-change')?.classList.remove('at-change');
+      next.classList.add('at-change');
     }
-    this.body.scrollTop += at(next);
-    this.body.querySelector('.at-change')?.classList.remove('at-change');
-    next.classList.add('at-change');
     return true;
   }
 
@@ -320,6 +274,10 @@ export class ReviewView extends View {
     super.end();
     this.near.disconnect();
   }
+}
+
+function fileCounts({added, removed}) {
+  return added === null ? null : counts(added, removed);
 }
 
 function remembered() {

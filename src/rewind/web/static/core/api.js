@@ -1,6 +1,6 @@
 // The server: reads by fetch, actions and pushes by one WebSocket that comes back by itself.
 
-export class ApiError extends Error {
+class ApiError extends Error {
   constructor({code = 'unknown', message, hint = ''}) {
     super(message || 'Something went wrong.');
     this.code = code;
@@ -19,7 +19,7 @@ const NO_KEY = {
   hint: 'Run rewind ui and open the address it prints.',
 };
 
-export async function get(path, query = {}, signal = undefined) {
+async function get(path, query = {}, signal = undefined) {
   const wanted = new URLSearchParams();
   for (const [key, value] of Object.entries(query)) {
     if (value === undefined || value === null) continue;
@@ -92,15 +92,12 @@ export const api = {
 };
 
 /** Events: `push` (detail: the message), `up`, `down` (detail: milliseconds until the next try). */
-export class Wire extends EventTarget {
-  constructor() {
-    super();
-    this.socket = null;
-    this.waiting = new Map();
-    this.requests = 0;
-    this.tries = 0;
-    this.wasUp = false;
-  }
+class Wire extends EventTarget {
+  socket = null;
+  waiting = new Map();
+  requests = 0;
+  tries = 0;
+  wasUp = false;
 
   connect() {
     clearTimeout(this.timer);
@@ -170,7 +167,10 @@ export class Wire extends EventTarget {
     this.waiting.clear();
     const wait = Math.min(15000, 500 * 2 ** this.tries);
     this.tries += 1;
-    this.dispatchEvent(new CustomEvent('down', {detail: wait}));
+    this.dispatchEvent(new Event('down'));
     if (!this.stopped) this.timer = setTimeout(() => this.connect(), wait);
   }
 }
+
+/** The one connection of this page. */
+export const wire = new Wire();

@@ -41,6 +41,36 @@ export function fill(node, ...children) {
   return add(node, children);
 }
 
+/** A list: `make` says what stands in the place of each item. */
+export function listOf(spec, items, make) {
+  return h(
+    spec,
+    items.map((item, n) => h('li', make(item, n))),
+  );
+}
+
+/** What is shown anew by `change` is scrolled as before, and what has the same `data-key` has the focus. */
+export function inPlace(host, change) {
+  const active = document.activeElement;
+  const key = host.contains(active) ? active.dataset.key : undefined;
+  const top = host.scrollTop;
+  change();
+  host.scrollTop = top;
+  if (key !== undefined && !host.contains(document.activeElement))
+    host.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({preventScroll: true});
+}
+
+/** Where one is in a list. */
+export function setCurrent(node, on) {
+  set(node, {'aria-current': on ? 'true' : null});
+}
+
+/** In the set or not. */
+export function put(set, item, on) {
+  if (on) set.add(item);
+  else set.delete(item);
+}
+
 /** A sentence of ours, in which `this` is code. */
 export function prose(text) {
   return String(text ?? '')

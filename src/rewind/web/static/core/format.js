@@ -55,9 +55,7 @@ export function day(iso, now = new Date()) {
 }
 
 export function moment(iso) {
-  const then = new Date(iso);
-  if (Number.isNaN(then.getTime())) return '';
-  return `${day(iso)}, ${clock(iso)}`;
+  return day(iso) && `${day(iso)}, ${clock(iso)}`;
 }
 
 /** How long something took. */

@@ -1,4 +1,4 @@
-// Answers may come in another order than they were asked for.
+// When something is read, and in which order: many wishes in a row are one, and answers cannot overtake.
 
 /** Asked for while it is read, it is read once more afterwards: the answers cannot overtake each other. */
 export function oneAtATime(read) {
@@ -15,5 +15,14 @@ export function oneAtATime(read) {
     if (!now) return begin();
     next = next || now.then(begin, begin);
     return next;
+  };
+}
+
+/** Asked for many times in a row, it runs once: a while after the last time. */
+export function afterPause(run, wait) {
+  let timer;
+  return () => {
+    clearTimeout(timer);
+    timer = setTimeout(run, wait);
   };
 }

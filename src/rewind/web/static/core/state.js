@@ -5,18 +5,15 @@ import {oneAtATime} from './order.js';
 
 /** Events: `sessions` and `project`, when something of them changed. */
 class State extends EventTarget {
-  constructor() {
-    super();
-    this.project = null;
-    this.sessions = new Map();
-    this.trash = [];
-    this.warnings = [];
-    this.loaded = false;
-    this.error = null;
-    this.meanwhile = null; // what was heard while the sessions are read
-    this.loadProject = oneAtATime(() => this.readProject());
-    this.loadSessions = oneAtATime(() => this.readSessions());
-  }
+  project = null;
+  sessions = new Map();
+  trash = [];
+  warnings = [];
+  loaded = false;
+  error = null;
+  meanwhile = null; // what was heard while the sessions are read
+  loadProject = oneAtATime(() => this.readProject());
+  loadSessions = oneAtATime(() => this.readSessions());
 
   async readProject() {
     try {

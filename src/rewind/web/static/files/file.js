@@ -5,7 +5,7 @@ import {icon} from '../parts/icons.js';
 import {api} from '../core/api.js';
 import {to} from '../core/route.js';
 import {number, plural} from '../core/format.js';
-import {emptyState, errorState, loadingState} from '../parts/states.js';
+import {emptyState, loadingState, showError} from '../parts/states.js';
 import {openRestore} from '../plans/restore.js';
 import {sayError} from '../parts/toast.js';
 import {pathText} from '../code/diff.js';
@@ -102,10 +102,7 @@ export class FilePane {
       if (turn !== this.turn) return;
       this.about.textContent = '';
       this.drawBack(false);
-      fill(
-        this.lines,
-        errorState(error, () => this.readLines(turn)),
-      );
+      showError(this.lines, error, () => this.readLines(turn));
     }
   }
 

@@ -1,18 +1,18 @@
 // Every version of one file, newest first: what changed, after which prompt, and the way back to it.
 
 import {h} from '../core/element.js';
-import {icon} from '../parts/icons.js';
+import {iconButton} from '../parts/icons.js';
 import {to} from '../core/route.js';
 import {moment, oneLine, plural} from '../core/format.js';
 import {counts, statusLetter} from '../code/diff.js';
 
+const BACK = 'Bring back this version…';
+
 /** `bringBack(checkpoint, words)` opens the plan for one of them. */
 export function historyList(found, path, point, bringBack) {
+  const versions = found.changes.map(change => version(change, path, point, bringBack));
   return [
-    h(
-      'ol.versions',
-      found.changes.map(change => version(change, path, point, bringBack)),
-    ),
+    h('ol.versions', versions),
     found.more ? h('p.muted.pad', 'For older changes, run: ', h('code', `rewind log ${path}`)) : null,
     found.leftOut
       ? h('p.muted.pad', `${plural(found.leftOut, 'damaged checkpoint')} could not be read.`)
@@ -22,36 +22,21 @@ export function historyList(found, path, point, bringBack) {
 
 function version(change, path, point, bringBack) {
   const current = change.checkpoint === point && !change.operation;
-  const words = wordsOf(change);
+  const when = moment(change.createdAt);
+  const time = h('time', {datetime: change.createdAt}, when);
+  const there = change.status !== 'deleted';
+  const href = to.files(change.checkpoint, path);
+  const title = 'The files at this point';
+  const back = () => bringBack(change.checkpoint, wordsOf(change));
   return h(
     `li.version${current ? '.current' : ''}`,
     h(
       'div.version-line',
       statusLetter(change.status),
-      change.status === 'deleted'
-        ? h('time', {datetime: change.createdAt}, moment(change.createdAt))
-        : h(
-            'a.version-open',
-            {
-              href: to.files(change.checkpoint, path),
-              'aria-current': current ? 'true' : null,
-              title: 'The files at this point',
-            },
-            h('time', {datetime: change.createdAt}, moment(change.createdAt)),
-          ),
+      there ? h('a.version-open', {href, 'aria-current': current ? 'true' : null, title}, time) : time,
       counts(change.added, change.removed),
       h('span.grow'),
-      change.status === 'deleted'
-        ? null
-        : h(
-            'button.icon-button',
-            {
-              'aria-label': `Bring back the version of ${moment(change.createdAt)}`,
-              title: 'Bring back this version…',
-              onclick: () => bringBack(change.checkpoint, words),
-            },
-            icon('rewind'),
-          ),
+      there && iconButton('rewind', `Bring back the version of ${when}`, back, {title: BACK}),
     ),
     h('div.version-about', about(change)),
   );

@@ -1,13 +1,15 @@
 // The tree of files at a point, folder by folder, with how often each one changed.
 
-import {h, fill} from '../core/element.js';
+import {h, fill, inPlace, put, setCurrent} from '../core/element.js';
 import {icon} from '../parts/icons.js';
 import {api} from '../core/api.js';
+import {afterPause} from '../core/order.js';
 import {to} from '../core/route.js';
 import {plural} from '../core/format.js';
-import {errorState, loadingState} from '../parts/states.js';
+import {loadingState, showError} from '../parts/states.js';
 import {heat} from './heat.js';
 
+const UNCOUNTED = 'There are very many checkpoints: the oldest are not counted.';
 const PAUSE = 200; // milliseconds after the last key
 
 export class FileTree {
@@ -18,7 +20,7 @@ export class FileTree {
       type: 'search',
       placeholder: 'Find a file',
       'aria-label': 'Find a file',
-      oninput: () => this.typed(),
+      oninput: afterPause(() => this.find(this.filter.value.trim()), PAUSE),
     });
     this.deleted = h('label.tree-gone', {hidden: true});
     this.list = h('div.tree-rows', {onkeydown: event => this.move(event)});
@@ -30,12 +32,9 @@ export class FileTree {
     );
   }
 
-  typed() {
-    clearTimeout(this.soon);
-    this.soon = setTimeout(() => {
-      this.words = this.filter.value.trim();
-      this.load();
-    }, PAUSE);
+  find(words) {
+    this.words = words;
+    this.load();
   }
 
   query(under) {
@@ -60,11 +59,7 @@ export class FileTree {
       this.view.drawHead();
       this.draw();
     } catch (error) {
-      if (turn === this.turn)
-        fill(
-          this.list,
-          errorState(error, () => this.load()),
-        );
+      if (turn === this.turn) showError(this.list, error, () => this.load());
     }
   }
 
@@ -79,20 +74,15 @@ export class FileTree {
   }
 
   draw() {
-    const focused = this.list.contains(document.activeElement) ? document.activeElement.dataset.path : null;
-    const top = this.list.scrollTop;
     const found = this.folders.get('');
     this.drawDeleted(found.gone);
-    fill(
-      this.list,
-      found.entries.length ? this.rows(found, 0) : h('p.muted.pad', this.nothing()),
-      found.complete
-        ? null
-        : h('p.muted.pad.small', 'There are very many checkpoints: the oldest are not counted.'),
+    inPlace(this.list, () =>
+      fill(
+        this.list,
+        found.entries.length ? this.rows(found, 0) : h('p.muted.pad', this.nothing()),
+        found.complete ? null : h('p.muted.pad.small', UNCOUNTED),
+      ),
     );
-    this.list.scrollTop = top;
-    if (focused !== null)
-      this.list.querySelector(`[data-path="${CSS.escape(focused)}"]`)?.focus({preventScroll: true});
     this.mark();
   }
 
@@ -124,8 +114,8 @@ export class FileTree {
 
   row(entry, most, depth) {
     const item = h('li');
-    const node = entry.kind === 'folder' ? this.folder(entry, item, depth) : this.file(entry);
-    node.dataset.path = entry.path;
+    const node = entry.kind === 'folder' ? this.folder(entry) : this.file(entry);
+    node.dataset.key = entry.path;
     node.style.setProperty('--depth', depth);
     node.append(heat(entry, most));
     item.append(node);
@@ -158,8 +148,7 @@ export class FileTree {
   }
 
   async toggle(path) {
-    if (this.open.has(path)) this.open.delete(path);
-    else this.open.add(path);
+    put(this.open, path, !this.open.has(path));
     if (this.open.has(path) && !this.folders.has(path)) {
       try {
         this.folders.set(path, await api.files(this.query(path)));
@@ -172,10 +161,8 @@ export class FileTree {
 
   /** Which file is shown at the right. */
   mark() {
-    for (const row of this.list.querySelectorAll('.tree-row')) {
-      if (row.dataset.path === this.view.path) row.setAttribute('aria-current', 'true');
-      else row.removeAttribute('aria-current');
-    }
+    for (const row of this.list.querySelectorAll('.tree-row'))
+      setCurrent(row, row.dataset.key === this.view.path);
   }
 
   /** Arrows go from row to row, to the right opens a folder, to the left closes it. */

@@ -1,6 +1,6 @@
 // The files of the project at any point: the tree, and one file with its history and who wrote each line.
 
-import {h, fill, freshId} from '../core/element.js';
+import {h, fill, freshId, inPlace} from '../core/element.js';
 import {icon} from '../parts/icons.js';
 import {api} from '../core/api.js';
 import {go, to} from '../core/route.js';
@@ -13,7 +13,7 @@ import {View} from '../parts/view.js';
 const LISTED = 200;
 
 export class FilesView extends View {
-  constructor(host, point, path) {
+  constructor(host, {point, path}) {
     super(host);
     Object.assign(this, {point, path, points: []});
     this.head = h('header.session-head');
@@ -21,38 +21,34 @@ export class FilesView extends View {
     this.pane = new FilePane(this);
     this.body = h('div.files-view', this.tree.node, this.pane.node);
     fill(host, this.head, this.body);
-    this.show();
+    this.showFile();
+    this.showPoint();
   }
 
-  get title() {
-    return 'Files';
-  }
-
-  show() {
+  showFile() {
     document.title = `${this.path || 'Files'} – Rewind`;
     if (this.path) this.body.dataset.open = 'yes';
     else delete this.body.dataset.open;
+    this.pane.show(this.point, this.path);
+  }
+
+  showPoint() {
     this.drawHead();
     this.tree.load();
-    this.pane.show(this.point, this.path);
     this.ready = this.loadPoints();
   }
 
   // the header: at which point, and the way to another one
 
   drawHead() {
-    const focused = this.head.contains(document.activeElement) ? document.activeElement.dataset.keep : null;
-    fill(
-      this.head,
-      h(
-        'div.title-row',
-        h('h1', {tabindex: '-1', 'data-keep': 'title'}, 'Files'),
-        h('span.review-ends.point-words', this.pointWords()),
-        h('span.grow'),
-        h('div.actions.point-choice', this.step('Older', 1), this.step('Newer', -1), this.choice()),
-      ),
+    const row = h(
+      'div.title-row',
+      h('h1', {tabindex: '-1', 'data-key': 'title'}, 'Files'),
+      h('span.review-ends.point-words', this.pointWords()),
+      h('span.grow'),
+      h('div.actions.point-choice', this.step('Older', 1), this.step('Newer', -1), this.choice()),
     );
-    if (focused) this.head.querySelector(`[data-keep="${focused}"]`)?.focus({preventScroll: true});
+    inPlace(this.head, () => fill(this.head, row));
   }
 
   pointWords() {
@@ -84,7 +80,7 @@ export class FilesView extends View {
       ),
     ];
     const onchange = event => go(to.files(event.target.value, this.path));
-    const select = h('select', {id, 'data-keep': 'choice', onchange}, options);
+    const select = h('select', {id, 'data-key': 'choice', onchange}, options);
     select.value = this.point;
     return [h('label.visually-hidden', {for: id}, 'Point in time'), select];
   }
@@ -99,7 +95,7 @@ export class FilesView extends View {
     return h(
       'button.icon-button',
       {
-        'data-keep': label,
+        'data-key': label,
         disabled: !usable,
         'aria-label': `${label} point`,
         title: `${label} (${by > 0 ? '[' : ']'})`,
@@ -109,11 +105,14 @@ export class FilesView extends View {
     );
   }
 
+  readPoints() {
+    return api.points(LISTED, this.point === 'now' ? undefined : this.point);
+  }
+
   async loadPoints() {
+    if (this.points.some(p => p.name === this.point)) return;
     try {
-      const upto = this.point === 'now' ? undefined : this.point;
-      if (upto && this.points.some(p => p.name === upto)) return;
-      const page = await api.points(LISTED, upto);
+      const page = await this.readPoints();
       if (this.ended) return;
       this.points = page.checkpoints;
       this.drawHead();
@@ -124,22 +123,18 @@ export class FilesView extends View {
 
   // moving
 
-  goTo(point, path) {
+  goTo({point, path}) {
     const moved = point !== this.point;
     if (!moved && path === this.path) return;
     Object.assign(this, {point, path});
-    if (moved) return this.show();
-    document.title = `${path || 'Files'} – Rewind`;
-    if (path) this.body.dataset.open = 'yes';
-    else delete this.body.dataset.open;
-    this.tree.mark();
-    this.pane.show(point, path);
-    return undefined;
+    this.showFile();
+    if (moved) this.showPoint();
+    else this.tree.mark();
   }
 
   /** Something was saved or restored. What is shown of an older point stays as it is. */
   async reload() {
-    const page = await api.points(LISTED, this.point === 'now' ? undefined : this.point).catch(() => null);
+    const page = await this.readPoints().catch(() => null);
     if (this.ended) return;
     if (page) this.points = page.checkpoints;
     this.drawHead();
@@ -158,6 +153,6 @@ export class FilesView extends View {
   /** A key may be typed before the list of points is there. */
   async press(step) {
     await this.ready;
-    this.head.querySelector(`[data-keep=${step}]`)?.click();
+    this.head.querySelector(`[data-key=${step}]`)?.click();
   }
 }

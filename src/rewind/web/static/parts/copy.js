@@ -2,20 +2,19 @@
 
 import {h, fill} from '../core/element.js';
 import {icon} from './icons.js';
-import {say} from './toast.js';
+import {announce, say} from './toast.js';
 
 export function copyButton(text, label, spec = 'icon-button') {
-  const wide = spec !== 'icon-button';
-  const shown = done =>
-    wide ? [icon(done ? 'check' : 'copy'), done ? 'Copied' : 'Copy'] : [icon(done ? 'check' : 'copy')];
+  const words = done => (spec === 'icon-button' ? null : done ? 'Copied' : 'Copy');
+  const shown = done => [icon(done ? 'check' : 'copy'), words(done)];
   const node = h(`button.${spec}.copy`, {'aria-label': label, title: label}, shown(false));
   node.addEventListener('click', async event => {
     event.stopPropagation();
     if (!(await copyText(typeof text === 'function' ? text() : text)))
       return say('The browser did not allow copying. Select the text instead.', {kind: 'error'});
-    fill(node, ...shown(true));
-    say('Copied.', {quiet: true});
-    setTimeout(() => fill(node, ...shown(false)), 1600);
+    fill(node, shown(true));
+    announce('Copied.');
+    setTimeout(() => fill(node, shown(false)), 1600);
     return undefined;
   });
   return node;

@@ -1,6 +1,6 @@
 // Small line drawings on a 16-unit grid, in the colour of the text around them.
 
-import {svg} from '../core/element.js';
+import {h, svg} from '../core/element.js';
 
 const PATHS = {
   rewind: ['M3 3v10', 'M3 9.5C3 6.5 5 5.5 8 5.5h5', 'M10 2.5 7 5.5l3 3'],
@@ -70,13 +70,13 @@ const CIRCLES = {
 
 /** Decoration only: the button around it has the name. */
 export function icon(name) {
-  const node = svg('svg', {
-    viewBox: '0 0 16 16',
-    class: `icon icon-${name}`,
-    'aria-hidden': 'true',
-    focusable: 'false',
-  });
-  for (const d of PATHS[name] || []) node.append(svg('path', {d}));
-  for (const [cx, cy, r] of CIRCLES[name] || []) node.append(svg('circle', {cx, cy, r}));
-  return node;
+  const drawn = {viewBox: '0 0 16 16', class: `icon icon-${name}`, 'aria-hidden': 'true', focusable: 'false'};
+  const paths = (PATHS[name] || []).map(d => svg('path', {d}));
+  const circles = (CIRCLES[name] || []).map(([cx, cy, r]) => svg('circle', {cx, cy, r}));
+  return svg('svg', drawn, paths, circles);
+}
+
+/** A button that shows nothing but a drawing, with a name for who cannot see it. */
+export function iconButton(name, label, onclick, more = {}) {
+  return h('button.icon-button', {'aria-label': label, onclick, ...more}, icon(name));
 }

@@ -1,6 +1,6 @@
 // A small menu at a button or at the pointer, driven by arrows as well.
 
-import {h} from '../core/element.js';
+import {h, setReason} from '../core/element.js';
 
 let open = null;
 
@@ -29,11 +29,8 @@ function menuItem(item) {
     item.keys ? h('kbd', item.keys) : null,
   );
   if (item.reason) {
-    node.setAttribute('aria-disabled', 'true');
-    node.setAttribute('aria-description', item.reason);
-    node.title = item.reason;
     node.append(h('small', item.reason));
-    return node;
+    return setReason(node, item.reason);
   }
   node.addEventListener('click', () => {
     closeMenu();

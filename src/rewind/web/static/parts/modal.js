@@ -1,7 +1,7 @@
 // A dialog: focus stays inside it and goes back to where it was; Escape closes it.
 
 import {h, freshId} from '../core/element.js';
-import {icon} from './icons.js';
+import {iconButton} from './icons.js';
 
 const FOCUSABLE = 'a[href], :is(button, input, select, textarea):not([disabled]), summary, [tabindex="0"]';
 
@@ -18,7 +18,7 @@ export function openModal(title, {wide = false, kind = '', leave = 'Cancel'} = {
     h(
       'div.dialog-head',
       h('h2', {id: titleId}, title),
-      h('button.icon-button', {'aria-label': 'Close', onclick: () => close()}, icon('close')),
+      iconButton('close', 'Close', () => close()),
     ),
     body,
     foot,

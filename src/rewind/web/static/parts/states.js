@@ -1,6 +1,6 @@
 // Nothing there, not yet there, gone wrong: each with a sentence and the next step.
 
-import {h, prose} from '../core/element.js';
+import {fill, h, prose} from '../core/element.js';
 import {icon} from './icons.js';
 import {copyButton} from './copy.js';
 
@@ -32,11 +32,29 @@ export function errorState(error, retry) {
   );
 }
 
+export function showError(place, error, retry) {
+  fill(place, errorState(error, retry));
+}
+
 export function loadingState(label, rows = 4) {
   const lines = Array.from({length: rows}, (_, i) =>
     h('div.skeleton', h('i.bone.short'), h('i.bone'), i % 2 ? h('i.bone.medium') : null),
   );
   return h('div.loading', {role: 'status', 'aria-label': label}, h('p.loading-label', label), lines);
+}
+
+/**
+ * What `read` gives comes to a place, unless it gives nothing. Until then the place says what is read, and if
+ * that fails why, with a way to repeat it.
+ */
+export async function readInto(place, label, rows, read) {
+  fill(place, loadingState(label, rows));
+  try {
+    const found = await read();
+    if (found !== undefined) fill(place, found);
+  } catch (error) {
+    showError(place, error, () => readInto(place, label, rows, read));
+  }
 }
 
 export function command(text) {

@@ -23,19 +23,19 @@ export function storageView(storage, checkpoints) {
 }
 
 function gauge(share) {
-  const percent = Math.round(share * 100);
-  const node = svg('svg', {
-    viewBox: '0 0 100 4',
-    class: `gauge${share > 0.9 ? ' full' : ''}`,
-    preserveAspectRatio: 'none',
-    role: 'img',
-    'aria-label': `${percent} % of the budget is used`,
-  });
-  node.append(
+  const label = `${Math.round(share * 100)} % of the budget is used`;
+  return svg(
+    'svg',
+    {
+      viewBox: '0 0 100 4',
+      class: `gauge${share > 0.9 ? ' full' : ''}`,
+      preserveAspectRatio: 'none',
+      role: 'img',
+      'aria-label': label,
+    },
     svg('rect', {width: 100, height: 4, rx: 1, class: 'gauge-all'}),
     svg('rect', {width: Math.max(share * 100, 0.6), height: 4, rx: 1, class: 'gauge-used'}),
   );
-  return node;
 }
 
 /** One bar for each checkpoint, oldest left. The scale is a root: a small one beside a large one is seen. */

@@ -1,7 +1,7 @@
 // What came of an action, in the live region: read aloud, seen for a while, perhaps with a way back.
 
 import {h, prose} from '../core/element.js';
-import {icon} from './icons.js';
+import {icon, iconButton} from './icons.js';
 
 const SHORT = 5000,
   LONG = 15000;
@@ -9,38 +9,24 @@ const SHORT = 5000,
 /** `quiet`: only for screen readers. `action`: {label, run}. */
 export function say(message, {kind = 'done', hint = '', action = null, quiet = false} = {}) {
   const region = document.getElementById('toasts');
+  const act = () => {
+    node.remove();
+    action.run();
+  };
   const node = h(
     `div.toast.${kind}${quiet ? '.quiet' : ''}`,
     quiet ? null : icon(kind === 'error' ? 'warning' : kind === 'info' ? 'info' : 'check'),
     h('div.toast-text', h('p', message), hint ? h('p.hint', prose(hint)) : null),
+    action ? h('button.link', {onclick: act}, action.label) : null,
+    quiet ? null : iconButton('close', 'Dismiss', () => node.remove()),
   );
-  if (action) {
-    node.append(
-      h(
-        'button.link',
-        {
-          onclick: () => {
-            node.remove();
-            action.run();
-          },
-        },
-        action.label,
-      ),
-    );
-  }
-  if (!quiet) {
-    node.append(
-      h('button.icon-button', {'aria-label': 'Dismiss', onclick: () => node.remove()}, icon('close')),
-    );
-  }
   while (region.children.length > 3) region.firstChild.remove();
   region.append(node);
   fade(node, action || kind === 'error' ? LONG : SHORT);
-  return node;
 }
 
 export function sayError(error) {
-  return say(error.message, {kind: 'error', hint: error.hint});
+  say(error.message, {kind: 'error', hint: error.hint});
 }
 
 function fade(node, wait) {

@@ -1,7 +1,7 @@
 // The bar at the top: where one is, whether the server is there, theme and help.
 
-import {h, fill} from '../core/element.js';
-import {icon} from './icons.js';
+import {h, fill, set} from '../core/element.js';
+import {icon, iconButton} from './icons.js';
 import {state} from '../core/state.js';
 import {to} from '../core/route.js';
 import {openHelp} from './help.js';
@@ -49,30 +49,17 @@ export class TopBar {
       this.step('undo', 'Undo'),
       this.step('redo', 'Redo'),
       this.status(),
-      h(
-        'button.icon-button',
-        {'aria-label': words, title: words, onclick: event => this.nextTheme(event.currentTarget)},
-        icon(drawing),
-      ),
-      h('button.icon-button', {'aria-label': 'Help', title: 'Help (?)', onclick: openHelp}, icon('help')),
+      iconButton(drawing, words, event => this.nextTheme(event.currentTarget), {title: words}),
+      iconButton('help', 'Help', openHelp, {title: 'Help (?)'}),
     );
   }
 
   /** Named after what it would take back; without that, it cannot be pressed. */
   step(step, label) {
     const about = state.project?.[step === 'undo' ? 'canUndo' : 'canRedo'];
-    const words = about ? `${label}: ${about.text}` : `There is nothing to ${step}.`;
-    return h(
-      'button.icon-button',
-      {
-        'aria-label': label,
-        title: words,
-        'aria-description': words,
-        disabled: !about,
-        onclick: () => openStep(step),
-      },
-      icon(step),
-    );
+    const title = about ? `${label}: ${about.text}` : `There is nothing to ${step}.`;
+    const more = {title, 'aria-description': title, disabled: !about};
+    return iconButton(step, label, () => openStep(step), more);
   }
 
   status() {
@@ -86,10 +73,8 @@ export class TopBar {
   }
 
   nextTheme(button) {
-    const theme = window.rewindTheme.next();
-    const [drawing, words] = THEMES[theme];
-    button.setAttribute('aria-label', words);
-    button.title = words;
+    const [drawing, words] = THEMES[window.rewindTheme.next()];
+    set(button, {'aria-label': words, title: words});
     fill(button, icon(drawing));
     announce(words);
   }

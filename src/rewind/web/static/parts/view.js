@@ -20,10 +20,20 @@ export function toSessions() {
 }
 
 export class View {
-  ended = false; // what is still being read then is of no use any more
+  life = new AbortController();
 
   constructor(host) {
     this.host = host;
+  }
+
+  /** What is still being read then is of no use any more. */
+  get ended() {
+    return this.life.signal.aborted;
+  }
+
+  /** As long as the view is shown. */
+  listen(target, event, run) {
+    target.addEventListener(event, run, {signal: this.life.signal});
   }
 
   /** Whether a key meant something here. */
@@ -45,6 +55,6 @@ export class View {
   }
 
   end() {
-    this.ended = true;
+    this.life.abort();
   }
 }

@@ -1,13 +1,12 @@
 // Bringing a fork home: the plan, its conflicts, and the session that goes on here.
 
-import {h} from '../core/element.js';
-import {icon} from '../parts/icons.js';
-import {wire} from '../core/wire.js';
+import {h, listOf} from '../core/element.js';
+import {wire} from '../core/api.js';
 import {state} from '../core/state.js';
 import {plural} from '../core/format.js';
 import {notice} from '../parts/states.js';
 import {pathText} from '../code/diff.js';
-import {codePlan, planNotes} from './plan.js';
+import {codePlan, planLine, planNotes} from './plan.js';
 import {changes, isSettled, openPlan, said} from './confirm.js';
 import {openUndo} from './restore.js';
 
@@ -44,16 +43,13 @@ export function openAdopt({name}, done = () => {}) {
 function shown(plan) {
   if (plan.conflicts.length) return conflicts(plan.conflicts);
   if (changes(plan)) return codePlan(plan, null);
-  return h('p.plan-line', icon('check'), h('span', 'The files here already contain all of it.'));
+  return planLine('check', 'The files here already contain all of it.');
 }
 
 function conflicts(found) {
   return notice('warning', [
     h('strong', `${plural(found.length, 'file is', 'files are')} in conflict, so nothing is written yet. `),
     'The project changed the same lines. Choose what to do, or cancel.',
-    h(
-      'ul.clashes',
-      found.map(one => h('li', pathText(one.path), h('small.muted', one.text))),
-    ),
+    listOf('ul.clashes', found, one => [pathText(one.path), h('small.muted', one.text)]),
   ]);
 }

@@ -1,13 +1,11 @@
 // The dialog in which a session is rewound: what to bring back, what that does, and the branch's name.
 
 import {h, freshId} from '../core/element.js';
-import {icon} from '../parts/icons.js';
-import {api} from '../core/api.js';
-import {wire} from '../core/wire.js';
+import {api, wire} from '../core/api.js';
 import {state} from '../core/state.js';
 import {go, to} from '../core/route.js';
 import {plural} from '../core/format.js';
-import {codePlan, planNotes} from './plan.js';
+import {codePlan, planLine, planNotes} from './plan.js';
 import {openPlan, said} from './confirm.js';
 import {openUndo} from './restore.js';
 
@@ -70,21 +68,14 @@ function modes(first, noCode, where, choose) {
     way('both', 'Code + chat', both, noCode),
   );
 
-  function way(mode, label, text, reason) {
+  function way(value, label, text, reason) {
     const id = freshId('mode');
+    const about = {'aria-describedby': `${id}-text`, onchange: () => choose(value)};
+    const chosen = {value, checked: value === first, disabled: !!reason};
     return h(
       `label.mode${reason ? '.off' : ''}`,
       {for: id, title: reason},
-      h('input', {
-        id,
-        type: 'radio',
-        name: 'mode',
-        value: mode,
-        checked: mode === first,
-        disabled: !!reason,
-        'aria-describedby': `${id}-text`,
-        onchange: () => choose(mode),
-      }),
+      h('input', {id, type: 'radio', name: 'mode', ...chosen, ...about}),
       h('span.mode-text', h('strong', label), h('small', {id: `${id}-text`}, text)),
     );
   }
@@ -94,5 +85,5 @@ function talk({keeps, drops}) {
   const later = drops
     ? `${plural(drops, 'later turn stays', 'later turns stay')} in the current session`
     : 'nothing is left behind';
-  return h('p.plan-line', icon('branch'), h('span', `The branch keeps ${plural(keeps, 'turn')}; ${later}.`));
+  return planLine('branch', `The branch keeps ${plural(keeps, 'turn')}; ${later}.`);
 }

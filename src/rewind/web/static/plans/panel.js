@@ -1,17 +1,23 @@
 // What an action did, until it is closed or the next one is done: the files, the way back, how to go on.
 
-import {h, fill} from '../core/element.js';
+import {h, fill, listOf} from '../core/element.js';
 import {state} from '../core/state.js';
-import {icon} from '../parts/icons.js';
+import {icon, iconButton} from '../parts/icons.js';
 import {copyButton, copyText} from '../parts/copy.js';
 import {command} from '../parts/states.js';
 import {announce, say} from '../parts/toast.js';
 import {number, oneLine, plural} from '../core/format.js';
 import {pathText} from '../code/diff.js';
+import {amount} from './plan.js';
 
 const NAMED = 100;
+const LISTS = [
+  ['written', 'written'],
+  ['deleted', 'deleted'],
+  ['remaining', 'not restored'],
+];
 const host = document.getElementById('panel');
-let shown = null;
+let toResume = ''; // the command that is shown
 
 /**
  * `title`: what was done; `answer`: what the server said of files; `resume`: the command to go on with;
@@ -28,20 +34,15 @@ export function showPanel({
   undo = null,
   redo = null,
 }) {
-  shown = {resume};
+  toResume = resume;
   const files = answer ? fileWords(answer) : '';
   fill(
     host,
-    h(
-      'div.panel-head',
-      icon('check'),
-      h('h2', title),
-      h('button.icon-button', {'aria-label': 'Close this panel', onclick: closePanel}, icon('close')),
-    ),
+    h('div.panel-head', icon('check'), h('h2', title), iconButton('close', 'Close this panel', closePanel)),
     h(
       'div.panel-body',
       files ? h('p.panel-files', files) : null,
-      ...(answer ? lists(answer) : []),
+      answer && LISTS.map(([field, label]) => list(answer, field, label)),
       notes.map(note => h('p.muted', note)),
       resume ? h('div.panel-part', h('span.label', 'Go on with', h('kbd', 'y')), command(resume)) : null,
       prompt ? copyPart('The prompt that was taken back', prompt, 'Copy the prompt') : null,
@@ -54,7 +55,7 @@ export function showPanel({
 }
 
 function closePanel() {
-  shown = null;
+  toResume = '';
   host.hidden = true;
   fill(host);
   document.getElementById('main').focus({preventScroll: true});
@@ -62,8 +63,8 @@ function closePanel() {
 
 /** One key copies the command. */
 export function copyResume() {
-  if (!shown?.resume) return false;
-  copyText(shown.resume).then(done =>
+  if (!toResume) return false;
+  copyText(toResume).then(done =>
     say(done ? 'The command is copied.' : 'The browser did not allow copying.', {
       kind: done ? 'done' : 'error',
     }),
@@ -79,29 +80,16 @@ function fileWords(answer) {
     : 'No file had to change.';
 }
 
-function amount(answer, field) {
-  return answer[`${field}Count`] ?? answer[field]?.length ?? 0;
-}
-
-function lists(answer) {
-  const remaining = answer.remaining || [];
-  return [
-    list('written', answer.written, amount(answer, 'written')),
-    list('deleted', answer.deleted, amount(answer, 'deleted')),
-    list('not restored', remaining, answer.remainingCount ?? remaining.length),
-  ].filter(Boolean);
-}
-
-function list(label, items, total) {
-  if (!total || !items?.length) return null;
+/** Whatever has files in it is a list that unfolds. */
+function list(answer, field, label) {
+  const total = amount(answer, field);
+  const items = answer[field] || [];
+  if (!total || !items.length) return null;
   return h(
     'details.panel-list',
     {open: total <= 4},
     h('summary', icon('chevron'), `${plural(total, 'file')} ${label}`),
-    h(
-      'ul.paths',
-      items.slice(0, NAMED).map(item => h('li', pathText(item.path ?? item))),
-    ),
+    listOf('ul.paths', items.slice(0, NAMED), item => pathText(item.path ?? item)),
   );
 }
 

@@ -1,62 +1,34 @@
 // What a restore would do to which files, before it does it.
 
-import {h} from '../core/element.js';
+import {h, listOf} from '../core/element.js';
 import {icon} from '../parts/icons.js';
 import {moment, number, plural} from '../core/format.js';
 import {openDiff, pathText} from '../code/diff.js';
 import {notice} from '../parts/states.js';
 
 const SHOWN = 500; // as many as the server lists
+const UNCHANGED = 'No file changes: the files are as they were.';
 
 /** The parts of a plan that speak of code. */
 export function codePlan(plan, point = plan.code?.checkpoint) {
-  const written = count(plan, 'written'),
-    deleted = count(plan, 'deleted');
-  const parts = [];
-  if (plan.code) {
-    parts.push(
-      h(
-        'p.plan-line',
-        icon('diamond'),
-        h(
-          'span',
-          plan.code.exact === false ? 'The nearest earlier checkpoint, ' : 'The code of checkpoint ',
-          h('code', plan.code.checkpoint),
-          plan.code.createdAt ? `, ${moment(plan.code.createdAt)}` : '',
-        ),
-      ),
-    );
-  }
-  if (count(plan, 'changedSince')) parts.push(changedSince(plan, point));
-  if (!written && !deleted)
-    parts.push(h('p.plan-line', icon('check'), h('span', 'No file changes: the files are as they were.')));
-  parts.push(
-    list(
-      'written',
-      written,
-      `${plural(written, 'file is', 'files are')} written`,
-      plan.written,
-      'modified',
-      point,
-    ),
-    list(
-      'deleted',
-      deleted,
-      `${plural(deleted, 'file is', 'files are')} deleted`,
-      plan.deleted,
-      'deleted',
-      point,
-    ),
-    list(
-      'kept',
-      count(plan, 'kept'),
-      `${plural(count(plan, 'kept'), 'file is', 'files are')} kept`,
-      plan.kept,
-      'kept',
-      point,
-    ),
-  );
-  return parts.filter(Boolean);
+  return [
+    plan.code ? source(plan.code) : null,
+    amount(plan, 'changedSince') ? changedSince(plan, point) : null,
+    amount(plan, 'written') || amount(plan, 'deleted') ? null : planLine('check', UNCHANGED),
+    list(plan, 'written', 'modified', point),
+    list(plan, 'deleted', 'deleted', point),
+    list(plan, 'kept', 'kept', point),
+  ];
+}
+
+/** One line of a plan: what will happen. */
+export function planLine(sign, ...words) {
+  return h('p.plan-line', icon(sign), h('span', words));
+}
+
+function source({exact, checkpoint, createdAt}) {
+  const words = exact === false ? 'The nearest earlier checkpoint, ' : 'The code of checkpoint ';
+  return planLine('diamond', words, h('code', checkpoint), createdAt ? `, ${moment(createdAt)}` : '');
 }
 
 export function planNotes(plan) {
@@ -66,19 +38,17 @@ export function planNotes(plan) {
   ];
 }
 
-function count(plan, field) {
+/** How many files; the list of them may hold only a part. */
+export function amount(plan, field) {
   return plan[`${field}Count`] ?? plan[field]?.length ?? 0;
 }
 
 function changedSince(plan, point) {
-  const n = count(plan, 'changedSince');
+  const n = amount(plan, 'changedSince');
   return notice('warning', [
     h('strong', `${plural(n, 'file has', 'files have')} changed since by someone else.`),
     ' What is there now is saved in a backup first.',
-    h(
-      'ul.paths',
-      plan.changedSince.slice(0, SHOWN).map(p => h('li', pathItem(p, point))),
-    ),
+    listOf('ul.paths', plan.changedSince.slice(0, SHOWN), path => pathItem(path, point)),
   ]);
 }
 
@@ -93,24 +63,21 @@ function pathItem(path, point) {
   );
 }
 
-function list(kind, n, label, items, spec, point = null) {
+function list(plan, kind, spec, point) {
+  const n = amount(plan, kind);
   if (!n) return null;
-  const paths = (items || []).slice(0, SHOWN);
+  const shown = (plan[kind] || []).slice(0, SHOWN);
+  const paths = listOf('ul.paths', shown, item => [
+    pathItem(item.path ?? item, point),
+    item.reason ? h('small', item.text || item.reason) : null,
+  ]);
+  if (n > shown.length) paths.append(h('li.muted', `and ${number(n - shown.length)} more`));
+  const label = `${plural(n, 'file is', 'files are')} ${kind}`;
   return h(
     `details.plan-list.${kind}`,
     {open: n <= 6 && kind !== 'kept'},
     h('summary', icon('chevron'), h(`span.plan-mark.${spec}`), label),
-    h(
-      'ul.paths',
-      paths.map(item =>
-        h(
-          'li',
-          pathItem(item.path ?? item, point),
-          item.reason ? h('small', item.text || item.reason) : null,
-        ),
-      ),
-      n > paths.length ? h('li.muted', `and ${number(n - paths.length)} more`) : null,
-    ),
+    paths,
   );
 }
 

@@ -1,8 +1,7 @@
 // What is confirmed before files go back: a restore, a hunk, the undo of an operation, or its redo.
 
 import {h} from '../core/element.js';
-import {api} from '../core/api.js';
-import {wire} from '../core/wire.js';
+import {api, wire} from '../core/api.js';
 import {state} from '../core/state.js';
 import {moment, oneLine, plural} from '../core/format.js';
 import {codePlan, planNotes} from './plan.js';

@@ -1,14 +1,12 @@
 // Taking back one turn and nothing else: the plan, conflicts with their lines, and the note for the agent.
 
-import {h} from '../core/element.js';
-import {icon} from '../parts/icons.js';
-import {api} from '../core/api.js';
-import {wire} from '../core/wire.js';
+import {h, listOf} from '../core/element.js';
+import {api, wire} from '../core/api.js';
 import {oneLine, plural} from '../core/format.js';
 import {notice} from '../parts/states.js';
 import {openLines, pathText} from '../code/diff.js';
 import {authorWords} from '../files/blame.js';
-import {codePlan, planNotes} from './plan.js';
+import {codePlan, planLine, planNotes} from './plan.js';
 import {changes, isSettled, openPlan, said} from './confirm.js';
 import {openUndo} from './restore.js';
 
@@ -58,7 +56,7 @@ function nothing(plan) {
   const why = plan.settled.length
     ? 'Nothing is left to take back: what is in conflict stays as it is.'
     : 'There is nothing to take back: the files are as they would be without this turn.';
-  return h('p.plan-line', icon('check'), h('span', why));
+  return planLine('check', why);
 }
 
 function conflicts(plan, session) {
@@ -67,17 +65,13 @@ function conflicts(plan, session) {
   return notice('warning', [
     h('strong', `${plural(n, 'file is', 'files are')} in conflict, so nothing is written yet. `),
     'Something else has changed the same lines since. Choose what to do, or cancel.',
-    h(
-      'ul.clashes',
-      plan.conflicts.map(one => clash(one, own)),
-    ),
+    listOf('ul.clashes', plan.conflicts, one => clash(one, own)),
   ]);
 }
 
 /** `own` tells what the turn itself wrote: that is no reason for the conflict. */
 function clash(one, own) {
-  return h(
-    'li',
+  return [
     pathText(one.path),
     one.places.length ? null : h('small.muted', one.text),
     one.places.map(place =>
@@ -89,7 +83,7 @@ function clash(one, own) {
           : null,
       ),
     ),
-  );
+  ];
 }
 
 function writers(runs) {
@@ -105,10 +99,8 @@ function lineWords({from, count}) {
 }
 
 function settled(plan) {
-  return h(
-    'ul.paths.settled',
-    plan.settled.map(one => h('li', pathText(one.path), h('small', `conflict: ${SETTLED[plan.how]}`))),
-  );
+  const how = `conflict: ${SETTLED[plan.how]}`;
+  return listOf('ul.paths.settled', plan.settled, one => [pathText(one.path), h('small', how)]);
 }
 
 /** Why a turn has nothing to take back, or null. */

@@ -1,8 +1,7 @@
 // What can be done to a branch: rename, promote, delete and take that back, fast-forward.
 
-import {h, fill, freshId} from '../core/element.js';
-import {api} from '../core/api.js';
-import {wire} from '../core/wire.js';
+import {h, fill, freshId, listOf} from '../core/element.js';
+import {api, wire} from '../core/api.js';
 import {state} from '../core/state.js';
 import {go, to} from '../core/route.js';
 import {plural, sessionTitle} from '../core/format.js';
@@ -56,10 +55,7 @@ export async function deleteBranches(ids) {
   const sure = await confirm(
     `Delete ${what}?`,
     [
-      h(
-        'ul.plain-list',
-        sessions.slice(0, 12).map(s => h('li', sessionTitle(s))),
-      ),
+      listOf('ul.plain-list', sessions.slice(0, 12), sessionTitle),
       sessions.length > 12 ? h('p', `and ${sessions.length - 12} more`) : '',
       h('p.muted', "They go to Rewind's trash, and you can undo this. The sessions they came from stay."),
     ].filter(Boolean),
@@ -92,9 +88,9 @@ export async function undelete(ids) {
 
 export async function fastForward(session) {
   const parent = state.parentOf(session);
-  const answer = await askForward(session, parent);
-  if (!answer) return;
-  const {code, stamp} = answer;
+  const wanted = await askForward(session, parent);
+  if (!wanted) return;
+  const {code, stamp} = wanted;
   await act('fast_forward', {sessionId: session.sessionId, code, ...(code ? {stamp} : {})}, answer => {
     if (answer.code) state.loadSessions();
     go(to.session(answer.sessionId));
@@ -107,23 +103,14 @@ export async function fastForward(session) {
 /** {code, stamp}: with the code (of the plan that was seen) or without; null: not at all. */
 function askForward(session, parent) {
   const {body, foot, close, closed} = openModal('Fast-forward to the parent?');
-  const id = freshId('code');
-  const box = h('input', {id, type: 'checkbox', checked: true, onchange: () => look()});
+  const box = h('input', {id: freshId('code'), type: 'checkbox', checked: true, onchange: () => look()});
   const place = h('div.plan', {'aria-live': 'polite'});
   let plan = null;
-  body.append(
-    h(
-      'p',
-      `You return to “${parent ? sessionTitle(parent) : 'the parent'}” with all its turns. ` +
-        'This branch stays.',
-    ),
-  );
-  if (session.codeRestored) body.append(codeChoice(id, box), place);
-  const go = h(
-    'button.primary',
-    {onclick: () => close({code: Boolean(plan) && box.checked, stamp: plan?.stamp})},
-    'Fast-forward',
-  );
+  const name = parent ? sessionTitle(parent) : 'the parent';
+  body.append(h('p', `You return to “${name}” with all its turns. This branch stays.`));
+  if (session.codeRestored) body.append(codeChoice(box), place);
+  const forward = () => close({code: Boolean(plan) && box.checked, stamp: plan?.stamp});
+  const go = h('button.primary', {onclick: forward}, 'Fast-forward');
   foot.append(go);
   go.focus();
   if (session.codeRestored) look();
@@ -145,20 +132,12 @@ function askForward(session, parent) {
   }
 }
 
-function codeChoice(id, box) {
-  return h(
-    'label.check',
-    {for: id},
-    box,
-    h(
-      'span',
-      h('strong', 'Bring the code back too'),
-      h(
-        'small',
-        'The files become what they were before this branch was made. What they hold now is saved first.',
-      ),
-    ),
-  );
+const FORWARD_CODE =
+  'The files become what they were before this branch was made. What they hold now is saved first.';
+
+function codeChoice(box) {
+  const words = h('span', h('strong', 'Bring the code back too'), h('small', FORWARD_CODE));
+  return h('label.check', {for: box.id}, box, words);
 }
 
 export async function act(event, fields, done) {

@@ -1,27 +1,24 @@
 // Two branches side by side: what they share, where they part, how each goes on, and how their code differs.
 
-import {h, fill} from '../core/element.js';
+import {h, fill, listOf} from '../core/element.js';
 import {icon} from '../parts/icons.js';
 import {api} from '../core/api.js';
 import {state} from '../core/state.js';
 import {go, to} from '../core/route.js';
 import {age, oneLine, plural, sessionTitle} from '../core/format.js';
 import {openModal} from '../parts/modal.js';
+import {folded} from '../parts/fold.js';
 import {renderTurn} from '../turns/turn.js';
 import {fileList, filesOf, openDiff} from '../code/diff.js';
-import {emptyState, errorState, loadingState} from '../parts/states.js';
+import {emptyState, loadingState, readInto} from '../parts/states.js';
 import {say} from '../parts/toast.js';
 import {View, viewHead} from '../parts/view.js';
 
 export class CompareView extends View {
-  constructor(host, a, b) {
+  constructor(host, {a, b}) {
     super(host);
     Object.assign(this, {a, b, folds: new Set(), side: 'a'});
     this.load();
-  }
-
-  get title() {
-    return 'Compare';
   }
 
   async load() {
@@ -57,57 +54,28 @@ export class CompareView extends View {
     return viewHead('Compare', {way, beside: [h('span.grow'), actions]});
   }
 
-  common(found) {
-    if (!found.common) return h('p.parting', icon('branch'), 'They have no turn in common.');
-    const place = h('div.common-list');
+  common({common: n}) {
+    if (!n) return h('p.parting', icon('branch'), 'They have no turn in common.');
+    const line = [h('strong', `${plural(n, 'turn')} in common`), h('span.muted', 'the same in both')];
     return h(
       'div',
-      h(
-        'details.common',
-        {
-          ontoggle: event => {
-            if (event.target.open && !place.firstChild) this.loadCommon(place, found.common);
-          },
-        },
-        h(
-          'summary',
-          icon('chevron'),
-          h('strong', `${plural(found.common, 'turn')} in common`),
-          h('span.muted', 'the same in both'),
-        ),
-        place,
-      ),
-      h('p.parting', icon('branch'), `They part after turn ${found.common}`),
+      folded('common', line, h('div.common-list'), place => this.loadCommon(place, n)),
+      h('p.parting', icon('branch'), `They part after turn ${n}`),
     );
   }
 
-  async loadCommon(place, n) {
-    fill(place, loadingState('Reading the common turns', 2));
-    try {
+  loadCommon(place, n) {
+    readInto(place, 'Reading the common turns', 2, async () => {
       const {turns} = await api.outline(this.a, 1, Math.min(n, 1000));
-      fill(
-        place,
+      return listOf('ol', turns, ({turn, prompt}) =>
         h(
-          'ol',
-          turns.map(t =>
-            h(
-              'li',
-              h(
-                'a',
-                {href: to.session(this.a, t.turn)},
-                h('span.no', String(t.turn)),
-                h('span.clip', oneLine(t.prompt, 120)),
-              ),
-            ),
-          ),
+          'a',
+          {href: to.session(this.a, turn)},
+          h('span.no', String(turn)),
+          h('span.clip', oneLine(prompt, 120)),
         ),
       );
-    } catch (error) {
-      fill(
-        place,
-        errorState(error, () => this.loadCommon(place, n)),
-      );
-    }
+    });
   }
 
   code({code, a, b}) {
@@ -205,22 +173,18 @@ export function chooseOther(session) {
       kind: 'info',
     });
   const {body, close, dialog} = openModal('Compare with');
-  const list = h(
-    'ul.pick',
-    others.slice(0, 200).map(({session: s, relation}) =>
+  const pick = other => {
+    close();
+    go(to.compare(session.sessionId, other.sessionId));
+  };
+  const list = listOf('ul.pick', others.slice(0, 200), ({session: other, relation}) =>
+    h(
+      'button.pick-row',
+      {onclick: () => pick(other)},
+      h('span.clip', sessionTitle(other)),
       h(
-        'li',
-        h(
-          'button.pick-row',
-          {
-            onclick: () => {
-              close();
-              go(to.compare(session.sessionId, s.sessionId));
-            },
-          },
-          h('span.clip', sessionTitle(s)),
-          h('span.muted', [relation, plural(s.turns, 'turn'), age(s.modified)].filter(Boolean).join(' · ')),
-        ),
+        'span.muted',
+        [relation, plural(other.turns, 'turn'), age(other.modified)].filter(Boolean).join(' · '),
       ),
     ),
   );

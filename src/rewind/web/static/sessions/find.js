@@ -1,6 +1,6 @@
 // What was said and which files were touched, in all sessions of the project.
 
-import {h, fill} from '../core/element.js';
+import {h, fill, listOf} from '../core/element.js';
 import {api} from '../core/api.js';
 import {state} from '../core/state.js';
 import {to} from '../core/route.js';
@@ -12,14 +12,10 @@ import {View, toSessions, viewHead} from '../parts/view.js';
 const AGAIN = 400; // milliseconds
 
 export class FindView extends View {
-  constructor(host, words) {
+  constructor(host, {words}) {
     super(host);
     document.title = 'Search – Rewind';
     this.load(words);
-  }
-
-  get title() {
-    return 'Search';
   }
 
   /** `again`: what was found so far stays until there is more. */
@@ -74,10 +70,7 @@ export class FindView extends View {
         session ? sessionTitle(session) : sessionId,
         session ? h('small.muted', age(session.modified)) : null,
       ),
-      h(
-        'ul',
-        matches.map(match => h('li', this.match(sessionId, match))),
-      ),
+      listOf('ul', matches, match => this.match(sessionId, match)),
     );
   }
 
@@ -96,7 +89,7 @@ export class FindView extends View {
     );
   }
 
-  goTo(_, words) {
+  goTo({words}) {
     if (words && words !== this.words) this.load(words);
   }
 }

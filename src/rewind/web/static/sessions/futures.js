@@ -1,7 +1,7 @@
 // Forks with a directory of their own: how each is, side by side, brought home, taken away and brought back.
 
-import {h, fill} from '../core/element.js';
-import {wire} from '../core/wire.js';
+import {h, fill, inPlace, put} from '../core/element.js';
+import {wire} from '../core/api.js';
 import {state} from '../core/state.js';
 import {plural} from '../core/format.js';
 import {pathText} from '../code/diff.js';
@@ -20,6 +20,10 @@ const STATES = {
   'half-made': 'never finished',
   'half-removed': 'half removed',
 };
+
+const WHAT_REMOVING_DOES =
+  'A checkpoint keeps its files first, and its conversation goes to the trash. You can undo this. ' +
+  'A fork with work that no checkpoint can hold is not removed.';
 
 /** The part of the graph view that lists them; `changed` is called when there is something new to read. */
 export class Futures {
@@ -49,23 +53,14 @@ export class Futures {
     for (const name of this.marked) if (!names.has(name)) this.marked.delete(name);
     this.node.hidden = !lanes.length && !removed.length;
     if (this.node.hidden) return;
-    const focused = this.node.contains(document.activeElement) ? document.activeElement.dataset.key : null;
-    fill(
-      this.node,
-      h(
-        'div.futures-head',
-        h('h2', {id: 'futures-title'}, 'Forks in directories of their own'),
-        h('span.grow'),
-        lanes.length > 1 ? this.act : null,
-      ),
-      h(
-        'ul.future-list',
-        lanes.map(lane => this.row(lane)),
-      ),
-      removed.length ? this.trash() : null,
-    );
+    const title = h('h2', {id: 'futures-title'}, 'Forks in directories of their own');
+    const compare = lanes.length > 1 ? this.act : null;
+    inPlace(this.node, () => {
+      const rows = lanes.map(lane => this.row(lane));
+      const head = h('div.futures-head', title, h('span.grow'), compare);
+      fill(this.node, head, h('ul.future-list', rows), removed.length ? this.trash() : null);
+    });
     this.tellAct();
-    if (focused) this.node.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({preventScroll: true});
   }
 
   chosen() {
@@ -81,67 +76,50 @@ export class Futures {
   }
 
   row(lane) {
-    const whole = !lane.problem && lane.exists;
+    const {name, problem, dir} = lane;
+    const whole = !problem && lane.exists;
+    const box = h('input', {
+      type: 'checkbox',
+      checked: this.marked.has(name),
+      disabled: !whole,
+      'data-key': `mark ${name}`,
+      onchange: event => this.mark(name, event.target.checked),
+    });
+    const adopt = () => openAdopt(lane, this.changed);
     return h(
       'li.future',
-      {id: `future-${lane.name}`},
-      h(
-        'label.future-name',
-        h('input', {
-          type: 'checkbox',
-          checked: this.marked.has(lane.name),
-          disabled: !whole,
-          'data-key': `mark ${lane.name}`,
-          onchange: event => this.mark(lane.name, event.target.checked),
-        }),
-        h('strong', lane.name),
-        h('span.visually-hidden', ' select to compare'),
-      ),
+      {id: `future-${name}`},
+      h('label.future-name', box, h('strong', name), h('span.visually-hidden', ' select to compare')),
       h('span.row-meta', facts(lane)),
-      h('code.future-dir.clip', {title: lane.dir, tabindex: '0'}, lane.dir),
-      lane.problem ? notice('warning', [lane.problem]) : null,
+      h('code.future-dir.clip', {title: dir, tabindex: '0'}, dir),
+      problem ? notice('warning', [problem]) : null,
       h(
         'div.future-actions',
-        whole
-          ? this.button(`adopt ${lane.name}`, 'Adopt…', `Adopt ${lane.name}`, () =>
-              openAdopt(lane, this.changed),
-            )
-          : null,
-        this.button(`remove ${lane.name}`, 'Remove…', `Remove ${lane.name}`, () => this.remove(lane)),
+        whole ? this.button(`adopt ${name}`, 'Adopt…', `Adopt ${name}`, adopt) : null,
+        this.button(`remove ${name}`, 'Remove…', `Remove ${name}`, () => this.remove(lane)),
       ),
       lane.resume ? command(lane.resume) : null,
     );
   }
 
   mark(name, on) {
-    if (on) this.marked.add(name);
-    else this.marked.delete(name);
+    put(this.marked, name, on);
     this.tellAct();
   }
 
   trash() {
-    return h(
-      'p.muted.future-trash',
-      `${plural(this.removed.length, 'fork was', 'forks were')} removed: `,
-      this.removed.map(lane =>
-        this.button(`back ${lane.name}`, `Bring back ${lane.name}`, `Bring back ${lane.name}`, () =>
-          this.bringBack(lane.name),
-        ),
-      ),
-    );
+    const back = ({name}) => {
+      const words = `Bring back ${name}`;
+      return this.button(`back ${name}`, words, words, () => this.bringBack(name));
+    };
+    const words = `${plural(this.removed.length, 'fork was', 'forks were')} removed: `;
+    return h('p.muted.future-trash', words, this.removed.map(back));
   }
 
   async remove(lane) {
     const sure = await confirm(
       `Remove ${lane.name}?`,
-      [
-        h('p', h('code', lane.dir)),
-        h(
-          'p.muted',
-          'A checkpoint keeps its files first, and its conversation goes to the trash. You can undo this. ',
-          'A fork with work that no checkpoint can hold is not removed.',
-        ),
-      ],
+      [h('p', h('code', lane.dir)), h('p.muted', WHAT_REMOVING_DOES)],
       'Remove fork',
       'danger',
     );
@@ -170,7 +148,7 @@ function facts(lane) {
   ];
 }
 
-export function sizeWords(lane) {
+function sizeWords(lane) {
   if (!lane.files) return 'no changes';
   return `+${lane.added} −${lane.removed} in ${plural(lane.files, 'file')}`;
 }
@@ -202,58 +180,28 @@ async function openCompare(lanes) {
     fill(place, errorNotice(error));
     return;
   }
+  const words =
+    'This page runs no commands. To see what a test says in each of them, run this in a terminal:';
   place.append(
-    h(
-      'p.muted.small',
-      'This page runs no commands. To see what a test says in each of them, run this in a terminal:',
-    ),
+    h('p.muted.small', words),
     command(`rewind forks compare ${names.join(' ')} --run 'pytest -q'`),
   );
 }
 
 function table({lanes, files, more}) {
-  const row = (head, cells) => h('tr', h('th', {scope: 'row'}, head), cells);
+  const row = (head, make) => h('tr', h('th', {scope: 'row'}, head), lanes.map(make));
+  const head = ['File', ...lanes.map(lane => lane.name)].map(name => h('th', {scope: 'col'}, name));
+  const body = [
+    files.map(file => row(pathText(file.path), lane => cell(file.changes[lane.name]))),
+    more ? row(`and ${more} more`, () => h('td')) : null,
+    row('All files', lane => h('td', sizeWords(lane))),
+    row('Turns', lane => h('td', lane.turns === null ? '–' : String(lane.turns))),
+    row('Last command', lane => h('td', lane.lastRun ? runWords(lane.lastRun) : 'none yet')),
+  ];
   return h(
     'div.table-scroll',
     {tabindex: '0', role: 'group', 'aria-label': 'What each fork changed'},
-    h(
-      'table.compare-table',
-      h(
-        'thead',
-        h(
-          'tr',
-          h('th', {scope: 'col'}, 'File'),
-          lanes.map(lane => h('th', {scope: 'col'}, lane.name)),
-        ),
-      ),
-      h(
-        'tbody',
-        files.map(file =>
-          row(
-            pathText(file.path),
-            lanes.map(lane => cell(file.changes[lane.name])),
-          ),
-        ),
-        more
-          ? row(
-              `and ${more} more`,
-              lanes.map(() => h('td')),
-            )
-          : null,
-        row(
-          'All files',
-          lanes.map(lane => h('td', sizeWords(lane))),
-        ),
-        row(
-          'Turns',
-          lanes.map(lane => h('td', lane.turns === null ? '–' : String(lane.turns))),
-        ),
-        row(
-          'Last command',
-          lanes.map(lane => h('td', lane.lastRun ? runWords(lane.lastRun) : 'none yet')),
-        ),
-      ),
-    ),
+    h('table.compare-table', h('thead', h('tr', head)), h('tbody', body)),
   );
 }
 

@@ -1,10 +1,10 @@
 // Sessions and forks as lanes: where they part, where an agent itself went back, and where the files stand.
 
-import {h, fill, svg} from '../core/element.js';
+import {h, fill, inPlace, svg} from '../core/element.js';
 import {api} from '../core/api.js';
 import {state} from '../core/state.js';
 import {go, to} from '../core/route.js';
-import {oneAtATime} from '../core/order.js';
+import {afterPause, oneAtATime} from '../core/order.js';
 import {age, oneLine, plural, sessionTitle} from '../core/format.js';
 import {emptyState, loadingState} from '../parts/states.js';
 import {mark} from './tree.js';
@@ -25,21 +25,11 @@ export class GraphView extends View {
     this.top = this.head();
     this.sizes = new ResizeObserver(() => this.draw());
     this.reload = oneAtATime(() => this.load());
-    this.onSessions = () => this.later();
-    state.addEventListener('sessions', this.onSessions);
-    state.addEventListener('project', this.onSessions);
+    const soon = afterPause(() => this.ended || this.reload(), 400);
+    this.listen(state, 'sessions', soon);
+    this.listen(state, 'project', soon);
     fill(this.host, this.top, loadingState('Reading the sessions'));
     this.ready = this.reload();
-  }
-
-  get title() {
-    return 'Graph';
-  }
-
-  /** Many pushes in a row are one reading. */
-  later() {
-    clearTimeout(this.soon);
-    this.soon = setTimeout(() => this.reload(), 400);
   }
 
   async load() {
@@ -68,28 +58,23 @@ export class GraphView extends View {
 
   show() {
     const roots = state.roots();
-    const focused = this.body.contains(document.activeElement) ? document.activeElement.dataset.key : null;
     if (!roots.length) {
       const none = emptyState('No sessions yet', 'Their graph appears with the first one.');
       fill(this.host, this.top, this.lanes.length ? null : none, this.futures.node);
       return;
     }
     this.groups = roots.map(root => this.group(root));
-    const top = this.body.scrollTop;
-    fill(
-      this.body,
-      this.groups.map(group => group.node),
-      this.futures.node,
-    );
-    if (this.body.parentNode !== this.host) {
+    const nodes = this.groups.map(group => group.node);
+    inPlace(this.body, () => {
+      fill(this.body, nodes, this.futures.node);
+      if (this.body.parentNode === this.host) return;
+      // Its title may have the focus: the top stays where it is.
       for (const node of [...this.host.children]) if (node !== this.top) node.remove();
       this.host.append(this.body);
-    }
-    this.body.scrollTop = top;
+    });
     this.sizes.disconnect();
     this.sizes.observe(this.body);
     this.draw();
-    if (focused) this.body.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({preventScroll: true});
   }
 
   group(root) {
@@ -98,15 +83,8 @@ export class GraphView extends View {
     const rewinds = this.told.rewinds.filter(one => ids.has(one.sessionId));
     const drawing = svg('svg', {class: 'lanes', 'aria-hidden': 'true', focusable: 'false'});
     const rows = lanes.map(lane => this.row(lane));
-    const node = h(
-      'section.graph-root',
-      {'aria-label': sessionTitle(root)},
-      drawing,
-      h(
-        'ul',
-        rows.map(row => row.node),
-      ),
-    );
+    const nodes = rows.map(row => row.node);
+    const node = h('section.graph-root', {'aria-label': sessionTitle(root)}, drawing, h('ul', nodes));
     return {node, drawing, lanes, rewinds, rows};
   }
 
@@ -120,58 +98,37 @@ export class GraphView extends View {
   /** Its turns are in another directory: the lane leads to what can be done with it here. */
   futureRow(lane) {
     const {future} = lane.session;
-    const track = h('div.lane-track.elsewhere');
     const open = () => {
       const row = document.getElementById(`future-${future.name}`);
       row?.scrollIntoView({block: 'center'});
       row?.querySelector('button, input:not([disabled])')?.focus({preventScroll: true});
     };
-    const node = h(
-      'li.lane.future-lane',
-      h(
-        'div.lane-text',
-        h(
-          'button.lane-name',
-          {'data-key': `lane ${future.name}`, onclick: open},
-          h('span.clip', {title: future.dir}, future.name),
-          h('span.mark', 'own directory'),
-        ),
-        h(
-          'span.row-meta',
-          h('span', `from turn ${lane.start}`),
-          h('span', plural(future.turns || 0, 'turn')),
-        ),
-      ),
-      track,
+    const name = h(
+      'button.lane-name',
+      {'data-key': `lane ${future.name}`, onclick: open},
+      h('span.clip', {title: future.dir}, future.name),
+      h('span.mark', 'own directory'),
     );
-    node.style.setProperty('--depth', Math.min(lane.depth, 5));
-    return {node, track, lane};
+    const facts = [h('span', `from turn ${lane.start}`), h('span', plural(future.turns || 0, 'turn'))];
+    return laneRow(lane, 'future-lane', name, facts, h('div.lane-track.elsewhere'));
   }
 
   row(lane) {
     const {session} = lane;
     if (session.future) return this.futureRow(lane);
+    const title = sessionTitle(session);
+    const name = h(
+      'a.lane-name',
+      {href: to.session(session.sessionId), 'data-key': session.sessionId},
+      h('span.clip', {title}, title),
+      mark(session),
+      this.hereMark(session),
+    );
     const track = h('div.lane-track', {
       title: 'Click on a turn to open it',
       onclick: event => this.openTurn(lane, track, event.clientX),
     });
-    const node = h(
-      `li.lane${session.archived ? '.archived' : ''}`,
-      h(
-        'div.lane-text',
-        h(
-          'a.lane-name',
-          {href: to.session(session.sessionId), 'data-key': session.sessionId},
-          h('span.clip', {title: sessionTitle(session)}, sessionTitle(session)),
-          mark(session),
-          this.hereMark(session),
-        ),
-        h('span.row-meta', this.facts(lane)),
-      ),
-      track,
-    );
-    node.style.setProperty('--depth', Math.min(lane.depth, 5));
-    return {node, track, lane};
+    return laneRow(lane, session.archived ? 'archived' : '', name, this.facts(lane), track);
   }
 
   hereMark(session) {
@@ -220,11 +177,15 @@ export class GraphView extends View {
 
   end() {
     super.end();
-    clearTimeout(this.soon);
     this.sizes.disconnect();
-    state.removeEventListener('sessions', this.onSessions);
-    state.removeEventListener('project', this.onSessions);
   }
+}
+
+function laneRow(lane, kind, name, facts, track) {
+  const text = h('div.lane-text', name, h('span.row-meta', facts));
+  const node = h(`li.lane${kind && `.${kind}`}`, text, track);
+  node.style.setProperty('--depth', Math.min(lane.depth, 5));
+  return {node, track};
 }
 
 function backWords(back) {

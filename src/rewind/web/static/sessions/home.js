@@ -17,9 +17,8 @@ const HOOKS = {
 };
 
 export class HomeView extends View {
-  constructor(host, panes) {
+  constructor(host) {
     super(host);
-    this.panes = panes;
     document.title = 'Rewind';
     this.render();
     this.ready = this.look();
@@ -38,7 +37,8 @@ export class HomeView extends View {
 
   render() {
     // On a phone the list is the home; only without one is there something else to say.
-    this.panes.dataset.pane = state.sessions.size || state.trash.length ? 'tree' : 'main';
+    document.getElementById('panes').dataset.pane =
+      state.sessions.size || state.trash.length ? 'tree' : 'main';
     fill(this.host, asPage(this.content()));
   }
 
@@ -60,41 +60,19 @@ export class HomeView extends View {
   steps({agents, register}) {
     const used = agents.filter(agent => agent.used);
     const calls = used.filter(agent => agent.hooks === 'registered');
-    const list = used.length
-      ? h(
-          'ul.agents',
-          used.map(agent =>
-            h(
-              `li.agent.${agent.hooks}`,
-              icon(agent.hooks === 'registered' ? 'check' : 'warning'),
-              h('span', h('strong', agent.title), ` ${HOOKS[agent.hooks]}`),
-            ),
-          ),
-        )
-      : h('p', 'No agent has been used on this machine yet.');
+    const names = some => some.map(agent => agent.name);
     if (!used.length)
       return [
-        list,
-        step(
-          'Start one here. Its session appears automatically:',
-          agents.map(a => a.name),
-        ),
+        h('p', 'No agent has been used on this machine yet.'),
+        step('Start one here. Its session appears automatically:', names(agents)),
       ];
+    const list = h('ul.agents', used.map(agentItem));
     if (calls.length)
-      return [
-        list,
-        step(
-          'Start a session here, and it appears automatically:',
-          calls.map(a => a.name),
-        ),
-      ];
+      return [list, step('Start a session here, and it appears automatically:', names(calls))];
     return [
       list,
       step('Let the agents call Rewind, so that each prompt gets a checkpoint of the code:', [register]),
-      step(
-        'Then start a session here:',
-        used.map(a => a.name),
-      ),
+      step('Then start a session here:', names(used)),
     ];
   }
 
@@ -106,6 +84,11 @@ export class HomeView extends View {
   }
 
   arrive() {}
+}
+
+function agentItem({hooks, title}) {
+  const sign = icon(hooks === 'registered' ? 'check' : 'warning');
+  return h(`li.agent.${hooks}`, sign, h('span', h('strong', title), ` ${HOOKS[hooks]}`));
 }
 
 function step(words, commands) {

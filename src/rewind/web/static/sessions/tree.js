@@ -1,6 +1,6 @@
 // The sidebar: sessions and their branches, a filter, what is archived or deleted, and choosing many at once.
 
-import {h, fill, freshId} from '../core/element.js';
+import {h, fill, inPlace, put} from '../core/element.js';
 import {renew} from '../core/renew.js';
 import {icon} from '../parts/icons.js';
 import {age, clock, oneLine, plural, sessionTitle} from '../core/format.js';
@@ -32,9 +32,7 @@ export class Tree {
   }
 
   frame() {
-    const id = freshId('filter');
     this.filter = h('input', {
-      id,
       type: 'search',
       placeholder: 'Filter sessions',
       'aria-label': 'Filter sessions',
@@ -79,18 +77,13 @@ export class Tree {
   }
 
   render() {
-    const top = this.list.scrollTop;
-    const focused = this.list.contains(document.activeElement) ? document.activeElement.dataset.key : null;
-    renew(this.list, ...this.content());
+    inPlace(this.list, () => renew(this.list, ...this.content()));
     renew(
       this.warnings,
       ...missedNotices(),
       ...state.warnings.map(w => notice('warning', [h('strong', w.message), ' ', w.hint || ''])),
     );
     this.renderBar();
-    this.list.scrollTop = top;
-    if (focused && !this.list.contains(document.activeElement))
-      this.list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({preventScroll: true});
   }
 
   renderAges() {
@@ -98,24 +91,15 @@ export class Tree {
   }
 
   content() {
-    if (!state.loaded)
-      return [
-        state.error
-          ? errorState(state.error, () => state.loadSessions())
-          : loadingState('Reading the sessions', 5),
-      ];
+    if (!state.loaded && state.error) return [errorState(state.error, () => state.loadSessions())];
+    if (!state.loaded) return [loadingState('Reading the sessions', 5)];
     const live = unfolded(state.roots()).filter(s => this.shown(s));
     const old = [...state.sessions.values()].filter(s => s.archived && this.matches(s));
     if (!state.sessions.size && !state.trash.length) return [h('p.side-note', 'No sessions yet.')];
-    if (!live.length && !old.length && this.words)
-      return [
-        this.everywhere(),
-        emptyState(
-          'No match',
-          `No session contains “${this.words}”.`,
-          h('button.quiet', {onclick: () => this.clearFilter()}, 'Clear the filter'),
-        ),
-      ];
+    if (!live.length && !old.length && this.words) {
+      const clear = h('button.quiet', {onclick: () => this.clearFilter()}, 'Clear the filter');
+      return [this.everywhere(), emptyState('No match', `No session contains “${this.words}”.`, clear)];
+    }
     return [
       this.everywhere(),
       this.branchList(live, 0, 'Sessions of this project'),
@@ -186,35 +170,30 @@ export class Tree {
   }
 
   row(session, children, open, depth) {
-    const current = session.sessionId === this.selected;
+    const {sessionId, rewindFromTurn: from} = session;
+    const current = sessionId === this.selected;
+    const title = sessionTitle(session);
+    const link = h(
+      'a.row-link',
+      {href: to.session(sessionId), 'data-key': `row ${sessionId}`, 'aria-current': current ? 'page' : null},
+      h(
+        'span.row-title',
+        session.parentSessionId ? icon('branch') : null,
+        h('span.row-name', {title}, title),
+        mark(session),
+      ),
+      h(
+        'span.row-meta',
+        depth ? null : h('span', session.agentTitle || session.agent),
+        h('span', plural(session.turns, 'turn')),
+        from ? h('span', `from turn ${from}`) : null,
+        h('time', {datetime: session.modified}, age(session.modified)),
+      ),
+    );
     const row = h(
       `div.row${current ? '.current' : ''}`,
       this.choosing ? this.checkbox(session) : null,
-      h(
-        'div.row-text',
-        h(
-          'a.row-link',
-          {
-            href: to.session(session.sessionId),
-            'data-key': `row ${session.sessionId}`,
-            'aria-current': current ? 'page' : null,
-          },
-          h(
-            'span.row-title',
-            session.parentSessionId ? icon('branch') : null,
-            h('span.row-name', {title: sessionTitle(session)}, sessionTitle(session)),
-            mark(session),
-          ),
-          h(
-            'span.row-meta',
-            depth ? null : h('span', session.agentTitle || session.agent),
-            h('span', plural(session.turns, 'turn')),
-            session.rewindFromTurn ? h('span', `from turn ${session.rewindFromTurn}`) : null,
-            h('time', {datetime: session.modified}, age(session.modified)),
-          ),
-        ),
-        children.length ? this.toggle(session, children, open) : null,
-      ),
+      h('div.row-text', link, children.length ? this.toggle(session, children, open) : null),
     );
     row.style.setProperty('--depth', Math.min(depth, 6));
     return row;
@@ -236,14 +215,8 @@ export class Tree {
   }
 
   turnFold(session, open) {
-    const id = session.sessionId;
-    if (open) {
-      this.open.delete(id);
-      this.folded.add(id);
-    } else {
-      this.folded.delete(id);
-      this.open.add(id);
-    }
+    put(this.open, session.sessionId, !open);
+    put(this.folded, session.sessionId, open);
     this.render();
   }
 
@@ -259,8 +232,7 @@ export class Tree {
       'aria-label': `Select ${sessionTitle(session)}`,
       'aria-description': free ? null : NOT_OURS,
       onchange: event => {
-        if (event.target.checked) this.chosen.add(id);
-        else this.chosen.delete(id);
+        put(this.chosen, id, event.target.checked);
         this.renderBar();
       },
     });
@@ -271,81 +243,62 @@ export class Tree {
     this.bar.hidden = !this.choosing;
     if (!this.choosing) return;
     const n = this.chosen.size;
+    const onclick = async () => {
+      if (await deleteBranches([...this.chosen])) this.choose(false);
+    };
     fill(
       this.bar,
       h('span', {role: 'status'}, n ? `${n} selected` : 'Select branches to delete'),
-      h(
-        'button.danger',
-        {
-          disabled: n === 0,
-          onclick: async () => {
-            if (await deleteBranches([...this.chosen])) this.choose(false);
-          },
-        },
-        'Delete…',
-      ),
+      h('button.danger', {disabled: n === 0, onclick}, 'Delete…'),
     );
   }
 
   archive(sessions) {
-    if (!sessions.length) return null;
-    return this.folder(
-      'archived',
-      `Archived (${sessions.length})`,
-      () =>
-        h(
-          'ul.branches',
-          {'aria-label': 'Archived sessions'},
-          sessions.map(s => h('li.branch', this.row(s, [], false, 0))),
-        ),
-      !!this.words,
-    );
+    const rows = () => sessions.map(s => this.row(s, [], false, 0));
+    return this.folder('archived', 'Archived', 'Archived sessions', sessions.length, rows, !!this.words);
   }
 
   trash() {
-    if (!state.trash.length || this.words) return null;
-    return this.folder('trash', `Recently deleted (${state.trash.length})`, () =>
-      h(
-        'ul.branches',
-        {'aria-label': 'Recently deleted branches'},
-        state.trash.map(t =>
-          h(
-            'li.branch',
-            h(
-              'div.row.gone',
-              h('span.clip', {title: t.title || ''}, t.title || t.sessionId),
-              h(
-                'button.quiet',
-                {
-                  'aria-label': `Bring back ${t.title || t.sessionId}`,
-                  onclick: () => undelete([t.sessionId]),
-                },
-                'Undo',
-              ),
-            ),
-          ),
-        ),
-      ),
+    const gone = this.words ? [] : state.trash;
+    const rows = () => gone.map(one => this.deleted(one.sessionId, one.title));
+    return this.folder('trash', 'Recently deleted', 'Recently deleted branches', gone.length, rows);
+  }
+
+  deleted(id, title) {
+    const label = `Bring back ${title || id}`;
+    return h(
+      'div.row.gone',
+      h('span.clip', {title: title || ''}, title || id),
+      h('button.quiet', {'aria-label': label, onclick: () => undelete([id])}, 'Undo'),
     );
   }
 
-  folder(key, label, content, force = false) {
+  /** `rows()` are made when it is open; without any there is no such folder. */
+  folder(key, title, inside, count, rows, force = false) {
+    if (!count) return null;
     const open = force || this.open.has(key);
-    const button = h(
-      `button.folder${open ? '.open' : ''}`,
-      {
-        'aria-expanded': String(open),
-        'data-key': key,
-        onclick: () => {
-          if (open) this.open.delete(key);
-          else this.open.add(key);
-          this.render();
-        },
-      },
-      icon('chevron'),
-      label,
+    const label = `${title} (${count})`;
+    const onclick = () => {
+      put(this.open, key, !open);
+      this.render();
+    };
+    return h(
+      'section.folder-part',
+      {'aria-label': label, 'data-part': key},
+      h(
+        `button.folder${open ? '.open' : ''}`,
+        {'aria-expanded': String(open), 'data-key': key, onclick},
+        icon('chevron'),
+        label,
+      ),
+      open
+        ? h(
+            'ul.branches',
+            {'aria-label': inside},
+            rows().map(row => h('li.branch', row)),
+          )
+        : null,
     );
-    return h('section.folder-part', {'aria-label': label, 'data-part': key}, button, open ? content() : null);
   }
 
   /** Up and down between rows, right and left unfold and fold. */

@@ -7,17 +7,14 @@ import {state} from '../core/state.js';
 import {go, to} from '../core/route.js';
 import {plural, sessionTitle} from '../core/format.js';
 import {renderTurn} from './turn.js';
-import {errorState, loadingState} from '../parts/states.js';
+import {loadingState, showError} from '../parts/states.js';
 
 const PAGE = 25;
 const MOST = 75; // with the window of the list this stays under 200 rows
 
 export class Future {
   constructor(host, session, folds) {
-    this.host = host;
-    this.session = session;
-    this.folds = folds;
-    this.shown = false;
+    Object.assign(this, {host, session, folds, shown: false});
   }
 
   async toggle() {
@@ -44,10 +41,7 @@ export class Future {
       );
       this.host.append(...rows, ...this.rest(page, from, session));
     } catch (error) {
-      fill(
-        this.host,
-        errorState(error, () => this.load(from)),
-      );
+      showError(this.host, error, () => this.load(from));
     }
   }
 
@@ -69,20 +63,12 @@ export class Future {
   rest(page, from, session) {
     const next = from + page.turns.length;
     if (next > page.total) return [];
-    if (next > MOST)
-      return [
-        h(
-          'p.more-future',
-          h(
-            'a',
-            {href: to.session(session.parentSessionId, session.rewindFromTurn + next)},
-            'Continue reading in the parent',
-          ),
-        ),
-      ];
-    return [
-      h('p.more-future', h('button.quiet', {onclick: () => this.load(next)}, 'Show more future turns')),
-    ];
+    const href = to.session(session.parentSessionId, session.rewindFromTurn + next);
+    const more =
+      next > MOST
+        ? h('a', {href}, 'Continue reading in the parent')
+        : h('button.quiet', {onclick: () => this.load(next)}, 'Show more future turns');
+    return [h('p.more-future', more)];
   }
 
   end() {

@@ -1,10 +1,10 @@
 // The dropdown of turns: a list around the current one, and a field to jump.
 
-import {h, fill} from '../core/element.js';
+import {h, fill, listOf} from '../core/element.js';
 import {api} from '../core/api.js';
 import {moment, number, oneLine} from '../core/format.js';
 import {changeNodes} from './figures.js';
-import {errorState, loadingState} from '../parts/states.js';
+import {readInto} from '../parts/states.js';
 
 const SHOWN = 100;
 
@@ -53,31 +53,20 @@ export function openOutline(anchor, shape, current, total, jump) {
   document.addEventListener('pointerdown', outside, true);
   field.focus();
   load(Math.max(1, current - SHOWN / 2));
-  return close;
 
-  async function load(from) {
-    fill(list, loadingState('Reading the turns', 3));
-    try {
+  function load(from) {
+    return readInto(list, 'Reading the turns', 3, async () => {
       const page = await read(from);
       const last = from + page.turns.length - 1;
+      const more = (label, next) => h('button.quiet', {onclick: () => load(next)}, label);
       fill(
         list,
-        from > 1
-          ? h('button.quiet', {onclick: () => load(Math.max(1, from - SHOWN))}, 'Earlier turns')
-          : null,
-        h(
-          'ol',
-          page.turns.map(t => h('li', entry(t))),
-        ),
-        last < page.total ? h('button.quiet', {onclick: () => load(last + 1)}, 'Later turns') : null,
+        from > 1 ? more('Earlier turns', Math.max(1, from - SHOWN)) : null,
+        listOf('ol', page.turns, entry),
+        last < page.total ? more('Later turns', last + 1) : null,
       );
       list.querySelector('[aria-current]')?.scrollIntoView({block: 'center'});
-    } catch (error) {
-      fill(
-        list,
-        errorState(error, () => load(from)),
-      );
-    }
+    });
   }
 
   /** From the shape, where that is known: it has the figures. */

@@ -1,9 +1,7 @@
 // The last turns as the server pushes them: only what has changed since it said so last.
 
 export class Pushed {
-  constructor() {
-    this.turns = new Map();
-  }
+  turns = new Map();
 
   /** The page with whole turns; null where a part of one is not known here, and has to be asked for. */
   whole(page) {

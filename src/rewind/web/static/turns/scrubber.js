@@ -1,7 +1,7 @@
 // The session as a row of bars, one a turn: its height by the lines that changed, red where something failed.
 // Hovering tells, a click goes there, dragging shows which files would change, and letting go opens the plan.
 
-import {h, fill, svg} from '../core/element.js';
+import {h, fill, listOf, svg} from '../core/element.js';
 import {api} from '../core/api.js';
 import {state} from '../core/state.js';
 import {number, oneLine, plural} from '../core/format.js';
@@ -32,27 +32,20 @@ export class Scrubber {
         tabindex: '0',
         'aria-label': 'Turns of this session',
         'aria-orientation': 'horizontal',
+        onpointermove: event => this.moved(event),
+        onpointerdown: event => this.pressed(event),
+        onpointerup: event => this.released(event),
+        onpointercancel: () => this.leave(),
+        onpointerleave: () => this.press || this.leave(),
+        onkeydown: event => this.onKey(event),
+        onblur: () => this.leave(),
+        onfocus: () => this.aim(this.current || this.total),
       },
       this.bars,
       this.marks,
     );
     this.node = h('div.scrubber', {hidden: true}, this.track, this.tip);
-    this.listen();
     shape.addEventListener('shape', () => this.render());
-  }
-
-  listen() {
-    const on = (name, run) => this.track.addEventListener(name, run);
-    on('pointermove', event => this.moved(event));
-    on('pointerdown', event => this.pressed(event));
-    on('pointerup', event => this.released(event));
-    on('pointercancel', () => this.leave());
-    on('pointerleave', () => {
-      if (!this.press) this.leave();
-    });
-    on('keydown', event => this.onKey(event));
-    on('blur', () => this.leave());
-    on('focus', () => this.aim(this.current || this.total));
   }
 
   get total() {
@@ -262,10 +255,7 @@ function planWords(turn, plan) {
   return h(
     'div.tip-plan',
     h('p', `${before} writes ${plural(plan.writtenCount, 'file')} and deletes ${number(plan.deletedCount)}:`),
-    h(
-      'ul',
-      paths.slice(0, NAMED).map(path => h('li', h('code', path))),
-    ),
+    listOf('ul', paths.slice(0, NAMED), path => h('code', path)),
     total > NAMED ? h('p.muted', `and ${number(total - NAMED)} more`) : null,
   );
 }

@@ -1,8 +1,9 @@
 // Search in one session: asks the server, walks the matches, marks the words in view.
 
-import {h, fill} from '../core/element.js';
+import {h, fill, listOf} from '../core/element.js';
 import {icon} from '../parts/icons.js';
 import {api} from '../core/api.js';
+import {afterPause} from '../core/order.js';
 import {inProject, oneLine, plural} from '../core/format.js';
 
 const WAIT = 220;
@@ -12,33 +13,28 @@ const BEFORE = 18; // characters before a match
  * focus back to the turns. */
 export class Search {
   constructor(session, jump, leave) {
-    this.session = session;
-    this.jump = jump;
-    this.leave = leave;
-    this.matches = [];
-    this.at = -1;
+    Object.assign(this, {session, jump, leave, matches: [], at: -1});
     this.field = h('input', {
       type: 'search',
       placeholder: 'Search',
       'aria-label': 'Search this session',
       autocomplete: 'off',
-      oninput: () => this.later(),
+      oninput: afterPause(() => this.run(), WAIT),
+      onfocus: () => (this.results.hidden = !this.matches.length),
       onkeydown: event => this.onKey(event),
     });
     this.count = h('span.search-count', {role: 'status'});
     this.results = h('div.results', {hidden: true});
-    this.node = h('div.search', h('div.search-box', icon('search'), this.field, this.count), this.results);
-    this.node.addEventListener('focusout', event => {
-      if (!this.node.contains(event.relatedTarget)) this.results.hidden = true;
-    });
-    this.field.addEventListener('focus', () => {
-      this.results.hidden = !this.matches.length;
-    });
+    this.node = h(
+      'div.search',
+      {onfocusout: event => this.left(event.relatedTarget)},
+      h('div.search-box', icon('search'), this.field, this.count),
+      this.results,
+    );
   }
 
-  later() {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.run(), WAIT);
+  left(to) {
+    if (!this.node.contains(to)) this.results.hidden = true;
   }
 
   async run() {
@@ -68,19 +64,13 @@ export class Search {
       return fill(this.results, h('p.muted', `Nothing in this session contains “${words}”.`));
     return fill(
       this.results,
-      h(
-        'ul',
-        this.matches.map((m, i) =>
-          h(
-            'li',
-            h(
-              'button.result-row',
-              {onclick: () => this.goTo(i)},
-              h('span.no', String(m.turn)),
-              h('span.where', m.where),
-              h('span.clip', marked(around(oneLine(inProject(m.snippet), 400), words), words)),
-            ),
-          ),
+      listOf('ul', this.matches, (m, i) =>
+        h(
+          'button.result-row',
+          {onclick: () => this.goTo(i)},
+          h('span.no', String(m.turn)),
+          h('span.where', m.where),
+          h('span.clip', marked(around(oneLine(inProject(m.snippet), 400), words), words)),
         ),
       ),
       more ? h('p.muted', 'There are more matches than are shown.') : null,

@@ -1,14 +1,13 @@
 // One session: its header, the turns, and what can be done from them.
 
-import {h, fill} from '../core/element.js';
+import {h, fill, inPlace} from '../core/element.js';
 import {renew} from '../core/renew.js';
-import {icon} from '../parts/icons.js';
-import {api} from '../core/api.js';
+import {icon, iconButton} from '../parts/icons.js';
+import {api, wire} from '../core/api.js';
 import {state} from '../core/state.js';
-import {wire} from '../core/wire.js';
 import {go, replace, to} from '../core/route.js';
 import {age, bytes, number, plural, sessionTitle} from '../core/format.js';
-import {asPage, command, emptyState, errorState, loadingState, notice} from '../parts/states.js';
+import {asPage, command, emptyState, loadingState, notice} from '../parts/states.js';
 import {TurnList} from './turnlist.js';
 import {Pushed} from './pushed.js';
 import {Shape} from './shape.js';
@@ -29,17 +28,17 @@ import {mark} from '../sessions/tree.js';
 import {copyText} from '../parts/copy.js';
 import {announce, say, sayError} from '../parts/toast.js';
 import {LATER} from '../core/keyboard.js';
+import {View} from '../parts/view.js';
 
 const NOTHING_BEFORE = 'No checkpoint was saved before the first turn.';
+const NOT_HERE = 'It may have been deleted, or it belongs to another project.';
+const NO_PROMPTS = 'This session has no prompts. They appear here as soon as the first one is sent.';
 const RUNNING = 'A turn is running. Rewinding is possible again when it has ended.';
 
-export class SessionView {
-  constructor(host, sessionId, turn, words = '') {
-    this.host = host;
-    this.id = sessionId;
-    this.folds = new Set();
-    this.start = turn;
-    this.words = words;
+export class SessionView extends View {
+  constructor(host, {session, turn, words}) {
+    super(host);
+    Object.assign(this, {id: session, start: turn, words, folds: new Set()});
     this.filter = {changed: false, failed: false, quiet: false};
     this.head = h('header.session-head');
     this.bar = h('div.turn-bar');
@@ -51,10 +50,10 @@ export class SessionView {
       () => this.session,
       () => this.folds,
     );
-    this.shape = new Shape(sessionId);
+    this.shape = new Shape(session);
     this.scrubber = new Scrubber(this.shape, {jump: n => this.jump(n), open: n => this.rewindBefore(n)});
     this.search = new Search(
-      sessionId,
+      session,
       (match, words, focus) => this.showMatch(match, words, focus),
       () => this.focusCurrent(),
     );
@@ -64,8 +63,7 @@ export class SessionView {
       this.search.paint(this.list.rows);
     });
     this.list.addEventListener('failed', event => sayError(event.detail));
-    this.onSessions = () => this.sessionChanged();
-    state.addEventListener('sessions', this.onSessions);
+    this.listen(state, 'sessions', () => this.sessionChanged());
     this.parent = this.session?.parentSessionId;
     if (this.session) this.follow();
     this.opening = true;
@@ -78,22 +76,11 @@ export class SessionView {
     return state.get(this.id);
   }
 
-  get title() {
-    return this.session ? sessionTitle(this.session) : 'Session';
-  }
-
   async load() {
-    if (!this.session)
-      return fill(
-        this.host,
-        asPage(
-          emptyState(
-            'This session is not here',
-            'It may have been deleted, or it belongs to another project.',
-            h('a.button', {href: to.home()}, 'Show the sessions'),
-          ),
-        ),
-      );
+    if (!this.session) {
+      const way = h('a.button', {href: to.home()}, 'Show the sessions');
+      return fill(this.host, asPage(emptyState('This session is not here', NOT_HERE, way)));
+    }
     fill(this.host, this.head, loadingState('Reading the conversation'));
     this.renderHead();
     try {
@@ -106,20 +93,9 @@ export class SessionView {
       this.shape.load(); // not waited for: the turns are what one came for
       if (this.words) this.search.begin(this.words, start);
       if (this.start !== start) await this.jump(this.start); // asked for while it was read
-      if (!this.list.total)
-        fill(
-          this.list.after,
-          emptyState(
-            'Nothing said yet',
-            'This session has no prompts. They appear here as soon as the first one is sent.',
-          ),
-        );
+      if (!this.list.total) fill(this.list.after, emptyState('Nothing said yet', NO_PROMPTS));
     } catch (error) {
-      fill(
-        this.host,
-        this.head,
-        errorState(error, () => this.reopen()),
-      );
+      this.fail(error, () => this.reopen(), this.head);
     }
     return undefined;
   }
@@ -192,10 +168,8 @@ export class SessionView {
   renderHead() {
     const session = this.session;
     if (!session) return;
-    const focused = this.head.contains(document.activeElement) ? document.activeElement.dataset.key : null;
     document.title = `${sessionTitle(session)} – Rewind`;
-    renew(
-      this.head,
+    const parts = [
       this.crumbs(session),
       h(
         'div.title-row',
@@ -204,7 +178,7 @@ export class SessionView {
         badge(session),
         mark(session),
         h('span.grow'),
-        this.actions(session),
+        this.actions(),
       ),
       h(
         'p.meta',
@@ -216,59 +190,43 @@ export class SessionView {
       ),
       this.origin(session),
       session.resume ? h('div.continue', h('span.label', 'Continue with'), command(session.resume)) : null,
-    );
-    if (focused && !this.head.contains(document.activeElement))
-      this.head.querySelector(`[data-key="${focused}"]`)?.focus({preventScroll: true});
+    ];
+    inPlace(this.head, () => renew(this.head, parts));
   }
 
   crumbs(session) {
-    const above = state.ancestors(session);
+    const above = state.ancestors(session).map(a => {
+      const title = sessionTitle(a);
+      return h('li', h('a.clip', {href: to.session(a.sessionId), title}, title), icon('chevron'));
+    });
+    const here = h('li', {'aria-current': 'page'}, h('span.clip', sessionTitle(session)));
     return h(
       'nav.crumbs',
       {'aria-label': 'Breadcrumb'},
       h('a.to-tree', {href: to.home(), 'aria-label': 'All sessions'}, icon('back'), 'Sessions'),
-      above.length
-        ? h(
-            'ol',
-            above.map(a =>
-              h(
-                'li',
-                h('a.clip', {href: to.session(a.sessionId), title: sessionTitle(a)}, sessionTitle(a)),
-                icon('chevron'),
-              ),
-            ),
-            h('li', {'aria-current': 'page'}, h('span.clip', sessionTitle(session))),
-          )
-        : null,
+      above.length ? h('ol', above, here) : null,
     );
   }
 
-  actions(session) {
+  actions() {
+    const compare = {
+      'data-key': 'compare',
+      'aria-label': 'Compare',
+      title: 'Compare with another session (c)',
+      onclick: () => chooseOther(this.session),
+    };
+    const more = {
+      'data-key': 'more',
+      'aria-haspopup': 'menu',
+      'aria-expanded': 'false',
+      'aria-label': 'Branch actions',
+      onclick: event =>
+        openMenu(branchActions(this.session), {anchor: event.currentTarget, label: 'Branch actions'}),
+    };
     return h(
       'div.actions',
-      h(
-        'button.quiet',
-        {
-          'data-key': 'compare',
-          'aria-label': 'Compare',
-          title: 'Compare with another session (c)',
-          onclick: () => chooseOther(this.session),
-        },
-        icon('columns'),
-        h('span', 'Compare'),
-      ),
-      h(
-        'button.quiet',
-        {
-          'data-key': 'more',
-          'aria-haspopup': 'menu',
-          'aria-expanded': 'false',
-          'aria-label': 'Branch actions',
-          onclick: event =>
-            openMenu(branchActions(this.session), {anchor: event.currentTarget, label: 'Branch actions'}),
-        },
-        icon('more'),
-      ),
+      h('button.quiet', compare, icon('columns'), h('span', 'Compare')),
+      h('button.quiet', more, icon('more')),
     );
   }
 
@@ -283,26 +241,18 @@ export class SessionView {
       icon('rewind'),
       h('p', `Rewound from turn ${session.rewindFromTurn} of `, name),
       h('span.grow'),
-      parent
-        ? h(
-            'button.quiet',
-            {
-              'data-key': 'future',
-              'aria-pressed': String(this.future.shown),
-              onclick: () => this.toggleFuture(),
-            },
-            this.future.shown ? 'Hide future turns' : 'View future turns',
-          )
-        : null,
-      parent
-        ? h(
-            'button.quiet',
-            {'data-key': 'forward', onclick: () => fastForward(this.session)},
-            icon('forward'),
-            h('span', 'Fast-forward'),
-          )
-        : null,
+      parent ? this.waysForward() : null,
     );
+  }
+
+  waysForward() {
+    const {shown} = this.future;
+    const view = {'data-key': 'future', 'aria-pressed': String(shown), onclick: () => this.toggleFuture()};
+    const forward = {'data-key': 'forward', onclick: () => fastForward(this.session)};
+    return [
+      h('button.quiet', view, shown ? 'Hide future turns' : 'View future turns'),
+      h('button.quiet', forward, icon('forward'), h('span', 'Fast-forward')),
+    ];
   }
 
   async toggleFuture() {
@@ -317,16 +267,8 @@ export class SessionView {
   // turn navigation
 
   buildBar() {
-    this.previous = h(
-      'button.icon-button',
-      {'aria-label': 'Previous turn', title: 'Previous turn (k)', onclick: () => this.step(-1)},
-      icon('up'),
-    );
-    this.next = h(
-      'button.icon-button',
-      {'aria-label': 'Next turn', title: 'Next turn (j)', onclick: () => this.step(1)},
-      icon('down'),
-    );
+    this.previous = iconButton('up', 'Previous turn', () => this.step(-1), {title: 'Previous turn (k)'});
+    this.next = iconButton('down', 'Next turn', () => this.step(1), {title: 'Next turn (j)'});
     this.filterButton = h(
       'button.quiet.filter',
       {
@@ -661,25 +603,18 @@ export class SessionView {
   }
 
   /** A link to another turn of the session that is shown already. */
-  goTo(turn, words) {
-    if (words) {
-      this.search.begin(words, turn);
-      return;
-    }
-    if (!this.list.total) this.start = turn;
+  goTo({turn, words}) {
+    if (words) this.search.begin(words, turn);
+    else if (turn && !this.list.total) this.start = turn;
     else if (turn && turn !== this.list.current) this.jump(turn);
   }
 
-  arrive() {
-    this.head.querySelector('h1')?.focus({preventScroll: true});
-  }
-
   end() {
+    super.end();
     this.list.end();
     this.shape.end();
     clearTimeout(this.soon);
     this.future.end();
-    state.removeEventListener('sessions', this.onSessions);
     for (const name of ['found', 'here']) globalThis.CSS?.highlights?.delete(name);
   }
 }

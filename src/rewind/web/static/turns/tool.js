@@ -1,27 +1,21 @@
 // What a tool did, unfolded: a difference, a terminal, a list; the raw text is one click away.
 
-import {h, fill} from '../core/element.js';
+import {h} from '../core/element.js';
 import {api} from '../core/api.js';
 import {fromServer} from '../code/door.js';
 import {prose} from '../code/text.js';
 import {linesView} from '../code/lines.js';
 import {pathText} from '../code/diff.js';
 import {copyButton} from '../parts/copy.js';
-import {errorState, loadingState} from '../parts/states.js';
+import {readInto} from '../parts/states.js';
 import {inProject} from '../core/format.js';
 
 /** Reads one block of a turn and shows it in a place that was just unfolded. */
-export async function showBlock(place, session, turn, index) {
-  fill(place, loadingState('Reading', 1));
-  try {
+export function showBlock(place, session, turn, index) {
+  return readInto(place, 'Reading', 1, async () => {
     const {block} = await api.block(session, turn, index);
-    fill(place, ...(block.kind === 'thinking' ? [h('div.thought', prose(block.html))] : toolParts(block)));
-  } catch (error) {
-    fill(
-      place,
-      errorState(error, () => showBlock(place, session, turn, index)),
-    );
-  }
+    return block.kind === 'thinking' ? h('div.thought', prose(block.html)) : toolParts(block);
+  });
 }
 
 function toolParts(block) {
@@ -48,19 +42,15 @@ const VIEWS = {
   todos: block => [
     h(
       'ul.todos',
-      block.items.map(({text, status}) =>
-        h(
-          `li.task`,
-          h(`span.task-box${status === 'completed' ? '.done' : ''}`, {
-            role: 'img',
-            'aria-label': status || 'open',
-          }),
-          text,
-        ),
-      ),
+      block.items.map(({text, status}) => h('li.task', taskBox(status), text)),
     ),
   ],
 };
+
+function taskBox(status) {
+  const done = status === 'completed' ? '.done' : '';
+  return h(`span.task-box${done}`, {role: 'img', 'aria-label': status || 'open'});
+}
 
 function terminal(block) {
   const {status} = block;

@@ -1,10 +1,11 @@
 // One turn: what was asked, what was answered and done, and the checkpoint after it.
 
-import {h, button, fill, set, setReason} from '../core/element.js';
-import {icon} from '../parts/icons.js';
+import {h, button, fill, listOf, put, set, setReason} from '../core/element.js';
+import {icon, iconButton} from '../parts/icons.js';
 import {inProject, moment, oneLine, plural} from '../core/format.js';
 import {changeNodes, changesOf, changeWords, durationNode, failureNode} from './figures.js';
 import {prose} from '../code/text.js';
+import {folded} from '../parts/fold.js';
 import {showBlock} from './tool.js';
 import {ICONS, runFold, runsOf} from './worklog.js';
 import {digest} from '../core/renew.js';
@@ -18,8 +19,7 @@ const LONG_PROMPT = 1400;
  * link(turn): where a turn that is only shown here is at home}
  */
 export function renderTurn(turn, context) {
-  const greyed = context.greyed === true;
-  const node = h(`article.turn${greyed ? '.future' : ''}`, {
+  const node = h(`article.turn${context.greyed ? '.future' : ''}`, {
     'data-turn': turn.turn,
     tabindex: '-1',
     'aria-label': `Turn ${turn.turn}: ${oneLine(turn.prompt, 80)}`,
@@ -29,16 +29,15 @@ export function renderTurn(turn, context) {
     h(
       'div.turn-body',
       {'data-part': 'body'},
-      head(turn, context, greyed),
+      head(turn, context),
       prompt(turn, context),
       h('div.answer', {'data-part': 'answer'}, answer(turn, context)),
       turn.truncated ? wholeButton(turn, context) : null,
       missing(turn),
-      greyed ? null : checkpoint(turn, context),
+      context.greyed ? null : checkpoint(turn, context),
     ),
   );
-  if (!greyed && !context.link)
-    node.addEventListener('contextmenu', event => onContext(event, turn, context));
+  if (isAtHome(context)) node.addEventListener('contextmenu', event => onContext(event, turn, context));
   return node;
 }
 
@@ -58,7 +57,7 @@ function compaction() {
   );
 }
 
-function head(turn, context, greyed) {
+function head(turn, context) {
   return h(
     'div.turn-head',
     h('h2', `Turn ${turn.turn}`),
@@ -71,31 +70,26 @@ function head(turn, context, greyed) {
     context.link
       ? h('a.quiet', {href: context.link(turn)}, 'Open', h('span.visually-hidden', ` turn ${turn.turn}`))
       : null,
-    greyed || context.link
-      ? null
-      : button(
-          'rewind',
-          {
-            reason: context.whyNot(turn),
-            onclick: () => context.rewind(turn),
-            label: `Rewind to before this, turn ${turn.turn}`,
-          },
-          icon('rewind'),
-          h('span', 'Rewind to before this'),
-        ),
-    greyed || context.link
-      ? null
-      : h(
-          'button.icon-button',
-          {
-            'aria-label': `More for turn ${turn.turn}`,
-            'aria-haspopup': 'menu',
-            'aria-expanded': 'false',
-            onclick: event => context.menu(turn, {anchor: event.currentTarget}),
-          },
-          icon('more'),
-        ),
+    isAtHome(context) ? actions(turn, context) : null,
   );
+}
+
+/** Not a turn of the future, nor one that is only shown here. */
+function isAtHome(context) {
+  return !context.greyed && !context.link;
+}
+
+function actions(turn, context) {
+  const label = `Rewind to before this, turn ${turn.turn}`;
+  const rewind = {reason: context.whyNot(turn), onclick: () => context.rewind(turn), label};
+  const open = event => context.menu(turn, {anchor: event.currentTarget});
+  return [
+    button('rewind', rewind, icon('rewind'), h('span', 'Rewind to before this')),
+    iconButton('more', `More for turn ${turn.turn}`, open, {
+      'aria-haspopup': 'menu',
+      'aria-expanded': 'false',
+    }),
+  ];
 }
 
 /** Opens the review of all that changed. */
@@ -121,21 +115,14 @@ function prompt(turn, context) {
   const key = `${turn.turn} prompt`;
   const node = h('div.prompt', text || h('em.muted', 'No text'));
   if (text.length <= LONG_PROMPT && text.split('\n').length < 22) return node;
-  const open = context.folds.has(key);
-  node.classList.toggle('cut', !open);
-  const more = h(
-    'button.link',
-    {'aria-expanded': String(open)},
-    open ? 'Show less' : 'Show all of the prompt',
-  );
-  more.addEventListener('click', () => {
-    const now = !context.folds.has(key);
-    if (now) context.folds.add(key);
-    else context.folds.delete(key);
-    node.classList.toggle('cut', !now);
-    more.textContent = now ? 'Show less' : 'Show all of the prompt';
-    more.setAttribute('aria-expanded', String(now));
-  });
+  const more = h('button.link', {onclick: () => show(!context.folds.has(key))});
+  const show = open => {
+    put(context.folds, key, open);
+    node.classList.toggle('cut', !open);
+    more.textContent = open ? 'Show less' : 'Show all of the prompt';
+    more.setAttribute('aria-expanded', String(open));
+  };
+  show(context.folds.has(key));
   return h('div', node, more);
 }
 
@@ -144,15 +131,9 @@ function answer(turn, context) {
     const make = () => blocks.map(([item, index]) => block(item, index, turn, context));
     if (!run) return make();
     const key = `${turn.turn} run ${blocks[0][1]}`;
-    const toggle = open => (open ? context.folds.add(key) : context.folds.delete(key));
-    const node = runFold(blocks, context.folds.has(key), toggle, make);
-    return [
-      set(node, {
-        'data-of': digest(blocks),
-        'data-part': key,
-        'data-blocks': blocks.map(([, n]) => n).join(' '),
-      }),
-    ];
+    const indexes = blocks.map(([, n]) => n).join(' ');
+    const about = {'data-of': digest(blocks), 'data-part': key, 'data-blocks': indexes};
+    return [runFold(blocks, make, {folds: context.folds, key, ...about})];
   });
 }
 
@@ -165,14 +146,8 @@ function block(item, index, turn, context) {
   if (item.kind === 'tool')
     return fold(`tool${item.isError ? '.bad' : ''}`, key, context, item, toolLine(item), inside);
   const words = h('span.clip.muted', oneLine(item.text, 100));
-  return fold(
-    'thinking',
-    key,
-    context,
-    item,
-    [icon('thought'), h('span.fold-name', 'Thinking'), words],
-    inside,
-  );
+  const line = [icon('thought'), h('span.fold-name', 'Thinking'), words];
+  return fold('thinking', key, context, item, line, inside);
 }
 
 function toolLine(item) {
@@ -191,53 +166,24 @@ function toolLine(item) {
 
 /** `content(place)` fills it with what `item` stands for when it is first opened. */
 function fold(spec, key, context, item, summary, content) {
-  const inside = h('div.fold-body');
-  const node = h(
-    `details.folded.${spec}`,
-    {open: context.folds.has(key), 'data-of': digest(item), 'data-block': /^\d+ (\d+)$/.exec(key)?.[1]},
-    h('summary', icon('chevron'), ...summary),
-    inside,
-  );
-  const show = () => {
-    if (node.open && !inside.firstChild) content(inside);
-  };
-  node.addEventListener('toggle', () => {
-    if (node.open) context.folds.add(key);
-    else context.folds.delete(key);
-    show();
-  });
-  show();
-  return node;
+  const about = {'data-of': digest(item), 'data-block': /^\d+ (\d+)$/.exec(key)?.[1]};
+  const options = {folds: context.folds, key, ...about};
+  return folded(`folded.${spec}`, summary, h('div.fold-body'), content, options);
 }
 
-function picture(item) {
-  const type = String(item.mediaType || '');
+function picture({mediaType, data, omitted}) {
+  const type = String(mediaType || '');
+  const note = text => h('p.note', icon('image'), h('span', text));
+  if (omitted || !data) return note('An image that is too large to show here.');
   // An SVG could hold a document; the other kinds are pixels.
-  if (item.omitted || !item.data || !/^image\/(png|jpeg|gif|webp|bmp)$/.test(type)) {
-    return h(
-      'p.note',
-      icon('image'),
-      h(
-        'span',
-        item.omitted || !item.data
-          ? 'An image that is too large to show here.'
-          : `An image of a kind that is not shown (${type}).`,
-      ),
-    );
-  }
-  return h('img.picture', {src: `data:${type};base64,${item.data}`, alt: 'Image in the conversation'});
+  if (!/^image\/(png|jpeg|gif|webp|bmp)$/.test(type))
+    return note(`An image of a kind that is not shown (${type}).`);
+  return h('img.picture', {src: `data:${type};base64,${data}`, alt: 'Image in the conversation'});
 }
 
 function wholeButton(turn, context) {
-  return h(
-    'p.shortened',
-    icon('fold'),
-    h(
-      'span',
-      'Some text was shortened. ',
-      h('button.link', {onclick: () => context.whole(turn)}, 'Show the whole turn'),
-    ),
-  );
+  const whole = h('button.link', {onclick: () => context.whole(turn)}, 'Show the whole turn');
+  return h('p.shortened', icon('fold'), h('span', 'Some text was shortened. ', whole));
 }
 
 function missing(turn) {
@@ -253,6 +199,11 @@ function missing(turn) {
       paths.length > 3 ? ` and ${paths.length - 3} more` : '',
     ),
   );
+}
+
+function fileButton({status, path, added, removed}, onclick) {
+  const lines = added || removed ? counts(added || 0, removed || 0) : null;
+  return h('button.file', {onclick}, statusLetter(status), pathText(path), lines);
 }
 
 function checkpoint(turn, context) {
@@ -276,23 +227,9 @@ function checkpoint(turn, context) {
   return fold('checkpoint', `${turn.turn} files`, context, [point, changes], shown, place =>
     fill(
       place,
-      h(
-        'ul.files',
-        files.map(file =>
-          h(
-            'li',
-            h(
-              'button.file',
-              {onclick: () => context.diff(turn, file)},
-              statusLetter(file.status),
-              pathText(file.path),
-              file.added || file.removed ? counts(file.added || 0, file.removed || 0) : null,
-            ),
-          ),
-        ),
-      ),
-      changes.more ? h('p.muted', `and ${plural(changes.more, 'more file', 'more files')}`) : '',
-      point ? h('p.muted.small', 'Checkpoint ', h('code', point.name)) : '',
+      listOf('ul.files', files, file => fileButton(file, () => context.diff(turn, file))),
+      changes.more ? h('p.muted', `and ${plural(changes.more, 'more file')}`) : null,
+      point ? h('p.muted.small', 'Checkpoint ', h('code', point.name)) : null,
     ),
   );
 }

@@ -20,15 +20,19 @@ export class TurnList extends EventTarget {
     this.after = h('div.after');
     this.node = h(
       'div.turns',
-      {role: 'region', 'aria-label': 'Turns', tabindex: '-1'},
+      {
+        role: 'region',
+        'aria-label': 'Turns',
+        tabindex: '-1',
+        onscroll: () => this.scrolled(),
+        onclick: event => this.clicked(event),
+        onfocusin: event => this.clicked(event),
+      },
       this.above,
       this.rows,
       this.below,
       this.after,
     );
-    this.node.addEventListener('scroll', () => this.scrolled(), {passive: true});
-    this.node.addEventListener('click', event => this.clicked(event));
-    this.node.addEventListener('focusin', event => this.clicked(event));
     this.turns = new Map();
     this.heights = new Map();
     this.total = 0;

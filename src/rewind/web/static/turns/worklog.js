@@ -1,7 +1,7 @@
 // What the agent did between two things that it said: runs of thinking and tools are one line.
 
-import {h} from '../core/element.js';
-import {icon} from '../parts/icons.js';
+import {add, h} from '../core/element.js';
+import {folded} from '../parts/fold.js';
 import {plural} from '../core/format.js';
 
 const MANY = 3; // from here on steps fold into one line
@@ -49,28 +49,9 @@ export function stepWords(blocks) {
   return {steps: plural(blocks.length, 'step'), words, failed};
 }
 
-/** The line that stands for a run; `open` and `toggle` keep whether it is unfolded. */
-export function runFold(blocks, open, toggle, make) {
+/** The line that stands for a run; `make()` makes what it unfolds to. */
+export function runFold(blocks, make, options) {
   const {steps, words, failed} = stepWords(blocks);
-  const body = h('div.run-body');
-  const node = h(
-    `details.run${failed ? '.bad' : ''}`,
-    {open},
-    h(
-      'summary',
-      icon('chevron'),
-      h('span.fold-name', steps),
-      h('span.clip.muted', words ? `: ${words}` : ''),
-    ),
-    body,
-  );
-  const show = () => {
-    if (node.open && !body.firstChild) body.append(...make());
-  };
-  node.addEventListener('toggle', () => {
-    toggle(node.open);
-    show();
-  });
-  show();
-  return node;
+  const line = [h('span.fold-name', steps), h('span.clip.muted', words ? `: ${words}` : '')];
+  return folded(`run${failed ? '.bad' : ''}`, line, h('div.run-body'), body => add(body, make()), options);
 }
