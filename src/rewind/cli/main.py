@@ -171,21 +171,19 @@ def _report(error: RewindError, as_json: bool, argv: list[str] | None = None) ->
             body["near"] = [command for command, _ in near]
         print(quickjson.dumps({"error": body}), file=sys.stderr)
         return error.exit_code
-    from rewind.cli.output.style import style_for
+    from rewind.cli.output.style import paint
     from rewind.words import safe
-
-    paint = style_for(sys.stderr)
     # Both may quote a file's name, which may hold anything.
     message = "\n".join(safe(line) for line in error.message.split("\n"))
-    print(f"{paint('error:', 'red')} {message}", file=sys.stderr)
+    print(f"{paint('error:', 'red', sys.stderr)} {message}", file=sys.stderr)
     if near:
         widest = max(len(command) for command, _ in near)
-        print(f"{paint('hint:', 'cyan')} Did you mean:", file=sys.stderr)
+        print(f"{paint('hint:', 'cyan', sys.stderr)} Did you mean:", file=sys.stderr)
         for command, meaning in near:
-            line = f"  {safe(command):<{widest}}  {paint('# ' + safe(meaning), 'dim') if meaning else ''}"
-            print(line.rstrip(), file=sys.stderr)
+            about = paint("# " + safe(meaning), "dim", sys.stderr) if meaning else ""
+            print(f"  {safe(command):<{widest}}  {about}".rstrip(), file=sys.stderr)
     elif error.hint:
-        print(f"{paint('hint:', 'cyan')} {safe(error.hint)}", file=sys.stderr)
+        print(f"{paint('hint:', 'cyan', sys.stderr)} {safe(error.hint)}", file=sys.stderr)
     return error.exit_code
 
 

@@ -8,9 +8,7 @@ are never committed. Without TURNS, all turns of the session are taken.
 
 from __future__ import annotations
 
-import sys
-
-from rewind.cli.output.style import path_json, style_for
+from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.errors import UsageError
 from rewind.words import and_more, plural, safe, shown
@@ -60,7 +58,6 @@ def run(args: Args) -> int:
 
 
 def _print(done: Committed, dry_run: bool, patches: str | None) -> None:
-    paint = style_for(sys.stdout)
     for made in done.commits:
         files = and_more([shown(path) for path in made.paths], _SHOWN)
         print(f"{paint(made.sha[:7], 'yellow')}  {safe(made.draft.subject)}  {paint(files, 'dim')}")

@@ -11,11 +11,9 @@ with --run what a command says in each; `adopt` brings the code and the conversa
 
 from __future__ import annotations
 
-import sys
-
 from rewind.cli.branch.futures import adopt, bring_back, compare, print_lanes, remove_lanes, split_lanes
 from rewind.cli.look.sessions import print_tree, session_json
-from rewind.cli.output.style import style_for
+from rewind.cli.output.style import paint
 from rewind.cli.parse.session import Args, Parser, answer, note, open_controller, print_json
 from rewind.controller import Controller, lane_shape
 from rewind.errors import UsageError
@@ -98,7 +96,6 @@ def _show(args: Args, controller: Controller) -> int:
     if args.json:
         print_json({**session_json(info), "resume": resume})
         return 0
-    paint = style_for(sys.stdout)
     print(paint(info.session_id, "cyan"))
     for title, text in _facts(info, resume):
         print(f"  {paint(f'{title:<10}', 'dim')}{safe(text)}")

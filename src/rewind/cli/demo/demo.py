@@ -15,7 +15,7 @@ from typing import Any
 from rewind.cli.demo.demo_agent import Agent
 from rewind.cli.demo.demo_session import IGNORED, TURNS
 from rewind.cli.demo.demo_world import WentWrong, World, content
-from rewind.cli.output.style import style_for
+from rewind.cli.output.style import paint
 from rewind.cli.parse.session import Args, Parser, note, print_json
 from rewind.errors import DONE, DemoFailed, UiMissing
 from rewind.words import plural
@@ -76,7 +76,6 @@ class _Page:
 
     def __init__(self, quiet: bool) -> None:
         self._quiet = quiet
-        self.paint = style_for(sys.stdout)
         try:
             "".join(_PLAIN).encode(sys.stdout.encoding or "ascii")
             self._plain = {}
@@ -85,8 +84,8 @@ class _Page:
 
     def say(self, text: str, style: str = "", mark: str = "", mark_style: str = "dim") -> None:
         if not self._quiet:
-            before = f"   {self.paint(mark, mark_style)} " if mark else ""
-            print((before + (self.paint(text, style) if style else text)).translate(self._plain), flush=True)
+            before = f"   {paint(mark, mark_style)} " if mark else ""
+            print((before + paint(text, style)).translate(self._plain), flush=True)
 
     def prompt(self, text: str) -> None:
         self.say(text, mark="›", mark_style="magenta")
@@ -119,7 +118,6 @@ class _Tour:
                  (self._undo, "Change your mind", "rewind undo-restore"),
                  (self._redo, "And once more", "rewind redo"))
         for number, (step, title, command) in enumerate(steps, 1):
-            paint = self.page.paint
             self.page.say(f"\n{paint(str(number), 'cyan')}  {paint(title, 'bold')}")
             if command:
                 self.page.say(command, "cyan", mark="$")

@@ -22,7 +22,7 @@ from rewind.cli.go_back.restored import (
 )
 from rewind.cli.go_back.resume import Resume, add_resume_option
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import path_json, style_for
+from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.controller import BeforePrompts, Controller
 from rewind.errors import DONE, UsageError
@@ -138,10 +138,9 @@ def _headline(controller: Controller, found: Outcome) -> str:
 
 
 def _tell_prompts(found: Either, said: str = "taken back") -> None:
-    paint = style_for(sys.stderr)
     note(f"{plural(len(found.prompts), 'prompt')} {said}:")
     for prompt in found.prompts:
-        note(f"  {paint('>', 'cyan')} {shortened(safe(' '.join(prompt.text.split())), _LONGEST)}")
+        note(f"  {paint('>', 'cyan', sys.stderr)} {shortened(safe(' '.join(prompt.text.split())), _LONGEST)}")
 
 
 def _copy(outcome: Outcome) -> None:

@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import sys
-
-from rewind.cli.output.style import path_json, style_for
+from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.session import Args, Parser, open_controller, print_json
 from rewind.errors import UsageError
 from rewind.words import age, plural, safe
@@ -53,7 +51,6 @@ def _list(controller: Controller, args: Args) -> None:
     if not operations:
         print("No operations yet.")
         return
-    paint = style_for(sys.stdout)
     shown = operations if args.all else operations[:_SHOWN]
     for op in shown:
         mark = paint("○", "dim") if op.undone or op.superseded else paint("●", "cyan")
@@ -106,7 +103,6 @@ def _show(controller: Controller, op: Operation, as_json: bool) -> None:
     if as_json:
         print_json(_json(controller, op, interrupted))
         return
-    paint = style_for(sys.stdout)
     for title, text in _lines(controller, op, interrupted):
         print(f"{paint(f'{title:<13}', 'dim')}{safe(text)}")
 

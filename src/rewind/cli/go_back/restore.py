@@ -7,12 +7,10 @@ conversation comes back as a new one beside it.
 
 from __future__ import annotations
 
-import sys
-
 from rewind.cli.go_back.restored import add_outside_option, common_arguments, show_outcome, show_plan
 from rewind.cli.go_back.resume import Resume, add_resume_option
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import path_json, style_for
+from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.arguments import SELECTOR, project_paths
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.controller import AtCheckpoint, Controller
@@ -111,7 +109,6 @@ def _tell_written(args: Args, name: str, written: list[bytes], left_out: list[by
     for path in left_out:
         note(f"not restored: {shown(path)} ({explain('missing')})")
     if args.dry_run:
-        paint = style_for(sys.stdout)
         for path in written:
             print(f"{paint('+', 'green')} {shown(path)}")
     would = "Would write" if args.dry_run else "Wrote"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from rewind.cli.output.change_lines import folded_text, painted
-from rewind.cli.output.style import path_json, style_for
+from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.session import Parser, note, print_json
 from rewind.errors import DONE, PARTIAL
 from rewind.words import explain, shown
@@ -77,9 +77,8 @@ def print_code(plan: Plan) -> None:
         return
     from rewind.controller import fold
 
-    paint = style_for(sys.stdout)
     for sign, path, remark, count in fold(plan.code.lines()):
-        print(painted(sign, folded_text(path, remark, count), paint))
+        print(painted(sign, folded_text(path, remark, count)))
     print(plan.code.summary() if plan.code.empty
           else f"Plan: {plan.code.counts()}, to match {plan.code.checkpoint}")
 
@@ -92,10 +91,9 @@ def outside_json(found: Plan | Outcome) -> dict[str, Any]:
 def print_outside(plan: Plan) -> None:
     """Files outside the project, as a group of their own."""
     if plan.outside:
-        paint = style_for(sys.stdout)
         print("Outside the project:")
         for sign, path in plan.outside:
-            print(painted(sign, shown(path), paint))
+            print(painted(sign, shown(path)))
 
 
 # an outcome
@@ -149,14 +147,13 @@ def chat_json(chat: Done | None) -> dict[str, Any]:
 
 def tell_code(outcome: Outcome) -> None:
     """What happened to the files."""
-    paint = style_for(sys.stderr)
     if outcome.plan.changes:
         note(outcome.plan.counts() + ".")
     for kept in outcome.plan.kept:
         if not kept.conflict:
             note(f"  kept {shown(kept.path)} ({explain(kept.reason)})")
     for path, reason in outcome.remaining:
-        note(f"{paint('not restored:', 'yellow')} {shown(path)} ({explain(reason)})")
+        note(f"{paint('not restored:', 'yellow', sys.stderr)} {shown(path)} ({explain(reason)})")
 
 
 def tell_chat(chat: Done | None) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import sys
 
-from rewind.cli.output.style import path_json, style_for
+from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json, voice
 from rewind.errors import PARTIAL, UsageError
 from rewind.words import age, plural, quoted, safe, shown
@@ -138,7 +138,7 @@ def _tell_run(record: Record, number: int, left: int) -> None:
 
 
 def _print(found: Bisected) -> None:
-    paint, author = style_for(sys.stdout), found.author
+    author = found.author
     when = age(found.bad.created)
     if found.skipped:
         print(f"The first bad checkpoint is one of {len(found.skipped) + 1}: the others could not be tried.")

@@ -15,7 +15,7 @@ from rewind.cli.output.diffstat import stat_lines, total_line
 from rewind.cli.output.pager import add_pager_option, paged
 from rewind.cli.output.patch import for_terminal, patch
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import kind_of, path_json, style_for
+from rewind.cli.output.style import kind_of, paint, path_json
 from rewind.cli.parse.arguments import project_paths
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.controller import Controller, Difference, compare
@@ -92,11 +92,11 @@ def _print_stat(controller: Controller, difference: Difference) -> None:
     renames = renames_in(difference)
     found = _with_renames(difference, renames)
     labels = {one.new: rename_text(one) for one in renames}
-    paint, groups = style_for(sys.stdout), _groups(controller, difference, found)
+    groups = _groups(controller, difference, found)
     for title, some in groups.items():
         if len(groups) > 1:
             print(paint(f"by {title}:", "bold"))
-        for line in stat_lines(some, paint, columns, labels):
+        for line in stat_lines(some, columns, labels):
             print(line)
     print(total_line(found))
 
@@ -139,9 +139,8 @@ def _print_patch(difference: Difference) -> None:
 def _write(lines: Iterable[Line]) -> None:
     raw = None if sys.stdout.isatty() else getattr(sys.stdout, "buffer", None)
     if raw is None:
-        paint = style_for(sys.stdout)
         for line in lines:
-            print(for_terminal(line, paint))
+            print(for_terminal(line))
         return
     sys.stdout.flush()
     for _, text in lines:

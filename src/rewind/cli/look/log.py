@@ -10,7 +10,7 @@ from rewind.cli.output.changed import lines
 from rewind.cli.output.columns import cut
 from rewind.cli.output.pager import add_pager_option, paged
 from rewind.cli.output.patch import for_terminal, patch
-from rewind.cli.output.style import path_json, style_for
+from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.arguments import project_path
 from rewind.cli.parse.session import Args, Parser, note_left_out, open_controller, print_json
 from rewind.words import age, plural, safe, shortened
@@ -63,7 +63,6 @@ def _checked(entries: Iterator[LogEntry], path: bytes) -> Iterator[LogEntry]:
 
 
 def _print(controller: Controller, entries: Iterator[LogEntry], with_patch: bool) -> None:
-    paint = style_for(sys.stdout)
     now = time.time()
     for entry in entries:
         record, op = entry.record, entry.operation
@@ -77,7 +76,7 @@ def _print(controller: Controller, entries: Iterator[LogEntry], with_patch: bool
             print(paint(_fitted(_prompt(entry)), "dim"))
         if with_patch:
             for line in _patch(entry):
-                print(for_terminal(line, paint) if sys.stdout.isatty()
+                print(for_terminal(line) if sys.stdout.isatty()
                       else line[1].decode("utf-8", "surrogateescape"))
             print()
 

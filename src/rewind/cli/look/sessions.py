@@ -10,7 +10,7 @@ import sys
 import time
 
 from rewind.cli.output.columns import cells, cut, terminal_width
-from rewind.cli.output.style import style_for
+from rewind.cli.output.style import paint
 from rewind.cli.parse.session import Args, Parser, note, note_some, open_controller, print_json
 from rewind.controller import iso_time
 from rewind.errors import UsageError
@@ -100,7 +100,6 @@ def print_tree(infos: list[SessionInfo]) -> None:
     if not infos:
         print("There are no conversations in this project yet.")
         return
-    paint = style_for(sys.stdout)
     now = time.time()
     for depth, info in as_tree(infos):
         mark = paint("●", "green") if info.running else " "
@@ -140,14 +139,13 @@ def _show(args: Args) -> int:
         return 0
     from rewind.controller import plain_title
 
-    paint = style_for(sys.stdout)
     title = safe(plain_title(index.title))
     print(f"{paint(index.session_id, 'cyan')}  {title}  {paint(index.profile.title, 'dim')}")
     for turn in index.turns:
         number = f"{turn.turn:>4}" if turn.turn else "   ·"
         remark = "" if turn.active else "  (abandoned by the agent's own rewind)"
         text = cut(safe(" ".join(turn.prompt.split())), _room() - 6 - cells(remark))
-        print(f"{number}  {text}{paint(remark, 'dim') if remark else ''}")
+        print(f"{number}  {text}{paint(remark, 'dim')}")
     if not index.turns:
         print("It has no prompts yet.")
     return 0

@@ -8,7 +8,7 @@ import time
 from rewind.cli.output.change_lines import change_lines, painted, renames_in
 from rewind.cli.output.changed import lines, why_not_all
 from rewind.cli.output.pager import add_pager_option, paged
-from rewind.cli.output.style import kind_of, path_json, style_for
+from rewind.cli.output.style import kind_of, paint, path_json
 from rewind.cli.parse.arguments import SELECTOR
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.controller import Controller, Difference, kept_outside, torn_paths
@@ -102,7 +102,6 @@ def _lines(controller: Controller, record: Record) -> str:
 
 
 def _print_summary(controller: Controller, record: Record) -> None:
-    paint = style_for(sys.stdout)
     print(paint(record.name, "cyan"))
     if record.description:
         print(f"  {safe(record.description)}")
@@ -112,7 +111,7 @@ def _print_summary(controller: Controller, record: Record) -> None:
         print(f"  {paint(f'{title:<12}', 'dim')}{text}")
     _print_incomplete(controller, record)
     for sign, text in changed.shown[:_FIRST]:
-        print(f"  {'':<12}{painted(sign, text, paint)}")
+        print(f"  {'':<12}{painted(sign, text)}")
     if len(changed.shown) > _FIRST:
         print(f"  {'':<12}… and {len(changed.shown) - _FIRST:,} more;"
               f" `rewind diff --stat {changed.parent} {record.name}` shows all.")
@@ -125,7 +124,6 @@ def _print_incomplete(controller: Controller, record: Record) -> None:
     lacks = controller.incomplete().get(record.name)
     if lacks is None:
         return
-    paint = style_for(sys.stdout)
     print(f"  {paint('incomplete: ' + lacks.text, 'red')}")
     for path in lacks.paths[:_FIRST]:
         print(f"  {'':<12}{paint('!', 'red')} {shown(path) or 'the whole tree'}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from rewind.cli.output.style import paint
 from rewind.words import plural, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rewind.cli.output.style import Paint
     from rewind.controller import Difference
     from rewind.snapshot.diff.rename import Rename
     from rewind.snapshot.trees.tree import TreeEntry
@@ -64,5 +64,5 @@ def folded_text(path: bytes, remark: str, count: int) -> str:
     return shown(path) + (f" ({remarks})" if count else f"  ({remarks})" if remarks else "")
 
 
-def painted(sign: str, text: str, paint: Paint) -> str:
+def painted(sign: str, text: str) -> str:
     return f"{paint(sign, COLOURS[sign])} {text}"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
-from rewind.cli.output.style import style_for
+from rewind.cli.output.style import paint
 from rewind.cli.parse.commands import summary_of
 from rewind.cli.parse.topic import TOPICS
 
@@ -17,7 +15,6 @@ _TAIL = """Name a checkpoint by its number in `rewind list`, or as `last`, `@` (
 
 
 def overview(groups: tuple[tuple[str, tuple[str, ...]], ...]) -> str:
-    paint = style_for(sys.stdout)
     lines = [_HEAD, "", f"{paint('usage:', 'bold')} rewind COMMAND [options]"]
     for title, names in groups:
         lines += ["", paint(title, "bold")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.cli.output.patch import for_terminal, patch
+from rewind.cli.output.patch import patch, readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,4 +30,4 @@ def _lines(controller: Controller, checkpoint: str) -> Iterator[str]:
     with controller.diff(checkpoint) as found:
         for path, then, now in found.changes:
             for line in patch(path, now, then, found.new.content, found.old.content):
-                yield for_terminal(line, lambda text, style: text)
+                yield readable(line)

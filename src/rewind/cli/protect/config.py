@@ -16,10 +16,9 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import style_for
+from rewind.cli.output.style import paint
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.cli.protect.hook_options import (
     change_hooks,
@@ -247,7 +246,6 @@ def _text(value: Any) -> str:
 
 
 def _table(rows: list[tuple[str, Any, str]], place: _Place) -> None:
-    paint = style_for(sys.stdout)
     widest = max(len(key) for key, _, _ in rows)
     broadest = max(len(_text(value)) for _, value, _ in rows)
     for key, value, source in rows:

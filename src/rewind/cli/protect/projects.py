@@ -6,9 +6,7 @@ The checkpoints of a project that is gone can be written to another directory:
 
 from __future__ import annotations
 
-import sys
-
-from rewind.cli.output.style import style_for
+from rewind.cli.output.style import paint
 from rewind.cli.parse.session import Args, Parser, note, print_json
 from rewind.paths import rewind_home
 from rewind.words import plural, safe
@@ -51,7 +49,6 @@ def _json(one: ProjectInfo) -> dict[str, Any]:
 
 
 def _print(one: ProjectInfo) -> None:
-    paint = style_for(sys.stdout)
     facts = [plural(one.checkpoints, "checkpoint"), f"last {_shown(one.last)}" if one.last else "",
              plural(len(one.places), "work tree") + " besides" if one.places else "",
              "in the project" if one.mode == "project" else "", "" if one.exists else "directory gone"]

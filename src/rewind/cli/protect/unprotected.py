@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 
-from rewind.cli.output.style import style_for
+from rewind.cli.output.style import paint
 from rewind.cli.parse.session import note
 from rewind.controller import Reasons
 from rewind.words import explain, plural, safe, shown
@@ -49,7 +48,6 @@ def show(status: Status, settings: Settings, everything: bool) -> None:
     if not status.uncovered:
         print("Everything is protected.")
         return
-    paint = style_for(sys.stdout)
     values = {key: value for key, value, _ in settings.items()}
     hints = []
     for reason in _in_order({reason for _, reason in status.uncovered}):

@@ -6,9 +6,8 @@ The exit code is 0 when there is no problem; warnings do not count.
 from __future__ import annotations
 
 import os
-import sys
 
-from rewind.cli.output.style import style_for
+from rewind.cli.output.style import paint
 from rewind.cli.parse.session import Args, Parser, print_json
 from rewind.errors import DONE, FAILED, RewindError
 from rewind.install.doctor.doctor import examine
@@ -40,7 +39,6 @@ def run(args: Args) -> int:
 
 
 def _print(found: list[Finding]) -> None:
-    paint = style_for(sys.stdout)
     for one in found:
         print(f"{paint(f'{one.status:<8}', _COLOURS[one.status])} {safe(one.message)}")
         if one.fix:

@@ -12,7 +12,7 @@ import shutil
 import sys
 
 from rewind.cli.output.ask import ask_choice, ask_yes, has_terminal
-from rewind.cli.output.style import style_for
+from rewind.cli.output.style import paint
 from rewind.cli.parse.session import Args, Parser, note, print_json
 from rewind.cli.protect.hook_options import hooks_json
 from rewind.controller import BY_KEY, hooks_home, load_tier
@@ -132,7 +132,7 @@ def _warn_path(done: Installed) -> None:
 
 
 def _report(done: Installed) -> None:
-    plan, paint = done.plan, style_for(sys.stdout)
+    plan = done.plan
     before = f", upgraded from {done.previous}" if done.previous else ""
     where = safe(_short(plan.system.folder))
     print(f"{paint('Installed', 'green')} Rewind {plan.version} in {where}{before}")
@@ -148,7 +148,7 @@ def _report(done: Installed) -> None:
     if done.ui:
         print("  ui       installed")
     for warning in (*plan.config_problems, *done.warnings):
-        note(f"{style_for(sys.stderr)('warning:', 'yellow')} {safe(warning)}")
+        note(f"{paint('warning:', 'yellow', sys.stderr)} {safe(warning)}")
     _next_step(done)
 
 

@@ -10,7 +10,7 @@ import shlex
 import sys
 
 from rewind.cli.output.ask import ask_yes, has_terminal
-from rewind.cli.output.style import style_for
+from rewind.cli.output.style import paint
 from rewind.cli.parse.session import Args, Parser, note, print_json
 from rewind.errors import DONE, PARTIAL, RewindError, UsageError
 from rewind.install.machine.library import own_package
@@ -90,9 +90,8 @@ def _show(plan: Uninstall, as_json: bool) -> None:
 
 def _report(plan: Uninstall, done: Uninstalled) -> None:
     print("Removed Rewind." if not done.problems else "Removed Rewind, but not all of it.")
-    paint = style_for(sys.stderr)
     for problem in done.problems:
-        note(f"{paint('warning:', 'yellow')} {safe(problem)}")
+        note(f"{paint('warning:', 'yellow', sys.stderr)} {safe(problem)}")
     for file in done.files:
         print(f"  hooks removed from {safe(file)}")
     _tell_remaining(plan)

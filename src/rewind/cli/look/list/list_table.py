@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 from rewind.cli.output.changed import amount_of
 from rewind.cli.output.columns import cells, cut, terminal_width
-from rewind.cli.output.style import style_for
+from rewind.cli.output.style import paint
 from rewind.words import age, safe, size
 
 TYPE_CHECKING = False
@@ -43,7 +42,6 @@ def print_table(controller: Controller, rows: list[Record], why: list[str],
     }
     room = _fit(columns)
     incomplete = controller.incomplete()
-    paint = style_for(sys.stdout)
     widths = {key: max(map(cells, column)) for key, column in columns.items()}
     for at, record in enumerate(rows):
         while operations and operations[0].sequence >= record.sequence:
@@ -62,7 +60,6 @@ def print_table(controller: Controller, rows: list[Record], why: list[str],
 
 
 def _print_operation(controller: Controller, op: Operation, widths: dict[str, int], now: float) -> None:
-    paint = style_for(sys.stdout)
     left = " " * widths.get("number", 1) + _GAP
     wide = terminal_width() - 1
     text = f"↶ {safe(controller.describe(op))}{', undone' if op.undone else ''}"
