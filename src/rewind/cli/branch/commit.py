@@ -9,7 +9,7 @@ are never committed. Without TURNS, all turns of the session are taken.
 from __future__ import annotations
 
 from rewind.cli.output.style import paint, path_json
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
 from rewind.errors import UsageError
 from rewind.words import and_more, plural, safe, shown
 
@@ -50,11 +50,7 @@ def run(args: Args) -> int:
             note("Nothing was chosen, so nothing was done.")
             return 0
     done = plan.make(branch=args.branch, patches=args.patches, dry_run=args.dry_run)
-    if args.json:
-        print_json(_json(done, args.dry_run))
-    else:
-        _print(done, args.dry_run, args.patches)
-    return 0
+    return answer(args, _json(done, args.dry_run), lambda: _print(done, args.dry_run, args.patches))
 
 
 def _print(done: Committed, dry_run: bool, patches: str | None) -> None:

@@ -11,7 +11,7 @@ import sys
 
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.columns import in_columns
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, answer, note, open_controller, print_json
 from rewind.controller import Controller, checked_url, shown_url, timestamp
 from rewind.errors import DONE, RemoteExists, UsageError
 from rewind.words import age, plural, safe, size
@@ -83,12 +83,9 @@ def _add(args: Args, controller: Controller) -> int:
         url = checked_url(args.url)
     else:
         url = controller.add_remote(args.remote, args.url).url
-    if args.json:
-        print_json({"remote": args.remote, "url": shown_url(url), "dryRun": args.dry_run})
-        return DONE
-    print(f"{'Would add' if args.dry_run else 'Added'} {args.remote}: {safe(shown_url(url))}")
-    note(f"Nothing was sent. To see what would be: rewind push {args.remote} --dry-run")
-    return DONE
+    return answer(args, {"remote": args.remote, "url": shown_url(url), "dryRun": args.dry_run},
+                  f"{'Would add' if args.dry_run else 'Added'} {args.remote}: {safe(shown_url(url))}",
+                  f"Nothing was sent. To see what would be: rewind push {args.remote} --dry-run")
 
 
 def _remove(args: Args, controller: Controller) -> int:
@@ -97,12 +94,9 @@ def _remove(args: Args, controller: Controller) -> int:
         remote = named[0] if named else controller.remove_remote(args.remote)  # which says that there is none
     else:
         remote = controller.remove_remote(args.remote)
-    if args.json:
-        print_json({"remote": remote.name, "url": shown_url(remote.url), "dryRun": args.dry_run})
-        return DONE
-    print(f"{'Would remove' if args.dry_run else 'Removed'} {remote.name}")
-    note("What was pushed to it stays there, and what was pulled from it stays here.")
-    return DONE
+    return answer(args, {"remote": remote.name, "url": shown_url(remote.url), "dryRun": args.dry_run},
+                  f"{'Would remove' if args.dry_run else 'Removed'} {remote.name}",
+                  "What was pushed to it stays there, and what was pulled from it stays here.")
 
 
 def _status(args: Args, controller: Controller) -> int:

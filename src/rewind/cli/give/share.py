@@ -9,7 +9,7 @@ To keep everything for yourself, secrets included, use `rewind export` instead.
 
 from __future__ import annotations
 
-from rewind.cli.give.left_out import left_out_json, secrets_json
+from rewind.cli.give.push import left_out_json, secrets_json
 from rewind.cli.output.ask import ask_yes, has_terminal
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.session import Args, Parser, answer, note, note_some, open_controller

@@ -11,7 +11,7 @@ import time
 
 from rewind.cli.output.columns import cells, cut, terminal_width
 from rewind.cli.output.style import paint
-from rewind.cli.parse.session import Args, Parser, note, note_some, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, answer, note, note_some, open_controller, print_json
 from rewind.controller import iso_time
 from rewind.errors import UsageError
 from rewind.words import age, plural, safe
@@ -75,12 +75,9 @@ def _restore(args: Args) -> int:
     controller = open_controller(args)
     kept = controller.restore_session(args.session)
     resume = controller.resume_command(controller.session(kept.session_id))
-    if args.json:
-        print_json({**kept_json(kept), "path": kept.path, "resume": resume or None})
-    else:
-        print(f"Brought back {kept.session_id} as {kept.record.name} has it.")
-        note(f"To resume it: {safe(resume)}")
-    return 0
+    return answer(args, {**kept_json(kept), "path": kept.path, "resume": resume or None},
+                  f"Brought back {kept.session_id} as {kept.record.name} has it.",
+                  f"To resume it: {safe(resume)}")
 
 
 def session_json(info: SessionInfo) -> dict[str, Any]:

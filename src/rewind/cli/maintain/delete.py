@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.arguments import SELECTOR
-from rewind.cli.parse.session import Args, Parser, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, answer, open_controller
 from rewind.errors import RewindError
 from rewind.words import age, plural, safe, size
 
@@ -38,12 +38,9 @@ def run(args: Args) -> int:
         _confirm(args, len(names))
         with ProgressLine() as progress:
             freed = controller.delete(names, force=args.force, progress=progress).freed
-    if args.json:
-        print_json({"deleted": names, "freedBytes": freed, "dryRun": args.dry_run})
-    else:
-        count = plural(len(names), "checkpoint")
-        print(f"Would delete {count}" if args.dry_run else f"Deleted {count}, {size(freed)} freed")
-    return 0
+    count = plural(len(names), "checkpoint")
+    return answer(args, {"deleted": names, "freedBytes": freed, "dryRun": args.dry_run},
+                  f"Would delete {count}" if args.dry_run else f"Deleted {count}, {size(freed)} freed")
 
 
 def _confirm(args: Args, count: int) -> None:

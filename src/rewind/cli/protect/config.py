@@ -19,7 +19,7 @@ import os
 
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, answer, note, open_controller, print_json
 from rewind.cli.protect.hook_options import (
     change_hooks,
     hook_options,
@@ -111,15 +111,10 @@ def _move(args: Args, place: _Place, mode: str) -> int:
     if not args.dry_run:
         with ProgressLine() as progress:
             project = open_controller(args, forgiving=True).move_store(mode, progress)
-    if args.json:
-        print_json({"mode": mode, "state": project.state, "moved": not is_there, "dryRun": args.dry_run})
-    elif is_there:
-        print(f"The checkpoints are already in {safe(project.state)}")
-    elif args.dry_run:
-        print(f"Would move the checkpoints from {safe(project.state)}")
-    else:
-        print(f"Moved the checkpoints to {safe(project.state)}")
-    return DONE
+    done = "The checkpoints are already in" if is_there else (
+        "Would move the checkpoints from" if args.dry_run else "Moved the checkpoints to")
+    return answer(args, {"mode": mode, "state": project.state, "moved": not is_there, "dryRun": args.dry_run},
+                  f"{done} {safe(project.state)}")
 
 
 class _Place:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from rewind.cli.output.style import paint
-from rewind.cli.parse.session import Args, Parser, print_json
+from rewind.cli.parse.session import Args, Parser, answer
 from rewind.errors import DONE, FAILED, RewindError
 from rewind.install.doctor.doctor import examine
 from rewind.install.doctor.finding import OK, PROBLEM, WARNING, Finding
@@ -31,11 +31,8 @@ def run(args: Args) -> int:
     start = args.project or os.environ.get("REWIND_PROJECT_ROOT") or current_dir()
     found = examine(rewind_home(), start)
     well = all(one.status != PROBLEM for one in found)
-    if args.json:
-        print_json({"ok": well, "checks": [one._asdict() for one in found]})
-    else:
-        _print(found)
-    return DONE if well else FAILED
+    return answer(args, {"ok": well, "checks": [one._asdict() for one in found]}, lambda: _print(found),
+                  code=DONE if well else FAILED)
 
 
 def _print(found: list[Finding]) -> None:

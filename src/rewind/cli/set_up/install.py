@@ -13,7 +13,7 @@ import sys
 
 from rewind.cli.output.ask import ask_choice, ask_yes, has_terminal
 from rewind.cli.output.style import paint
-from rewind.cli.parse.session import Args, Parser, note, print_json
+from rewind.cli.parse.session import Args, Parser, answer, note
 from rewind.cli.protect.hook_options import hooks_json
 from rewind.controller import BY_KEY, hooks_home, load_tier
 from rewind.errors import DONE, PARTIAL, UsageError
@@ -58,14 +58,10 @@ def arguments(parser: Parser) -> None:
 def run(args: Args) -> int:
     plan = _plan(args)
     if args.dry_run:
-        return _dry_run(plan, args.json)
+        return answer(args, _json(plan, None), lambda: _show(plan))
     done = install(plan, sys.argv[0], note)
     _warn_path(done)
-    if args.json:
-        print_json(_json(plan, done))
-    else:
-        _report(done)
-    return DONE if done.is_complete else PARTIAL
+    return answer(args, _json(plan, done), lambda: _report(done), code=DONE if done.is_complete else PARTIAL)
 
 
 # what to do
@@ -166,10 +162,7 @@ def _next_step(done: Installed) -> None:
               " Elsewhere: cd your-project && rewind init")
 
 
-def _dry_run(plan: Plan, as_json: bool) -> int:
-    if as_json:
-        print_json(_json(plan, None))
-        return DONE
+def _show(plan: Plan) -> None:
     verb = "upgrade" if plan.is_upgrade else "install"
     print(f"Would {verb} Rewind {plan.version} in {safe(_short(plan.system.folder))}")
     print(f"  command  {safe(_short(plan.system.link))}")
@@ -178,7 +171,6 @@ def _dry_run(plan: Plan, as_json: bool) -> int:
     print(f"  tier     {plan.tier}")
     if plan.ui:
         print("  ui       to be installed from the network")
-    return DONE
 
 
 def _json(plan: Plan, done: Installed | None) -> dict[str, Any]:
