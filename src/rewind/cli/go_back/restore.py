@@ -7,7 +7,7 @@ conversation comes back as a new one beside it.
 
 from __future__ import annotations
 
-from rewind.cli.go_back.restored import add_outside_option, common_arguments, show_outcome, show_plan
+from rewind.cli.go_back.restored import add_outside_option, common_arguments, go_to, show_outcome
 from rewind.cli.go_back.resume import Resume, add_resume_option
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint, path_json
@@ -16,10 +16,6 @@ from rewind.cli.parse.session import Args, Parser, note, open_controller, print_
 from rewind.controller import AtCheckpoint, Controller
 from rewind.errors import DONE, PARTIAL, UsageError
 from rewind.words import explain, plural, safe, shown
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.rewind.outcome import Outcome
 
 summary = "bring the project back to a checkpoint"
 summaries = {"jump": "the same as restore"}
@@ -53,22 +49,10 @@ def run(args: Args) -> int:
     chosen = controller.select(args.checkpoint)
     if chosen.note:
         note(chosen.note)
-    target = AtCheckpoint(chosen.record.name, paths)
-    if args.dry_run:
-        return show_plan(controller.plan(target, mode, in_place=args.in_place,
-                                         skip_missing=args.skip_missing, outside=args.outside), args.json)
-    with ProgressLine() as progress:
-        outcome = controller.go(target, mode, in_place=args.in_place, force=args.force,
-                                skip_missing=args.skip_missing, outside=args.outside, progress=progress)
-    return show_outcome(outcome, args.json, headline=_headline(paths, outcome),
-                        resume=Resume(controller, args))
-
-
-def _headline(paths: list[bytes] | None, outcome: Outcome) -> str:
-    if not paths or not outcome.record:
-        return ""
-    count = len(outcome.plan.written) + len(outcome.plan.deleted)
-    return f"Restored {plural(count, 'path')} from {outcome.record.name}"
+    outcome = go_to(args, controller, AtCheckpoint(chosen.record.name, paths), mode, in_place=args.in_place,
+                    skip_missing=args.skip_missing, outside=args.outside)
+    headline = {"headline": "Restored {paths} from {name}"} if paths else {}
+    return show_outcome(outcome, args, resume=Resume(controller, args), **headline)
 
 
 def _mode(args: Args) -> str:
