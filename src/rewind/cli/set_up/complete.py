@@ -53,7 +53,7 @@ def _candidates(before: list[str], begun: str) -> Iterable[Candidate]:
     if not before:
         return [*_commands(), ("help", "every command, or a topic")]
     if before[0] == "help":
-        from rewind.cli.parse.topic import TOPICS
+        from rewind.cli.parse.help import TOPICS
 
         return [*_commands(), *((topic, "a topic") for topic in TOPICS)] if len(before) == 1 else []
     command = ALIASES.get(before[0], before[0])
