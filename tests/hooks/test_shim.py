@@ -14,7 +14,7 @@ from typing import Any, Optional
 import pytest
 
 from hook_scene import SESSION, SHIM, run_hook
-from rewind.install.machine.shim import NAME, shim_text
+from rewind.install.machine.scripts import NAME, shim_text
 from rewind_cli import CHECKOUT, Result, Rewind, clean_env
 
 pytestmark = pytest.mark.slow

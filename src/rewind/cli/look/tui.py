@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
+from rewind.cli.go_back.resume import run_client
+from rewind.cli.look.picker import pick
+from rewind.cli.output.clipboard import copy
+from rewind.cli.output.theme import light_wanted, remember_light
 from rewind.cli.parse.session import Args, Parser, note
 from rewind.errors import DONE, UsageError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 summary = "open the full-screen timeline: look around and go back"
 examples = ("rewind tui", "rewind tui --plain            # a numbered list, for any terminal")
@@ -25,21 +26,19 @@ def arguments(parser: Parser) -> None:
 
 
 def run(args: Args) -> int:
-    if args.json or not on_terminal():
+    if args.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("`rewind tui` needs an interactive terminal.",
                          hint="`rewind list --json` and `rewind restore` do the same in scripts.")
     if args.plain or os.environ.get("TERM", "dumb") in ("dumb", ""):
-        return _pick(args.project)
+        return pick(args.project)
     app = _load_app()
     if app is None:
         note("The full-screen timeline needs more packages: `pipx install '.[ui]'` in a checkout, or"
              " `rewind install --with-ui`.")
-        return _pick(args.project)
+        return pick(args.project)
     return _start(app, args.project)
 
 
-def on_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _load_app() -> Any:
@@ -55,13 +54,8 @@ def _load_app() -> Any:
 
 
 def _start(app: Any, project: str | None) -> int:
-    from rewind.cli.output.clipboard import copy
-    from rewind.cli.output.theme import light_wanted, remember_light
-
     command, now = app.run(app.Host(project, copy, light_wanted(), remember_light))
     if command and now:
-        from rewind.cli.go_back.resume import run_client
-
         run_client(command)
     if command:
         note("Continue with:")
@@ -69,7 +63,3 @@ def _start(app: Any, project: str | None) -> int:
     return DONE
 
 
-def _pick(project: str | None) -> int:
-    from rewind.cli.look.picker import pick
-
-    return pick(project)

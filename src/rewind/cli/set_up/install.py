@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from typing import Any
 
 from rewind.cli.output.ask import ask_choice, ask_yes, has_terminal
 from rewind.cli.output.style import paint
@@ -18,6 +19,7 @@ from rewind.cli.protect.hook_options import hooks_json
 from rewind.controller import BY_KEY, hooks_home, load_tier
 from rewind.errors import DONE, PARTIAL, UsageError
 from rewind.install.machine.installer import (
+    Installed,
     Plan,
     Registered,
     agents_found,
@@ -28,12 +30,6 @@ from rewind.install.machine.installer import (
 from rewind.install.machine.library import own_package
 from rewind.paths import rewind_home
 from rewind.words import safe
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.install.machine.installer import Installed
 
 summary = "set up the command and the hooks of your agents, or upgrade them"
 examples = ("rewind install", "rewind install --yes --tier aggressive --agents claude",

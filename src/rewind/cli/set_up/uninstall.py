@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from typing import Any
 
 from rewind.cli.output.ask import ask_yes, has_terminal
 from rewind.cli.output.style import paint
@@ -17,10 +18,6 @@ from rewind.install.machine.library import own_package
 from rewind.install.machine.uninstaller import Uninstall, Uninstalled
 from rewind.paths import current_dir, find_project, rewind_home
 from rewind.words import safe
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 summary = "remove Rewind; the checkpoints of your projects stay"
 examples = ("rewind uninstall --dry-run", "rewind uninstall", "rewind uninstall --yes")

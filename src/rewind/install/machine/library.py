@@ -6,15 +6,12 @@ import filecmp
 import os
 import shutil
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from rewind.fast.bundle import bundle_path, write_bundle
 from rewind.install.machine.in_use import is_in_use
+from rewind.install.machine.system import System
 
-if TYPE_CHECKING:
-    from rewind.install.machine.system import System
-
-    Point = Callable[[str], None]  # makes the scripts start from this library
+Point = Callable[[str], None]  # makes the scripts start from this library
 
 PACKAGE = "rewind"
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", ".DS_Store")
