@@ -65,7 +65,7 @@ def run(args: Args) -> int:
         return _dry_run(args, controller)
     found = controller.bisect(command, good=args.good, bad=args.bad, known=known,
                               below=_below(controller), in_place=args.in_place, force=args.force,
-                              run=_quiet_run if voice.quiet else None, progress=_tell_run)
+                              quiet=voice.quiet, progress=_tell_run)
     return answer(args, _json(found), lambda: _print(found), code=PARTIAL if found.skipped else DONE)
 
 
@@ -104,17 +104,6 @@ def _below(controller: Controller) -> str:
     return here[len(root):].lstrip("/") if here.startswith(root + "/") else ""
 
 
-def _quiet_run(command: Sequence[str], folder: str) -> int:
-    import subprocess
-
-    try:
-        code = subprocess.run(list(command), cwd=folder, stdin=subprocess.DEVNULL, check=False,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
-    except FileNotFoundError:
-        return 127
-    except OSError:
-        return 126
-    return code if code >= 0 else 128 - code
 
 
 def _tell_run(record: Record, number: int, left: int) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 
 from rewind.cli.output.changed import lines
-from rewind.cli.output.columns import cut
+from rewind.cli.output.columns import cut, line_room
 from rewind.cli.output.pager import add_pager_option, paged
 from rewind.cli.output.patch import for_terminal, patch
 from rewind.cli.output.style import paint, path_json
@@ -70,10 +69,10 @@ def _print(controller: Controller, entries: Iterator[LogEntry], with_patch: bool
         number = "" if op else record.sequence
         facts = f"{age(op.time if op else record.created, now):>11}  {_amount(entry):<12}"
         text = safe(controller.describe(op)) if op else _description(entry)
-        print(_fitted(f"{number:>4}  {name:<19}  {facts}  {text}".rstrip()).replace(
+        print(cut(f"{number:>4}  {name:<19}  {facts}  {text}".rstrip(), line_room()).replace(
             name, paint(name, "yellow" if op else "cyan"), 1))
         if entry.prompt:
-            print(paint(_fitted(_prompt(entry)), "dim"))
+            print(paint(cut(_prompt(entry), line_room()), "dim"))
         if with_patch:
             for line in _patch(entry):
                 print(for_terminal(line) if sys.stdout.isatty()
@@ -81,9 +80,6 @@ def _print(controller: Controller, entries: Iterator[LogEntry], with_patch: bool
             print()
 
 
-def _fitted(text: str) -> str:
-    """One line of a terminal; in a pipe all of it."""
-    return cut(text, shutil.get_terminal_size().columns - 1) if sys.stdout.isatty() else text
 
 
 def _description(entry: LogEntry) -> str:

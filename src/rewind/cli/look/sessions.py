@@ -6,10 +6,9 @@ Agents delete old conversations. `restore` puts one back that only checkpoints s
 from __future__ import annotations
 
 import os
-import sys
 import time
 
-from rewind.cli.output.columns import cells, cut, terminal_width
+from rewind.cli.output.columns import cells, cut, line_room
 from rewind.cli.output.style import paint
 from rewind.cli.parse.session import Args, Parser, answer, note, note_some, open_controller, print_json
 from rewind.controller import iso_time
@@ -101,7 +100,7 @@ def print_tree(infos: list[SessionInfo]) -> None:
     for depth, info in as_tree(infos):
         mark = paint("●", "green") if info.running else " "
         branch, remark = f"{'  ' * (depth - 1)}└ " if depth else "", f"  ({_remark(info)})"
-        room = _room() - 37 - len(branch) - cells(remark)
+        room = line_room() - 37 - len(branch) - cells(remark)
         print(f"{mark} {paint(info.session_id[:8], 'cyan')}  {age(info.file.modified, now):>12}"
               f"  {plural(len(info.turns), 'turn'):>9}  {branch}{_name(info, room)}{paint(remark, 'dim')}")
 
@@ -113,9 +112,6 @@ def _name(info: SessionInfo, room: int) -> str:
     return cut(text, max(20, room - cells(end))) + end
 
 
-def _room() -> int:
-    """In a pipe, nothing is cut."""
-    return terminal_width() - 1 if sys.stdout.isatty() else 10_000
 
 
 def _remark(info: SessionInfo) -> str:
@@ -141,7 +137,7 @@ def _show(args: Args) -> int:
     for turn in index.turns:
         number = f"{turn.turn:>4}" if turn.turn else "   ·"
         remark = "" if turn.active else "  (abandoned by the agent's own rewind)"
-        text = cut(safe(" ".join(turn.prompt.split())), _room() - 6 - cells(remark))
+        text = cut(safe(" ".join(turn.prompt.split())), line_room() - 6 - cells(remark))
         print(f"{number}  {text}{paint(remark, 'dim')}")
     if not index.turns:
         print("It has no prompts yet.")
