@@ -92,7 +92,7 @@ def _tell(sharing: Sharing, args: Args) -> None:
 
 
 def _tell_secrets(sharing: Sharing, args: Args) -> None:
-    lines = [f"{_place(one.path, number)}: {kind}" for one in sharing.secret_files
+    lines = [f"{shown(one.path)}{f':{number}' if number else ''}: {kind}" for one in sharing.secret_files
              for kind, number in one.kinds]
     lines += [f"turn {said.turn or '?'}, line {said.line} of the conversation: {said.kind}"
               for _, said in sharing.said]
@@ -103,8 +103,6 @@ def _tell_secrets(sharing: Sharing, args: Args) -> None:
     note_some([f"  {line}" for line in lines], _SHOWN, "--dry-run --json")
 
 
-def _place(path: bytes, number: int) -> str:
-    return f"{shown(path)}:{number}" if number else shown(path)
 
 
 def _json(sharing: Sharing, args: Args, written: int | None) -> dict[str, Any]:

@@ -73,8 +73,8 @@ def _range(text: str | None) -> tuple[int | None, int | None]:
 def _print(found: Blame) -> None:
     now = time.time()
     sessions = {line.author.session for line in found.lines if line.author.session}
-    rows = [(line.name(len(sessions) > 1), _age(line, now), cut(safe(line.words), _WORDS))
-            for line in found.lines]
+    rows = [(line.name(len(sessions) > 1), "now" if line.time is None else age(line.time, now),
+             cut(safe(line.words), _WORDS)) for line in found.lines]
     widths = [max((cells(row[n]) for row in rows), default=0) for n in range(3)]
     digits = len(str(found.lines[-1].number)) if found.lines else 1
     for line, row in zip(found.lines, rows):
@@ -88,8 +88,6 @@ def _row(line: BlamedLine, who: str, when: str, words: str, digits: int) -> str:
             f"  {paint(f'{line.number:>{digits}}', 'dim')}  {text}".rstrip())
 
 
-def _age(line: BlamedLine, now: float) -> str:
-    return age(line.time, now) if line.time is not None else "now"
 
 
 def _json(line: BlamedLine, path: bytes) -> dict[str, Any]:

@@ -23,11 +23,9 @@ from rewind.words import explain, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
+    from typing import Any, BinaryIO
 
     from rewind.snapshot.diff.compare import Comparison, Read
-    from rewind.snapshot.diff.patch import Line
     from rewind.snapshot.diff.rename import Rename
 
 summary = "show what changed between checkpoints, or since one"
@@ -76,8 +74,7 @@ def _compared(difference: Difference) -> list[Comparison]:
 
 
 def _print_names(difference: Difference) -> None:
-    """As bytes in a pipe, so that every name can be read back."""
-    raw = None if sys.stdout.isatty() else getattr(sys.stdout, "buffer", None)
+    raw = _raw_output()
     for path, _, _ in difference.changes:
         if raw is None:
             print(shown(path))
@@ -132,19 +129,19 @@ def _groups(controller: Controller, difference: Difference,
 
 
 def _print_patch(difference: Difference) -> None:
-    for path, old, new in difference.changes:
-        _write(patch(path, old, new, difference.old.content, difference.new.content))
-
-
-def _write(lines: Iterable[Line]) -> None:
-    raw = None if sys.stdout.isatty() else getattr(sys.stdout, "buffer", None)
-    if raw is None:
-        for line in lines:
-            print(for_terminal(line))
-        return
     sys.stdout.flush()
-    for _, text in lines:
-        raw.write(text + b"\n")
+    raw = _raw_output()
+    for path, old, new in difference.changes:
+        for line in patch(path, old, new, difference.old.content, difference.new.content):
+            if raw is None:
+                print(for_terminal(line))
+            else:
+                raw.write(line[1] + b"\n")
+
+
+def _raw_output() -> BinaryIO | None:
+    """Bytes in a pipe, so that every name can be read back; None on a terminal."""
+    return None if sys.stdout.isatty() else getattr(sys.stdout, "buffer", None)
 
 
 def _json(controller: Controller, difference: Difference, stat: bool) -> dict[str, Any]:

@@ -29,21 +29,16 @@ def change_lines(difference: Difference, renames: list[Rename],
 
     wanted = None if only is None else set(only)
     moved = {one.old for one in renames} | {one.new for one in renames}
-    lines = [(_sign(old, new), path, mode_remark(old, new)) for path, old, new in difference.changes
+    lines = [("+" if old is None else "-" if new is None else "~", path, mode_remark(old, new))
+             for path, old, new in difference.changes
              if path not in moved and (wanted is None or path in wanted)]
-    folders = {path for path, old, new in difference.changes if _is_directory(new or old)}
+    folders = {path for path, old, new in difference.changes if getattr(new or old, "kind", b"") == b"d"}
     folded = [(sign, folded_text(path + b"/" if path in folders else path, remark, count))
               for sign, path, remark, count in fold(lines)]
     return folded + [("→", rename_text(one)) for one in renames
                      if wanted is None or one.new in wanted or one.old in wanted]
 
 
-def _is_directory(entry: TreeEntry | None) -> bool:
-    return entry is not None and entry.kind == b"d"
-
-
-def _sign(old: TreeEntry | None, new: TreeEntry | None) -> str:
-    return "+" if old is None else "-" if new is None else "~"
 
 
 def mode_remark(old: TreeEntry | None, new: TreeEntry | None) -> str:

@@ -11,7 +11,6 @@ from rewind.words import age, safe, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
 
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.log.operations import Operation
@@ -37,7 +36,7 @@ def print_table(controller: Controller, rows: list[Record], why: list[str],
         "age": [age(r.created, now) for r in rows],
         "why": why,
         "chat": ["chat" if r.data.get("hasTranscript") else "" for r in rows],
-        "changes": [_changed(changes.get(r.name)) for r in rows],
+        "changes": [(amount_of(changes[r.name]) or "unchanged") if r.name in changes else "" for r in rows],
         "new": [f"{size(r.code.get('newBytes') or 0)} new" for r in rows],
     }
     room = _fit(columns)
@@ -80,5 +79,3 @@ def _fit(columns: dict[str, list[str]]) -> int:
     return max(room, _ROOM)
 
 
-def _changed(changes: dict[str, Any] | None) -> str:
-    return "" if changes is None else amount_of(changes) or "unchanged"
