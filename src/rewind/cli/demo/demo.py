@@ -12,9 +12,8 @@ import sys
 import time
 from typing import Any
 
-from rewind.cli.demo.demo_agent import Agent
 from rewind.cli.demo.demo_session import IGNORED, TURNS
-from rewind.cli.demo.demo_world import WentWrong, World, content
+from rewind.cli.demo.demo_world import Agent, WentWrong, World, content
 from rewind.cli.output.style import paint
 from rewind.cli.parse.session import Args, Parser, note, print_json
 from rewind.errors import DONE, DemoFailed, UiMissing
@@ -93,8 +92,6 @@ class _Page:
     def detail(self, text: str, style: str = "dim") -> None:
         self.say(text, style, mark=" ")
 
-    def check(self, text: str) -> None:
-        self.say(text, mark="✓", mark_style="green")
 
 
 class _Tour:
@@ -128,7 +125,7 @@ class _Tour:
             except (OSError, ValueError, LookupError, TypeError, subprocess.SubprocessError) as error:
                 raise DemoFailed(number=number, title=title, problem=f"{type(error).__name__}: {error}")
             for text in checked:
-                self.page.check(text)
+                self.page.say(text, mark="✓", mark_style="green")
             self.done.append({"step": number, "title": title, "command": command or None, "checked": checked})
 
     def _protect(self, answer: Any) -> list[str]:

@@ -106,7 +106,8 @@ def _newest(state: State, system: System) -> Iterator[Finding]:
                       "Restart the agent, so that it reads its settings again. If that does not help,"
                       " check the other findings here.")
     elif by_hooks:
-        yield ok("checkpoints", f"Checkpoints by hooks: {len(by_hooks):,}, the last at {_shown(last)}")
+        at = time.strftime("%Y-%m-%d %H:%M", time.localtime(last))
+        yield ok("checkpoints", f"Checkpoints by hooks: {len(by_hooks):,}, the last at {at}")
     else:
         yield ok("checkpoints", "No checkpoint by a hook yet; they begin with the agent's next session")
     yield from _clients(sessions)
@@ -128,8 +129,6 @@ def _installed(system: System) -> float:
         return 0.0
 
 
-def _shown(at: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
 
 
 def _clients(sessions: list[SessionFile]) -> Iterator[Finding]:

@@ -49,13 +49,12 @@ class DiffView(ScrollView, can_focus=True):
         self.marked = set()
         width = max((line.cell_len for line in self.lines), default=0) + _GUTTER
         self.virtual_size = Size(width, len(self.lines))
-        self.set_reactive(DiffView.cursor, self._first())
+        first = next((at for at, part in enumerate(parts) if part), 0)
+        self.set_reactive(DiffView.cursor, first)
         self.scroll_to(0, 0, animate=False)
         self.refresh()
         self.post_message(self.Moved())
 
-    def _first(self) -> int:
-        return next((at for at, part in enumerate(self.parts) if part), 0)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return self.can_mark or not action.startswith("mark")
