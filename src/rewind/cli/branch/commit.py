@@ -8,6 +8,7 @@ are never committed. Without TURNS, all turns of the session are taken.
 
 from __future__ import annotations
 
+from rewind.cli.branch.commit_todo import edited, in_editor
 from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
 from rewind.errors import UsageError
@@ -43,8 +44,6 @@ def run(args: Args) -> int:
     controller = open_controller(args)
     plan = controller.plan_commits(args.turns, per_turn=args.per_turn or args.edit, session=args.session)
     if args.edit:
-        from rewind.cli.branch.commit_todo import edited, in_editor
-
         plan.drafts = edited(plan.drafts, in_editor)
         if not plan.drafts:
             note("Nothing was chosen, so nothing was done.")

@@ -10,11 +10,14 @@ import shlex
 import subprocess
 import sys
 import time
+from shutil import which
 from typing import Any
 
 from rewind.cli.demo.demo_session import IGNORED, TURNS
 from rewind.cli.demo.demo_world import Agent, WentWrong, World, content
+from rewind.cli.look import ui
 from rewind.cli.output.style import paint
+from rewind.cli.parse.arguments import parse
 from rewind.cli.parse.session import Args, Parser, note, print_json
 from rewind.errors import DONE, DemoFailed, UiMissing
 from rewind.words import plural
@@ -56,9 +59,6 @@ def run(args: Args) -> int:
 
 def _show_page(world: World) -> None:
     """Until Ctrl-C. It looks into the demo's homes; the browser that it opens stays in the person's own."""
-    from rewind.cli.look import ui
-    from rewind.cli.parse.arguments import parse
-
     env = world.env(HOME=os.environ.get("HOME", world.home))
     os.environ.clear()
     os.environ.update(env)
@@ -91,7 +91,6 @@ class _Page:
 
     def detail(self, text: str, style: str = "dim") -> None:
         self.say(text, style, mark=" ")
-
 
 
 class _Tour:
@@ -206,8 +205,6 @@ def _and(names: list[str]) -> str:
 
 def _program() -> str:
     """As it can be typed: in a checkout that is not installed yet, by its path."""
-    from shutil import which
-
     typed = sys.argv[0]
     if os.path.basename(typed) == "rewind" and os.sep in typed and not which("rewind"):
         return typed

@@ -103,8 +103,6 @@ def _tell_secrets(sharing: Sharing, args: Args) -> None:
     note_some([f"  {line}" for line in lines], _SHOWN, "--dry-run --json")
 
 
-
-
 def _json(sharing: Sharing, args: Args, written: int | None) -> dict[str, Any]:
     secrets = secrets_json(sharing.secret_files)
     secrets += [{"session": session, "turn": said.turn or None, "line": said.line, "kind": said.kind}

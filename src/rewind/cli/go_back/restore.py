@@ -12,7 +12,7 @@ from rewind.cli.go_back.resume import Resume, add_resume_option
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.arguments import SELECTOR, project_paths
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
 from rewind.controller import AtCheckpoint, Controller
 from rewind.errors import DONE, PARTIAL, UsageError
 from rewind.words import explain, plural, safe, shown
@@ -78,15 +78,13 @@ def _write_to(args: Args, controller: Controller, paths: list[bytes] | None) -> 
         with ProgressLine() as progress:
             written = controller.write_to(record.name, args.to, paths=paths, left_out=left_out,
                                           progress=progress)
-    if args.json:
-        print_json({"checkpoint": record.name, "backup": None, "to": args.to, "fork": None,
-                    "written": [path_json(p) for p in written], "deleted": [], "kept": [],
-                    "changedSince": [],
-                    "remaining": [path_json(p, reason="missing") for p in left_out or ()],
-                    "dryRun": args.dry_run})
-    else:
-        _tell_written(args, record.name, written, left_out or [])
-    return PARTIAL if left_out else DONE
+    return answer(args, {"checkpoint": record.name, "backup": None, "to": args.to, "fork": None,
+                         "written": [path_json(p) for p in written], "deleted": [], "kept": [],
+                         "changedSince": [],
+                         "remaining": [path_json(p, reason="missing") for p in left_out or ()],
+                         "dryRun": args.dry_run},
+                  lambda: _tell_written(args, record.name, written, left_out or []),
+                  code=PARTIAL if left_out else DONE)
 
 
 def _tell_written(args: Args, name: str, written: list[bytes], left_out: list[bytes]) -> None:

@@ -17,6 +17,7 @@ import os
 
 from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.session import Args, Parser, answer, note, open_controller, voice
+from rewind.controller import read_log
 from rewind.errors import DONE, PARTIAL, UsageError
 from rewind.words import age, plural, quoted, safe, shown
 
@@ -58,8 +59,6 @@ def run(args: Args) -> int:
         return _log(args, controller)
     known = None
     if args.action == "replay":
-        from rewind.controller import read_log
-
         known = read_log(args.file)
     if args.dry_run:
         return _dry_run(args, controller)
@@ -102,8 +101,6 @@ def _below(controller: Controller) -> str:
     root = os.path.realpath(controller.project.root)
     here = os.path.realpath(os.getcwd())
     return here[len(root):].lstrip("/") if here.startswith(root + "/") else ""
-
-
 
 
 def _tell_run(record: Record, number: int, left: int) -> None:

@@ -88,8 +88,6 @@ def _row(line: BlamedLine, who: str, when: str, words: str, digits: int) -> str:
             f"  {paint(f'{line.number:>{digits}}', 'dim')}  {text}".rstrip())
 
 
-
-
 def _json(line: BlamedLine, path: bytes) -> dict[str, Any]:
     author, record, commit = line.author, line.record, line.commit
     renamed = {} if line.path == path else {"was": path_json(line.path)["path"]}

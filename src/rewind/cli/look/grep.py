@@ -8,9 +8,11 @@ once, in the newest checkpoint that has it.
 from __future__ import annotations
 
 import time
+from itertools import islice
 
 from rewind.cli.output.style import paint, path_json
-from rewind.cli.parse.session import Args, Parser, note, note_left_out, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, answer, note, note_left_out, open_controller, print_json
+from rewind.controller import is_timestamp, timestamp
 from rewind.errors import RewindError, UsageError
 from rewind.words import age, and_more, plural, safe, shown
 
@@ -47,13 +49,8 @@ def run(args: Args) -> int:
     if args.code:
         return _search_code(controller, args)
     found = list(controller.search_prompts(args.text, session=args.session, any_case=args.ignore_case))
-    if args.json:
-        print_json({"matches": [_json(one, len(args.text)) for one in found]})
-    elif found:
-        _print(found, len(args.text))
-    else:
-        _tell_nothing("prompt", args)
-    return 0
+    return answer(args, {"matches": [_json(one, len(args.text)) for one in found]},
+                  lambda: _print(found, len(args.text)) if found else _tell_nothing("prompt", args))
 
 
 def _tell_nothing(what: str, args: Args) -> None:
@@ -62,8 +59,6 @@ def _tell_nothing(what: str, args: Args) -> None:
 
 
 def _search_code(controller: Controller, args: Args) -> int:
-    from itertools import islice
-
     damaged: dict[str, RewindError] = {}
     found = list(islice(controller.search_code(args.text, any_case=args.ignore_case, damaged=damaged),
                         _MOST + 1))
@@ -115,8 +110,6 @@ def _print(found: list[Found], length: int) -> None:
 
 
 def _when(found: Found, now: float) -> str:
-    from rewind.controller import is_timestamp, timestamp
-
     stamp = found.timestamp
     return age(timestamp(stamp), now) if stamp and is_timestamp(stamp) else ""
 

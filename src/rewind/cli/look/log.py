@@ -12,7 +12,8 @@ from rewind.cli.output.patch import for_terminal, patch
 from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.arguments import project_path
 from rewind.cli.parse.session import Args, Parser, note_left_out, open_controller, print_json
-from rewind.words import age, plural, safe, shortened
+from rewind.errors import PathNeverSeen
+from rewind.words import age, plural, safe, shortened, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,9 +51,6 @@ def run(args: Args) -> int:
 
 
 def _checked(entries: Iterator[LogEntry], path: bytes) -> Iterator[LogEntry]:
-    from rewind.errors import PathNeverSeen
-    from rewind.words import shown
-
     seen = False
     for entry in entries:
         seen = True
@@ -78,8 +76,6 @@ def _print(controller: Controller, entries: Iterator[LogEntry], with_patch: bool
                 print(for_terminal(line) if sys.stdout.isatty()
                       else line[1].decode("utf-8", "surrogateescape"))
             print()
-
-
 
 
 def _description(entry: LogEntry) -> str:

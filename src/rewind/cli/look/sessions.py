@@ -11,7 +11,7 @@ import time
 from rewind.cli.output.columns import cells, cut, line_room
 from rewind.cli.output.style import paint
 from rewind.cli.parse.session import Args, Parser, answer, note, note_some, open_controller, print_json
-from rewind.controller import iso_time
+from rewind.controller import iso_time, plain_title, read_index
 from rewind.errors import UsageError
 from rewind.words import age, plural, safe
 
@@ -92,7 +92,6 @@ def session_json(info: SessionInfo) -> dict[str, Any]:
 
 def print_tree(infos: list[SessionInfo]) -> None:
     from rewind.controller import as_tree
-
     if not infos:
         print("There are no conversations in this project yet.")
         return
@@ -112,8 +111,6 @@ def _name(info: SessionInfo, room: int) -> str:
     return cut(text, max(20, room - cells(end))) + end
 
 
-
-
 def _remark(info: SessionInfo) -> str:
     parts = [info.file.profile.name]
     if info.parent and info.rewind_from_turn is not None and (info.branch or {}).get("name"):
@@ -130,8 +127,6 @@ def _show(args: Args) -> int:
                     "path": index.path, "turns": [_turn_json(t) for t in index.turns],
                     "compactions": index.compactions, "parentSessionId": index.parent_session})
         return 0
-    from rewind.controller import plain_title
-
     title = safe(plain_title(index.title))
     print(f"{paint(index.session_id, 'cyan')}  {title}  {paint(index.profile.title, 'dim')}")
     for turn in index.turns:
@@ -147,8 +142,6 @@ def _show(args: Args) -> int:
 def _index(args: Args) -> SessionIndex:
     """A transcript that a person names may lie anywhere, and needs no project."""
     if args.session and (os.sep in args.session or args.session.endswith(".jsonl")):
-        from rewind.controller import read_index
-
         return read_index(os.path.abspath(args.session))
     return open_controller(args).session_index(args.session)
 

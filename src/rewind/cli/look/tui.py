@@ -11,7 +11,6 @@ import sys
 from typing import Any
 
 from rewind.cli.go_back.resume import run_client
-from rewind.cli.look.picker import pick
 from rewind.cli.output.clipboard import copy
 from rewind.cli.output.theme import light_wanted, remember_light
 from rewind.cli.parse.session import Args, Parser, note
@@ -29,16 +28,16 @@ def run(args: Args) -> int:
     if args.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("`rewind tui` needs an interactive terminal.",
                          hint="`rewind list --json` and `rewind restore` do the same in scripts.")
-    if args.plain or os.environ.get("TERM", "dumb") in ("dumb", ""):
-        return pick(args.project)
-    app = _load_app()
-    if app is None:
+    plain = args.plain or os.environ.get("TERM", "dumb") in ("dumb", "")
+    app = None if plain else _load_app()
+    if app:
+        return _start(app, args.project)
+    if not plain:
         note("The full-screen timeline needs more packages: `pipx install '.[ui]'` in a checkout, or"
              " `rewind install --with-ui`.")
-        return pick(args.project)
-    return _start(app, args.project)
+    from rewind.cli.look.picker import pick
 
-
+    return pick(args.project)
 
 
 def _load_app() -> Any:
@@ -61,5 +60,3 @@ def _start(app: Any, project: str | None) -> int:
         note("Continue with:")
         print(f"  {command}")
     return DONE
-
-

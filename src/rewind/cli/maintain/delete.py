@@ -6,6 +6,7 @@ a checkpoint that an operation needs to be undone is deleted as well.
 
 from __future__ import annotations
 
+from rewind.cli.output.ask import ask_yes, has_terminal
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.arguments import SELECTOR
 from rewind.cli.parse.session import Args, Parser, answer, open_controller
@@ -44,8 +45,6 @@ def run(args: Args) -> int:
 
 
 def _confirm(args: Args, count: int) -> None:
-    from rewind.cli.output.ask import ask_yes, has_terminal
-
     if args.yes:
         return
     if args.json or not has_terminal():

@@ -66,11 +66,7 @@ def _refuse_unwise(args: Args) -> None:
                          hint="Name a file, or send it on: `rewind export last - | …`")
 
 
-
-
 def _warn(links: list[bytes]) -> None:
     some = ", ".join(shown(link) for link in links[:3]) + (", …" if len(links) > 3 else "")
     note(f"warning: {plural(len(links), 'link')} may lead out of the project ({some});"
          " `rewind import` takes the file only with `--allow-links-out`.")
-
-

@@ -39,8 +39,6 @@ def change_lines(difference: Difference, renames: list[Rename],
                      if wanted is None or one.new in wanted or one.old in wanted]
 
 
-
-
 def mode_remark(old: TreeEntry | None, new: TreeEntry | None) -> str:
     if old and new and old.kind == new.kind and old.mode != new.mode and old.kind != b"l":
         return f"mode {old.mode:03o} → {new.mode:03o}"

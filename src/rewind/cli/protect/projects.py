@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from rewind.cli.output.style import paint
 from rewind.cli.parse.session import Args, Parser, note, print_json
+from rewind.controller import all_projects
 from rewind.paths import rewind_home
 from rewind.words import plural, safe
 
@@ -27,8 +28,6 @@ def arguments(parser: Parser) -> None:
 
 
 def run(args: Args) -> int:
-    from rewind.controller import all_projects
-
     found = [one for one in all_projects(rewind_home()) if not (args.missing and one.exists)]
     if args.json:
         print_json({"projects": [_json(one) for one in found]})

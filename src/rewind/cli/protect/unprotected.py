@@ -71,5 +71,3 @@ def _heading(reason: bytes, values: dict[str, Any]) -> str:
     if reason in _HEADINGS:
         return _HEADINGS[reason].format(**values)
     return safe(explain(reason.decode("ascii", "replace")))
-
-

@@ -21,6 +21,7 @@ from rewind.config.load import Settings
 from rewind.errors import RewindError
 from rewind.install.doctor.client_version import numbers, version_in
 from rewind.install.doctor.finding import Finding, ok, problem, warning
+from rewind.install.doctor.packers import leaking
 from rewind.install.machine.system import System
 from rewind.paths import Project
 from rewind.snapshot.rules.rules import MB
@@ -129,8 +130,6 @@ def _installed(system: System) -> float:
         return 0.0
 
 
-
-
 def _clients(sessions: list[SessionFile]) -> Iterator[Finding]:
     latest: dict[str, SessionFile] = {}
     for session in sessions:
@@ -161,8 +160,6 @@ def _packers(state: State) -> Iterator[Finding]:
     """Builds that would take the checkpoints along, with the secrets in them."""
     if state.project.mode != "project":
         return
-    from rewind.install.doctor.packers import leaking
-
     for what, file in leaking(state.project.main):
         yield warning("packing", f"{what} would include the checkpoints in .agent/, with everything in them.",
                       f"Run `rewind config --set storage.mode=global`, or add the line .agent/ to {file}")

@@ -14,7 +14,7 @@ from rewind.checkpoint.project.all_projects import all_projects
 from rewind.errors import ProfileInvalid, RewindError, SettingsUnreadable
 from rewind.install.machine.system import System, script_in
 from rewind.install.plugin import is_ours, plugin_folder
-from rewind.install.settings.register import registered, unregister
+from rewind.install.settings.register import registered, remove_if_empty, unregister
 
 # All that Rewind ever makes in its home, and the user's own profiles for it. A name that is not here is
 # somebody else's: REWIND_HOME may be any directory.
@@ -96,7 +96,7 @@ class Uninstall:
         for folder in self.plugins:  # before the hooks, whose file may be the last thing in its directory
             done.remove(folder)
             if os.path.dirname(folder) in self._made:
-                _remove_if_empty(os.path.dirname(folder))
+                remove_if_empty(os.path.dirname(folder))
         for profile, project in self._places():
             try:
                 done.files += unregister(profile, project=project)
@@ -109,10 +109,10 @@ class Uninstall:
         for path in self.paths:
             done.remove(path)
         for folder in sorted(self._made, key=len, reverse=True):
-            _remove_if_empty(folder)
+            remove_if_empty(folder)
         if not self.remaining:
-            _remove_if_empty(os.path.join(self.home, _STORAGE))
-            _remove_if_empty(self.home)
+            remove_if_empty(os.path.join(self.home, _STORAGE))
+            remove_if_empty(self.home)
         return done
 
 
@@ -142,13 +142,6 @@ def _agents(home: str) -> list[Profile]:
         # A broken profile of the user's must not keep us here. In a place without any, Rewind's own count.
         found = profiles(os.path.join(home, "system"))
     return [profile for profile in found if profile.registration]
-
-
-def _remove_if_empty(folder: str) -> None:
-    try:
-        os.rmdir(folder)
-    except OSError:
-        pass  # there is something else in it
 
 
 def _known_roots(home: str) -> list[str]:

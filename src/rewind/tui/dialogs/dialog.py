@@ -138,4 +138,3 @@ class Ask(Dialog["str | None"]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         if event.value.strip() or self.empty:
             self.dismiss(event.value.strip())
-

@@ -77,5 +77,3 @@ def _fit(columns: dict[str, list[str]]) -> int:
         if room >= _ROOM:
             break
     return max(room, _ROOM)
-
-
