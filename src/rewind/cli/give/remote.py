@@ -45,10 +45,9 @@ def run(args: Args) -> int:
 
 
 def _check(args: Args) -> None:
-    wanted = {"list": 0, "add": 2, "remove": 1, "status": 1}[args.action]
-    given = (args.remote is not None) + (args.url is not None)
-    if given > wanted or (given < wanted and args.action != "status"):
-        takes = {"list": "nothing else", "add": "NAME URL", "remove": "NAME", "status": "[NAME]"}[args.action]
+    least, most, takes = {"list": (0, 0, "nothing else"), "add": (2, 2, "NAME URL"),
+                          "remove": (1, 1, "NAME"), "status": (0, 1, "[NAME]")}[args.action]
+    if not least <= (args.remote is not None) + (args.url is not None) <= most:
         raise UsageError(f"`remote {args.action}` takes {takes}.", hint="For examples: rewind remote --help")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from rewind.cli.go_back.restored import common_arguments, conflict_json, outcome_json, plan_json, tell_chat
+from rewind.cli.output.change_lines import folded_text, painted
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint
 from rewind.cli.parse.arguments import project_paths
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 _MARKERS = "markers"
 _HOW = (_MARKERS, "ours", "theirs")
-_COLOURS = {"+": "green", "~": "yellow", "-": "red", "=": "dim", "!": "red"}
 _SETTLED = {_MARKERS: "marked in the file", "ours": "kept as it is now", "theirs": "taken from there"}
 _VERBS = {"revert": ("revert", "Reverted"), "apply": ("apply", "Applied"), "forks": ("adopt", "Adopted")}
 _RESOLVE = "To resolve them: --markers, --ours or --theirs."
@@ -103,7 +103,7 @@ def _print_paths(code: RestorePlan) -> None:
     conflicts = {kept.path for kept in code.conflicts}
     for sign, path, remark in code.lines():
         sign = "!" if sign == "=" and path in conflicts else sign
-        print(f"{paint(sign, _COLOURS[sign])} {shown(path)}" + (f"  ({remark})" if remark else ""))
+        print(painted(sign, folded_text(path, remark, 0)))
 
 
 def _sum_up(code: RestorePlan, args: Args, about: str) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from rewind.cli.go_back.restored import add_outside_option, common_arguments, go_to, show_outcome
 from rewind.cli.go_back.resume import Resume, add_resume_option
+from rewind.cli.output.change_lines import painted
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import paint, path_json
+from rewind.cli.output.style import path_json
 from rewind.cli.parse.arguments import SELECTOR, project_paths
 from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
 from rewind.controller import AtCheckpoint, Controller
@@ -92,6 +93,6 @@ def _tell_written(args: Args, name: str, written: list[bytes], left_out: list[by
         note(f"not restored: {shown(path)} ({explain('missing')})")
     if args.dry_run:
         for path in written:
-            print(f"{paint('+', 'green')} {shown(path)}")
+            print(painted("+", shown(path)))
     would = "Would write" if args.dry_run else "Wrote"
     print(f"{would} {plural(len(written), 'path')} of {name} into {safe(args.to)}")

@@ -125,8 +125,7 @@ def _print_repaired(done: Repaired, dry_run: bool) -> None:
         print(f"{paint('-', 'red')} {name} is incomplete: {lacks.text}")
         for path in lacks.paths[:_SHOWN]:
             print(f"    {shown(path) or 'the whole tree'}")
-    for problem in done.remaining:
-        print(f"{paint('!', 'red')} {safe(problem.text)}")
+    _print_problems(done.remaining)
     if done.quarantined and not dry_run:
         note(f"Moved {plural(len(done.quarantined), 'damaged part')} to quarantine/ in the state directory.")
     verb = "would be repaired" if dry_run else "repaired"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rewind.snapshot.diff.rename import Rename
     from rewind.snapshot.trees.tree import TreeEntry
 
-COLOURS = {"+": "green", "~": "yellow", "-": "red", "=": "dim", "→": "cyan"}
+_COLOURS = {"+": "green", "~": "yellow", "-": "red", "=": "dim", "!": "red", "→": "cyan"}
 
 
 def renames_in(difference: Difference) -> list[Rename]:
@@ -58,4 +58,4 @@ def folded_text(path: bytes, remark: str, count: int) -> str:
 
 
 def painted(sign: str, text: str) -> str:
-    return f"{paint(sign, COLOURS[sign])} {text}"
+    return f"{paint(sign, _COLOURS[sign])} {text}"
