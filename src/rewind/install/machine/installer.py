@@ -11,7 +11,7 @@ from rewind.agents.profile import Profile
 from rewind.agents.registry import hooks_home, profiles
 from rewind.config.edit import set_value
 from rewind.config.load import CONFIG_FILE, load_tier, load_usable
-from rewind.errors import RewindError, StateUnwritable, UsageError
+from rewind.errors import RewindError, SettingsNoFile, StateUnwritable, UsageError
 from rewind.files import Lock, draft_of, make_private_dir, sweep_drafts, write_atomic
 from rewind.install.machine.interpreter import base_interpreter
 from rewind.install.machine.library import own_package, put_library
@@ -221,7 +221,13 @@ def register_hooks(agents: list[Profile], tier: str, shim: str, *, project: str 
 
 
 def unregister_hooks(agents: list[Profile], *, project: str | None = None) -> list[Registered]:
-    return _with_each(agents, lambda profile: unregister(profile, project=project))
+    def take_out(profile: Profile) -> list[str]:
+        try:
+            return unregister(profile, project=project)
+        except SettingsNoFile:
+            return []  # there are no hooks in what is no file
+
+    return _with_each(agents, take_out)
 
 
 def _with_each(agents: list[Profile], change: Callable[[Profile], list[str]]) -> list[Registered]:

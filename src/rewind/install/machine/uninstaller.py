@@ -11,7 +11,7 @@ from rewind import jsonfile
 from rewind.agents.profile import Profile
 from rewind.agents.registry import profiles
 from rewind.checkpoint.project.all_projects import all_projects
-from rewind.errors import ProfileInvalid, RewindError, SettingsUnreadable
+from rewind.errors import ProfileInvalid, RewindError, SettingsNoFile, SettingsUnreadable
 from rewind.install.machine.system import System, script_in
 from rewind.install.plugin import is_ours, plugin_folder
 from rewind.install.settings.register import registered, remove_if_empty, unregister
@@ -100,6 +100,8 @@ class Uninstall:
         for profile, project in self._places():
             try:
                 done.files += unregister(profile, project=project)
+            except SettingsNoFile:
+                pass  # there are no hooks in what is no file
             except SettingsUnreadable as error:
                 done.problems.append(f"{error.message} Any hooks of Rewind in it are still there.")
             except RewindError as error:

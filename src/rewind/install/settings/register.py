@@ -80,19 +80,17 @@ def register(profile: Profile, tier: dict[str, Any], shim: str, *, project: str 
 def unregister(profile: Profile, *, project: str | None = None) -> list[str]:
     """Take our hooks out of every file of the agent; the files that were changed."""
     places = _places(profile, project)
+    if places and places.script:
+        return _remove_script(places.settings)
     changed, errors = [], []
     for file, wrapped in places.all() if places else ():
         try:
-            if places and places.script:
-                changed += _remove_script(file)
-            elif _change(file, _merging({}, wrapped, file, comments=_comments(profile))):
+            if _change(file, _merging({}, wrapped, file, comments=_comments(profile))):
                 changed.append(file)
-        except SettingsNoFile:
-            pass  # there are no hooks in what is no file
         except RewindError as error:
             errors.append(error)
     if errors:  # only now: a file that cannot be read must not keep ours in the other one
-        raise errors[0]
+        raise min(errors, key=lambda error: isinstance(error, SettingsNoFile))  # that one has none of ours
     return changed
 
 
