@@ -11,7 +11,6 @@ from rewind.words import age, safe, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.controller import Controller
