@@ -76,7 +76,7 @@ class _Agent:
                           f"Remove `{(self.profile.registration or {})['disabled']}` from that file.")
         if not self.found and self.plugin:
             if not self.off:
-                yield ok(name, f"{title} calls Rewind through its plugin {self.plugin.name}")
+                yield ok(name, f"{title} calls Rewind through its plugin {self.plugin}")
             return
         if not self.found:
             if not self.errors:
