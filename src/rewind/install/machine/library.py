@@ -38,8 +38,8 @@ def _files(package: str) -> list[str]:
     return sorted(found)
 
 
-def put_library(system: System, package: str, version: str, before: str | None, point: Point) -> bool:
-    """Bring the package to its place and the scripts to it; False when it was there already.
+def put_library(system: System, package: str, version: str, before: str | None, point: Point) -> None:
+    """Bring the package to its place and the scripts to it.
 
     `before` is the library that the scripts start from now. It stays, with its name or as `…-previous`:
     a hook that runs loads some of its modules late.
@@ -49,7 +49,7 @@ def put_library(system: System, package: str, version: str, before: str | None, 
         if not os.path.exists(bundle_path(library)):  # it was installed for another interpreter
             _compile(library, library)
         point(library)
-        return False
+        return
     sweep(system)
     new = _stage(package, library)
     if os.path.isdir(library):
@@ -69,7 +69,6 @@ def put_library(system: System, package: str, version: str, before: str | None, 
         os.rename(new, library)
         point(library)
     _prune(system, {library, before})
-    return True
 
 
 def _stage(package: str, library: str) -> str:
