@@ -1057,13 +1057,13 @@ class Controller:
 
     def bisect(self, command: Sequence[str], *, good: str | None = None, bad: str | None = None,
                known: dict[str, str] | None = None, below: str = "", in_place: bool = False,
-               force: bool = False, run: Callable[[Sequence[str], str], int] | None = None,
+               force: bool = False, quiet: bool = False,
                progress: Callable[[Record, int, int], None] | None = None) -> Bisected:
         """Find the first checkpoint on the line with which a command fails, in a directory of its own, or
-        `in_place`. `run(command, directory)` runs it and returns its exit code."""
+        `in_place`. `quiet`: what the command prints is not shown."""
         from rewind.checkpoint.turns.bisect.bisect import Bisect
 
-        return Bisect(self._fresh, command, good=good, bad=bad, known=known, below=below, run=run,
+        return Bisect(self._fresh, command, good=good, bad=bad, known=known, below=below, quiet=quiet,
                       progress=progress).run(in_place=in_place, force=force)
 
     def plan_bisect(self, *, good: str | None = None, bad: str | None = None,

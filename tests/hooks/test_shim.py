@@ -18,7 +18,7 @@ from hook_scene import SESSION, SHIM, run_hook, wait_for_late
 from hooks.test_handle import held_lock
 from hooks.test_in_time import until
 from rewind.checkpoint.project.missed import KILLED
-from rewind.install.machine.shim import NAME, shim_text
+from rewind.install.machine.scripts import NAME, shim_text
 from rewind_cli import CHECKOUT, Result, Rewind, clean_env
 
 pytestmark = pytest.mark.slow

@@ -374,8 +374,7 @@ def test_uninstall_without_an_installation_says_so(machine: Machine) -> None:
 
 @pytest.mark.parametrize("path", ["/a/b", "/with space/x", "/it's/x", '/"q"/$x/`y`/\\z'])
 def test_a_script_tells_what_is_baked_into_it(tmp_path: Path, path: str) -> None:
-    from rewind.install.machine.program import program_text
-    from rewind.install.machine.shim import shim_text
+    from rewind.install.machine.scripts import program_text, shim_text
 
     entry = path + "/lib-1/rewind/hooks/start.py"
     for number, text in enumerate((program_text(path, entry), shim_text(path, entry, "/log"))):

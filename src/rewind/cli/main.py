@@ -6,7 +6,7 @@ import os
 import sys
 
 from rewind import __version__
-from rewind.cli.parse.commands import ALIASES, COMMANDS, GROUPS, PROJECT, load_command, options_before
+from rewind.cli.parse.commands import ALIASES, COMMANDS, PROJECT, load_command, options_before
 from rewind.errors import BUG, DONE, INTERRUPTED, RewindError, UsageError
 from rewind.fast import quickjson
 
@@ -73,17 +73,16 @@ def _dispatch(argv: list[str]) -> int:
     if not argv and sys.stdin.isatty() and sys.stdout.isatty():
         argv = ["tui"]
     if not argv or argv[0] in ("-h", "--help") or argv == ["help"]:
-        from rewind.cli.parse.overview import overview
+        from rewind.cli.parse.help import print_overview
 
-        print(overview(GROUPS))
-        return DONE
+        return print_overview()
     if argv[0] in ("-V", "--version"):
         print(f"rewind {__version__}")
         return DONE
     if argv[0] == "help":
         argv[1] = ALIASES.get(argv[1], argv[1])
         if argv[1] not in COMMANDS:
-            from rewind.cli.parse.topic import print_topic
+            from rewind.cli.parse.help import print_topic
 
             return print_topic(argv[1])
         argv = [argv[1], "--help"]
@@ -161,9 +160,9 @@ def _report(error: RewindError, as_json: bool, argv: list[str] | None = None) ->
     """Tells it on stderr; the exit code."""
     near = []
     if error.near:
-        from rewind.cli.parse.did_you_mean import commands
+        from rewind.cli.parse.usage import near_commands
 
-        near = commands(error, argv or [])
+        near = near_commands(error, argv or [])
     if as_json:
         body = {"code": error.code, "message": error.message, "hint": error.hint,
                 "exitCode": error.exit_code}
@@ -171,21 +170,19 @@ def _report(error: RewindError, as_json: bool, argv: list[str] | None = None) ->
             body["near"] = [command for command, _ in near]
         print(quickjson.dumps({"error": body}), file=sys.stderr)
         return error.exit_code
-    from rewind.cli.output.style import style_for
+    from rewind.cli.output.style import paint
     from rewind.words import safe
-
-    paint = style_for(sys.stderr)
     # Both may quote a file's name, which may hold anything.
     message = "\n".join(safe(line) for line in error.message.split("\n"))
-    print(f"{paint('error:', 'red')} {message}", file=sys.stderr)
+    print(f"{paint('error:', 'red', sys.stderr)} {message}", file=sys.stderr)
     if near:
         widest = max(len(command) for command, _ in near)
-        print(f"{paint('hint:', 'cyan')} Did you mean:", file=sys.stderr)
+        print(f"{paint('hint:', 'cyan', sys.stderr)} Did you mean:", file=sys.stderr)
         for command, meaning in near:
-            line = f"  {safe(command):<{widest}}  {paint('# ' + safe(meaning), 'dim') if meaning else ''}"
-            print(line.rstrip(), file=sys.stderr)
+            about = paint("# " + safe(meaning), "dim", sys.stderr) if meaning else ""
+            print(f"  {safe(command):<{widest}}  {about}".rstrip(), file=sys.stderr)
     elif error.hint:
-        print(f"{paint('hint:', 'cyan')} {safe(error.hint)}", file=sys.stderr)
+        print(f"{paint('hint:', 'cyan', sys.stderr)} {safe(error.hint)}", file=sys.stderr)
     return error.exit_code
 
 

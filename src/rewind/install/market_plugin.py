@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from rewind import jsonfile
 from rewind.agents.profile import Profile
@@ -15,21 +14,13 @@ _MAX_BYTES = 4 << 20
 _OURS = "skills-dir"  # what the client calls the place where `rewind install` puts its copy
 
 
-class MarketPlugin(NamedTuple):
-    """`name` is what `claude plugin uninstall` takes."""
-
-    name: str
-    folder: str
-
-
-def market_plugin(profile: Profile) -> MarketPlugin | None:
-    """The one that is installed and enabled, if it is Rewind's: others may have the same name."""
-    for name, enabled in _enabled(profile).items():
-        if enabled is True and name.startswith(f"{NAME}@") and name != f"{NAME}@{_OURS}":
-            for folder in _folders(profile, name):
-                if os.path.isfile(os.path.join(folder, "hooks", "smart-checkpoint")):
-                    return MarketPlugin(name, folder)
-    return None
+def market_plugin(profile: Profile) -> str:
+    """The one that is installed and enabled, if it is Rewind's: others may have the same name. By the name
+    that `claude plugin uninstall` takes; empty where there is none."""
+    return next((name for name, enabled in _enabled(profile).items() if enabled is True
+                 and name.startswith(f"{NAME}@") and name != f"{NAME}@{_OURS}"
+                 and any(os.path.isfile(os.path.join(folder, "hooks", "smart-checkpoint"))
+                         for folder in _folders(profile, name))), "")
 
 
 def serves_as_plugin(home: str) -> bool:

@@ -47,7 +47,7 @@ def put_plugin(folder: str, program: str, version: str) -> list[str]:
     """Whole or not at all; the directories that were made for it. A foreign one is never replaced."""
     if os.path.lexists(folder) and not is_ours(folder):
         raise FileExistsError(f"{folder} is not Rewind's, so it was left alone")
-    made = _make_parents(os.path.dirname(folder))
+    made = make_missing(os.path.dirname(folder), 0o700)
     new, old = folder + ".rewind-new", folder + ".rewind-old"
     for path in (new, old):
         shutil.rmtree(path, ignore_errors=True)
@@ -65,13 +65,14 @@ def put_plugin(folder: str, program: str, version: str) -> list[str]:
     return made
 
 
-def _make_parents(folder: str) -> list[str]:
+def make_missing(folder: str, mode: int = 0o777) -> list[str]:
+    """A directory with those above it; the ones that were not there."""
     missing = []
     while not os.path.isdir(folder):
         missing.append(folder)
         folder = os.path.dirname(folder)
     for path in reversed(missing):
-        os.mkdir(path, 0o700)
+        os.mkdir(path, mode)
     return missing
 
 

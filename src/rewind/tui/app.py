@@ -23,7 +23,7 @@ class RewindApp(Frame):
     #filter { height: 1; background: $boost; }
     Footer { background: $panel; }
     """
-    BINDINGS = [Binding("ctrl+c,ctrl+q", "leave", show=False, priority=True)]
+    BINDINGS = [Binding("ctrl+c,ctrl+q", "leave", priority=True)]
 
     def on_mount(self) -> None:
         self.set_colours()

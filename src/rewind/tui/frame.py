@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from textual.theme import Theme
+from textual.widgets import Footer
 
 from rewind.tui.dialogs.working import Failure, Working
 from rewind.tui.host import Host
@@ -74,3 +75,10 @@ class Frame(KeysInOrder):
             return
         self.crash = self.crash or error
         self.exit(return_code=1)
+
+
+def footer() -> Footer:
+    """The keys of a screen, in its last line."""
+    made = Footer(show_command_palette=False)
+    made.compact = True
+    return made

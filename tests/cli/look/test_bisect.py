@@ -92,6 +92,12 @@ def test_in_place_ends_where_it_began(steps: InProcess) -> None:
     steps.fails(12, "undo-restore")
 
 
+def test_quiet_the_command_runs_as_it_does_otherwise(steps: InProcess) -> None:
+    script = "printenv PWD | grep -qx \"$(pwd -P)\" || exit 126; echo said; test $(cat n.txt) -lt 6"
+    loud, quiet = (steps.ok("bisect", "run", *more, "--", "sh", "-c", script) for more in ([], ["--quiet"]))
+    assert name_of(steps, 6) in loud.out and name_of(steps, 6) in quiet.out and quiet.err == ""
+
+
 def test_in_place_the_command_runs_in_the_project(steps: InProcess) -> None:
     script = f'test "$PWD" = {os.path.realpath(steps.project)} || exit 126; test $(cat n.txt) -lt 6'
     assert steps.json("bisect", "run", "--in-place", "--", "sh", "-c", script)["checkpoint"]

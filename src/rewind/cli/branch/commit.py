@@ -8,10 +8,9 @@ are never committed. Without TURNS, all turns of the session are taken.
 
 from __future__ import annotations
 
-import sys
-
-from rewind.cli.output.style import path_json, style_for
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
+from rewind.cli.branch.commit_todo import edited, in_editor
+from rewind.cli.output.style import paint, path_json
+from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
 from rewind.errors import UsageError
 from rewind.words import and_more, plural, safe, shown
 
@@ -45,22 +44,15 @@ def run(args: Args) -> int:
     controller = open_controller(args)
     plan = controller.plan_commits(args.turns, per_turn=args.per_turn or args.edit, session=args.session)
     if args.edit:
-        from rewind.cli.branch.commit_todo import edited, in_editor
-
         plan.drafts = edited(plan.drafts, in_editor)
         if not plan.drafts:
             note("Nothing was chosen, so nothing was done.")
             return 0
     done = plan.make(branch=args.branch, patches=args.patches, dry_run=args.dry_run)
-    if args.json:
-        print_json(_json(done, args.dry_run))
-    else:
-        _print(done, args.dry_run, args.patches)
-    return 0
+    return answer(args, _json(done, args.dry_run), lambda: _print(done, args.dry_run, args.patches))
 
 
 def _print(done: Committed, dry_run: bool, patches: str | None) -> None:
-    paint = style_for(sys.stdout)
     for made in done.commits:
         files = and_more([shown(path) for path in made.paths], _SHOWN)
         print(f"{paint(made.sha[:7], 'yellow')}  {safe(made.draft.subject)}  {paint(files, 'dim')}")

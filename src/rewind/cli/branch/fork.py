@@ -11,9 +11,9 @@ Name a turn as everywhere else: `t4` is before it, `t4+` after it. A checkpoint 
 from __future__ import annotations
 
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
 from rewind.controller import AtCheckpoint, AtTurn, Controller, turn_name
-from rewind.errors import DONE, UsageError
+from rewind.errors import UsageError
 from rewind.words import and_more, plural, quoted, safe
 
 TYPE_CHECKING = False
@@ -53,11 +53,8 @@ def run(args: Args) -> int:
     with ProgressLine() as progress:
         futures = controller.fork(target, name=args.name or "", to=args.to or "", count=args.n, bring=bring,
                                   dry_run=args.dry_run, progress=progress)
-    if args.json:
-        print_json({"forks": [_json(future) for future in futures], "dryRun": args.dry_run})
-    else:
-        _tell(futures, args)
-    return DONE
+    return answer(args, {"forks": [_json(future) for future in futures], "dryRun": args.dry_run},
+                  lambda: _tell(futures, args))
 
 
 def _target(controller: Controller, args: Args) -> Target:

@@ -11,11 +11,9 @@ with --run what a command says in each; `adopt` brings the code and the conversa
 
 from __future__ import annotations
 
-import sys
-
 from rewind.cli.branch.futures import adopt, bring_back, compare, print_lanes, remove_lanes, split_lanes
 from rewind.cli.look.sessions import print_tree, session_json
-from rewind.cli.output.style import style_for
+from rewind.cli.output.style import paint
 from rewind.cli.parse.session import Args, Parser, answer, note, open_controller, print_json
 from rewind.controller import Controller, lane_shape
 from rewind.errors import UsageError
@@ -95,14 +93,9 @@ def _list(args: Args, controller: Controller) -> int:
 def _show(args: Args, controller: Controller) -> int:
     info = controller.session(args.names[0])
     resume = controller.resume_command(info)
-    if args.json:
-        print_json({**session_json(info), "resume": resume})
-        return 0
-    paint = style_for(sys.stdout)
-    print(paint(info.session_id, "cyan"))
-    for title, text in _facts(info, resume):
-        print(f"  {paint(f'{title:<10}', 'dim')}{safe(text)}")
-    return 0
+    facts = [f"  {paint(f'{title:<10}', 'dim')}{safe(text)}" for title, text in _facts(info, resume)]
+    return answer(args, {**session_json(info), "resume": resume},
+                  "\n".join([paint(info.session_id, "cyan"), *facts]))
 
 
 def _facts(info: SessionInfo, resume: str) -> list[tuple[str, str]]:
@@ -140,10 +133,8 @@ def _delete(args: Args, controller: Controller) -> int:
             return 0
     infos = controller.delete_forks(args.names, dry_run=args.dry_run)
     what = f"{'Would move' if args.dry_run else 'Moved'} {plural(len(infos), 'fork')} to the trash:"
-    code = _said(args, infos, what + "\n" + "\n".join(f"  {info.session_id}" for info in infos))
-    if not args.json and not args.dry_run:
-        note("To bring one back: rewind forks undelete ID")
-    return code
+    way_back = [] if args.dry_run else ["To bring one back: rewind forks undelete ID"]
+    return _said(args, infos, "\n".join([what, *(f"  {info.session_id}" for info in infos)]), *way_back)
 
 
 def _undelete(args: Args, controller: Controller) -> int:
@@ -156,6 +147,6 @@ def _undelete(args: Args, controller: Controller) -> int:
     return _said(args, [controller.session(session)], f"Brought back {session}")
 
 
-def _said(args: Args, infos: list[SessionInfo], text: str) -> int:
+def _said(args: Args, infos: list[SessionInfo], text: str, *notes: str) -> int:
     return answer(args, {"action": args.action, "dryRun": args.dry_run,
-                         "sessions": [info.session_id for info in infos]}, text)
+                         "sessions": [info.session_id for info in infos]}, text, *notes)

@@ -77,14 +77,11 @@ def split_lanes(controller: Controller, names: list[str]) -> tuple[list[Lane], l
 def remove_lanes(args: Args, controller: Controller, lanes: list[Lane]) -> None:
     for lane in lanes:
         controller.remove_lane(lane, force=args.force, dry_run=args.dry_run)
-    if args.json:
-        print_json({"action": args.action, "dryRun": args.dry_run, "lanes": [lane.name for lane in lanes],
-                    "sessions": [lane.session_id for lane in lanes]})
-        return
-    for lane in lanes:
-        print(f"{'Would remove' if args.dry_run else 'Removed'} {lane.name}  {safe(lane.dir)}")
-    if not args.dry_run:
-        note("The checkpoints stay. To bring a fork back: rewind forks undelete NAME")
+    if args.dry_run:
+        _said(args, lanes, "Would remove")
+    else:
+        _said(args, lanes, "Removed",
+              "The checkpoints stay. To bring a fork back: rewind forks undelete NAME")
 
 
 def bring_back(args: Args, controller: Controller) -> bool:
@@ -94,6 +91,11 @@ def bring_back(args: Args, controller: Controller) -> bool:
     if lane is None:
         return False
     controller.bring_back_lane(lane)
-    answer(args, {"action": args.action, "dryRun": False, "lanes": [lane.name],
-                  "sessions": [lane.session_id]}, f"Brought back {lane.name}  {safe(lane.dir)}")
+    _said(args, [lane], "Brought back")
     return True
+
+
+def _said(args: Args, lanes: list[Lane], done: str, *notes: str) -> None:
+    answer(args, {"action": args.action, "dryRun": args.dry_run, "lanes": [lane.name for lane in lanes],
+                  "sessions": [lane.session_id for lane in lanes]},
+           "\n".join(f"{done} {lane.name}  {safe(lane.dir)}" for lane in lanes), *notes)

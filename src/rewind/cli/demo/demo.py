@@ -10,12 +10,14 @@ import shlex
 import subprocess
 import sys
 import time
+from shutil import which
 from typing import Any
 
-from rewind.cli.demo.demo_agent import Agent
 from rewind.cli.demo.demo_session import IGNORED, TURNS
-from rewind.cli.demo.demo_world import WentWrong, World, content
-from rewind.cli.output.style import style_for
+from rewind.cli.demo.demo_world import Agent, WentWrong, World, content
+from rewind.cli.look import ui
+from rewind.cli.output.style import paint
+from rewind.cli.parse.arguments import parse
 from rewind.cli.parse.session import Args, Parser, note, print_json
 from rewind.errors import DONE, DemoFailed, UiMissing
 from rewind.words import plural
@@ -57,9 +59,6 @@ def run(args: Args) -> int:
 
 def _show_page(world: World) -> None:
     """Until Ctrl-C. It looks into the demo's homes; the browser that it opens stays in the person's own."""
-    from rewind.cli.look import ui
-    from rewind.cli.parse.arguments import parse
-
     env = world.env(HOME=os.environ.get("HOME", world.home))
     os.environ.clear()
     os.environ.update(env)
@@ -76,7 +75,6 @@ class _Page:
 
     def __init__(self, quiet: bool) -> None:
         self._quiet = quiet
-        self.paint = style_for(sys.stdout)
         try:
             "".join(_PLAIN).encode(sys.stdout.encoding or "ascii")
             self._plain = {}
@@ -85,17 +83,14 @@ class _Page:
 
     def say(self, text: str, style: str = "", mark: str = "", mark_style: str = "dim") -> None:
         if not self._quiet:
-            before = f"   {self.paint(mark, mark_style)} " if mark else ""
-            print((before + (self.paint(text, style) if style else text)).translate(self._plain), flush=True)
+            before = f"   {paint(mark, mark_style)} " if mark else ""
+            print((before + paint(text, style)).translate(self._plain), flush=True)
 
     def prompt(self, text: str) -> None:
         self.say(text, mark="›", mark_style="magenta")
 
     def detail(self, text: str, style: str = "dim") -> None:
         self.say(text, style, mark=" ")
-
-    def check(self, text: str) -> None:
-        self.say(text, mark="✓", mark_style="green")
 
 
 class _Tour:
@@ -119,7 +114,6 @@ class _Tour:
                  (self._undo, "Change your mind", "rewind undo-restore"),
                  (self._redo, "And once more", "rewind redo"))
         for number, (step, title, command) in enumerate(steps, 1):
-            paint = self.page.paint
             self.page.say(f"\n{paint(str(number), 'cyan')}  {paint(title, 'bold')}")
             if command:
                 self.page.say(command, "cyan", mark="$")
@@ -130,7 +124,7 @@ class _Tour:
             except (OSError, ValueError, LookupError, TypeError, subprocess.SubprocessError) as error:
                 raise DemoFailed(number=number, title=title, problem=f"{type(error).__name__}: {error}")
             for text in checked:
-                self.page.check(text)
+                self.page.say(text, mark="✓", mark_style="green")
             self.done.append({"step": number, "title": title, "command": command or None, "checked": checked})
 
     def _protect(self, answer: Any) -> list[str]:
@@ -211,8 +205,6 @@ def _and(names: list[str]) -> str:
 
 def _program() -> str:
     """As it can be typed: in a checkout that is not installed yet, by its path."""
-    from shutil import which
-
     typed = sys.argv[0]
     if os.path.basename(typed) == "rewind" and os.sep in typed and not which("rewind"):
         return typed

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 
-from rewind.cli.give.pull import check_size, code_of, refused_json, sessions_json, tell_refused, tell_sessions
+from rewind.cli.give.pull import check_size, report
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.parse.session import Args, Parser, answer, note, print_json
+from rewind.cli.parse.session import Args, Parser, answer, note
 from rewind.controller import Controller, folder_for, look_at_clone
 from rewind.words import plural, safe, size
 
@@ -34,22 +34,15 @@ def run(args: Args) -> int:
     with ProgressLine() as progress:
         controller, cloned = Controller.clone(args.url, folder, ask=has_terminal(), max_mb=args.max_size_mb,
                                               progress=progress)
-    try:
-        pulled, root = cloned.pulled, controller.project.root
-    finally:
-        controller.close()
-    if args.json:
-        print_json({"root": root, "checkpoints": pulled.checkpoints, "bytes": pulled.bytes,
-                    "checkpoint": cloned.record.name if cloned.record else None,
-                    "sessions": sessions_json(pulled), "notes": pulled.notes,
-                    "refused": refused_json(pulled), "dryRun": False})
-        return code_of(pulled)
-    tell_sessions(pulled)
-    tell_refused(pulled)
-    if cloned.record:
-        note(f"The files are those of {cloned.record.name}")
-    print(f"Cloned {plural(pulled.checkpoints, 'checkpoint')} ({size(pulled.bytes)}) into {safe(root)}")
-    return code_of(pulled)
+    controller.close()
+    pulled, root, record = cloned.pulled, controller.project.root, cloned.record
+
+    def tell() -> None:
+        if record:
+            note(f"The files are those of {record.name}")
+        print(f"Cloned {plural(pulled.checkpoints, 'checkpoint')} ({size(pulled.bytes)}) into {safe(root)}")
+
+    return report(args, pulled, {"root": root, "checkpoint": record.name if record else None}, tell)
 
 
 def _dry_run(args: Args, folder: str) -> int:

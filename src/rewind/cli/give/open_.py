@@ -14,9 +14,8 @@ import os
 
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.arguments import at_least_one
-from rewind.cli.parse.session import Args, Parser, note, print_json
+from rewind.cli.parse.session import Args, Parser, answer, note
 from rewind.controller import Controller
-from rewind.errors import DONE
 from rewind.paths import current_dir
 from rewind.words import plural, safe
 
@@ -24,6 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from rewind.checkpoint.share.taking.arrive import Added
     from rewind.checkpoint.share.taking.open_file import Opened
 
 summary = "open a file that somebody shared"
@@ -48,19 +48,15 @@ def run(args: Args) -> int:
     with ProgressLine() as progress:
         opened = Controller.open_shared(args.file, folder, max_bytes=limit, dry_run=args.dry_run,
                                         progress=progress)
-    if args.json:
-        print_json(_json(opened, args))
-    elif opened.added is None:
-        where = "write its files into" if opened.is_new else "add its history to"
-        print(f"Would {where} {opened.root}: {plural(opened.checkpoints, 'checkpoint')}")
-    else:
-        _tell(opened)
-    return DONE
+    return answer(args, _json(opened, args), lambda: _tell(opened))
 
 
 def _tell(opened: Opened) -> None:
     added = opened.added
-    assert added is not None
+    if added is None:
+        where = "write its files into" if opened.is_new else "add its history to"
+        print(f"Would {where} {opened.root}: {plural(opened.checkpoints, 'checkpoint')}")
+        return
     for text in added.notes:
         note(text)
     if opened.is_new:
@@ -71,16 +67,15 @@ def _tell(opened: Opened) -> None:
     else:
         print(f"Added {plural(len(added.records), 'checkpoint')} of {safe(opened.what)};"
               " no file was changed.")
-        _tell_ways(opened)
+        _tell_ways(added)
     for one in added.conversations:
         if one.resume:
             note("To continue the conversation:")
             print(safe(one.resume))
 
 
-def _tell_ways(opened: Opened) -> None:
-    added = opened.added
-    if added and added.tip and added.base:
+def _tell_ways(added: Added) -> None:
+    if added.tip and added.base:
         note(f"To compare it with this project: rewind diff {added.tip.name}")
         if added.base is not added.tip:
             note(f"To bring its changes over: rewind apply {added.base.name}..{added.tip.name}")

@@ -19,6 +19,8 @@ from rewind.words import plural, safe, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rewind.checkpoint.remote.pull.pull import Pulled
 
 summary = "bring what others have pushed, as lanes of their own"
@@ -44,52 +46,39 @@ def run(args: Args) -> int:
     with ProgressLine() as progress:
         pulled = controller.pull(args.remote, everything=args.all, dry_run=args.dry_run, ask=has_terminal(),
                                  max_mb=args.max_size_mb, progress=progress)
-    if args.json:
-        print_json({"checkpoints": pulled.checkpoints, "bytes": pulled.bytes, "lanes": lanes_of(pulled),
-                    "sessions": sessions_json(pulled), "notes": pulled.notes,
-                    "refused": refused_json(pulled), "dryRun": args.dry_run})
-        return code_of(pulled)
-    tell_sessions(pulled)
-    tell_refused(pulled)
-    if args.dry_run:
+    lanes = sorted({record.place for record in pulled.records})
+    return report(args, pulled, {"lanes": lanes}, lambda: _tell(pulled, lanes, args.dry_run))
+
+
+def _tell(pulled: Pulled, lanes: list[str], dry_run: bool) -> None:
+    if dry_run:
         print(f"Would pull {plural(pulled.checkpoints, 'checkpoint')}")
     elif pulled.checkpoints or pulled.conversations:
-        lanes = lanes_of(pulled)
         where = f" as {', '.join(map(safe, lanes[:_NAMED]))}" if lanes else ""
         print(f"Pulled {plural(pulled.checkpoints, 'checkpoint')} ({size(pulled.bytes)}){where}")
         note("The project's files were not changed. To look at them: rewind list --all")
     else:
         print("There is nothing new.")
-    return code_of(pulled)
 
 
-def code_of(pulled: Pulled) -> int:
-    return PARTIAL if pulled.refused else DONE
-
-
-def refused_json(pulled: Pulled) -> list[dict[str, str]]:
-    return [{"writer": writer, "reason": reason} for writer, reason in pulled.refused.items()]
-
-
-def tell_refused(pulled: Pulled) -> None:
+def report(args: Args, pulled: Pulled, more: dict[str, object], tell: Callable[[], None]) -> int:
+    """What `pull` and `clone` say of what came; the exit code."""
+    code = PARTIAL if pulled.refused else DONE
+    if args.json:
+        refused = [{"writer": writer, "reason": reason} for writer, reason in pulled.refused.items()]
+        sessions = [{"session_id": one.session, "agent": one.agent, "origin": one.origin,
+                     "resume": one.resume or None} for one in pulled.conversations]
+        print_json({"checkpoints": pulled.checkpoints, "bytes": pulled.bytes, **more, "sessions": sessions,
+                    "notes": pulled.notes, "refused": refused, "dryRun": args.dry_run})
+        return code
+    for text in pulled.notes:
+        note(safe(text))
+    note_some([f"To resume a conversation: {safe(one.resume)}" for one in pulled.conversations], _NAMED,
+              "rewind sessions")
     for writer, reason in list(pulled.refused.items())[:_NAMED]:
         note(f"Nothing was taken of the writer {writer}: {safe(reason)}")
     if pulled.refused:
         note("To get rid of such a writer: git push URL :refs/rewind/WRITER/checkpoints"
              " :refs/rewind/WRITER/conversations")
-
-
-def lanes_of(pulled: Pulled) -> list[str]:
-    return sorted({record.place for record in pulled.records})
-
-
-def sessions_json(pulled: Pulled) -> list[dict[str, object]]:
-    return [{"session_id": one.session, "agent": one.agent, "origin": one.origin,
-             "resume": one.resume or None} for one in pulled.conversations]
-
-
-def tell_sessions(pulled: Pulled) -> None:
-    for text in pulled.notes:
-        note(safe(text))
-    note_some([f"To resume a conversation: {safe(one.resume)}" for one in pulled.conversations], _NAMED,
-              "rewind sessions")
+    tell()
+    return code

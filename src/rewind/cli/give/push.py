@@ -10,18 +10,19 @@ each machine writes to a place of its own there.
 
 from __future__ import annotations
 
-from rewind.cli.give.left_out import left_out_json, secrets_json
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.parse.session import Args, Parser, note, note_some, open_controller, print_json
-from rewind.errors import DONE
+from rewind.cli.output.style import path_json
+from rewind.cli.parse.session import Args, Parser, answer, note, note_some, open_controller
 from rewind.words import plural, shown, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from rewind.checkpoint.remote.push.push import Pushed
+    from rewind.checkpoint.share.giving.left_out import LeftOut
 
 summary = "send checkpoints and conversations to a git repository"
 examples = ("rewind push", "rewind push origin --dry-run   # what would be sent, and what stays here",
@@ -41,25 +42,30 @@ def run(args: Args) -> int:
     with ProgressLine() as progress:
         pushed = controller.push(args.remote, with_secrets=args.with_secrets, with_ignored=args.with_ignored,
                                  dry_run=args.dry_run, ask=has_terminal(), progress=progress)
-    if args.json:
-        print_json({"checkpoints": pushed.checkpoints, "conversations": pushed.conversations,
-                    "bytes": pushed.bytes, "leftOut": left_out_json(pushed.left_out),
-                    "secrets": _secrets(pushed), "dryRun": args.dry_run})
-        return DONE
+    secrets = secrets_json(pushed.left_out) + [{"session": session, "kind": kind, "turn": turn}
+                                               for session, kind, turn in pushed.secrets]
+    return answer(args, {"checkpoints": pushed.checkpoints, "conversations": pushed.conversations,
+                         "bytes": pushed.bytes, "leftOut": left_out_json(pushed.left_out),
+                         "secrets": secrets, "dryRun": args.dry_run}, lambda: _tell(pushed, args.dry_run))
+
+
+def left_out_json(left_out: Iterable[LeftOut]) -> list[dict[str, Any]]:
+    return [path_json(one.path, reason=one.reason.decode()) for one in left_out]
+
+
+def secrets_json(left_out: Iterable[LeftOut]) -> list[dict[str, Any]]:
+    return [path_json(one.path, line=line or None, kind=kind) for one in left_out for kind, line in one.kinds]
+
+
+def _tell(pushed: Pushed, dry_run: bool) -> None:
     _tell_left_out(pushed)
     what = f"{plural(pushed.checkpoints, 'checkpoint')}, {plural(pushed.conversations, 'conversation')}"
-    if args.dry_run:
+    if dry_run:
         print(f"Would push {what}")
     elif pushed.checkpoints or pushed.conversations:
         print(f"Pushed {what} ({size(pushed.bytes)})")
     else:
         print("Everything is already there.")
-    return DONE
-
-
-def _secrets(pushed: Pushed) -> list[dict[str, Any]]:
-    return secrets_json(pushed.left_out) + [{"session": session, "kind": kind, "turn": turn}
-                                            for session, kind, turn in pushed.secrets]
 
 
 def _tell_left_out(pushed: Pushed) -> None:

@@ -11,7 +11,7 @@ import sys
 
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.columns import in_columns
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, answer, note, open_controller, print_json
 from rewind.controller import Controller, checked_url, shown_url, timestamp
 from rewind.errors import DONE, RemoteExists, UsageError
 from rewind.words import age, plural, safe, size
@@ -45,10 +45,9 @@ def run(args: Args) -> int:
 
 
 def _check(args: Args) -> None:
-    wanted = {"list": 0, "add": 2, "remove": 1, "status": 1}[args.action]
-    given = (args.remote is not None) + (args.url is not None)
-    if given > wanted or (given < wanted and args.action != "status"):
-        takes = {"list": "nothing else", "add": "NAME URL", "remove": "NAME", "status": "[NAME]"}[args.action]
+    least, most, takes = {"list": (0, 0, "nothing else"), "add": (2, 2, "NAME URL"),
+                          "remove": (1, 1, "NAME"), "status": (0, 1, "[NAME]")}[args.action]
+    if not least <= (args.remote is not None) + (args.url is not None) <= most:
         raise UsageError(f"`remote {args.action}` takes {takes}.", hint="For examples: rewind remote --help")
 
 
@@ -83,12 +82,9 @@ def _add(args: Args, controller: Controller) -> int:
         url = checked_url(args.url)
     else:
         url = controller.add_remote(args.remote, args.url).url
-    if args.json:
-        print_json({"remote": args.remote, "url": shown_url(url), "dryRun": args.dry_run})
-        return DONE
-    print(f"{'Would add' if args.dry_run else 'Added'} {args.remote}: {safe(shown_url(url))}")
-    note(f"Nothing was sent. To see what would be: rewind push {args.remote} --dry-run")
-    return DONE
+    return answer(args, {"remote": args.remote, "url": shown_url(url), "dryRun": args.dry_run},
+                  f"{'Would add' if args.dry_run else 'Added'} {args.remote}: {safe(shown_url(url))}",
+                  f"Nothing was sent. To see what would be: rewind push {args.remote} --dry-run")
 
 
 def _remove(args: Args, controller: Controller) -> int:
@@ -97,12 +93,9 @@ def _remove(args: Args, controller: Controller) -> int:
         remote = named[0] if named else controller.remove_remote(args.remote)  # which says that there is none
     else:
         remote = controller.remove_remote(args.remote)
-    if args.json:
-        print_json({"remote": remote.name, "url": shown_url(remote.url), "dryRun": args.dry_run})
-        return DONE
-    print(f"{'Would remove' if args.dry_run else 'Removed'} {remote.name}")
-    note("What was pushed to it stays there, and what was pulled from it stays here.")
-    return DONE
+    return answer(args, {"remote": remote.name, "url": shown_url(remote.url), "dryRun": args.dry_run},
+                  f"{'Would remove' if args.dry_run else 'Removed'} {remote.name}",
+                  "What was pushed to it stays there, and what was pulled from it stays here.")
 
 
 def _status(args: Args, controller: Controller) -> int:

@@ -9,7 +9,7 @@ To keep everything for yourself, secrets included, use `rewind export` instead.
 
 from __future__ import annotations
 
-from rewind.cli.give.left_out import left_out_json, secrets_json
+from rewind.cli.give.push import left_out_json, secrets_json
 from rewind.cli.output.ask import ask_yes, has_terminal
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.session import Args, Parser, answer, note, note_some, open_controller
@@ -92,7 +92,7 @@ def _tell(sharing: Sharing, args: Args) -> None:
 
 
 def _tell_secrets(sharing: Sharing, args: Args) -> None:
-    lines = [f"{_place(one.path, number)}: {kind}" for one in sharing.secret_files
+    lines = [f"{shown(one.path)}{f':{number}' if number else ''}: {kind}" for one in sharing.secret_files
              for kind, number in one.kinds]
     lines += [f"turn {said.turn or '?'}, line {said.line} of the conversation: {said.kind}"
               for _, said in sharing.said]
@@ -101,10 +101,6 @@ def _tell_secrets(sharing: Sharing, args: Args) -> None:
     note("Secrets that will be shared:" if args.with_secrets
          else "Secrets (files are left out; text in the conversation is masked):")
     note_some([f"  {line}" for line in lines], _SHOWN, "--dry-run --json")
-
-
-def _place(path: bytes, number: int) -> str:
-    return f"{shown(path)}:{number}" if number else shown(path)
 
 
 def _json(sharing: Sharing, args: Args, written: int | None) -> dict[str, Any]:

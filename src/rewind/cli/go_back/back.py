@@ -9,20 +9,10 @@ from __future__ import annotations
 import sys
 import time
 
-from rewind.cli.go_back.restored import (
-    add_outside_option,
-    code_json,
-    exit_code,
-    outcome_json,
-    plan_json,
-    print_code,
-    print_outside,
-    tell_chat,
-    tell_code,
-)
+from rewind.cli.go_back import restored
 from rewind.cli.go_back.resume import Resume, add_resume_option
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import path_json, style_for
+from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.controller import BeforePrompts, Controller
 from rewind.errors import DONE, UsageError
@@ -50,7 +40,7 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--both", action="store_true", help="bring back the code as well")
     parser.add_argument("--in-place", action="store_true",
                         help="cut the session's own transcript instead of making a fork")
-    add_outside_option(parser)
+    restored.add_outside_option(parser)
     parser.add_argument("--copy", action="store_true", help="put the prompts on the clipboard")
     parser.add_argument("--session", metavar="ID", help="a session, or the path of a transcript")
     parser.add_argument("--force", action="store_true",
@@ -71,13 +61,13 @@ def run(args: Args) -> int:
                                 outside=args.outside, progress=progress)
     resume = Resume(controller, args)
     if args.json:
-        print_json({**outcome_json(outcome), **_own_keys(outcome)})
+        print_json({**restored.outcome_json(outcome), **_own_keys(outcome)})
     else:
         _tell(controller, outcome, resume)
     if args.copy:
         _copy(outcome)
     resume.offer()
-    return exit_code(outcome)
+    return restored.exit_code(outcome)
 
 
 def _own_keys(found: Either) -> dict[str, Any]:
@@ -85,7 +75,7 @@ def _own_keys(found: Either) -> dict[str, Any]:
     code = None
     if found.record:
         backup = getattr(found, "backup", None)
-        code = {"checkpoint": found.record.name, "exact": found.exact, **code_json(found.code),
+        code = {"checkpoint": found.record.name, "exact": found.exact, **restored.code_json(found.code),
                 "backup": backup.name if backup else None,
                 "changedSince": [path_json(p) for p in found.code.foreign] if found.code else [],
                 "remaining": [path_json(p, reason=why) for p, why in getattr(found, "remaining", ())]}
@@ -95,12 +85,12 @@ def _own_keys(found: Either) -> dict[str, Any]:
 
 def _show_plan(plan: Plan, args: Args) -> int:
     if args.json:
-        print_json({**plan_json(plan), **_own_keys(plan), "notes": plan.all_notes()})
+        print_json({**restored.plan_json(plan), **_own_keys(plan), "notes": plan.all_notes()})
         return DONE
     _tell_prompts(plan, "to take back")
     if plan.code:
-        print_code(plan)
-        print_outside(plan)
+        restored.print_code(plan)
+        restored.print_outside(plan)
     if plan.session:
         print(f"{'Would cut' if args.in_place else 'Would fork'} session {plan.session}")
     for text in plan.all_notes():
@@ -112,14 +102,14 @@ def _tell(controller: Controller, outcome: Outcome, resume: Resume) -> None:
     note(_headline(controller, outcome))
     _tell_prompts(outcome)
     if outcome.record:
-        tell_code(outcome)
+        restored.tell_code(outcome)
         if not outcome.complete:
             note(f"Some of the code could not be brought back from {outcome.record.name}")
         elif outcome.exact:
             note(f"The code is as it was in {outcome.record.name}")
     for text in outcome.notes:
         note(text)
-    tell_chat(outcome.chat)
+    restored.tell_chat(outcome.chat)
     if outcome.chat is None:
         print("The code was restored; the conversation starts over.")
     resume.tell(outcome)
@@ -138,10 +128,9 @@ def _headline(controller: Controller, found: Outcome) -> str:
 
 
 def _tell_prompts(found: Either, said: str = "taken back") -> None:
-    paint = style_for(sys.stderr)
     note(f"{plural(len(found.prompts), 'prompt')} {said}:")
     for prompt in found.prompts:
-        note(f"  {paint('>', 'cyan')} {shortened(safe(' '.join(prompt.text.split())), _LONGEST)}")
+        note(f"  {paint('>', 'cyan', sys.stderr)} {shortened(safe(' '.join(prompt.text.split())), _LONGEST)}")
 
 
 def _copy(outcome: Outcome) -> None:

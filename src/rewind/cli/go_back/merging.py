@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 
 from rewind.cli.go_back.restored import common_arguments, conflict_json, outcome_json, plan_json, tell_chat
+from rewind.cli.output.change_lines import folded_text, painted
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import style_for
+from rewind.cli.output.style import paint
 from rewind.cli.parse.arguments import project_paths
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.errors import DONE, PARTIAL, UsageError
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 _MARKERS = "markers"
 _HOW = (_MARKERS, "ours", "theirs")
-_COLOURS = {"+": "green", "~": "yellow", "-": "red", "=": "dim", "!": "red"}
 _SETTLED = {_MARKERS: "marked in the file", "ours": "kept as it is now", "theirs": "taken from there"}
 _VERBS = {"revert": ("revert", "Reverted"), "apply": ("apply", "Applied"), "forks": ("adopt", "Adopted")}
 _RESOLVE = "To resolve them: --markers, --ours or --theirs."
@@ -100,11 +100,10 @@ def _show_plan(plan: Plan, args: Args) -> int:
 
 
 def _print_paths(code: RestorePlan) -> None:
-    paint = style_for(sys.stdout)
     conflicts = {kept.path for kept in code.conflicts}
     for sign, path, remark in code.lines():
         sign = "!" if sign == "=" and path in conflicts else sign
-        print(f"{paint(sign, _COLOURS[sign])} {shown(path)}" + (f"  ({remark})" if remark else ""))
+        print(painted(sign, folded_text(path, remark, 0)))
 
 
 def _sum_up(code: RestorePlan, args: Args, about: str) -> str:
@@ -145,9 +144,8 @@ def _tell_nothing_done(outcome: Outcome, args: Args) -> None:
     if not code.conflicts:
         print(_nothing(args, safe(outcome.about)))
         return
-    paint = style_for(sys.stderr)
     for kept in code.conflicts:
-        note(f"{paint('!', 'red')} {shown(kept.path)}  ({kept.remark()})")
+        note(f"{paint('!', 'red', sys.stderr)} {shown(kept.path)}  ({kept.remark()})")
     note(_ways(args))
     print(f"{plural(len(code.conflicts), 'conflict')}: nothing was written.")
 

@@ -5,12 +5,10 @@
 
 from __future__ import annotations
 
-import sys
-
-from rewind.cli.output.style import path_json, style_for
-from rewind.cli.parse.session import Args, Parser, open_controller, print_json
-from rewind.errors import UsageError
-from rewind.words import age, plural, safe
+from rewind.cli.output.style import paint, path_json
+from rewind.cli.parse.session import Args, Parser, answer, open_controller
+from rewind.errors import DONE, UsageError
+from rewind.words import age, plural, safe, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,32 +35,30 @@ def run(args: Args) -> int:
         raise UsageError("`ops show` needs an operation.", hint="Run `rewind ops` to see them.")
     if args.action == "list" and args.op:
         raise UsageError(f"`ops list` takes no operation: {args.op}", hint=f"rewind ops show {args.op}")
-    if args.op:
-        _show(controller, controller.operation(args.op), args.json)
-    else:
-        _list(controller, args)
-    return 0
+    if not args.op:
+        return _list(controller, args)
+    op, interrupted = controller.operation(args.op), controller.interrupted()
+    lines = [f"{paint(f'{title:<13}', 'dim')}{safe(text)}"
+             for title, text in _lines(controller, op, interrupted)]
+    return answer(args, _json(controller, op, interrupted), "\n".join(lines))
 
 
-def _list(controller: Controller, args: Args) -> None:
+def _list(controller: Controller, args: Args) -> int:
     operations = list(reversed(controller.operations()))
     interrupted = controller.interrupted()
-    if args.json:
-        print_json({"operations": [_json(controller, op, interrupted) for op in operations]})
-        return
-    if not operations:
-        print("No operations yet.")
-        return
-    paint = style_for(sys.stdout)
-    shown = operations if args.all else operations[:_SHOWN]
-    for op in shown:
+    if args.json or not operations:
+        return answer(args, {"operations": [_json(controller, op, interrupted) for op in operations]},
+                      "No operations yet.")
+    listed = operations if args.all else operations[:_SHOWN]
+    for op in listed:
         mark = paint("○", "dim") if op.undone or op.superseded else paint("●", "cyan")
         print(f"{mark} {paint(op.id, 'yellow')}  {age(op.time):>11}  {safe(controller.describe(op))}")
         facts = _facts(op, interrupted)
         if facts:
             print(paint(f"{'':25}{facts}", "dim"))
-    if len(shown) < len(operations):
-        print(paint(f"{plural(len(operations) - len(shown), 'older operation')}: rewind ops --all", "dim"))
+    if len(listed) < len(operations):
+        print(paint(f"{plural(len(operations) - len(listed), 'older operation')}: rewind ops --all", "dim"))
+    return DONE
 
 
 def _facts(op: Operation, interrupted: Operation | None) -> str:
@@ -101,19 +97,7 @@ def _json(controller: Controller, op: Operation, interrupted: Operation | None) 
             "leftAlone": [path_json(path) for path in op.left_alone]}
 
 
-def _show(controller: Controller, op: Operation, as_json: bool) -> None:
-    interrupted = controller.interrupted()
-    if as_json:
-        print_json(_json(controller, op, interrupted))
-        return
-    paint = style_for(sys.stdout)
-    for title, text in _lines(controller, op, interrupted):
-        print(f"{paint(f'{title:<13}', 'dim')}{safe(text)}")
-
-
 def _lines(controller: Controller, op: Operation, interrupted: Operation | None) -> list[tuple[str, str]]:
-    from rewind.words import shown
-
     lines = [("operation", op.id), ("what", controller.describe(op)), ("when", f"{op.at}, {age(op.time)}"),
              ("state", _facts(op, interrupted) or "done")]
     lines += [("before", op.before)] if op.before else []

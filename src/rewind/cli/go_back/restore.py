@@ -7,21 +7,16 @@ conversation comes back as a new one beside it.
 
 from __future__ import annotations
 
-import sys
-
-from rewind.cli.go_back.restored import add_outside_option, common_arguments, show_outcome, show_plan
+from rewind.cli.go_back.restored import add_outside_option, common_arguments, go_to, show_outcome
 from rewind.cli.go_back.resume import Resume, add_resume_option
+from rewind.cli.output.change_lines import painted
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import path_json, style_for
+from rewind.cli.output.style import path_json
 from rewind.cli.parse.arguments import SELECTOR, project_paths
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
 from rewind.controller import AtCheckpoint, Controller
 from rewind.errors import DONE, PARTIAL, UsageError
 from rewind.words import explain, plural, safe, shown
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.rewind.outcome import Outcome
 
 summary = "bring the project back to a checkpoint"
 summaries = {"jump": "the same as restore"}
@@ -55,22 +50,10 @@ def run(args: Args) -> int:
     chosen = controller.select(args.checkpoint)
     if chosen.note:
         note(chosen.note)
-    target = AtCheckpoint(chosen.record.name, paths)
-    if args.dry_run:
-        return show_plan(controller.plan(target, mode, in_place=args.in_place,
-                                         skip_missing=args.skip_missing, outside=args.outside), args.json)
-    with ProgressLine() as progress:
-        outcome = controller.go(target, mode, in_place=args.in_place, force=args.force,
-                                skip_missing=args.skip_missing, outside=args.outside, progress=progress)
-    return show_outcome(outcome, args.json, headline=_headline(paths, outcome),
-                        resume=Resume(controller, args))
-
-
-def _headline(paths: list[bytes] | None, outcome: Outcome) -> str:
-    if not paths or not outcome.record:
-        return ""
-    count = len(outcome.plan.written) + len(outcome.plan.deleted)
-    return f"Restored {plural(count, 'path')} from {outcome.record.name}"
+    outcome = go_to(args, controller, AtCheckpoint(chosen.record.name, paths), mode, in_place=args.in_place,
+                    skip_missing=args.skip_missing, outside=args.outside)
+    headline = {"headline": "Restored {paths} from {name}"} if paths else {}
+    return show_outcome(outcome, args, resume=Resume(controller, args), **headline)
 
 
 def _mode(args: Args) -> str:
@@ -96,23 +79,20 @@ def _write_to(args: Args, controller: Controller, paths: list[bytes] | None) -> 
         with ProgressLine() as progress:
             written = controller.write_to(record.name, args.to, paths=paths, left_out=left_out,
                                           progress=progress)
-    if args.json:
-        print_json({"checkpoint": record.name, "backup": None, "to": args.to, "fork": None,
-                    "written": [path_json(p) for p in written], "deleted": [], "kept": [],
-                    "changedSince": [],
-                    "remaining": [path_json(p, reason="missing") for p in left_out or ()],
-                    "dryRun": args.dry_run})
-    else:
-        _tell_written(args, record.name, written, left_out or [])
-    return PARTIAL if left_out else DONE
+    return answer(args, {"checkpoint": record.name, "backup": None, "to": args.to, "fork": None,
+                         "written": [path_json(p) for p in written], "deleted": [], "kept": [],
+                         "changedSince": [],
+                         "remaining": [path_json(p, reason="missing") for p in left_out or ()],
+                         "dryRun": args.dry_run},
+                  lambda: _tell_written(args, record.name, written, left_out or []),
+                  code=PARTIAL if left_out else DONE)
 
 
 def _tell_written(args: Args, name: str, written: list[bytes], left_out: list[bytes]) -> None:
     for path in left_out:
         note(f"not restored: {shown(path)} ({explain('missing')})")
     if args.dry_run:
-        paint = style_for(sys.stdout)
         for path in written:
-            print(f"{paint('+', 'green')} {shown(path)}")
+            print(painted("+", shown(path)))
     would = "Would write" if args.dry_run else "Wrote"
     print(f"{would} {plural(len(written), 'path')} of {name} into {safe(args.to)}")

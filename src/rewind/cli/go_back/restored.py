@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 
 from rewind.cli.output.change_lines import folded_text, painted
-from rewind.cli.output.style import path_json, style_for
-from rewind.cli.parse.session import Parser, note, print_json
+from rewind.cli.output.progress import ProgressLine
+from rewind.cli.output.style import paint, path_json
+from rewind.cli.parse.session import Args, Parser, answer, note, print_json
 from rewind.errors import DONE, PARTIAL
-from rewind.words import explain, shown
+from rewind.words import explain, plural, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.files.file_plan import Kept, RestorePlan
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
+    from rewind.checkpoint.rewind.target import Target
     from rewind.cli.go_back.resume import Resume
+    from rewind.controller import Controller
 
 
 def add_outside_option(parser: Parser) -> None:
@@ -31,17 +34,24 @@ def common_arguments(parser: Parser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="show what would happen, change nothing")
 
 
+def go_to(args: Args, controller: Controller, target: Target, what: str = "both",
+          **how: Any) -> Outcome | None:
+    """What came of it; None with --dry-run, which shows the plan instead."""
+    if args.dry_run:
+        plan = controller.plan(target, what, force=args.force, **how)
+        answer(args, plan_json(plan), lambda: _print_plan(plan))
+        return None
+    with ProgressLine() as progress:
+        return controller.go(target, what, force=args.force, progress=progress, **how)
+
+
 # a plan
 
-def show_plan(plan: Plan, as_json: bool) -> int:
-    if as_json:
-        print_json(plan_json(plan))
-        return DONE
+def _print_plan(plan: Plan) -> None:
     print_code(plan)
     print_outside(plan)
     for text in [*_fork_text(plan), *plan.all_notes()]:
         print(text)
-    return DONE
 
 
 def _fork_text(plan: Plan) -> list[str]:
@@ -77,9 +87,8 @@ def print_code(plan: Plan) -> None:
         return
     from rewind.controller import fold
 
-    paint = style_for(sys.stdout)
     for sign, path, remark, count in fold(plan.code.lines()):
-        print(painted(sign, folded_text(path, remark, count), paint))
+        print(painted(sign, folded_text(path, remark, count)))
     print(plan.code.summary() if plan.code.empty
           else f"Plan: {plan.code.counts()}, to match {plan.code.checkpoint}")
 
@@ -92,19 +101,21 @@ def outside_json(found: Plan | Outcome) -> dict[str, Any]:
 def print_outside(plan: Plan) -> None:
     """Files outside the project, as a group of their own."""
     if plan.outside:
-        paint = style_for(sys.stdout)
         print("Outside the project:")
         for sign, path in plan.outside:
-            print(painted(sign, shown(path), paint))
+            print(painted(sign, shown(path)))
 
 
 # an outcome
 
-def show_outcome(outcome: Outcome, as_json: bool, way_back: str = "undo-restore", alone: str = "",
-                 headline: str = "", resume: Resume | None = None) -> int:
+def show_outcome(outcome: Outcome | None, args: Args, way_back: str = "undo-restore", alone: str = "",
+                 headline: str = "Restored to {name}. Reload your agent session.",
+                 resume: Resume | None = None) -> int:
     """Exit code 3 when something is not as the checkpoint has it. `headline` says what was done; `alone` is
     what to say when only the conversation moved; `resume` tells how to go on."""
-    if as_json:
+    if outcome is None:
+        return DONE  # a plan was shown
+    if args.json:
         print_json(outcome_json(outcome))
         return exit_code(outcome)
     tell_code(outcome)
@@ -114,7 +125,8 @@ def show_outcome(outcome: Outcome, as_json: bool, way_back: str = "undo-restore"
     elif not outcome.operation and outcome.complete:
         print(f"Already as it was in {record.name}")
     else:
-        print(headline or f"Restored to {record.name}. Reload your agent session.")
+        count = len(outcome.plan.written) + len(outcome.plan.deleted)
+        print(headline.format(name=record.name, paths=plural(count, "path")))
     tell_chat(outcome.chat)
     for text in outcome.notes:
         note(text)
@@ -149,14 +161,13 @@ def chat_json(chat: Done | None) -> dict[str, Any]:
 
 def tell_code(outcome: Outcome) -> None:
     """What happened to the files."""
-    paint = style_for(sys.stderr)
     if outcome.plan.changes:
         note(outcome.plan.counts() + ".")
     for kept in outcome.plan.kept:
         if not kept.conflict:
             note(f"  kept {shown(kept.path)} ({explain(kept.reason)})")
     for path, reason in outcome.remaining:
-        note(f"{paint('not restored:', 'yellow')} {shown(path)} ({explain(reason)})")
+        note(f"{paint('not restored:', 'yellow', sys.stderr)} {shown(path)} ({explain(reason)})")
 
 
 def tell_chat(chat: Done | None) -> None:

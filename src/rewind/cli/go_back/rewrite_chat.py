@@ -34,4 +34,4 @@ def run(args: Args) -> int:
     if sys.stdin.readline().strip() != _WORD:
         raise RewindError("Not confirmed. Nothing was changed.", hint=f"Type {_WORD}, in capitals.")
     outcome = controller.restore(record.name, mode="conversation", in_place=True, force=args.force)
-    return show_outcome(outcome, args.json)
+    return show_outcome(outcome, args)

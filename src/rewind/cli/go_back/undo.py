@@ -7,8 +7,7 @@ first.
 from __future__ import annotations
 
 from rewind.cli.go_back.restored import common_arguments as arguments
-from rewind.cli.go_back.restored import show_outcome, show_plan
-from rewind.cli.output.progress import ProgressLine
+from rewind.cli.go_back.restored import go_to, show_outcome
 from rewind.cli.parse.session import Args, open_controller
 from rewind.controller import EarlierOnLine
 
@@ -18,10 +17,5 @@ __all__ = ["arguments", "run"]
 
 
 def run(args: Args) -> int:
-    controller = open_controller(args)
-    if args.dry_run:
-        return show_plan(controller.plan(EarlierOnLine(), "code"), args.json)
-    with ProgressLine() as progress:
-        outcome = controller.undo(force=args.force, progress=progress)
-    name = outcome.record.name if outcome.record else ""
-    return show_outcome(outcome, args.json, way_back="redo", headline=f"Went back to {name}")
+    outcome = go_to(args, open_controller(args), EarlierOnLine(), "code")
+    return show_outcome(outcome, args, way_back="redo", headline="Went back to {name}")

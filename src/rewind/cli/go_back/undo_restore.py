@@ -7,8 +7,7 @@ was interrupted.
 
 from __future__ import annotations
 
-from rewind.cli.go_back.restored import common_arguments, show_outcome, show_plan
-from rewind.cli.output.progress import ProgressLine
+from rewind.cli.go_back.restored import common_arguments, go_to, show_outcome
 from rewind.cli.parse.session import Args, Parser, note, open_controller
 from rewind.controller import BeforeOperation
 from rewind.words import safe
@@ -25,14 +24,10 @@ def arguments(parser: Parser) -> None:
 
 def run(args: Args) -> int:
     controller = open_controller(args)
-    if args.dry_run:
-        return show_plan(controller.plan(BeforeOperation(args.op)), args.json)
-    with ProgressLine() as progress:
-        outcome = controller.undo_restore(args.op, force=args.force, progress=progress)
-    name = outcome.record.name if outcome.record else ""
-    if outcome.operation and not args.json:
+    outcome = go_to(args, controller, BeforeOperation(args.op))
+    if outcome and outcome.operation and not args.json:
         what = controller.describe(controller.operation(outcome.operation))  # "undid: restored …"
         note(f"{what[:1].upper()}{safe(what[1:])}")
-    return show_outcome(outcome, args.json, way_back="redo" if outcome.can_redo else "",
-                        headline=f"Undone. The code is as it was in {name}",
+    return show_outcome(outcome, args, way_back="redo" if outcome and outcome.can_redo else "",
+                        headline="Undone. The code is as it was in {name}",
                         alone="Undone. No file of this project was changed.")

@@ -14,11 +14,11 @@ brings them back.
 from __future__ import annotations
 
 import os
-import sys
 
-from rewind.cli.output.style import path_json, style_for
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json, voice
-from rewind.errors import PARTIAL, UsageError
+from rewind.cli.output.style import paint, path_json
+from rewind.cli.parse.session import Args, Parser, answer, note, open_controller, voice
+from rewind.controller import read_log
+from rewind.errors import DONE, PARTIAL, UsageError
 from rewind.words import age, plural, quoted, safe, shown
 
 TYPE_CHECKING = False
@@ -59,20 +59,13 @@ def run(args: Args) -> int:
         return _log(args, controller)
     known = None
     if args.action == "replay":
-        from rewind.controller import read_log
-
         known = read_log(args.file)
-    good, bad = args.good, args.bad
     if args.dry_run:
         return _dry_run(args, controller)
-    found = controller.bisect(command, good=good, bad=bad, known=known, below=_below(controller),
-                              in_place=args.in_place, force=args.force,
-                              run=_quiet_run if voice.quiet else None, progress=_tell_run)
-    if args.json:
-        print_json(_json(found))
-    else:
-        _print(found)
-    return PARTIAL if found.skipped else 0
+    found = controller.bisect(command, good=args.good, bad=args.bad, known=known,
+                              below=_below(controller), in_place=args.in_place, force=args.force,
+                              quiet=voice.quiet, progress=_tell_run)
+    return answer(args, _json(found), lambda: _print(found), code=PARTIAL if found.skipped else DONE)
 
 
 def _check(args: Args, command: Sequence[str]) -> None:
@@ -91,24 +84,16 @@ def _check(args: Args, command: Sequence[str]) -> None:
 
 def _dry_run(args: Args, controller: Controller) -> int:
     states, linked = controller.plan_bisect(good=args.good, bad=args.bad, in_place=args.in_place)
-    if args.json:
-        print_json({"checkpoints": [record.name for record in states], "dryRun": True,
-                    "linked": [path_json(path) for path in linked]})
-        return 0
-    print(f"Would search {plural(len(states), 'checkpoint')} with different code, {states[0].name} to"
-          f" {states[-1].name}")
-    for path in linked:
-        print(f"  linked in from the project: {shown(path)}")
-    return 0
+    count = plural(len(states), "checkpoint")
+    lines = [f"Would search {count} with different code, {states[0].name} to {states[-1].name}",
+             *(f"  linked in from the project: {shown(path)}" for path in linked)]
+    return answer(args, {"checkpoints": [record.name for record in states], "dryRun": True,
+                         "linked": [path_json(path) for path in linked]}, "\n".join(lines))
 
 
 def _log(args: Args, controller: Controller) -> int:
-    text = controller.bisect_log()
-    if args.json:
-        print_json({"log": text.splitlines()})
-    else:
-        sys.stdout.write("".join(safe(line) + "\n" for line in text.splitlines()))
-    return 0
+    lines = controller.bisect_log().splitlines()
+    return answer(args, {"log": lines}, "\n".join(safe(line) for line in lines))
 
 
 def _below(controller: Controller) -> str:
@@ -118,19 +103,6 @@ def _below(controller: Controller) -> str:
     return here[len(root):].lstrip("/") if here.startswith(root + "/") else ""
 
 
-def _quiet_run(command: Sequence[str], folder: str) -> int:
-    import subprocess
-
-    try:
-        code = subprocess.run(list(command), cwd=folder, stdin=subprocess.DEVNULL, check=False,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
-    except FileNotFoundError:
-        return 127
-    except OSError:
-        return 126
-    return code if code >= 0 else 128 - code
-
-
 def _tell_run(record: Record, number: int, left: int) -> None:
     more = "looking for one that works" if left < 0 else f"at most {left} more" if left else "the last one"
     about = f"  {safe(record.description)}" if record.description else ""
@@ -138,7 +110,7 @@ def _tell_run(record: Record, number: int, left: int) -> None:
 
 
 def _print(found: Bisected) -> None:
-    paint, author = style_for(sys.stdout), found.author
+    author = found.author
     when = age(found.bad.created)
     if found.skipped:
         print(f"The first bad checkpoint is one of {len(found.skipped) + 1}: the others could not be tried.")

@@ -8,12 +8,11 @@ checkpoint the file is taken as it is now; lines that no checkpoint has yet are 
 from __future__ import annotations
 
 import re
-import sys
 import time
 
 from rewind.cli.output.columns import cells, cut
 from rewind.cli.output.pager import add_pager_option, paged
-from rewind.cli.output.style import path_json, style_for, visible
+from rewind.cli.output.style import paint, path_json, visible
 from rewind.cli.parse.arguments import project_path
 from rewind.cli.parse.session import Args, Parser, note_left_out, open_controller, print_json
 from rewind.errors import UsageError
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.turns.blame.blame import Blame, BlamedLine
-    from rewind.cli.output.style import Paint
 
 summary = "show which turn wrote each line of a file"
 examples = ("rewind blame src/app.py", "rewind blame src/app.py -L 40,60",
@@ -73,25 +71,21 @@ def _range(text: str | None) -> tuple[int | None, int | None]:
 
 
 def _print(found: Blame) -> None:
-    paint, now = style_for(sys.stdout), time.time()
+    now = time.time()
     sessions = {line.author.session for line in found.lines if line.author.session}
-    rows = [(line.name(len(sessions) > 1), _age(line, now), cut(safe(line.words), _WORDS))
-            for line in found.lines]
+    rows = [(line.name(len(sessions) > 1), "now" if line.time is None else age(line.time, now),
+             cut(safe(line.words), _WORDS)) for line in found.lines]
     widths = [max((cells(row[n]) for row in rows), default=0) for n in range(3)]
     digits = len(str(found.lines[-1].number)) if found.lines else 1
     for line, row in zip(found.lines, rows):
         who, when, words = (text + " " * (width - cells(text)) for text, width in zip(row, widths))
-        print(_row(line, paint, who, when, words, digits))
+        print(_row(line, who, when, words, digits))
 
 
-def _row(line: BlamedLine, paint: Paint, who: str, when: str, words: str, digits: int) -> str:
+def _row(line: BlamedLine, who: str, when: str, words: str, digits: int) -> str:
     text = visible(line.text.rstrip(b"\r\n"))
     return (f"{paint(who, _COLOURS[line.who])}  {paint(when, 'dim')}  {words}"
             f"  {paint(f'{line.number:>{digits}}', 'dim')}  {text}".rstrip())
-
-
-def _age(line: BlamedLine, now: float) -> str:
-    return age(line.time, now) if line.time is not None else "now"
 
 
 def _json(line: BlamedLine, path: bytes) -> dict[str, Any]:

@@ -6,13 +6,14 @@ escapes and a binary file is refused, unless --force says otherwise.
 
 from __future__ import annotations
 
+import base64
 import os
 import sys
 
 from rewind.cli.output.style import kind_of, path_json, visible
 from rewind.cli.parse.arguments import project_path
 from rewind.cli.parse.session import Args, Parser, open_controller, print_json
-from rewind.controller import DIR, LINK, UNCOVERED, split_selector
+from rewind.controller import DIR, LINK, UNCOVERED, entry_at, is_binary, pieces_of, split_selector
 from rewind.errors import PathNotFound, RewindError, UsageError
 from rewind.words import shown
 
@@ -44,18 +45,17 @@ def run(args: Args) -> int:
     record = controller.find(name)
     with controller.source(record) as source:
         entry = _entry(source, path)
+        pieces = pieces_of(entry, source.blobs)
         if args.json:
-            print_json(_json(record.name, path, entry, b"".join(_pieces(source, entry))))
+            print_json(_json(record.name, path, entry, b"".join(pieces)))
         elif sys.stdout.isatty() and not args.force:
-            _to_terminal(path, b"".join(_pieces(source, entry)))
+            _to_terminal(path, b"".join(pieces))
         else:
-            _write(_pieces(source, entry))
+            _write(pieces)
     return 0
 
 
 def _entry(source: Source, path: bytes) -> TreeEntry:
-    from rewind.controller import entry_at
-
     name = source.record.name
     entry = entry_at(source.tree, source.record.tree, path) if path else None
     if not path or (entry and entry.kind == DIR):
@@ -69,15 +69,7 @@ def _entry(source: Source, path: bytes) -> TreeEntry:
     return entry
 
 
-def _pieces(source: Source, entry: TreeEntry) -> Iterator[bytes]:
-    from rewind.controller import pieces_of
-
-    return pieces_of(entry, source.blobs)
-
-
 def _to_terminal(path: bytes, data: bytes) -> None:
-    from rewind.controller import is_binary
-
     if is_binary(data):
         raise RewindError(f"{shown(path)} is a binary file; not printed to the terminal.",
                           hint="Redirect it to a file, or repeat with `--force`.")
@@ -93,8 +85,6 @@ def _write(pieces: Iterator[bytes]) -> None:
 
 
 def _json(name: str, path: bytes, entry: TreeEntry, data: bytes) -> dict[str, Any]:
-    import base64
-
     try:
         text, exact = data.decode(), None
     except UnicodeDecodeError:

@@ -15,7 +15,7 @@ from rewind.cli.output.diffstat import stat_lines, total_line
 from rewind.cli.output.pager import add_pager_option, paged
 from rewind.cli.output.patch import for_terminal, patch
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import kind_of, path_json, style_for
+from rewind.cli.output.style import kind_of, paint, path_json
 from rewind.cli.parse.arguments import project_paths
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.controller import Controller, Difference, compare
@@ -23,11 +23,9 @@ from rewind.words import explain, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
+    from typing import Any, BinaryIO
 
     from rewind.snapshot.diff.compare import Comparison, Read
-    from rewind.snapshot.diff.patch import Line
     from rewind.snapshot.diff.rename import Rename
 
 summary = "show what changed between checkpoints, or since one"
@@ -76,8 +74,7 @@ def _compared(difference: Difference) -> list[Comparison]:
 
 
 def _print_names(difference: Difference) -> None:
-    """As bytes in a pipe, so that every name can be read back."""
-    raw = None if sys.stdout.isatty() else getattr(sys.stdout, "buffer", None)
+    raw = _raw_output()
     for path, _, _ in difference.changes:
         if raw is None:
             print(shown(path))
@@ -92,11 +89,11 @@ def _print_stat(controller: Controller, difference: Difference) -> None:
     renames = renames_in(difference)
     found = _with_renames(difference, renames)
     labels = {one.new: rename_text(one) for one in renames}
-    paint, groups = style_for(sys.stdout), _groups(controller, difference, found)
+    groups = _groups(controller, difference, found)
     for title, some in groups.items():
         if len(groups) > 1:
             print(paint(f"by {title}:", "bold"))
-        for line in stat_lines(some, paint, columns, labels):
+        for line in stat_lines(some, columns, labels):
             print(line)
     print(total_line(found))
 
@@ -132,20 +129,19 @@ def _groups(controller: Controller, difference: Difference,
 
 
 def _print_patch(difference: Difference) -> None:
-    for path, old, new in difference.changes:
-        _write(patch(path, old, new, difference.old.content, difference.new.content))
-
-
-def _write(lines: Iterable[Line]) -> None:
-    raw = None if sys.stdout.isatty() else getattr(sys.stdout, "buffer", None)
-    if raw is None:
-        paint = style_for(sys.stdout)
-        for line in lines:
-            print(for_terminal(line, paint))
-        return
     sys.stdout.flush()
-    for _, text in lines:
-        raw.write(text + b"\n")
+    raw = _raw_output()
+    for path, old, new in difference.changes:
+        for line in patch(path, old, new, difference.old.content, difference.new.content):
+            if raw is None:
+                print(for_terminal(line))
+            else:
+                raw.write(line[1] + b"\n")
+
+
+def _raw_output() -> BinaryIO | None:
+    """Bytes in a pipe, so that every name can be read back; None on a terminal."""
+    return None if sys.stdout.isatty() else getattr(sys.stdout, "buffer", None)
 
 
 def _json(controller: Controller, difference: Difference, stat: bool) -> dict[str, Any]:

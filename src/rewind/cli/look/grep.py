@@ -7,11 +7,12 @@ once, in the newest checkpoint that has it.
 
 from __future__ import annotations
 
-import sys
 import time
+from itertools import islice
 
-from rewind.cli.output.style import path_json, style_for
-from rewind.cli.parse.session import Args, Parser, note, note_left_out, open_controller, print_json
+from rewind.cli.output.style import paint, path_json
+from rewind.cli.parse.session import Args, Parser, answer, note, note_left_out, open_controller, print_json
+from rewind.controller import is_timestamp, timestamp
 from rewind.errors import RewindError, UsageError
 from rewind.words import age, and_more, plural, safe, shown
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.search.code import CodeFound
     from rewind.checkpoint.search.prompts import Found
-    from rewind.cli.output.style import Paint
     from rewind.controller import Controller
 
 summary = "search your prompts, or the code in checkpoints"
@@ -49,13 +49,8 @@ def run(args: Args) -> int:
     if args.code:
         return _search_code(controller, args)
     found = list(controller.search_prompts(args.text, session=args.session, any_case=args.ignore_case))
-    if args.json:
-        print_json({"matches": [_json(one, len(args.text)) for one in found]})
-    elif found:
-        _print(found, len(args.text))
-    else:
-        _tell_nothing("prompt", args)
-    return 0
+    return answer(args, {"matches": [_json(one, len(args.text)) for one in found]},
+                  lambda: _print(found, len(args.text)) if found else _tell_nothing("prompt", args))
 
 
 def _tell_nothing(what: str, args: Args) -> None:
@@ -64,8 +59,6 @@ def _tell_nothing(what: str, args: Args) -> None:
 
 
 def _search_code(controller: Controller, args: Args) -> int:
-    from itertools import islice
-
     damaged: dict[str, RewindError] = {}
     found = list(islice(controller.search_code(args.text, any_case=args.ignore_case, damaged=damaged),
                         _MOST + 1))
@@ -82,7 +75,6 @@ def _search_code(controller: Controller, args: Args) -> int:
 
 
 def _print_code(found: CodeFound) -> None:
-    paint = style_for(sys.stdout)
     where = f"{shown(found.path)}:{found.line}"
     print(f"{paint(f'{found.record.sequence:>4}', 'cyan')}  {age(found.record.created):>12}"
           f"  {where}: {safe(found.text)}")
@@ -101,7 +93,6 @@ def command_to(found: Found) -> str:
 
 
 def _print(found: list[Found], length: int) -> None:
-    paint = style_for(sys.stdout)
     now = time.time()
     others: dict[str, list[Found]] = {}  # a fork has its parent's prompts
     for one in found:
@@ -109,7 +100,7 @@ def _print(found: list[Found], length: int) -> None:
     for first, *more in others.values():
         where = f"turn {first.turn} of {first.total}" if first.turn else "abandoned"
         print(f"{paint(first.session.session_id[:8], 'cyan')}  {where:<13}  {_when(first, now):>13}"
-              f"  {_snippet(first, length, paint)}")
+              f"  {_snippet(first, length, 'yellow')}")
         command = command_to(first)
         if command:
             print(f"{'':<10}{command}")
@@ -119,21 +110,19 @@ def _print(found: list[Found], length: int) -> None:
 
 
 def _when(found: Found, now: float) -> str:
-    from rewind.controller import is_timestamp, timestamp
-
     stamp = found.timestamp
     return age(timestamp(stamp), now) if stamp and is_timestamp(stamp) else ""
 
 
-def _snippet(found: Found, length: int, paint: Paint) -> str:
+def _snippet(found: Found, length: int, style: str = "") -> str:
     text, at = found.prompt, found.at
     start, end = max(0, at - _AROUND), min(len(text), at + length + _AROUND)
-    return (("…" if start else "") + safe(text[start:at]) + paint(safe(text[at:at + length]), "yellow")
+    return (("…" if start else "") + safe(text[start:at]) + paint(safe(text[at:at + length]), style)
             + safe(text[at + length:end]) + ("…" if end < len(text) else ""))
 
 
 def _json(found: Found, length: int) -> dict[str, Any]:
     return {"session_id": found.session.session_id, "agent": found.session.profile.name, "turn": found.turn,
             "turns": found.total, "uuid": found.uuid, "offset": found.offset, "timestamp": found.timestamp,
-            "prompt": found.prompt, "snippet": _snippet(found, length, lambda text, style: text),
+            "prompt": found.prompt, "snippet": _snippet(found, length),
             "command": command_to(found) or None}

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 
 from rewind.cli.output.changed import lines
-from rewind.cli.output.columns import cut
+from rewind.cli.output.columns import cut, line_room
 from rewind.cli.output.pager import add_pager_option, paged
 from rewind.cli.output.patch import for_terminal, patch
-from rewind.cli.output.style import path_json, style_for
+from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.arguments import project_path
 from rewind.cli.parse.session import Args, Parser, note_left_out, open_controller, print_json
-from rewind.words import age, plural, safe, shortened
+from rewind.errors import PathNeverSeen
+from rewind.words import age, plural, safe, shortened, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,9 +51,6 @@ def run(args: Args) -> int:
 
 
 def _checked(entries: Iterator[LogEntry], path: bytes) -> Iterator[LogEntry]:
-    from rewind.errors import PathNeverSeen
-    from rewind.words import shown
-
     seen = False
     for entry in entries:
         seen = True
@@ -63,7 +60,6 @@ def _checked(entries: Iterator[LogEntry], path: bytes) -> Iterator[LogEntry]:
 
 
 def _print(controller: Controller, entries: Iterator[LogEntry], with_patch: bool) -> None:
-    paint = style_for(sys.stdout)
     now = time.time()
     for entry in entries:
         record, op = entry.record, entry.operation
@@ -71,20 +67,15 @@ def _print(controller: Controller, entries: Iterator[LogEntry], with_patch: bool
         number = "" if op else record.sequence
         facts = f"{age(op.time if op else record.created, now):>11}  {_amount(entry):<12}"
         text = safe(controller.describe(op)) if op else _description(entry)
-        print(_fitted(f"{number:>4}  {name:<19}  {facts}  {text}".rstrip()).replace(
+        print(cut(f"{number:>4}  {name:<19}  {facts}  {text}".rstrip(), line_room()).replace(
             name, paint(name, "yellow" if op else "cyan"), 1))
         if entry.prompt:
-            print(paint(_fitted(_prompt(entry)), "dim"))
+            print(paint(cut(_prompt(entry), line_room()), "dim"))
         if with_patch:
             for line in _patch(entry):
-                print(for_terminal(line, paint) if sys.stdout.isatty()
+                print(for_terminal(line) if sys.stdout.isatty()
                       else line[1].decode("utf-8", "surrogateescape"))
             print()
-
-
-def _fitted(text: str) -> str:
-    """One line of a terminal; in a pipe all of it."""
-    return cut(text, shutil.get_terminal_size().columns - 1) if sys.stdout.isatty() else text
 
 
 def _description(entry: LogEntry) -> str:

@@ -8,7 +8,7 @@ import time
 
 from rewind.cli.go_back.restored import exit_code, print_code, tell_chat, tell_code
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import style_for
+from rewind.cli.output.style import paint
 from rewind.cli.parse.session import note
 from rewind.controller import BOTH, CHECKPOINT, CODE, CONVERSATION, NOW, PROMPT, SESSION, Controller
 from rewind.errors import DONE, NotInitialised, RewindError
@@ -70,7 +70,6 @@ def _yes(question: str) -> bool:
 class _Picker:
     def __init__(self, controller: Controller) -> None:
         self.controller = controller
-        self.paint = style_for(sys.stdout)
         self.filter = ""
         self.most = _AT_ONCE
         self.items: list[Item] = []
@@ -137,7 +136,7 @@ class _Picker:
             print("Nothing matches; Enter shows everything again." if self.filter
                   else "There is nothing to go back to yet.")
         elif hidden:
-            print(self.paint(f"{plural(hidden, 'older item')} not shown; m shows more.", "dim"))
+            print(paint(f"{plural(hidden, 'older item')} not shown; m shows more.", "dim"))
 
     def _line(self, item: Item, number: str | None, now: float) -> str:
         text = shortened(safe(" ".join(item.text.split())), 56) or "(empty)"
@@ -145,10 +144,10 @@ class _Picker:
         if item.kind == SESSION:
             title = f"{inset}{'fork: ' if item.depth else ''}{text}"
             agent = item.session.file.profile.title if item.session else ""
-            return f"     {self.paint(title, 'bold')}  {self.paint(agent, 'dim')}"
+            return f"     {paint(title, 'bold')}  {paint(agent, 'dim')}"
         mark = f"> {text}" if item.kind == PROMPT else f"  * {text}"
         here = "  <- here" if item.here else ""
-        when = self.paint(age(item.time, now), "dim") if item.time else ""
+        when = paint(age(item.time, now), "dim") if item.time else ""
         return f"{number or '':>4} {inset}{mark}{here}  {when}".rstrip()
 
     # one of them
@@ -160,7 +159,7 @@ class _Picker:
         print(f"\nGo back {where}: {safe(' '.join(item.text.split()))}")
         for number, text in enumerate(_CHOICES, 1):
             lacks = number != 2 and not item.has_conversation
-            print(f"  {text}" + (self.paint("  (it holds no conversation)", "dim") if lacks else ""))
+            print(f"  {text}" + (paint("  (it holds no conversation)", "dim") if lacks else ""))
         intent = _INTENTS.get(answer := _ask("1, 2 or 3; Enter for the list:"))
         if intent is None:
             if answer.lower() in ("q", "quit"):
@@ -174,8 +173,8 @@ class _Picker:
             with ProgressLine() as progress:
                 outcome = self.controller.apply(plan, progress=progress)
         except RewindError as error:
-            print(f"{self.paint('error:', 'red')} {safe(error.message)}")
-            print(f"{self.paint('hint:', 'cyan')} {error.hint}")
+            print(f"{paint('error:', 'red')} {safe(error.message)}")
+            print(f"{paint('hint:', 'cyan')} {error.hint}")
             return None
         return _tell(outcome)
 

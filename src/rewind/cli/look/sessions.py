@@ -6,13 +6,12 @@ Agents delete old conversations. `restore` puts one back that only checkpoints s
 from __future__ import annotations
 
 import os
-import sys
 import time
 
-from rewind.cli.output.columns import cells, cut, terminal_width
-from rewind.cli.output.style import style_for
-from rewind.cli.parse.session import Args, Parser, note, note_some, open_controller, print_json
-from rewind.controller import iso_time
+from rewind.cli.output.columns import cells, cut, line_room
+from rewind.cli.output.style import paint
+from rewind.cli.parse.session import Args, Parser, answer, note, note_some, open_controller, print_json
+from rewind.controller import iso_time, plain_title, read_index
 from rewind.errors import UsageError
 from rewind.words import age, plural, safe
 
@@ -75,12 +74,9 @@ def _restore(args: Args) -> int:
     controller = open_controller(args)
     kept = controller.restore_session(args.session)
     resume = controller.resume_command(controller.session(kept.session_id))
-    if args.json:
-        print_json({**kept_json(kept), "path": kept.path, "resume": resume or None})
-    else:
-        print(f"Brought back {kept.session_id} as {kept.record.name} has it.")
-        note(f"To resume it: {safe(resume)}")
-    return 0
+    return answer(args, {**kept_json(kept), "path": kept.path, "resume": resume or None},
+                  f"Brought back {kept.session_id} as {kept.record.name} has it.",
+                  f"To resume it: {safe(resume)}")
 
 
 def session_json(info: SessionInfo) -> dict[str, Any]:
@@ -96,16 +92,14 @@ def session_json(info: SessionInfo) -> dict[str, Any]:
 
 def print_tree(infos: list[SessionInfo]) -> None:
     from rewind.controller import as_tree
-
     if not infos:
         print("There are no conversations in this project yet.")
         return
-    paint = style_for(sys.stdout)
     now = time.time()
     for depth, info in as_tree(infos):
         mark = paint("●", "green") if info.running else " "
         branch, remark = f"{'  ' * (depth - 1)}└ " if depth else "", f"  ({_remark(info)})"
-        room = _room() - 37 - len(branch) - cells(remark)
+        room = line_room() - 37 - len(branch) - cells(remark)
         print(f"{mark} {paint(info.session_id[:8], 'cyan')}  {age(info.file.modified, now):>12}"
               f"  {plural(len(info.turns), 'turn'):>9}  {branch}{_name(info, room)}{paint(remark, 'dim')}")
 
@@ -115,11 +109,6 @@ def _name(info: SessionInfo, room: int) -> str:
     end = info.where_from if info.name.endswith(info.where_from) else ""
     text = safe(info.name[:len(info.name) - len(end)])
     return cut(text, max(20, room - cells(end))) + end
-
-
-def _room() -> int:
-    """In a pipe, nothing is cut."""
-    return terminal_width() - 1 if sys.stdout.isatty() else 10_000
 
 
 def _remark(info: SessionInfo) -> str:
@@ -138,16 +127,13 @@ def _show(args: Args) -> int:
                     "path": index.path, "turns": [_turn_json(t) for t in index.turns],
                     "compactions": index.compactions, "parentSessionId": index.parent_session})
         return 0
-    from rewind.controller import plain_title
-
-    paint = style_for(sys.stdout)
     title = safe(plain_title(index.title))
     print(f"{paint(index.session_id, 'cyan')}  {title}  {paint(index.profile.title, 'dim')}")
     for turn in index.turns:
         number = f"{turn.turn:>4}" if turn.turn else "   ·"
         remark = "" if turn.active else "  (abandoned by the agent's own rewind)"
-        text = cut(safe(" ".join(turn.prompt.split())), _room() - 6 - cells(remark))
-        print(f"{number}  {text}{paint(remark, 'dim') if remark else ''}")
+        text = cut(safe(" ".join(turn.prompt.split())), line_room() - 6 - cells(remark))
+        print(f"{number}  {text}{paint(remark, 'dim')}")
     if not index.turns:
         print("It has no prompts yet.")
     return 0
@@ -156,8 +142,6 @@ def _show(args: Args) -> int:
 def _index(args: Args) -> SessionIndex:
     """A transcript that a person names may lie anywhere, and needs no project."""
     if args.session and (os.sep in args.session or args.session.endswith(".jsonl")):
-        from rewind.controller import read_index
-
         return read_index(os.path.abspath(args.session))
     return open_controller(args).session_index(args.session)
 

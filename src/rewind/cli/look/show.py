@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 import time
 
+from rewind.cli.look.show_turn import Turn, find_turn, print_turn, turn_json
 from rewind.cli.output.change_lines import change_lines, painted, renames_in
 from rewind.cli.output.changed import lines, why_not_all
 from rewind.cli.output.pager import add_pager_option, paged
-from rewind.cli.output.style import kind_of, path_json, style_for
+from rewind.cli.output.style import kind_of, paint, path_json
 from rewind.cli.parse.arguments import SELECTOR
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
-from rewind.controller import Controller, Difference, kept_outside, torn_paths
+from rewind.controller import Controller, Difference, kept_outside, torn_paths, turn_name
 from rewind.errors import CheckpointNotFound
 from rewind.words import age, plural, safe, shown, size
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.files.git_since import GitSince
     from rewind.checkpoint.select.last_prompt import LastPrompt
-    from rewind.cli.look.show_turn import Turn
     from rewind.snapshot.trees.tree import TreeEntry
 
 summary = "show a checkpoint or a turn, and what changed with it"
@@ -46,16 +46,12 @@ def run(args: Args) -> int:
     if chosen.note:
         note(chosen.note)
     if args.json:
-        from rewind.cli.look.show_turn import turn_json
-
         print_json({**_json(controller, record, args.files), "turn": turn_json(turn) if turn else None})
     elif args.files:
         with paged(args):
             for path, entry in controller.files(record.name):
                 print(_file_line(path, entry))
     elif turn:
-        from rewind.cli.look.show_turn import print_turn
-
         print_turn(controller, turn, args.checkpoint)
     else:
         _print_summary(controller, record)
@@ -64,13 +60,9 @@ def run(args: Args) -> int:
 
 def _turn(controller: Controller, args: Args) -> Turn | None:
     """`t4` is a turn; `t4+`, and everything else, a checkpoint."""
-    from rewind.controller import turn_name
-
     name = turn_name(args.checkpoint)
     if name is None or name.after or args.files:
         return None
-    from rewind.cli.look.show_turn import find_turn
-
     return find_turn(controller, args.checkpoint)
 
 
@@ -92,7 +84,6 @@ class _Changed:
                 pass  # collected since
 
 
-
 def _lines(controller: Controller, record: Record) -> str:
     changes = controller.changes_with(record)
     if changes is None:
@@ -102,7 +93,6 @@ def _lines(controller: Controller, record: Record) -> str:
 
 
 def _print_summary(controller: Controller, record: Record) -> None:
-    paint = style_for(sys.stdout)
     print(paint(record.name, "cyan"))
     if record.description:
         print(f"  {safe(record.description)}")
@@ -112,7 +102,7 @@ def _print_summary(controller: Controller, record: Record) -> None:
         print(f"  {paint(f'{title:<12}', 'dim')}{text}")
     _print_incomplete(controller, record)
     for sign, text in changed.shown[:_FIRST]:
-        print(f"  {'':<12}{painted(sign, text, paint)}")
+        print(f"  {'':<12}{painted(sign, text)}")
     if len(changed.shown) > _FIRST:
         print(f"  {'':<12}… and {len(changed.shown) - _FIRST:,} more;"
               f" `rewind diff --stat {changed.parent} {record.name}` shows all.")
@@ -125,7 +115,6 @@ def _print_incomplete(controller: Controller, record: Record) -> None:
     lacks = controller.incomplete().get(record.name)
     if lacks is None:
         return
-    paint = style_for(sys.stdout)
     print(f"  {paint('incomplete: ' + lacks.text, 'red')}")
     for path in lacks.paths[:_FIRST]:
         print(f"  {'':<12}{paint('!', 'red')} {shown(path) or 'the whole tree'}")

@@ -7,7 +7,7 @@ import time
 
 from rewind.cli.look.list.list_turns import changed
 from rewind.cli.output.change_lines import change_lines, painted, renames_in
-from rewind.cli.output.style import path_json, style_for
+from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.session import note
 from rewind.words import age, plural, safe
 
@@ -63,7 +63,7 @@ def _in_parent(controller: Controller, rows: list[MapRow], text: str) -> MapRow 
 
 
 def print_turn(controller: Controller, turn: Turn, name: str) -> None:
-    paint, row = style_for(sys.stdout), turn.row
+    row = turn.row
     here = paint("  ◀ here", "green") if row.here else ""
     print(f"{paint(f'turn {row.turn}', 'cyan')} of {(row.session or '')[:8]}{here}")
     print(f"  {safe(' '.join(row.text.split()))}")
@@ -86,20 +86,19 @@ def print_turn(controller: Controller, turn: Turn, name: str) -> None:
 
 
 def _fact(title: str, text: str) -> None:
-    print(f"  {style_for(sys.stdout)(f'{title:<{_WIDE}}', 'dim')}{text}")
+    print(f"  {paint(f'{title:<{_WIDE}}', 'dim')}{text}")
 
 
 def _checkpoint(b: Brief | None) -> str:
-    return f"{b.sequence}  {style_for(sys.stdout)(b.name, 'dim')}" if b else ""
+    return f"{b.sequence}  {paint(b.name, 'dim')}" if b else ""
 
 
 def _print_group(controller: Controller, title: str, row: MapRow, paths: list[bytes] | None) -> None:
     assert row.before and row.after
-    paint = style_for(sys.stdout)
     with controller.diff(row.before.name, row.after.name) as difference:
         found = change_lines(difference, renames_in(difference), paths)
     for at, (sign, text) in enumerate(found[:_FIRST]):
-        _fact("" if at else title, painted(sign, text, paint))
+        _fact("" if at else title, painted(sign, text))
     if len(found) > _FIRST:
         _fact("", f"… and {len(found) - _FIRST:,} more;"
                   f" `rewind diff --stat {row.before.sequence} {row.after.sequence}` shows all.")

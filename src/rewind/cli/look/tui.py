@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
+from rewind.cli.go_back.resume import run_client
+from rewind.cli.output.clipboard import copy
+from rewind.cli.output.theme import light_wanted, remember_light
 from rewind.cli.parse.session import Args, Parser, note
 from rewind.errors import DONE, UsageError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 summary = "open the full-screen timeline: look around and go back"
 examples = ("rewind tui", "rewind tui --plain            # a numbered list, for any terminal")
@@ -25,21 +25,19 @@ def arguments(parser: Parser) -> None:
 
 
 def run(args: Args) -> int:
-    if args.json or not on_terminal():
+    if args.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("`rewind tui` needs an interactive terminal.",
                          hint="`rewind list --json` and `rewind restore` do the same in scripts.")
-    if args.plain or os.environ.get("TERM", "dumb") in ("dumb", ""):
-        return _pick(args.project)
-    app = _load_app()
-    if app is None:
+    plain = args.plain or os.environ.get("TERM", "dumb") in ("dumb", "")
+    app = None if plain else _load_app()
+    if app:
+        return _start(app, args.project)
+    if not plain:
         note("The full-screen timeline needs more packages: `pipx install '.[ui]'` in a checkout, or"
              " `rewind install --with-ui`.")
-        return _pick(args.project)
-    return _start(app, args.project)
+    from rewind.cli.look.picker import pick
 
-
-def on_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
+    return pick(args.project)
 
 
 def _load_app() -> Any:
@@ -55,21 +53,10 @@ def _load_app() -> Any:
 
 
 def _start(app: Any, project: str | None) -> int:
-    from rewind.cli.output.clipboard import copy
-    from rewind.cli.output.theme import light_wanted, remember_light
-
     command, now = app.run(app.Host(project, copy, light_wanted(), remember_light))
     if command and now:
-        from rewind.cli.go_back.resume import run_client
-
         run_client(command)
     if command:
         note("Continue with:")
         print(f"  {command}")
     return DONE
-
-
-def _pick(project: str | None) -> int:
-    from rewind.cli.look.picker import pick
-
-    return pick(project)

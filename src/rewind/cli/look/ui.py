@@ -10,7 +10,7 @@ import importlib
 import os
 import sys
 
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
 from rewind.errors import DONE, PortTaken, UiMissing
 
 summary = "show sessions, branches and checkpoints on a web page"
@@ -43,10 +43,7 @@ def run(args: Args) -> int:
 
 
 def _ready(address: str, args: Args) -> None:
-    if args.json:
-        print_json({"address": address})
-    else:
-        print(f"Rewind is at {address}")
+    answer(args, {"address": address}, f"Rewind is at {address}")
     sys.stdout.flush()
     note("Press Ctrl-C to stop.")
     if not args.no_open and _has_screen():

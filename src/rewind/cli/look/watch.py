@@ -8,7 +8,7 @@ import time
 
 from rewind.cli.output.changed import amount
 from rewind.cli.output.columns import cells, cut
-from rewind.cli.output.style import style_for
+from rewind.cli.output.style import paint
 from rewind.cli.parse.session import Args, Parser, note, open_controller
 from rewind.errors import RewindError, UsageError
 from rewind.fast import quickjson
@@ -107,7 +107,6 @@ class Watcher:
 
 def _line(event: Event) -> str:
     """On a terminal one line of it: the text in the middle gives way."""
-    paint = style_for(sys.stdout)
     now = paint(time.strftime("%H:%M:%S"), "dim")
     if event["event"] == "turn":
         head = f"{event['session_id'][:8]}  turn {event['turn']}: "
@@ -117,7 +116,7 @@ def _line(event: Event) -> str:
         f"  ({amount(changes['insertions'], changes['deletions'], changes['files'])})")
     text = _fitted(event["description"], f"{event['checkpoint']}  {what}")
     name = paint(event["checkpoint"], "cyan")
-    return f"{now}  checkpoint  {name}  {text}{paint(what, 'dim') if what else ''}".rstrip()
+    return f"{now}  checkpoint  {name}  {text}{paint(what, 'dim')}".rstrip()
 
 
 def _fitted(text: str, beside: str) -> str:

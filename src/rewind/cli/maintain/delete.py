@@ -6,9 +6,10 @@ a checkpoint that an operation needs to be undone is deleted as well.
 
 from __future__ import annotations
 
+from rewind.cli.output.ask import ask_yes, has_terminal
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.arguments import SELECTOR
-from rewind.cli.parse.session import Args, Parser, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, answer, open_controller
 from rewind.errors import RewindError
 from rewind.words import age, plural, safe, size
 
@@ -38,17 +39,12 @@ def run(args: Args) -> int:
         _confirm(args, len(names))
         with ProgressLine() as progress:
             freed = controller.delete(names, force=args.force, progress=progress).freed
-    if args.json:
-        print_json({"deleted": names, "freedBytes": freed, "dryRun": args.dry_run})
-    else:
-        count = plural(len(names), "checkpoint")
-        print(f"Would delete {count}" if args.dry_run else f"Deleted {count}, {size(freed)} freed")
-    return 0
+    count = plural(len(names), "checkpoint")
+    return answer(args, {"deleted": names, "freedBytes": freed, "dryRun": args.dry_run},
+                  f"Would delete {count}" if args.dry_run else f"Deleted {count}, {size(freed)} freed")
 
 
 def _confirm(args: Args, count: int) -> None:
-    from rewind.cli.output.ask import ask_yes, has_terminal
-
     if args.yes:
         return
     if args.json or not has_terminal():

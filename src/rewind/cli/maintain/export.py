@@ -11,15 +11,13 @@ import sys
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import path_json
 from rewind.cli.parse.arguments import SELECTOR
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
-from rewind.errors import UsageError
+from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
+from rewind.errors import DONE, UsageError
 from rewind.words import plural, shown, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, BinaryIO
-
-    from rewind.checkpoint.upkeep.transfer import Exported
+    from typing import BinaryIO
 
 summary = "write a checkpoint into one file"
 examples = ("rewind export last ../before-the-move.tar.gz",
@@ -47,14 +45,14 @@ def run(args: Args) -> int:
             exported = controller.export(args.checkpoint, target, force=args.force, progress=progress)
     if exported.links:
         _warn(exported.links)
-    if args.json:
-        print_json(_json(exported, args))
-    elif args.dry_run:
-        print(f"{_content(exported)} would be written into {args.file} from {exported.record.name}")
-    elif args.file != _STDOUT:
-        print(f"Wrote {_content(exported)} into {args.file}, {size(exported.size or 0)},"
-              f" from {exported.record.name}")
-    return 0
+    name, code = exported.record.name, exported.record.code
+    if args.file == _STDOUT and not args.dry_run:
+        return DONE
+    content = f"{plural(code['fileCount'], 'file')} ({size(code['totalSize'])})"
+    return answer(args, {"checkpoint": name, "file": args.file, "bytes": exported.size,
+                         "linksOut": [path_json(link) for link in exported.links], "dryRun": args.dry_run},
+                  f"{content} would be written into {args.file} from {name}" if args.dry_run
+                  else f"Wrote {content} into {args.file}, {size(exported.size or 0)}, from {name}")
 
 
 def _refuse_unwise(args: Args) -> None:
@@ -68,17 +66,7 @@ def _refuse_unwise(args: Args) -> None:
                          hint="Name a file, or send it on: `rewind export last - | …`")
 
 
-def _content(exported: Exported) -> str:
-    code = exported.record.code
-    return f"{plural(code['fileCount'], 'file')} ({size(code['totalSize'])})"
-
-
 def _warn(links: list[bytes]) -> None:
     some = ", ".join(shown(link) for link in links[:3]) + (", …" if len(links) > 3 else "")
     note(f"warning: {plural(len(links), 'link')} may lead out of the project ({some});"
          " `rewind import` takes the file only with `--allow-links-out`.")
-
-
-def _json(exported: Exported, args: Args) -> dict[str, Any]:
-    return {"checkpoint": exported.record.name, "file": args.file, "bytes": exported.size,
-            "linksOut": [path_json(link) for link in exported.links], "dryRun": args.dry_run}

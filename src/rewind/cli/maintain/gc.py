@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.arguments import at_least_one
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
 from rewind.words import plural, size
 
 summary = "delete old checkpoints and give their space back"
@@ -32,15 +32,11 @@ def run(args: Args) -> int:
         with ProgressLine() as progress:
             collected = controller.gc(args.keep, progress=progress)
         names, freed = collected.deleted, collected.freed
-    if args.json:
-        print_json({"deleted": names, "freedBytes": freed, "dryRun": args.dry_run})
-        return 0
-    for name in names:
+    for name in [] if args.json else names:
         note(f"  {name}")
+    count = plural(len(names), "checkpoint")
     if args.dry_run:
-        print(f"{plural(len(names), 'checkpoint') if names else 'Nothing'} would be deleted")
-    elif names or freed:
-        print(f"Deleted {plural(len(names), 'checkpoint')}, {size(freed)} freed")
+        text = f"{count if names else 'Nothing'} would be deleted"
     else:
-        print("There was nothing to delete.")
-    return 0
+        text = f"Deleted {count}, {size(freed)} freed" if names or freed else "There was nothing to delete."
+    return answer(args, {"deleted": names, "freedBytes": freed, "dryRun": args.dry_run}, text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.arguments import at_least_one
-from rewind.cli.parse.session import Args, Parser, answer, note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
 from rewind.controller import Controller
 from rewind.words import plural, safe, size
 
@@ -35,15 +35,12 @@ def run(args: Args) -> int:
     with ProgressLine() as progress:
         record = controller.import_(args.file, allow_links_out=args.allow_links_out, max_bytes=limit,
                                     progress=progress)
-    if args.json:
-        print_json({"checkpoint": record.name, "imported": record.data["imported"],
-                    "fileCount": record.code["fileCount"], "totalSize": record.code["totalSize"],
-                    "newBytes": record.code["newBytes"], "dryRun": False})
-        return 0
-    note(f"{plural(record.code['fileCount'], 'file')}, {size(record.code['totalSize'])};"
-         f" {size(record.code['newBytes'])} new. The project was not changed.")
-    print(f"Imported as {record.name}")
-    return 0
+    counts = {key: record.code[key] for key in ("fileCount", "totalSize", "newBytes")}
+    if not args.json:
+        note(f"{plural(counts['fileCount'], 'file')}, {size(counts['totalSize'])};"
+             f" {size(counts['newBytes'])} new. The project was not changed.")
+    return answer(args, {"checkpoint": record.name, "imported": record.data["imported"], **counts,
+                         "dryRun": False}, f"Imported as {record.name}")
 
 
 def _dry_run(args: Args, controller: Controller, limit: int | None) -> int:

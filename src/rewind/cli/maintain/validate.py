@@ -10,11 +10,10 @@ restored in part, and are whole again once the same content turns up in the proj
 from __future__ import annotations
 
 import os
-import sys
 
 from rewind.cli.output.ask import ask_yes, has_terminal
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import path_json, style_for
+from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.errors import DAMAGED, DONE, FAILED, PARTIAL, UsageError
 from rewind.words import plural, safe, shown
@@ -120,15 +119,13 @@ def _repair_code(args: Args, done: Repaired) -> int:
 
 
 def _print_repaired(done: Repaired, dry_run: bool) -> None:
-    paint = style_for(sys.stdout)
     for what, how in done.rescued:
         print(f"{paint('+', 'green')} {safe(what)}: {safe(how)}")
     for name, lacks in sorted(done.lost.items()):
         print(f"{paint('-', 'red')} {name} is incomplete: {lacks.text}")
         for path in lacks.paths[:_SHOWN]:
             print(f"    {shown(path) or 'the whole tree'}")
-    for problem in done.remaining:
-        print(f"{paint('!', 'red')} {safe(problem.text)}")
+    _print_problems(done.remaining)
     if done.quarantined and not dry_run:
         note(f"Moved {plural(len(done.quarantined), 'damaged part')} to quarantine/ in the state directory.")
     verb = "would be repaired" if dry_run else "repaired"
@@ -136,7 +133,6 @@ def _print_repaired(done: Repaired, dry_run: bool) -> None:
 
 
 def _print_problems(problems: list[Problem]) -> None:
-    paint = style_for(sys.stdout)
     for problem in problems:
         print(f"{paint('!', 'red')} {safe(problem.text)}")
 
@@ -146,7 +142,6 @@ def _texts(problems: list[Problem]) -> list[str]:
 
 
 def _print_ok(controller: Controller, deep: bool) -> None:
-    paint = style_for(sys.stdout)
     count = len(controller.list_checkpoints(backups=True))
     print(f"{paint('ok', 'green')}: {plural(count, 'checkpoint')}" + (", all content read" if deep else ""))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from rewind.cli.output.style import style_for
+from rewind.cli.output.style import paint
 
 
 def has_terminal() -> bool:
@@ -14,8 +14,7 @@ def has_terminal() -> bool:
 
 def ask(question: str, default: str) -> str:
     """A line of text; the default for an empty one, or when nothing more comes."""
-    paint = style_for(sys.stderr)
-    print(f"{question} {paint(f'[{default}]', 'dim')} ", end="", file=sys.stderr, flush=True)
+    print(f"{question} {paint(f'[{default}]', 'dim', sys.stderr)} ", end="", file=sys.stderr, flush=True)
     line = sys.stdin.readline()
     if not line:
         print(file=sys.stderr)

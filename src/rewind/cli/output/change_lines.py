@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from rewind.cli.output.style import paint
 from rewind.words import plural, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rewind.cli.output.style import Paint
     from rewind.controller import Difference
     from rewind.snapshot.diff.rename import Rename
     from rewind.snapshot.trees.tree import TreeEntry
 
-COLOURS = {"+": "green", "~": "yellow", "-": "red", "=": "dim", "→": "cyan"}
+_COLOURS = {"+": "green", "~": "yellow", "-": "red", "=": "dim", "!": "red", "→": "cyan"}
 
 
 def renames_in(difference: Difference) -> list[Rename]:
@@ -29,21 +29,14 @@ def change_lines(difference: Difference, renames: list[Rename],
 
     wanted = None if only is None else set(only)
     moved = {one.old for one in renames} | {one.new for one in renames}
-    lines = [(_sign(old, new), path, mode_remark(old, new)) for path, old, new in difference.changes
+    lines = [("+" if old is None else "-" if new is None else "~", path, mode_remark(old, new))
+             for path, old, new in difference.changes
              if path not in moved and (wanted is None or path in wanted)]
-    folders = {path for path, old, new in difference.changes if _is_directory(new or old)}
+    folders = {path for path, old, new in difference.changes if getattr(new or old, "kind", b"") == b"d"}
     folded = [(sign, folded_text(path + b"/" if path in folders else path, remark, count))
               for sign, path, remark, count in fold(lines)]
     return folded + [("→", rename_text(one)) for one in renames
                      if wanted is None or one.new in wanted or one.old in wanted]
-
-
-def _is_directory(entry: TreeEntry | None) -> bool:
-    return entry is not None and entry.kind == b"d"
-
-
-def _sign(old: TreeEntry | None, new: TreeEntry | None) -> str:
-    return "+" if old is None else "-" if new is None else "~"
 
 
 def mode_remark(old: TreeEntry | None, new: TreeEntry | None) -> str:
@@ -64,5 +57,5 @@ def folded_text(path: bytes, remark: str, count: int) -> str:
     return shown(path) + (f" ({remarks})" if count else f"  ({remarks})" if remarks else "")
 
 
-def painted(sign: str, text: str, paint: Paint) -> str:
-    return f"{paint(sign, COLOURS[sign])} {text}"
+def painted(sign: str, text: str) -> str:
+    return f"{paint(sign, _COLOURS[sign])} {text}"

@@ -20,6 +20,11 @@ def terminal_width() -> int:
         return 80
 
 
+def line_room() -> int:
+    """The columns of one line on a terminal; in a pipe nothing is cut."""
+    return terminal_width() - 1 if sys.stdout.isatty() else sys.maxsize
+
+
 def cells(text: str) -> int:
     """How many columns of a terminal the text takes."""
     if text.isascii():

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from rewind.cli.output.change_lines import mode_remark
 from rewind.cli.output.columns import cells, fitted
+from rewind.cli.output.style import paint
 from rewind.controller import comparing as c
 from rewind.controller import describe_sizes
 from rewind.words import plural, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.cli.output.style import Paint
     from rewind.snapshot.diff.compare import Comparison
 
 _NARROWEST_BAR = 10
 
 
-def stat_lines(found: list[Comparison], paint: Paint, columns: int,
+def stat_lines(found: list[Comparison], columns: int,
                labels: dict[bytes, str] | None = None) -> list[str]:
     """`labels` are names for paths that are shown by another one, such as a rename."""
     counted = [one.counts or (0, 0) for one in found]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from rewind.cli.output.style import visible
+from rewind.cli.output.style import paint, visible
 from rewind.controller import comparisons, patch_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rewind.cli.output.style import Paint
     from rewind.snapshot.diff.compare import Read
     from rewind.snapshot.diff.patch import Line
     from rewind.snapshot.trees.tree import TreeEntry
@@ -23,9 +22,12 @@ def patch(path: bytes, old: TreeEntry | None, new: TreeEntry | None, read_old: R
         yield from patch_lines(one)
 
 
-def for_terminal(line: Line, paint: Paint) -> str:
-    kind, text = line
+def for_terminal(line: Line) -> str:
+    return paint(readable(line), _STYLES.get(line[0], ""))
+
+
+def readable(line: Line) -> str:
+    text = line[1]
     if text.startswith(b" "):
         text = text.rstrip(b"\r")  # on unchanged lines the other line ending is of no interest
-    safe = visible(text)
-    return paint(safe, _STYLES[kind]) if kind in _STYLES else safe
+    return visible(text)

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from rewind.words import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any, TextIO
 
     from rewind.snapshot.trees.tree import TreeEntry
-
-    Paint = Callable[[str, str], str]
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34",
           "magenta": "35", "cyan": "36"}
 
 
-def style_for(stream: TextIO) -> Paint:
-    """A function that colours text, or leaves it alone where colours are not wanted."""
-    wanted = (stream.isatty() and not os.environ.get("NO_COLOR")
+def paint(text: str, style: str, stream: TextIO | None = None) -> str:
+    """Text in colour, for the standard output or another stream; as it is without a style, or where colours
+    are not wanted."""
+    wanted = (text and style and (stream or sys.stdout).isatty() and not os.environ.get("NO_COLOR")
               and os.environ.get("TERM") != "dumb")
-
-    def paint(text: str, style: str) -> str:
-        return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if wanted else text
-
-    return paint
+    return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if wanted else text
 
 
 def visible(line: bytes) -> str:

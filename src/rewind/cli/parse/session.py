@@ -13,6 +13,7 @@ from rewind.paths import open_project
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
     from typing import Any
 
     Args = argparse.Namespace
@@ -97,13 +98,20 @@ def detail(text: str) -> None:
         note(f"verbose: {text}")
 
 
-def answer(args: Args, value: dict[str, Any], text: str) -> int:
-    """Of a command that has done what was asked for: one object with --json, else one sentence."""
+def answer(args: Args, value: dict[str, Any], text: str | Callable[[], object], *notes: str,
+           code: int = DONE) -> int:
+    """How a command ends: one object with --json, else a sentence or what `text` prints, and notes; `code` is
+    its exit code."""
     if args.json:
         print_json(value)
+        return code
+    if callable(text):
+        text()
     else:
         print(text)
-    return DONE
+    for one in notes:
+        note(one)
+    return code
 
 
 def print_json(value: dict[str, Any]) -> None:

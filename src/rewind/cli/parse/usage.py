@@ -1,8 +1,11 @@
-"""What argparse says of a wrong command line, in the product's voice and with the nearest right word."""
+"""What to say of a wrong command line: what argparse found, in the product's voice, and what was meant."""
 
 from __future__ import annotations
 
-from rewind.errors import UsageError
+import shlex
+
+from rewind.errors import RewindError, UsageError
+from rewind.words import shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,6 +14,7 @@ if TYPE_CHECKING:
 _MISSING = "the following arguments are required: "
 _UNKNOWN = "unrecognized arguments: "
 _CHOICE = "invalid choice: "
+_LONGEST = 60
 
 
 def usage_error(message: str, parser: argparse.ArgumentParser, given: list[str] | None = None,
@@ -46,8 +50,6 @@ def _about_one(message: str, hint: str) -> UsageError:
 
 def _paths(text: str, parser: argparse.ArgumentParser, given: list[str]) -> UsageError:
     """For `restore 1 src`: the right form, to be copied. `text` has the words that are too many."""
-    import shlex
-
     kept = list(given)
     extra: list[str] = []
     for at in reversed(range(len(given))):
@@ -68,3 +70,29 @@ def _unknown(word: str, parser: argparse.ArgumentParser) -> UsageError:
     near = difflib.get_close_matches(word, known, n=1)
     guess = f". Did you mean {near[0]}?" if near else "."
     return UsageError(f"`{parser.prog}` has no option {word}{guess}", hint=f"Run `{parser.prog} --help`.")
+
+
+# a name that leads to nothing
+
+def near_commands(error: RewindError, argv: list[str]) -> list[tuple[str, str]]:
+    """The command line again, to be copied, with each word that may have been meant; and what that would
+    take."""
+    return [(_command(argv, error.word, near), shortened(" ".join(meaning.split()), _LONGEST))
+            for near, meaning in error.near]
+
+
+def _command(argv: list[str], word: str, near: str) -> str:
+    words = [_replaced(arg, word, near) for arg in argv]
+    if words == argv:
+        words = ["show", near]
+    return " ".join(["rewind", *map(shlex.quote, words)])
+
+
+def _replaced(arg: str, word: str, near: str) -> str:
+    """Alone, as `CHECKPOINT:PATH`, or as an end of a range."""
+    if arg == word:
+        return near
+    if arg.startswith(f"{word}:"):
+        return near + arg[len(word):]
+    ends = arg.split("..")
+    return "..".join(near if end == word else end for end in ends) if len(ends) == 2 else arg

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import argparse
 import os
+from typing import Any, NoReturn
 
 from rewind.cli.parse.session import open_controller, print_json
-from rewind.cli.plugin import back, forward, greeting, timeline
+from rewind.cli.plugin import greeting, steps, timeline
 from rewind.errors import DONE, UsageError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, NoReturn
-
 INTERFACE = 1  # of the answers; a plugin that expects another number says what to update
-_ACTIONS = {"goback": back.goback, "turn": back.turn, "follow": back.follow, "goforward": forward.goforward,
+_ACTIONS = {"goback": steps.goback, "turn": steps.turn, "follow": steps.follow, "goforward": steps.goforward,
             "timeline": timeline.timeline, "band": greeting.band}
 
 

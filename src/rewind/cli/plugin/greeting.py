@@ -3,17 +3,15 @@ those who want one."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from rewind import __version__
 from rewind.controller import Controller, load_usable
 from rewind.install.doctor.doctor import examine
 from rewind.install.doctor.finding import PROBLEM
 from rewind.paths import current_dir, find_project, rewind_home
 from rewind.words import plural
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 BAND = "plugin.band"
 

@@ -55,8 +55,5 @@ def outcome_answer(outcome: Outcome, said: str, way_back: str = "To undo: /gofor
 
 def quoted(prompts: Iterable[Prompt]) -> str:
     """The first of them, in quotes and short."""
-    return title(next(iter(prompts)).text)
-
-
-def title(text: str) -> str:
+    text = next(iter(prompts)).text
     return f"“{shortened(safe(' '.join(text.split())), _LONGEST)}”"

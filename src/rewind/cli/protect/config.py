@@ -16,18 +16,11 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import style_for
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
-from rewind.cli.protect.hook_options import (
-    change_hooks,
-    hook_options,
-    hooks_json,
-    report_hooks,
-    tell_other_tier,
-)
+from rewind.cli.output.style import paint
+from rewind.cli.parse.session import Args, Parser, answer, note, open_controller, print_json
+from rewind.cli.protect import hook_options
 from rewind.controller import (
     BY_KEY,
     CONFIG_FILE,
@@ -46,7 +39,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from rewind.config.load import Settings
     from rewind.install.machine.installer import Registered
 
 MODE = "storage.mode"
@@ -76,7 +68,7 @@ def arguments(parser: Parser) -> None:
 
 def run(args: Args) -> int:
     place = _Place(args)
-    hooks = hook_options(args)
+    hooks = hook_options.are_given(args)
     wanted = dict(_split(text) for text in args.set)  # of one that is given twice, the last counts
     if args.tier:
         wanted["tier"] = args.tier
@@ -96,10 +88,10 @@ def run(args: Args) -> int:
     if not args.dry_run:
         for change in changes:
             change.apply()
-    changed = change_hooks(hooks, args, place.home, place.project) if hooks else []
+    changed = hook_options.change_hooks(args, place.home, place.project) if hooks else []
     _report(changes, changed, args)
     if not hooks and any(change.key == "tier" for change in changes):
-        tell_other_tier(place.home, place.project)
+        hook_options.tell_other_tier(place.home, place.project)
     return PARTIAL if any(one.problem for one in changed) else DONE
 
 
@@ -112,15 +104,10 @@ def _move(args: Args, place: _Place, mode: str) -> int:
     if not args.dry_run:
         with ProgressLine() as progress:
             project = open_controller(args, forgiving=True).move_store(mode, progress)
-    if args.json:
-        print_json({"mode": mode, "state": project.state, "moved": not is_there, "dryRun": args.dry_run})
-    elif is_there:
-        print(f"The checkpoints are already in {safe(project.state)}")
-    elif args.dry_run:
-        print(f"Would move the checkpoints from {safe(project.state)}")
-    else:
-        print(f"Moved the checkpoints to {safe(project.state)}")
-    return DONE
+    done = "The checkpoints are already in" if is_there else (
+        "Would move the checkpoints from" if args.dry_run else "Moved the checkpoints to")
+    return answer(args, {"mode": mode, "state": project.state, "moved": not is_there, "dryRun": args.dry_run},
+                  f"{done} {safe(project.state)}")
 
 
 class _Place:
@@ -136,8 +123,6 @@ class _Place:
                 raise
         self.everywhere = args.everywhere or self.project is None
 
-    def load(self) -> tuple[Settings, list[str]]:
-        return load_usable(self.home, self.project.state if self.project else None)
 
     def file_for(self, key: str) -> tuple[str, bool]:
         """The file that a change of `key` goes to, and whether it is the project's."""
@@ -199,9 +184,9 @@ def _report(changes: list[_Change], hooks: list[Registered], args: Args) -> None
     if args.json:
         print_json({"changed": [{"key": c.key, "value": c.value, "unset": c.text is None,
                                  "file": c.file} for c in changes if c.done],
-                    "hooks": hooks_json(hooks), "dryRun": args.dry_run})
+                    "hooks": hook_options.hooks_json(hooks), "dryRun": args.dry_run})
         return
-    report_hooks(hooks, args)
+    hook_options.report_hooks(hooks, args)
     for change in changes:
         if change.moved:
             note(f"{change.key} can only be set for all projects, so it goes into your own file.")
@@ -216,7 +201,7 @@ def _report(changes: list[_Change], hooks: list[Registered], args: Args) -> None
 
 
 def _show(args: Args, place: _Place) -> int:
-    settings, problems = place.load()
+    settings, problems = load_usable(place.home, place.project.state if place.project else None)
     rows = [row for row in settings.items() if _wanted(row[0], args.key)]
     if not rows:
         raise invalid("", unknown(args.key) + ".", hint="Run `rewind config` to see every setting.")
@@ -247,7 +232,6 @@ def _text(value: Any) -> str:
 
 
 def _table(rows: list[tuple[str, Any, str]], place: _Place) -> None:
-    paint = style_for(sys.stdout)
     widest = max(len(key) for key, _, _ in rows)
     broadest = max(len(_text(value)) for _, value, _ in rows)
     for key, value, source in rows:

@@ -25,23 +25,21 @@ if TYPE_CHECKING:
 
     from rewind.agents.profile import Profile
 
-REGISTER, UNREGISTER = "register", "unregister"
-
-
-def hook_options(args: Args) -> str:
-    """What is asked for, or an empty text."""
+def are_given(args: Args) -> bool:
+    """Whether the hooks are to be changed."""
     if args.register_hooks and args.unregister_hooks:
         raise UsageError("--register-hooks and --unregister-hooks contradict each other.",
                          hint="Give one of them.")
-    if args.in_project and not (args.register_hooks or args.unregister_hooks):
+    changes = bool(args.register_hooks or args.unregister_hooks)
+    if args.in_project and not changes:
         raise UsageError("--in-project requires --register-hooks or --unregister-hooks.",
                          hint="Settings go into the project's file unless you pass --global.")
-    return REGISTER if args.register_hooks else UNREGISTER if args.unregister_hooks else ""
+    return changes
 
 
-def change_hooks(wanted: str, args: Args, home: str, project: Project | None) -> list[Registered]:
+def change_hooks(args: Args, home: str, project: Project | None) -> list[Registered]:
     root = _root(args, project) if args.in_project else None
-    if wanted == UNREGISTER:
+    if args.unregister_hooks:
         agents = agents_with_hooks(home)
         return _dry(agents) if args.dry_run else unregister_hooks(agents, project=root)
     system = System(home)

@@ -6,7 +6,7 @@ import os
 
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.session import Args, Parser, answer, note, print_json
-from rewind.controller import Controller
+from rewind.controller import Controller, check_root
 from rewind.paths import current_dir, open_project, rewind_home
 from rewind.words import plural, size
 
@@ -50,8 +50,6 @@ def run(args: Args) -> int:
 
 
 def _dry_run(args: Args, root: str) -> int:
-    from rewind.controller import check_root
-
     check_root(root, rewind_home())
     existing = open_project(root)
     return answer(args, {"root": root, "state": existing.state if existing else None, "mode": args.mode,

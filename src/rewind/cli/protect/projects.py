@@ -6,10 +6,9 @@ The checkpoints of a project that is gone can be written to another directory:
 
 from __future__ import annotations
 
-import sys
-
-from rewind.cli.output.style import style_for
+from rewind.cli.output.style import paint
 from rewind.cli.parse.session import Args, Parser, note, print_json
+from rewind.controller import all_projects
 from rewind.paths import rewind_home
 from rewind.words import plural, safe
 
@@ -29,8 +28,6 @@ def arguments(parser: Parser) -> None:
 
 
 def run(args: Args) -> int:
-    from rewind.controller import all_projects
-
     found = [one for one in all_projects(rewind_home()) if not (args.missing and one.exists)]
     if args.json:
         print_json({"projects": [_json(one) for one in found]})
@@ -51,7 +48,6 @@ def _json(one: ProjectInfo) -> dict[str, Any]:
 
 
 def _print(one: ProjectInfo) -> None:
-    paint = style_for(sys.stdout)
     facts = [plural(one.checkpoints, "checkpoint"), f"last {_shown(one.last)}" if one.last else "",
              plural(len(one.places), "work tree") + " besides" if one.places else "",
              "in the project" if one.mode == "project" else "", "" if one.exists else "directory gone"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import path_json
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
+from rewind.cli.parse.session import Args, Parser, answer, open_controller
 from rewind.controller import Controller
 from rewind.words import plural, safe, shown, size
 
@@ -27,21 +27,14 @@ def run(args: Args) -> int:
         return _dry_run(args, controller)
     with ProgressLine() as progress:
         saved = controller.save(args.description, if_changed=args.if_changed, progress=progress)
-    code = saved.record.code
-    notes = saved.notes
-    if args.json:
-        counts = {key: code[key] for key in ("fileCount", "totalSize", "newBytes", "uncovered")}
-        print_json({"checkpoint": saved.record.name, "created": saved.created, "code": counts,
-                    "hasTranscript": saved.record.data["hasTranscript"], "dryRun": False,
-                    "notes": notes})
-    elif saved.created:
-        print(f"Saved {saved.record.name}")
-        note(f"{plural(code['fileCount'], 'file')}, {size(code['totalSize'])}; {size(code['newBytes'])} new")
-        for text in notes:
-            note(safe(text))
-    else:
-        print(f"Nothing changed since {saved.record.name}")
-    return 0
+    record, code = saved.record, saved.record.code
+    value = {"checkpoint": record.name, "created": saved.created,
+             "code": {key: code[key] for key in ("fileCount", "totalSize", "newBytes", "uncovered")},
+             "hasTranscript": record.data["hasTranscript"], "dryRun": False, "notes": saved.notes}
+    if not saved.created:
+        return answer(args, value, f"Nothing changed since {record.name}")
+    return answer(args, value, f"Saved {record.name}", f"{plural(code['fileCount'], 'file')},"
+                  f" {size(code['totalSize'])}; {size(code['newBytes'])} new", *map(safe, saved.notes))
 
 
 def _dry_run(args: Args, controller: Controller) -> int:
@@ -50,12 +43,8 @@ def _dry_run(args: Args, controller: Controller) -> int:
     if base:
         with controller.diff(base.name) as difference:
             changed = [path for path, _, _ in difference.changes]
-    if args.json:
-        print_json({"checkpoint": base.name if base else None, "created": False, "dryRun": True,
-                    "changed": [path_json(path) for path in changed]})
-        return 0
     what = plural(len(changed), "path") if changed else "Nothing"
-    print(f"{what} changed since {base.name if base else 'the beginning'}")
-    for path in changed:
-        print(f"  {shown(path)}")
-    return 0
+    lines = [f"{what} changed since {base.name if base else 'the beginning'}",
+             *(f"  {shown(path)}" for path in changed)]
+    return answer(args, {"checkpoint": base.name if base else None, "created": False, "dryRun": True,
+                         "changed": [path_json(path) for path in changed]}, "\n".join(lines))

@@ -5,11 +5,9 @@ With `--unprotected`: every path that the checkpoints do not hold, and why.
 
 from __future__ import annotations
 
-import sys
-
 from rewind.cli.look.sessions import kept_json, tell_kept
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import path_json, style_for
+from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.cli.protect import unprotected
 from rewind.words import age, and_more, plural, safe, shown, size
@@ -52,7 +50,6 @@ def run(args: Args) -> int:
 
 
 def _print(status: Status, missed: Missed) -> None:
-    paint = style_for(sys.stdout)
     for title, text in _facts(status, missed):
         print(f"{paint(f'{title:<13}', 'dim')}{text}")
     if missed.events:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import stat
-import sys
 
-from rewind.cli.output.style import style_for
+from rewind.cli.output.style import paint
 from rewind.cli.parse.session import note
 from rewind.controller import Reasons
 from rewind.words import explain, plural, safe, shown
@@ -49,7 +47,6 @@ def show(status: Status, settings: Settings, everything: bool) -> None:
     if not status.uncovered:
         print("Everything is protected.")
         return
-    paint = style_for(sys.stdout)
     values = {key: value for key, value, _ in settings.items()}
     hints = []
     for reason in _in_order({reason for _, reason in status.uncovered}):
@@ -58,7 +55,9 @@ def show(status: Status, settings: Settings, everything: bool) -> None:
         if reason == Reasons.SKIP_LIST and not everything:
             hints.append("To list caches and dependency trees as well: rewind status --unprotected --all")
         else:
-            _print_paths(paths, status.project.root)
+            for path in paths:
+                real = os.path.join(os.fsencode(status.project.root), path)
+                print(f"  {shown(path)}{'/' if os.path.isdir(real) and not os.path.islink(real) else ''}")
         hints += [_HINTS[reason]] if _HINTS.get(reason) else []
     for hint in hints:
         note(hint)
@@ -72,15 +71,3 @@ def _heading(reason: bytes, values: dict[str, Any]) -> str:
     if reason in _HEADINGS:
         return _HEADINGS[reason].format(**values)
     return safe(explain(reason.decode("ascii", "replace")))
-
-
-def _print_paths(paths: list[bytes], root: str) -> None:
-    for path in paths:
-        print(f"  {shown(path)}{'/' if _is_dir(os.fsencode(root) + b'/' + path) else ''}")
-
-
-def _is_dir(path: bytes) -> bool:
-    try:
-        return stat.S_ISDIR(os.lstat(path).st_mode)
-    except OSError:
-        return False

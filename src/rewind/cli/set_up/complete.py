@@ -5,7 +5,12 @@ Hidden, and quiet whatever happens: a shell that completes must never show an er
 
 from __future__ import annotations
 
+import os
+
+from rewind.cli.parse.arguments import make_parser, project_path
 from rewind.cli.parse.commands import ALIASES, COMMANDS, load_command, options_before, summary_of
+from rewind.cli.parse.help import TOPICS
+from rewind.controller import BY_KEY, Controller, shown_url, split_selector
 from rewind.errors import RewindError
 from rewind.words import age, safe
 
@@ -16,7 +21,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.records.record import Record
-    from rewind.controller import Controller
 
     Candidate = tuple[str, str]  # what to type, what it is
 
@@ -53,8 +57,6 @@ def _candidates(before: list[str], begun: str) -> Iterable[Candidate]:
     if not before:
         return [*_commands(), ("help", "every command, or a topic")]
     if before[0] == "help":
-        from rewind.cli.parse.topic import TOPICS
-
         return [*_commands(), *((topic, "a topic") for topic in TOPICS)] if len(before) == 1 else []
     command = ALIASES.get(before[0], before[0])
     if command not in COMMANDS:
@@ -95,8 +97,6 @@ def _of_command(command: str, words: list[str], begun: str) -> Iterable[Candidat
 
 
 def _actions(command: str) -> list[argparse.Action]:
-    from rewind.cli.parse.arguments import make_parser
-
     return make_parser(load_command(command), command)._actions
 
 
@@ -127,8 +127,6 @@ def _values(action: Any, words: list[str], begun: str) -> Iterable[Candidate]:
     if action.dest == "op":
         return _operations(_controller(words))
     if action.dest == "remote" and "add" not in words:
-        from rewind.controller import shown_url
-
         return [(remote.name, shown_url(remote.url)) for remote in _controller(words).remotes()]
     if action.dest in _SETTINGS:
         return _settings(action.dest, begun)
@@ -141,8 +139,6 @@ def _values(action: Any, words: list[str], begun: str) -> Iterable[Candidate]:
 
 
 def _controller(words: list[str]) -> Controller:
-    from rewind.controller import Controller
-
     named = [words[at + 1] for at, word in enumerate(words[:-1]) if word in ("-C", "--project")]
     return Controller(named[-1] if named else None, forgiving=True)
 
@@ -208,8 +204,6 @@ def _sessions(controller: Controller, words: list[str]) -> Iterator[Candidate]:
 
 def _files_of(controller: Controller, begun: str) -> Iterator[Candidate]:
     """`CHECKPOINT:PATH`, one level of directories at a time."""
-    from rewind.controller import split_selector
-
     name, path = split_selector(begun)
     if not begun[len(name):].startswith(":"):
         for text, meaning in _checkpoints(controller, begun):
@@ -221,10 +215,6 @@ def _files_of(controller: Controller, begun: str) -> Iterator[Candidate]:
 
 def _files_in(controller: Controller, name: str, path: str) -> Iterator[Candidate]:
     """What a checkpoint has there, one level of directories at a time."""
-    import os
-
-    from rewind.cli.parse.arguments import project_path
-
     folder = path.rpartition("/")[0] + "/" if "/" in path else ""
     inside = project_path(folder or ".", controller.project)
     record = controller.find(name)
@@ -245,8 +235,6 @@ def _operations(controller: Controller) -> Iterator[Candidate]:
 
 def _settings(option: str, begun: str) -> Iterator[Candidate]:
     """Keys, and once a key is there its values."""
-    from rewind.controller import BY_KEY
-
     key = begun.partition("=")[0]
     if option == "set" and "=" in begun and key in BY_KEY:
         setting = BY_KEY[key]

@@ -6,10 +6,9 @@ The exit code is 0 when there is no problem; warnings do not count.
 from __future__ import annotations
 
 import os
-import sys
 
-from rewind.cli.output.style import style_for
-from rewind.cli.parse.session import Args, Parser, print_json
+from rewind.cli.output.style import paint
+from rewind.cli.parse.session import Args, Parser, answer
 from rewind.errors import DONE, FAILED, RewindError
 from rewind.install.doctor.doctor import examine
 from rewind.install.doctor.finding import OK, PROBLEM, WARNING, Finding
@@ -32,15 +31,11 @@ def run(args: Args) -> int:
     start = args.project or os.environ.get("REWIND_PROJECT_ROOT") or current_dir()
     found = examine(rewind_home(), start)
     well = all(one.status != PROBLEM for one in found)
-    if args.json:
-        print_json({"ok": well, "checks": [one._asdict() for one in found]})
-    else:
-        _print(found)
-    return DONE if well else FAILED
+    return answer(args, {"ok": well, "checks": [one._asdict() for one in found]}, lambda: _print(found),
+                  code=DONE if well else FAILED)
 
 
 def _print(found: list[Finding]) -> None:
-    paint = style_for(sys.stdout)
     for one in found:
         print(f"{paint(f'{one.status:<8}', _COLOURS[one.status])} {safe(one.message)}")
         if one.fix:

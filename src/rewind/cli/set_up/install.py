@@ -10,14 +10,16 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from typing import Any
 
 from rewind.cli.output.ask import ask_choice, ask_yes, has_terminal
-from rewind.cli.output.style import style_for
-from rewind.cli.parse.session import Args, Parser, note, print_json
+from rewind.cli.output.style import paint
+from rewind.cli.parse.session import Args, Parser, answer, note
 from rewind.cli.protect.hook_options import hooks_json
 from rewind.controller import BY_KEY, hooks_home, load_tier
 from rewind.errors import DONE, PARTIAL, UsageError
 from rewind.install.machine.installer import (
+    Installed,
     Plan,
     Registered,
     agents_found,
@@ -28,12 +30,6 @@ from rewind.install.machine.installer import (
 from rewind.install.machine.library import own_package
 from rewind.paths import rewind_home
 from rewind.words import safe
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.install.machine.installer import Installed
 
 summary = "set up the command and the hooks of your agents, or upgrade them"
 examples = ("rewind install", "rewind install --yes --tier aggressive --agents claude",
@@ -58,14 +54,10 @@ def arguments(parser: Parser) -> None:
 def run(args: Args) -> int:
     plan = _plan(args)
     if args.dry_run:
-        return _dry_run(plan, args.json)
+        return answer(args, _json(plan, None), lambda: _show(plan))
     done = install(plan, sys.argv[0], note)
     _warn_path(done)
-    if args.json:
-        print_json(_json(plan, done))
-    else:
-        _report(done)
-    return DONE if done.is_complete else PARTIAL
+    return answer(args, _json(plan, done), lambda: _report(done), code=DONE if done.is_complete else PARTIAL)
 
 
 # what to do
@@ -132,7 +124,7 @@ def _warn_path(done: Installed) -> None:
 
 
 def _report(done: Installed) -> None:
-    plan, paint = done.plan, style_for(sys.stdout)
+    plan = done.plan
     before = f", upgraded from {done.previous}" if done.previous else ""
     where = safe(_short(plan.system.folder))
     print(f"{paint('Installed', 'green')} Rewind {plan.version} in {where}{before}")
@@ -148,7 +140,7 @@ def _report(done: Installed) -> None:
     if done.ui:
         print("  ui       installed")
     for warning in (*plan.config_problems, *done.warnings):
-        note(f"{style_for(sys.stderr)('warning:', 'yellow')} {safe(warning)}")
+        note(f"{paint('warning:', 'yellow', sys.stderr)} {safe(warning)}")
     _next_step(done)
 
 
@@ -166,10 +158,7 @@ def _next_step(done: Installed) -> None:
               " Elsewhere: cd your-project && rewind init")
 
 
-def _dry_run(plan: Plan, as_json: bool) -> int:
-    if as_json:
-        print_json(_json(plan, None))
-        return DONE
+def _show(plan: Plan) -> None:
     verb = "upgrade" if plan.is_upgrade else "install"
     print(f"Would {verb} Rewind {plan.version} in {safe(_short(plan.system.folder))}")
     print(f"  command  {safe(_short(plan.system.link))}")
@@ -178,7 +167,6 @@ def _dry_run(plan: Plan, as_json: bool) -> int:
     print(f"  tier     {plan.tier}")
     if plan.ui:
         print("  ui       to be installed from the network")
-    return DONE
 
 
 def _json(plan: Plan, done: Installed | None) -> dict[str, Any]:

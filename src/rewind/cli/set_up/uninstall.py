@@ -8,19 +8,16 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from typing import Any
 
 from rewind.cli.output.ask import ask_yes, has_terminal
-from rewind.cli.output.style import style_for
-from rewind.cli.parse.session import Args, Parser, note, print_json
+from rewind.cli.output.style import paint
+from rewind.cli.parse.session import Args, Parser, answer, note
 from rewind.errors import DONE, PARTIAL, RewindError, UsageError
 from rewind.install.machine.library import own_package
 from rewind.install.machine.uninstaller import Uninstall, Uninstalled
 from rewind.paths import current_dir, find_project, rewind_home
 from rewind.words import safe
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 summary = "remove Rewind; the checkpoints of your projects stay"
 examples = ("rewind uninstall --dry-run", "rewind uninstall", "rewind uninstall --yes")
@@ -34,18 +31,14 @@ def arguments(parser: Parser) -> None:
 def run(args: Args) -> int:
     plan = Uninstall(rewind_home(), _here(args.project))
     if args.dry_run:
-        _show(plan, args.json)
-        return DONE
+        return answer(args, _json(plan, None), lambda: _show(plan))
     if plan.is_nothing:
-        return _nothing(plan, args.json)
+        return answer(args, _json(plan, None, dry_run=False), lambda: _tell_nothing(plan))
     if not args.yes:
         _confirm(plan, args.json)
     done = plan.apply()  # from here on nothing can be imported: it may be the library that this runs from
-    if args.json:
-        print_json(_json(plan, done))
-    else:
-        _report(plan, done)
-    return PARTIAL if done.problems else DONE
+    return answer(args, _json(plan, done), lambda: _report(plan, done),
+                  code=PARTIAL if done.problems else DONE)
 
 
 def _here(named: str | None) -> list[str]:
@@ -60,24 +53,17 @@ def _confirm(plan: Uninstall, as_json: bool) -> None:
     if as_json or not has_terminal():
         raise UsageError("Not a terminal. Pass --yes to confirm.",
                          hint="Repeat with --yes; --dry-run shows what would be removed.")
-    _show(plan, False)
+    _show(plan)
     if not ask_yes("Remove Rewind?", default=False):
         raise RewindError("Nothing was removed.")
 
 
-def _nothing(plan: Uninstall, as_json: bool) -> int:
-    if as_json:
-        print_json(_json(plan, None, dry_run=False))
-    else:
-        print("Rewind is not installed here.")
-        _tell_remaining(plan)
-    return DONE
+def _tell_nothing(plan: Uninstall) -> None:
+    print("Rewind is not installed here.")
+    _tell_remaining(plan)
 
 
-def _show(plan: Uninstall, as_json: bool) -> None:
-    if as_json:
-        print_json(_json(plan, None))
-        return
+def _show(plan: Uninstall) -> None:
     print("Would remove:")
     for path in (*([plan.link] if plan.link else []), *plan.plugins, *plan.paths):
         print(f"  {safe(path)}")
@@ -90,9 +76,8 @@ def _show(plan: Uninstall, as_json: bool) -> None:
 
 def _report(plan: Uninstall, done: Uninstalled) -> None:
     print("Removed Rewind." if not done.problems else "Removed Rewind, but not all of it.")
-    paint = style_for(sys.stderr)
     for problem in done.problems:
-        note(f"{paint('warning:', 'yellow')} {safe(problem)}")
+        note(f"{paint('warning:', 'yellow', sys.stderr)} {safe(problem)}")
     for file in done.files:
         print(f"  hooks removed from {safe(file)}")
     _tell_remaining(plan)

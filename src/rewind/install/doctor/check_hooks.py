@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from rewind.agents.profile import Profile
 from rewind.agents.registry import hooks_home
+from rewind.agents.trust import is_trusted
 from rewind.config.load import load_tier
 from rewind.errors import PathNotText, ProfileInvalid, RewindError
 from rewind.install.doctor.finding import Finding, ok, problem, warning
@@ -75,7 +76,7 @@ class _Agent:
                           f"Remove `{(self.profile.registration or {})['disabled']}` from that file.")
         if not self.found and self.plugin:
             if not self.off:
-                yield ok(name, f"{title} calls Rewind through its plugin {self.plugin.name}")
+                yield ok(name, f"{title} calls Rewind through its plugin {self.plugin}")
             return
         if not self.found:
             if not self.errors:
@@ -115,8 +116,6 @@ class _Agent:
         yield from self._trust_in_folder(name)
 
     def _trust_in_folder(self, name: str) -> Iterator[Finding]:
-        from rewind.agents.trust import is_trusted
-
         root = self.scopes[-1]
         if root and not is_trusted(self.profile, root):
             start = self.profile.commands["start"]

@@ -45,9 +45,9 @@ def _faults(profile: Profile, folder: str, root: str | None, has_hooks: bool,
     market = market_plugin(profile)
     if market and has_hooks:
         yield warning("plugin", f"{profile.title} has Rewind twice: from `rewind install`, and as its plugin"
-                                f" {market.name}. Each event is handled once, by the first.",
-                      f"Run `claude plugin uninstall {market.name}`.")
-    elif market is None and not is_ours(folder):
+                                f" {market}. Each event is handled once, by the first.",
+                      f"Run `claude plugin uninstall {market}`.")
+    elif not market and not is_ours(folder):
         if os.path.lexists(folder):
             yield warning("plugin", f"The plugin was not installed, because this is not Rewind's: {folder}",
                           "Rename it, then run `rewind install`.")

@@ -21,6 +21,7 @@ from rewind.config.load import Settings
 from rewind.errors import RewindError
 from rewind.install.doctor.client_version import numbers, version_in
 from rewind.install.doctor.finding import Finding, ok, problem, warning
+from rewind.install.doctor.packers import leaking
 from rewind.install.machine.system import System
 from rewind.paths import Project
 from rewind.snapshot.rules.rules import MB
@@ -106,7 +107,8 @@ def _newest(state: State, system: System) -> Iterator[Finding]:
                       "Restart the agent, so that it reads its settings again. If that does not help,"
                       " check the other findings here.")
     elif by_hooks:
-        yield ok("checkpoints", f"Checkpoints by hooks: {len(by_hooks):,}, the last at {_shown(last)}")
+        at = time.strftime("%Y-%m-%d %H:%M", time.localtime(last))
+        yield ok("checkpoints", f"Checkpoints by hooks: {len(by_hooks):,}, the last at {at}")
     else:
         yield ok("checkpoints", "No checkpoint by a hook yet; they begin with the agent's next session")
     yield from _clients(sessions)
@@ -126,10 +128,6 @@ def _installed(system: System) -> float:
         return os.stat(system.shim).st_mtime
     except OSError:
         return 0.0
-
-
-def _shown(at: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
 
 
 def _clients(sessions: list[SessionFile]) -> Iterator[Finding]:
@@ -162,8 +160,6 @@ def _packers(state: State) -> Iterator[Finding]:
     """Builds that would take the checkpoints along, with the secrets in them."""
     if state.project.mode != "project":
         return
-    from rewind.install.doctor.packers import leaking
-
     for what, file in leaking(state.project.main):
         yield warning("packing", f"{what} would include the checkpoints in .agent/, with everything in them.",
                       f"Run `rewind config --set storage.mode=global`, or add the line .agent/ to {file}")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from rewind import __version__
+from rewind.agents.profile import Profile
 from rewind.agents.registry import hooks_home, profiles
 from rewind.config.edit import set_value
 from rewind.config.load import CONFIG_FILE, load_tier, load_usable
@@ -15,18 +15,13 @@ from rewind.errors import RewindError, SettingsNoFile, StateUnwritable, UsageErr
 from rewind.files import Lock, draft_of, make_private_dir, sweep_drafts, write_atomic
 from rewind.install.machine.interpreter import base_interpreter
 from rewind.install.machine.library import own_package, put_library
-from rewind.install.machine.program import program_text
-from rewind.install.machine.shim import shim_text
+from rewind.install.machine.scripts import program_text, shim_text
 from rewind.install.machine.system import Notes, System, read_baked
 from rewind.install.machine.ui_packages import add_packages, fits
-from rewind.install.plugin import plugin_folder, put_plugin
+from rewind.install.plugin import make_missing, plugin_folder, put_plugin
 from rewind.install.settings.register import register, registered, unregister
 
-if TYPE_CHECKING:
-    from rewind.agents.profile import Profile
-
-    Say = Callable[[str], None]
-
+Say = Callable[[str], None]
 _SCRIPT = 0o755
 
 
@@ -185,7 +180,7 @@ def _put_link(done: Installed, program: str) -> list[str]:
         if os.path.lexists(system.link) and not system.has_our_link():
             _tell_foreign(done, program)
             return made
-        made = _make_folders(folder)
+        made = make_missing(folder)
         sweep_drafts(system.link)
         draft = draft_of(system.link)
         if os.path.lexists(draft):
@@ -208,16 +203,6 @@ def _tell_foreign(done: Installed, program: str) -> None:
                          f" again, or link the command under another name: {system.program}")
 
 
-def _make_folders(folder: str) -> list[str]:
-    missing = []
-    while not os.path.isdir(folder):
-        missing.append(folder)
-        folder = os.path.dirname(folder)
-    for path in reversed(missing):
-        os.mkdir(path)
-    return missing
-
-
 # settings and hooks
 
 def _write_tier(plan: Plan, done: Installed) -> None:
@@ -231,24 +216,26 @@ def _write_tier(plan: Plan, done: Installed) -> None:
 
 def register_hooks(agents: list[Profile], tier: str, shim: str, *, project: str | None = None,
                    create: bool = False) -> list[Registered]:
-    """With each agent, whatever is wrong with the others."""
-    found = []
-    for profile in agents:
-        try:
-            files = register(profile, load_tier(tier), shim, project=project, create=create)
-            found.append(Registered(profile, files))
-        except RewindError as error:
-            found.append(Registered(profile, [], f"{error.message} {error.hint}".strip()))
-    return found
+    return _with_each(agents, lambda profile: register(profile, load_tier(tier), shim, project=project,
+                                                       create=create))
 
 
 def unregister_hooks(agents: list[Profile], *, project: str | None = None) -> list[Registered]:
+    def take_out(profile: Profile) -> list[str]:
+        try:
+            return unregister(profile, project=project)
+        except SettingsNoFile:
+            return []  # there are no hooks in what is no file
+
+    return _with_each(agents, take_out)
+
+
+def _with_each(agents: list[Profile], change: Callable[[Profile], list[str]]) -> list[Registered]:
+    """Whatever is wrong with the others."""
     found = []
     for profile in agents:
         try:
-            found.append(Registered(profile, unregister(profile, project=project)))
-        except SettingsNoFile:
-            found.append(Registered(profile, []))  # there are no hooks in what is no file
+            found.append(Registered(profile, change(profile)))
         except RewindError as error:
             found.append(Registered(profile, [], f"{error.message} {error.hint}".strip()))
     return found

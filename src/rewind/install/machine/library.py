@@ -6,16 +6,13 @@ import filecmp
 import os
 import shutil
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from rewind.fast.bundle import bundle_path
 from rewind.install.machine.bundle import write_bundle
 from rewind.install.machine.in_use import is_in_use
+from rewind.install.machine.system import System
 
-if TYPE_CHECKING:
-    from rewind.install.machine.system import System
-
-    Point = Callable[[str], None]  # makes the scripts start from this library
+Point = Callable[[str], None]  # makes the scripts start from this library
 
 PACKAGE = "rewind"
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", ".DS_Store")
@@ -42,8 +39,8 @@ def _files(package: str) -> list[str]:
     return sorted(found)
 
 
-def put_library(system: System, package: str, version: str, before: str | None, point: Point) -> bool:
-    """Bring the package to its place and the scripts to it; False when it was there already.
+def put_library(system: System, package: str, version: str, before: str | None, point: Point) -> None:
+    """Bring the package to its place and the scripts to it.
 
     `before` is the library that the scripts start from now. It stays, with its name or as `…-previous`:
     a hook that runs loads some of its modules late.
@@ -53,7 +50,7 @@ def put_library(system: System, package: str, version: str, before: str | None, 
         if not os.path.exists(bundle_path(library)):  # it was installed for another interpreter
             _compile(library, library)
         point(library)
-        return False
+        return
     sweep(system)
     new = _stage(package, library)
     if os.path.isdir(library):
@@ -73,7 +70,6 @@ def put_library(system: System, package: str, version: str, before: str | None, 
         os.rename(new, library)
         point(library)
     _prune(system, {library, before})
-    return True
 
 
 def _stage(package: str, library: str) -> str:

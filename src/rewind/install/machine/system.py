@@ -10,7 +10,7 @@ from typing import NamedTuple
 from rewind import jsonfile
 from rewind.errors import RewindError
 from rewind.files import read_bounded, sweep_drafts
-from rewind.install.machine.shim import NAME
+from rewind.install.machine.scripts import NAME
 
 PROGRAM = "bin-rewind"
 LIBRARY = "lib-"

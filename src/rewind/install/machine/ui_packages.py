@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rewind.install.machine.system import System
+from rewind.install.machine.system import System
 
 # The extra `ui` of pyproject.toml; an installed copy has no such file.
 PACKAGES = ("textual>=6", "starlette>=0.37", "uvicorn>=0.29", "websockets>=12", "markdown-it-py>=2.2",

@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
+from rewind import jsonfile
+from rewind.agents.profile import Profile
 from rewind.agents.registry import profiles
+from rewind.checkpoint.project.all_projects import all_projects
 from rewind.errors import ProfileInvalid, RewindError, SettingsNoFile, SettingsUnreadable
-from rewind.install.machine.remaining import known_roots, remaining_checkpoints
 from rewind.install.machine.system import System, script_in
 from rewind.install.plugin import is_ours, plugin_folder
-from rewind.install.settings.register import registered, unregister
-
-if TYPE_CHECKING:
-    from rewind.agents.profile import Profile
+from rewind.install.settings.register import registered, remove_if_empty, unregister
 
 # All that Rewind ever makes in its home, and the user's own profiles for it. A name that is not here is
 # somebody else's: REWIND_HOME may be any directory.
@@ -23,9 +22,17 @@ _OURS = ("system", "config.json", "agents", "hook-state.json", "rewind.log", "re
          "known-stores.lock", "known-stores.lock.claim", "init.lock", "init.lock.claim", "hooks.lock",
          "hooks.lock.claim")
 _STORES = "known-stores.json"
+_MAX_BYTES = 16 << 20
 _MACHINE = "machine-id"  # says whose the files outside a project are that a checkpoint holds
 _STORAGE = "storage"
 _TRANSCRIPTS = "transcripts"  # copies of conversations whose agents keep them in a database
+
+
+class Remaining(NamedTuple):
+    """Checkpoints that stay when Rewind goes: whose, and where."""
+
+    root: str
+    state: str
 
 
 class Uninstall:
@@ -35,8 +42,8 @@ class Uninstall:
         self.home = home
         self.system = System(home)
         self.agents = _agents(home)
-        self.remaining = remaining_checkpoints(home)
-        self._others = [root for root in known_roots(home) if root not in projects]
+        self.remaining = _remaining_checkpoints(home)
+        self._others = [root for root in _known_roots(home) if root not in projects]
         self._projects = projects
         self.hook_files = sorted({found for where in self._places() for found in self._files(*where)})
         self.link = self.system.link if self.system.has_our_link() and self._leads_here() else None
@@ -89,7 +96,7 @@ class Uninstall:
         for folder in self.plugins:  # before the hooks, whose file may be the last thing in its directory
             done.remove(folder)
             if os.path.dirname(folder) in self._made:
-                _remove_if_empty(os.path.dirname(folder))
+                remove_if_empty(os.path.dirname(folder))
         for profile, project in self._places():
             try:
                 done.files += unregister(profile, project=project)
@@ -104,10 +111,10 @@ class Uninstall:
         for path in self.paths:
             done.remove(path)
         for folder in sorted(self._made, key=len, reverse=True):
-            _remove_if_empty(folder)
+            remove_if_empty(folder)
         if not self.remaining:
-            _remove_if_empty(os.path.join(self.home, _STORAGE))
-            _remove_if_empty(self.home)
+            remove_if_empty(os.path.join(self.home, _STORAGE))
+            remove_if_empty(self.home)
         return done
 
 
@@ -139,8 +146,16 @@ def _agents(home: str) -> list[Profile]:
     return [profile for profile in found if profile.registration]
 
 
-def _remove_if_empty(folder: str) -> None:
-    try:
-        os.rmdir(folder)
-    except OSError:
-        pass  # there is something else in it
+def _known_roots(home: str) -> list[str]:
+    """The projects that were ever protected, as the list of stores has them."""
+    stores = jsonfile.read_or_empty(os.path.join(home, _STORES), _MAX_BYTES).get("stores")
+    entries = stores.values() if isinstance(stores, dict) else ()
+    roots = [entry.get("root") for entry in entries if isinstance(entry, dict)]
+    return sorted({root for root in roots if isinstance(root, str) and os.path.isabs(root)
+                   and "\0" not in root})
+
+
+def _remaining_checkpoints(home: str) -> list[Remaining]:
+    found = [Remaining(one.root or "a project that is not named", one.state)
+             for one in all_projects(home) if one.checkpoints]
+    return sorted(found)

@@ -229,8 +229,8 @@ def _change(file: str, change: Change) -> bool:
         if _signature(_status(target)) == _signature(before):
             _write(file, target, new, before)
             if new is None and text is not None and not is_our_script(text) and in_new_folder(
-                    text, wrapped=True):
-                _remove_folder(file)
+                    text, wrapped=True) and not os.path.islink(file):
+                remove_if_empty(os.path.dirname(file))
             return True
     raise SettingsBusy(file=file)
 
@@ -292,12 +292,12 @@ def _keep_owner_and_mode(target: str, before: os.stat_result) -> None:
     os.chmod(target, stat.S_IMODE(before.st_mode))
 
 
-def _remove_folder(file: str) -> None:
-    if not os.path.islink(file):
-        try:
-            os.rmdir(os.path.dirname(file))
-        except OSError:
-            pass  # there is more in it than the file that registering had made
+def remove_if_empty(folder: str) -> bool:
+    try:
+        os.rmdir(folder)
+    except OSError:
+        return False  # there is something else in it
+    return True
 
 
 # a script of ours
@@ -325,8 +325,6 @@ def _remove_script(file: str) -> list[str]:
     folder = file
     for _ in range(folders_made(text)):
         folder = os.path.dirname(folder)
-        try:
-            os.rmdir(folder)
-        except OSError:
-            break  # there is something else in it
+        if not remove_if_empty(folder):
+            break
     return [file]

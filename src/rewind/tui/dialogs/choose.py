@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from rewind.controller import BOTH, CODE, CONVERSATION, PROMPT
 from rewind.tui.dialogs.dialog import Dialog, body, key_hint
+from rewind.tui.parts.words import one_line
+from rewind.words import shortened
+
+if TYPE_CHECKING:
+    from rewind.checkpoint.map.by_session import Item
 
 Choice = tuple[str, str, str]  # what is returned, the title, what it means
+_INTENTS = (
+    (BOTH, "Jump: code + chat", "files as they were then, and the chat as a new fork"),
+    (CODE, "Code only", "files as they were then; the chat goes on as it is"),
+    (CONVERSATION, "Chat fork", "the chat up to then as a new session; files stay as they are"),
+)
 
 
 class Choose(Dialog["str | None"]):
     """None when the person thought better of it."""
 
     DEFAULT_CSS = "Choose OptionList { height: auto; margin: 1 0; }"
-    BINDINGS = [Binding("escape,q", "leave", show=False), Binding("1", "take(0)", show=False),
-                Binding("2", "take(1)", show=False), Binding("3", "take(2)", show=False),
-                Binding("j", "move(1)", show=False), Binding("k", "move(-1)", show=False)]
+    BINDINGS = [("escape,q", "leave"), ("1", "take(0)"), ("2", "take(1)"), ("3", "take(2)"), ("j", "move(1)"),
+                ("k", "move(-1)")]
 
     def __init__(self, title: str, body: list[Text], choices: Sequence[Choice],
                  disabled: dict[str, str] | None = None) -> None:
@@ -57,3 +67,21 @@ class Choose(Dialog["str | None"]):
     def action_take(self, number: int) -> None:
         if number < len(self.choices) and self.choices[number][0] not in self.disabled_choices:
             self.dismiss(self.choices[number][0])
+
+
+class ChooseIntent(Choose):
+    """What shall come back: code and chat, the code, or the chat."""
+
+    def __init__(self, item: Item) -> None:
+        why_not = "this checkpoint holds no conversation"
+        disabled = {} if item.has_conversation else {BOTH: why_not, CONVERSATION: why_not}
+        super().__init__("Go back", _about(item), _INTENTS, disabled)
+
+
+def _about(item: Item) -> list[Text]:
+    text = shortened(one_line(item.text), 120)
+    if item.kind == PROMPT:
+        turn = f"prompt {item.turn}" if item.turn else "this prompt"
+        return [Text.assemble(("To before ", "dim"), (turn, "cyan")), Text(text, "bold")]
+    name = item.record.name if item.record else ""
+    return [Text.assemble(("To checkpoint ", "dim"), (name, "yellow")), Text(text, "bold")]

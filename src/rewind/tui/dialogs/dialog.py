@@ -6,7 +6,6 @@ from typing import TypeVar, Union
 
 from rich.text import Text
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, OptionList, Static
@@ -69,8 +68,7 @@ def key_hint(text: str, id: str | None = None) -> Static:
 class Confirm(Dialog[bool]):
     """A question with two answers. Enter takes the button that has the focus."""
 
-    BINDINGS = [Binding("y", "answer(True)", show=False), Binding("n,escape,q", "answer(False)", show=False),
-                Binding("left,right", "other", show=False)]
+    BINDINGS = [("y", "answer(True)"), ("n,escape,q", "answer(False)"), ("left,right", "other")]
 
     def __init__(self, title: str, body: Shown | list[Text], yes: str = "Yes", no: str = "Cancel",
                  *, dangerous: bool = False) -> None:
@@ -111,7 +109,7 @@ class Confirm(Dialog[bool]):
 class Tell(Confirm):
     """Something to read, with one button."""
 
-    BINDINGS = [Binding("enter,escape,q,space", "answer(True)", show=False)]
+    BINDINGS = [("enter,escape,q,space", "answer(True)")]
 
     def __init__(self, title: str, body: Shown | list[Text]) -> None:
         super().__init__(title, body, "OK", "")
@@ -120,7 +118,7 @@ class Tell(Confirm):
 class Ask(Dialog["str | None"]):
     """One line of text; None when the person thought better of it."""
 
-    BINDINGS = [Binding("escape", "leave", show=False)]
+    BINDINGS = [("escape", "leave")]
 
     def __init__(self, title: str, question: str, text: str = "", *, empty: bool = False) -> None:
         super().__init__(title)
@@ -140,4 +138,3 @@ class Ask(Dialog["str | None"]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         if event.value.strip() or self.empty:
             self.dismiss(event.value.strip())
-

@@ -20,8 +20,8 @@ class ChooseFile(Dialog["bytes | None"]):
     ChooseFile > .box { height: 80%; }
     ChooseFile OptionList { height: 1fr; margin: 1 0; }
     """
-    BINDINGS = [Binding("escape", "leave", show=False), Binding("down", "move(1)", show=False, priority=True),
-                Binding("up", "move(-1)", show=False, priority=True)]
+    BINDINGS = [("escape", "leave"), Binding("down", "move(1)", priority=True),
+                Binding("up", "move(-1)", priority=True)]
 
     def __init__(self, title: str, files: list[bytes]) -> None:
         super().__init__(title)

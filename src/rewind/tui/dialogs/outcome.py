@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Horizontal
 from textual.widgets import Button, Static
 
@@ -24,8 +23,7 @@ class Outcome(Dialog[bool]):
     DEFAULT_CSS = """
     Outcome .command { margin-top: 1; padding: 0 1; background: $boost; color: $text-accent; }
     """
-    BINDINGS = [Binding("escape,q", "leave", show=False), Binding("c,y", "copy", show=False),
-                Binding("r", "resume", show=False)]
+    BINDINGS = [("escape,q", "leave"), ("c,y", "copy"), ("r", "resume")]
 
     def __init__(self, title: str, body: list[Text], command: str = "", note: str = "") -> None:
         """`note` is what the agent should be told, to be pasted into its conversation."""

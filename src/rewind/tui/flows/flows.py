@@ -10,8 +10,8 @@ from rich.text import Text
 
 from rewind.controller import BOTH, CODE, BeforeOperation, BeforeUndo, Controller, EarlierOnLine
 from rewind.errors import ChangedSincePlan, RewindError, TurnRunning
+from rewind.tui.dialogs.choose import ChooseIntent
 from rewind.tui.dialogs.dialog import Ask, Confirm, Tell
-from rewind.tui.dialogs.intent_dialog import ChooseIntent
 from rewind.tui.dialogs.outcome import Outcome, about_files, about_notes
 from rewind.tui.dialogs.working import Failure, Working
 from rewind.tui.frame import Frame

@@ -9,7 +9,6 @@ from rich.table import Table
 from rich.text import Text
 from textual import work
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.widgets import Static
 
 from rewind.controller import BOTH, Adopted, Controller, lane_shape
@@ -89,9 +88,8 @@ class CompareScreen(Dialog[bool]):
     CompareScreen > .box { width: 110; height: 90%; }
     CompareScreen .body { height: 1fr; max-height: 100%; }
     """
-    BINDINGS = [Binding("escape,q,c", "leave", show=False), Binding("r", "run", show=False),
-                Binding("down,j", "scroll(1)", show=False), Binding("up,k", "scroll(-1)", show=False),
-                Binding("pagedown", "scroll(10)", show=False), Binding("pageup", "scroll(-10)", show=False)]
+    BINDINGS = [("escape,q,c", "leave"), ("r", "run"), ("down,j", "scroll(1)"), ("up,k", "scroll(-1)"),
+                ("pagedown", "scroll(10)"), ("pageup", "scroll(-10)")]
     app: Frame
 
     def __init__(self, lanes: list[Lane], files: dict[str, list[dict[str, Any] | None]]) -> None:
@@ -153,7 +151,7 @@ def _ended(one: Ran) -> Text:
 class Running(Working):
     """A command in one after the other; Esc stops it, and what did not run yet is left out."""
 
-    BINDINGS = [Binding("escape,q", "stop", show=False)]
+    BINDINGS = [("escape,q", "stop")]
     may_be_stopped = True
 
     def __init__(self, app: Frame, lanes: list[Lane], command: str) -> None:

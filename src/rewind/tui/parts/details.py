@@ -16,7 +16,6 @@ from rewind.words import plural, quoted, safe_lines
 
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item
-    from rewind.checkpoint.map.turn_map import MapRow
     from rewind.transcript.turns.turn_blocks import TurnText
 
 _FILES, _PATCH = 40, 300  # in the preview
@@ -38,10 +37,12 @@ class Span:
 
 def span_of(controller: Controller, item: Item) -> Span:
     """What the item itself did: a turn up to the next prompt, a checkpoint since the one before it."""
-    if item.row and item.kind in (PROMPT, EDIT) and item.row.before:
-        return _row_span(item, item.row)
+    row = item.row
+    if row and row.before and item.kind in (PROMPT, EDIT):
+        return _labelled(item, row.before.name, row.after.name if row.after else None)
     if item.kind == PROMPT and item.session:
-        return _turn_span(controller, item)
+        assert item.turn is not None
+        return _labelled(item, *controller.turn_span(item.session.session_id, item.turn, item.offset))
     if item.kind == CHECKPOINT and item.record:
         before = controller.lineage().parent(item.record.name)
         return Span(before.name, item.record.name) if before else Span(None, None, "The first checkpoint.")
@@ -51,21 +52,12 @@ def span_of(controller: Controller, item: Item) -> Span:
     return Span(None, None, "There is nothing to compare here.")
 
 
-def _row_span(item: Item, row: MapRow) -> Span:
-    assert row.before is not None
-    turn = f"turn {item.turn}, " if item.turn else ""
-    label = f"{turn}{quoted(one_line(item.text))}" if item.kind == PROMPT else one_line(item.text)
-    return Span(row.before.name, row.after.name if row.after else None, label=label,
-                session=item.session.session_id if item.session else None)
-
-
-def _turn_span(controller: Controller, item: Item) -> Span:
-    assert item.session is not None and item.turn is not None
-    old, new = controller.turn_span(item.session.session_id, item.turn, item.offset)
+def _labelled(item: Item, old: str | None, new: str | None) -> Span:
     if old is None:
         return Span(None, None, "No checkpoint is from before this prompt.")
-    return Span(old, new, label=f"turn {item.turn}, {quoted(one_line(item.text))}",
-                session=item.session.session_id)
+    turn = f"turn {item.turn}, " if item.turn else ""
+    label = f"{turn}{quoted(one_line(item.text))}" if item.kind == PROMPT else one_line(item.text)
+    return Span(old, new, label=label, session=item.session.session_id if item.session else None)
 
 
 def compared(controller: Controller, span: Span, files: int, lines: int) -> Changed:

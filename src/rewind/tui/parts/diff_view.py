@@ -24,13 +24,10 @@ class DiffView(ScrollView, can_focus=True):
     DiffView .diff--cursor { background: $primary 40%; }
     DiffView .diff--part { background: $primary 12%; }
     """
-    BINDINGS = [
-        Binding("up,k", "move(-1)", show=False), Binding("down,j", "move(1)", show=False),
-        Binding("pageup", "page(-1)", show=False), Binding("pagedown", "page(1)", show=False),
-        Binding("home,g", "jump(0)", show=False), Binding("end,G", "jump(-1)", show=False),
-        Binding("right,l,J", "part(1)", show=False), Binding("left,h,K", "part(-1)", show=False),
-        Binding("space", "mark", "Mark", key_display="␣"), Binding("a", "mark_all", show=False),
-    ]
+    BINDINGS = [("up,k", "move(-1)"), ("down,j", "move(1)"), ("pageup", "page(-1)"), ("pagedown", "page(1)"),
+                ("home,g", "jump(0)"), ("end,G", "jump(-1)"), ("right,l,J", "part(1)"),
+                ("left,h,K", "part(-1)"), Binding("space", "mark", "Mark", key_display="␣"),
+                ("a", "mark_all")]
     cursor = reactive(0)
 
     class Moved(Message):
@@ -52,13 +49,12 @@ class DiffView(ScrollView, can_focus=True):
         self.marked = set()
         width = max((line.cell_len for line in self.lines), default=0) + _GUTTER
         self.virtual_size = Size(width, len(self.lines))
-        self.set_reactive(DiffView.cursor, self._first())
+        first = next((at for at, part in enumerate(parts) if part), 0)
+        self.set_reactive(DiffView.cursor, first)
         self.scroll_to(0, 0, animate=False)
         self.refresh()
         self.post_message(self.Moved())
 
-    def _first(self) -> int:
-        return next((at for at, part in enumerate(self.parts) if part), 0)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return self.can_mark or not action.startswith("mark")

@@ -15,7 +15,6 @@ from rewind.words import plural, safe_lines
 
 if TYPE_CHECKING:
     from rewind.snapshot.diff.compare import Comparison
-    from rewind.snapshot.diff.textdiff import Hunk
 
 # Which part of a difference a line belongs to: the path, and the id of the hunk; "" is the whole file.
 Part = Optional[tuple[bytes, str]]
@@ -91,15 +90,11 @@ def _add_patch(found: Changed, one: Comparison, most: int) -> None:
         return
     is_link = any(entry and entry.kind == LINK for entry in (one.old, one.new))
     for hunk in hunks(one.old_lines, one.new_lines, one.blocks):
-        _add_hunk(found, hunk, whole if is_link else (one.path, hunk.id))
+        for kind, line in hunk_lines(hunk):
+            shown = safe_lines(line.decode("utf-8", "backslashreplace"))
+            found.add(Text(shown[:2000], _STYLES[kind]), whole if is_link else (one.path, hunk.id))
         if len(found.patch) > most:
             return
-
-
-def _add_hunk(found: Changed, hunk: Hunk, part: Part) -> None:
-    for kind, line in hunk_lines(hunk):
-        shown = safe_lines(line.decode("utf-8", "backslashreplace"))
-        found.add(Text(shown[:2000], _STYLES[kind]), part)
 
 
 def _mode(one: Comparison) -> str:

@@ -30,15 +30,10 @@ class TimelineList(ScrollView, can_focus=True):
     TimelineList .timeline--cursor { background: $primary 35%; }
     TimelineList .timeline--cursor-blurred { background: $primary 15%; }
     """
-    BINDINGS = [
-        Binding("up,k", "move(-1)", "Up", show=False), Binding("down,j", "move(1)", "Down", show=False),
-        Binding("pageup", "page(-1)", show=False), Binding("pagedown", "page(1)", show=False),
-        Binding("home", "jump(0)", show=False), Binding("end", "jump(-1)", show=False),
-        Binding("enter", "choose", "Back", key_display="⏎"),
-        Binding("space", "mark", "Mark", key_display="␣"),
-        Binding("right,l", "unfold", show=False), Binding("left,h", "fold", show=False),
-        Binding("z", "fold_all", show=False),
-    ]
+    BINDINGS = [("up,k", "move(-1)"), ("down,j", "move(1)"), ("pageup", "page(-1)"), ("pagedown", "page(1)"),
+                ("home", "jump(0)"), ("end", "jump(-1)"), Binding("enter", "choose", "Back", key_display="⏎"),
+                Binding("space", "mark", "Mark", key_display="␣"), ("right,l", "unfold"), ("left,h", "fold"),
+                ("z", "fold_all")]
     cursor = reactive(0)
 
     @dataclass

@@ -16,10 +16,9 @@ from rewind.controller import DIR, EDIT, PROMPT, UNCOVERED, Controller
 from rewind.tui.dialogs.dialog import Tell
 from rewind.tui.dialogs.file_dialog import ChooseFile
 from rewind.tui.flows import flows
-from rewind.tui.frame import Frame
+from rewind.tui.frame import Frame, footer
 from rewind.tui.parts.details import span_of
 from rewind.tui.parts.diff_view import DiffView
-from rewind.tui.parts.footer import footer
 from rewind.tui.parts.words import path
 from rewind.words import plural, safe, safe_lines, short_age
 

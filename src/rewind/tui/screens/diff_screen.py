@@ -16,11 +16,10 @@ from textual.widgets import Static
 from rewind.controller import NOW, PROMPT, Controller
 from rewind.tui.dialogs.dialog import Tell
 from rewind.tui.flows import flows, merging
-from rewind.tui.frame import Frame
+from rewind.tui.frame import Frame, footer
 from rewind.tui.parts.details import LONG_PATCH, MANY_FILES, Span, compared, span_of
 from rewind.tui.parts.diff_view import DiffView
 from rewind.tui.parts.difftext import Changed
-from rewind.tui.parts.footer import footer
 from rewind.tui.parts.words import one_line
 from rewind.tui.screens.blame_screen import BlameScreen
 from rewind.tui.screens.help import diff_help
@@ -38,9 +37,8 @@ class DiffScreen(Screen[bool]):
     DiffScreen #title { height: 1; background: $panel; padding: 0 1; }
     """
     BINDINGS = [Binding("b,enter", "bring_back", "Bring back", key_display="b"),
-                Binding("n,tab", "turn_over", "Step / since", key_display="n"),
-                Binding("x", "swap", "Swap sides"), Binding("w", "blame", "Who wrote it"),
-                Binding("U", "undo", show=False),
+                Binding("n,tab", "turn_over", "Step / since", key_display="n"), ("x", "swap", "Swap sides"),
+                ("w", "blame", "Who wrote it"), ("U", "undo"),
                 Binding("question_mark", "help", "Help", key_display="?"),
                 Binding("escape,q,d", "leave", "Close", key_display="esc")]
     app: Frame

@@ -34,11 +34,9 @@ class ForksScreen(Dialog[bool]):
     ForksScreen > .box { width: 100; height: 80%; }
     ForksScreen OptionList { height: 1fr; }
     """
-    BINDINGS = [Binding("escape,q,f", "leave", show=False), Binding("n", "rename", show=False),
-                Binding("p", "promote", show=False), Binding("x,delete,d", "delete", show=False),
-                Binding("u", "undelete", show=False), Binding("space", "mark", show=False, priority=True),
-                Binding("c", "compare", show=False), Binding("a", "adopt", show=False),
-                Binding("j", "move(1)", show=False), Binding("k", "move(-1)", show=False)]
+    BINDINGS = [("escape,q,f", "leave"), ("n", "rename"), ("p", "promote"), ("x,delete,d", "delete"),
+                ("u", "undelete"), Binding("space", "mark", priority=True), ("c", "compare"), ("a", "adopt"),
+                ("j", "move(1)"), ("k", "move(-1)")]
     app: Frame
 
     def __init__(self, at: str = "") -> None:

@@ -20,10 +20,9 @@ from rewind.errors import NotInitialised
 from rewind.tui.dialogs.dialog import Tell
 from rewind.tui.dialogs.working import Failure
 from rewind.tui.flows import flows, merging
-from rewind.tui.frame import Frame
+from rewind.tui.frame import Frame, footer
 from rewind.tui.parts.advice import advice
 from rewind.tui.parts.details import preview
-from rewind.tui.parts.footer import footer
 from rewind.tui.parts.timeline import TimelineList
 from rewind.tui.parts.words import from_home
 from rewind.tui.screens.blame_screen import blame_a_file
@@ -40,16 +39,11 @@ _LOOK_AGAIN = 2.0
 
 
 class TimelineScreen(Screen[None]):
-    BINDINGS = [
-        Binding("slash", "filter", "Find", key_display="/"), Binding("d", "diff", "Diff"),
-        Binding("v", "revert", "Revert"), Binding("b", "blame", "Blame"),
-        Binding("s", "flow('save')", "Save"), Binding("u", "flow('undo')", "Undo"),
-        Binding("r", "flow('redo')", "Redo", show=False),
-        Binding("U", "flow('take_back')", "Take back", show=False), Binding("f", "forks", "Forks"),
-        Binding("question_mark", "help", "Help", key_display="?"), Binding("q", "quit", "Quit"),
-        Binding("t", "theme", show=False), Binding("escape", "all", show=False),
-        Binding("f5", "reload", show=False),
-    ]
+    BINDINGS = [Binding("slash", "filter", "Find", key_display="/"), ("d", "diff", "Diff"),
+                ("v", "revert", "Revert"), ("b", "blame", "Blame"), ("s", "flow('save')", "Save"),
+                ("u", "flow('undo')", "Undo"), ("r", "flow('redo')"), ("U", "flow('take_back')"),
+                ("f", "forks", "Forks"), Binding("question_mark", "help", "Help", key_display="?"),
+                ("q", "quit", "Quit"), ("t", "theme"), ("escape", "all"), ("f5", "reload")]
     app: Frame
 
     def __init__(self) -> None:

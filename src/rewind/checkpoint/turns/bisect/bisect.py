@@ -23,7 +23,6 @@ from rewind.errors import BisectStopped, NothingToBisect, NotOnLine, TurnWithout
 
 # (the checkpoint that is tried, the run's number, how many runs are left at most)
 Progress = Callable[[Record, int, int], None]
-Run = Callable[[Sequence[str], str], int]
 Place = Union[Scratch, InPlace]
 
 _TURN = re.compile(r"(?P<turn>(?:[^:]+:)?(?:t|turn:)[0-9]+)(?P<after>\+?)")
@@ -55,13 +54,14 @@ class Bisect:
 
     def __init__(self, state: State, command: Sequence[str], *, good: str | None = None,
                  bad: str | None = None, known: dict[str, str] | None = None, below: str = "",
-                 run: Run | None = None, progress: Progress | None = None) -> None:
-        """`below` is the directory in the project where the command is run."""
+                 quiet: bool = False, progress: Progress | None = None) -> None:
+        """`below` is the directory in the project where the command is run; `quiet`: what it prints is not
+        shown."""
         self._state = state
         self._command = list(command)
         self._known = known or {}
         self._below = below
-        self._run = run or run_command
+        self._quiet = quiet
         self._progress = progress
         self._log = BisectLog(state)
         self._parents = lineage(state)
@@ -122,7 +122,7 @@ class Bisect:
         return verdict
 
     def _try(self, record: Record, folder: str) -> str:
-        code = self._run(self._command, folder) if os.path.isdir(folder) else _SKIPPED
+        code = run_command(self._command, folder, self._quiet) if os.path.isdir(folder) else _SKIPPED
         if code == 0:
             return GOOD
         if code == _SKIPPED:
@@ -144,12 +144,13 @@ def state_named(state: State, text: str) -> Record:
     return found
 
 
-def run_command(command: Sequence[str], folder: str) -> int:
+def run_command(command: Sequence[str], folder: str, quiet: bool) -> int:
     """Its exit code, as a shell tells it. What it prints goes to stderr, for stdout is the result's."""
     env = {key: value for key, value in os.environ.items() if not key.startswith("REWIND_")}
     try:
         child = subprocess.Popen(list(command), cwd=folder, env={**env, "PWD": folder},
-                                 stdin=subprocess.DEVNULL, stdout=2)
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL if quiet else 2,
+                                 stderr=subprocess.DEVNULL if quiet else None)
     except FileNotFoundError:
         return 127
     except OSError:

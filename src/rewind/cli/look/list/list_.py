@@ -16,6 +16,7 @@ from __future__ import annotations
 import sys
 
 from rewind.cli.output.pager import add_pager_option, paged
+from rewind.cli.parse.arguments import project_paths
 from rewind.cli.parse.session import Args, Parser, detail, note, note_left_out, open_controller, print_json
 from rewind.controller import Controller, timestamp
 from rewind.words import age, plural, safe
@@ -43,7 +44,7 @@ def arguments(parser: Parser) -> None:
 
 def run(args: Args) -> int:
     controller = open_controller(args)
-    paths = _paths(controller, args)
+    paths = project_paths(args.paths, controller.project)
     if args.json:
         from rewind.cli.look.list.list_json import list_json
 
@@ -54,14 +55,6 @@ def run(args: Args) -> int:
 
         return _end(controller, args, list_checkpoints(controller, args, paths) > 0)
     return _end(controller, args, _list_turns(controller, args, paths) > 0)
-
-
-def _paths(controller: Controller, args: Args) -> list[bytes] | None:
-    if args.paths is None:
-        return None
-    from rewind.cli.parse.arguments import project_paths
-
-    return project_paths(args.paths, controller.project)
 
 
 def _end(controller: Controller, args: Args, found: bool) -> int:

@@ -7,6 +7,7 @@ import time
 
 from rewind.cli.output.pager import paged
 from rewind.cli.parse.session import Args, detail, note
+from rewind.controller import brief
 from rewind.errors import RewindError
 from rewind.words import age, plural, safe, size
 
@@ -24,34 +25,33 @@ _EVENTS = {"UserPromptSubmit": "prompt", "Stop": "turn end", "SessionStart": "se
 def list_checkpoints(controller: Controller, args: Args, paths: list[bytes] | None) -> int:
     """How many there are."""
     operations = [] if args.session or paths else _operations(controller)
-    if not sys.stdout.isatty() and not paths:
+    on_terminal = sys.stdout.isatty()
+    records: list[Record] = []
+    if on_terminal or paths:
+        records = controller.list_checkpoints(backups=args.all, session=args.session)
+        records = controller.checkpoints_touching(records, paths) if paths else records
+        rows = [brief(record) for record in records]
+    else:
         rows = controller.list_briefs(backups=args.all, session=args.session)
+    detail(plural(len(rows), "checkpoint"))
+    if not rows or not on_terminal:
         _print_lines(controller, rows, operations)
-        detail(plural(len(rows), "checkpoint"))
         return len(rows)
-    records = controller.list_checkpoints(backups=args.all, session=args.session)
-    records = controller.checkpoints_touching(records, paths) if paths else records
-    detail(plural(len(records), "checkpoint"))
-    if not records:
-        return 0
-    if not sys.stdout.isatty():
-        from rewind.controller import brief
+    from rewind.cli.look.list.list_table import print_table
 
-        _print_lines(controller, [brief(record) for record in records], operations)
-        return len(records)
     shown = records if args.all else records[:_SHOWN]
     with paged(args):
-        _print_table(controller, shown, operations)
+        print_table(controller, shown, [_why(row) for row in rows[:len(shown)]], operations)
     if len(shown) < len(records):
         note(f"{plural(len(records) - len(shown), 'older checkpoint')}: rewind list --checkpoints --all")
-    return len(records)
+    return len(rows)
 
 
-def _why(kind: str, event: str | None, tool: str | None) -> str:
+def _why(row: Brief) -> str:
     """What it was made for, in a word or two."""
-    if kind in ("backup", "initial") or not event:
-        return kind
-    return (_EVENTS.get(event) or tool or event)[:12]
+    if row.kind in ("backup", "initial") or not row.event:
+        return safe(row.kind)
+    return safe((_EVENTS.get(row.event) or row.tool or row.event)[:12])
 
 
 def _operations(controller: Controller) -> list[Operation]:
@@ -60,11 +60,6 @@ def _operations(controller: Controller) -> list[Operation]:
         return [op for op in reversed(controller.operations()) if op.ended and not op.superseded]
     except RewindError:
         return []
-
-
-def _why_of(record: Record) -> str:
-    event, tool = record.trigger.get("event"), record.trigger.get("tool")
-    return _why(record.kind, str(event) if event else None, str(tool) if tool else None)
 
 
 def _print_lines(controller: Controller, rows: list[Brief], operations: list[Operation]) -> None:
@@ -79,15 +74,8 @@ def _print_lines(controller: Controller, rows: list[Brief], operations: list[Ope
         text = safe(row.description)
         if incomplete and row.name in incomplete:
             text = f"incomplete: {incomplete[row.name].text}  {text}"
-        why = safe(_why(row.kind, row.event, row.tool))
         chat = "chat" if row.chat else ""
-        lines.append(f"{row.sequence}\t{row.name}\t{age(row.created, now)}\t{why}\t{chat}"
+        lines.append(f"{row.sequence}\t{row.name}\t{age(row.created, now)}\t{_why(row)}\t{chat}"
                      f"\t{size(row.new_bytes)} new\t{text}")
     if lines:
         print("\n".join(lines))
-
-
-def _print_table(controller: Controller, rows: list[Record], operations: list[Operation]) -> None:
-    from rewind.cli.look.list.list_table import print_table
-
-    print_table(controller, rows, [_why_of(record) for record in rows], operations)

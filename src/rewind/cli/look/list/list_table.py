@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 from rewind.cli.output.changed import amount_of
 from rewind.cli.output.columns import cells, cut, terminal_width
-from rewind.cli.output.style import style_for
+from rewind.cli.output.style import paint
 from rewind.words import age, safe, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.controller import Controller
@@ -36,14 +33,13 @@ def print_table(controller: Controller, rows: list[Record], why: list[str],
         "number": [f" {r.sequence}" for r in rows],
         "name": [r.name for r in rows],
         "age": [age(r.created, now) for r in rows],
-        "why": [safe(word) for word in why],
+        "why": why,
         "chat": ["chat" if r.data.get("hasTranscript") else "" for r in rows],
-        "changes": [_changed(changes.get(r.name)) for r in rows],
+        "changes": [(amount_of(changes[r.name]) or "unchanged") if r.name in changes else "" for r in rows],
         "new": [f"{size(r.code.get('newBytes') or 0)} new" for r in rows],
     }
     room = _fit(columns)
     incomplete = controller.incomplete()
-    paint = style_for(sys.stdout)
     widths = {key: max(map(cells, column)) for key, column in columns.items()}
     for at, record in enumerate(rows):
         while operations and operations[0].sequence >= record.sequence:
@@ -62,7 +58,6 @@ def print_table(controller: Controller, rows: list[Record], why: list[str],
 
 
 def _print_operation(controller: Controller, op: Operation, widths: dict[str, int], now: float) -> None:
-    paint = style_for(sys.stdout)
     left = " " * widths.get("number", 1) + _GAP
     wide = terminal_width() - 1
     text = f"↶ {safe(controller.describe(op))}{', undone' if op.undone else ''}"
@@ -81,7 +76,3 @@ def _fit(columns: dict[str, list[str]]) -> int:
         if room >= _ROOM:
             break
     return max(room, _ROOM)
-
-
-def _changed(changes: dict[str, Any] | None) -> str:
-    return "" if changes is None else amount_of(changes) or "unchanged"

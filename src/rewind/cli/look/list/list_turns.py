@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 from rewind.cli.output.changed import amount_of
 from rewind.cli.output.columns import cells, cut, cut_quote, terminal_width
-from rewind.cli.output.style import style_for
+from rewind.cli.output.style import paint
 from rewind.graph import lanes
 from rewind.words import age, and_more, is_large_deletion, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.map.turn_map import MapRow
-    from rewind.cli.output.style import Paint
     from rewind.controller import Controller
 
 _GAP = "  "
@@ -89,16 +87,15 @@ def print_table(found: list[Cells]) -> None:
     room = _fit(columns, widths, wide)
     beside = widths["changes"] if "changes" in columns else -len(_GAP)
     widths["text"] = min(room, max(_needed(one, beside) for one in found))
-    paint = style_for(sys.stdout)
     for one in found:
-        print(_GAP.join(_line(one, columns, widths, paint)).rstrip())
+        print(_GAP.join(_line(one, columns, widths)).rstrip())
 
 
-def _line(one: Cells, columns: list[str], widths: dict[str, int], paint: Paint) -> list[str]:
+def _line(one: Cells, columns: list[str], widths: dict[str, int]) -> list[str]:
     if one.changes or "changes" not in columns:
-        return [_cell(one, c, widths[c], paint) for c in columns]
+        return [_cell(one, c, widths[c]) for c in columns]
     longer = {**widths, "text": widths["text"] + len(_GAP) + widths["changes"]}
-    return [_cell(one, c, longer[c], paint) for c in columns if c != "changes"]
+    return [_cell(one, c, longer[c]) for c in columns if c != "changes"]
 
 
 def _needed(one: Cells, beside: int) -> int:
@@ -129,33 +126,32 @@ def _fit(columns: list[str], widths: dict[str, int], wide: int) -> int:
     return max(_ROOM, most)
 
 
-def _cell(one: Cells, column: str, width: int, paint: Paint) -> str:
+def _cell(one: Cells, column: str, width: int) -> str:
     if column == "text":
-        return _text_cell(one, width, paint)
+        return _text_cell(one, width)
     if column == "changes":
-        return _changes_cell(one, width, paint)
+        return _changes_cell(one, width)
     text: str = getattr(one, column)
     gap = " " * (width - cells(text))
     if not text.strip():
         return gap + text
-    shown = paint(text, _STYLES[column]) if column in _STYLES else text
+    shown = paint(text, _STYLES.get(column, ""))
     return gap + shown if column in _TO_THE_RIGHT else shown + gap
 
 
-def _text_cell(one: Cells, width: int, paint: Paint) -> str:
+def _text_cell(one: Cells, width: int) -> str:
     tail = _tail(one)
     text = (cut_quote if one.row.op else cut)(one.text, width - cells(tail))
     gap = " " * (width - cells(text) - cells(tail))
     style = {"operation": "yellow", "edit": "magenta"}.get(one.row.kind, "dim" if one.row.abandoned else "")
-    shown = paint(text, style) if style else text
-    return shown + (paint(tail, "green" if one.row.here else "dim") if tail else "") + gap
+    return paint(text, style) + paint(tail, "green" if one.row.here else "dim") + gap
 
 
-def _changes_cell(one: Cells, width: int, paint: Paint) -> str:
+def _changes_cell(one: Cells, width: int) -> str:
     words = []
     for word in one.changes.split(" "):
         style = "green" if word.startswith("+") else "red" if word.startswith(("−", "!")) else ""
-        words.append(paint(word, style) if style else word)
+        words.append(paint(word, style))
     text = " ".join(words)
     quiet = bool(one.changes) and not any(char.isdigit() for char in one.changes)
     return (paint(one.changes, "dim") if quiet else text) + " " * (width - cells(one.changes))

@@ -8,10 +8,10 @@ from typing import Optional
 
 import pytest
 
-import rewind.cli.parse.topic as topic
+import rewind.cli.parse.help as help_texts
 from rewind.cli.parse.arguments import make_parser
 from rewind.cli.parse.commands import COMMANDS, load_command
-from rewind.cli.parse.topic import TOPICS
+from rewind.cli.parse.help import TOPICS
 from rewind_cli import Rewind
 
 
@@ -33,7 +33,7 @@ def test_what_a_topic_names_exists(cli: Rewind, name: str) -> None:
 
 
 def test_every_text_is_a_topic() -> None:
-    assert {file.stem for file in Path(topic._FOLDER).iterdir()} == set(TOPICS)
+    assert {file.stem for file in Path(help_texts._FOLDER).iterdir()} == set(TOPICS)
 
 
 def test_an_unknown_topic_is_answered_with_the_nearest(cli: Rewind) -> None:

@@ -1,22 +1,37 @@
-"""Going back from inside the client: by a number of prompts, to a turn, or after the client's own rewind."""
+"""Going back from inside the client: by a number of prompts, to a turn, or after the client's own rewind; and
+forward again."""
 
 from __future__ import annotations
 
-from rewind.cli.plugin.diff_text import diff_text
+from itertools import chain, islice
+
+from rewind.cli.output.patch import patch, readable
 from rewind.cli.plugin.plans import counts, outcome_answer, plan_answer, quoted
-from rewind.controller import BOTH, CODE, CONFIG_FILE, CONVERSATION, AtTurn, BeforePrompts, set_value
+from rewind.controller import (
+    BOTH,
+    CODE,
+    CONFIG_FILE,
+    CONVERSATION,
+    AtTurn,
+    BeforeOperation,
+    BeforePrompts,
+    set_value,
+)
 from rewind.errors import UsageError
-from rewind.words import plural
+from rewind.words import plural, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
     from rewind.controller import Controller
 
 FOLLOW = "plugin.followRewind"
+_MOST_LINES = 300  # of a diff, in a pane
+_LONGEST = 300
 
 
 # /goback [n] [--chat]
@@ -41,7 +56,7 @@ def _typed(text: str) -> tuple[int, str]:
 
 def turn(controller: Controller, asked: Any) -> dict[str, Any]:
     answer = _go(controller, asked, AtTurn(asked.of, uuid=asked.uuid), _typed(asked.typed)[1])
-    return answer if asked.digest else {**answer, "diff": diff_text(controller, answer["checkpoint"])}
+    return answer if asked.digest else {**answer, "diff": _diff(controller, answer["checkpoint"])}
 
 
 def _go(controller: Controller, asked: Any, target: Target, what: str) -> dict[str, Any]:
@@ -57,6 +72,20 @@ def _about(plan: Plan) -> list[str]:
     taken = f"Takes back {plural(len(plan.prompts), 'prompt')}. This conversation stays as it is;"
     where = "an empty one begins." if plan.start_anew else "you continue in a fork of it."
     return [f"{taken} {where}", *([] if plan.code else ["The files stay as they are."])]
+
+
+def _diff(controller: Controller, checkpoint: str) -> str:
+    """From the project as it is now to the checkpoint; empty without one."""
+    if not checkpoint:
+        return ""
+    with controller.diff(checkpoint) as found:
+        patches = (patch(path, now, then, found.new.content, found.old.content)
+                   for path, then, now in found.changes)
+        some = islice(chain.from_iterable(patches), _MOST_LINES + 1)
+        lines = [readable(line)[:_LONGEST] for line in some]
+    if len(lines) > _MOST_LINES:
+        lines[_MOST_LINES:] = [f"… more: rewind diff {checkpoint}"]
+    return "\n".join(lines)
 
 
 # the client's own rewind
@@ -82,3 +111,30 @@ def _by_shell(controller: Controller, asked: Any, plan: Plan) -> str:
     changed = {change.path for change in plan.code.changes} if plan.code else set()
     count = sum(1 for path in changed if root + path.decode("utf-8", "surrogateescape") not in named)
     return f" (Bash made {count:,} of them)" if count else ""
+
+
+# /goforward: undo the last step, and return to the conversation that it left
+
+def goforward(controller: Controller, asked: Any) -> dict[str, Any]:
+    """The plan names the session to resume *before* it is carried out: then the fork is not open any more,
+    and can go to the trash if nothing was said in it."""
+    if asked.digest:
+        outcome = controller.go(BeforeOperation(), digest=asked.digest)
+        return {**outcome_answer(outcome, "Undone", ""), "resume": None}
+    plan = controller.plan(BeforeOperation())
+    op = controller.operation(plan.undoes[0])
+    resume = _session_left(op, asked.session)
+    lines = ["You return to the conversation that you left. This one stays if something was said in it."]
+    answer = plan_answer(plan, f"Undo this step: {safe(controller.describe(op))}?", lines if resume else [],
+                         "Undo", unsaid=asked.session if resume else "")
+    return {**answer, "resume": resume}
+
+
+def _session_left(op: Operation, session: str) -> str | None:
+    """The session to return to, where the client has open what the step made of it."""
+    left = op.begun.get("session")
+    made = [effect.get("sessionId") for effect in op.effects if effect.get("kind") == "fork"]
+    began_anew = op.command == "back" and op.begun.get("what") != "code" and not op.effects
+    if not isinstance(left, str) or left == session:
+        return None
+    return left if session in made or began_anew else None
