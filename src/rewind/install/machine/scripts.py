@@ -6,8 +6,8 @@ accord (a missing file, say), and for an agent 2 means "blocked". So the hook sa
 everything else becomes 0.
 
 A hook that takes long sends USR1: the agent goes on, and so does the hook. A process in the background has no
-standard input unless it is given one. Redirecting the braces starts no process, and does not end the script if
-a stream is closed.
+standard input unless it is given one. Redirecting the braces starts no process, and does not end the script
+if a stream is closed.
 """
 
 from __future__ import annotations
