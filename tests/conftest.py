@@ -39,8 +39,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """A search for garbage goes through what tests have made since, not through nine thousand tests and all modules:
-    milliseconds instead of half a second, for each test that asks for one."""
+    """A search for garbage goes through what tests have made since, not through nine thousand tests and all
+    modules: milliseconds instead of half a second, for each test that asks for one."""
     gc.freeze()
     gc.enable()
 
