@@ -46,6 +46,12 @@ def scene(request: pytest.FixtureRequest, rewind: Rewind) -> Scene:
     return Scene(rewind, with_git=request.param == "git")
 
 
+@pytest.fixture(params=["git", "plain"])
+def big_scene(request: pytest.FixtureRequest, rewind: Rewind) -> Scene:
+    """With one tracked file that is as large as `test_files_of_3_mb_come_back` says."""
+    return Scene(rewind, with_git=request.param == "git", big=3_000_000)
+
+
 @pytest.fixture
 def git_scene(rewind: Rewind) -> Scene:
     return Scene(rewind, with_git=True)
@@ -135,11 +141,11 @@ def test_binaries_come_back(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("name", ["big-tracked.bin", "big-untracked.bin"])
-def test_files_of_3_mb_come_back(scene: Scene, name: str) -> None:
-    scene.put("big-untracked.bin", pattern(3_000_000, 2))
-    scene.save()
-    scene.put(name, pattern(3_000_001, 3))
-    scene.check_back_and_forth()
+def test_files_of_3_mb_come_back(big_scene: Scene, name: str) -> None:
+    big_scene.put("big-untracked.bin", pattern(3_000_000, 2))
+    big_scene.save()
+    big_scene.put(name, pattern(3_000_001, 3))
+    big_scene.check_back_and_forth()
 
 
 def test_a_file_of_many_chunks_comes_back(scene: Scene) -> None:
