@@ -46,7 +46,7 @@ class Making:
 
 
 def _sweep_drafts(folder: str) -> None:
-    """What a process left that was killed while it wrote its note. The caller holds the lock, so it is dead."""
+    """What a process left that was killed while it wrote its note. The caller holds the lock."""
     for name in os.listdir(folder):
         if name.endswith(".tmp"):
             os.unlink(os.path.join(folder, name))
