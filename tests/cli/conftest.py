@@ -26,6 +26,10 @@ class InProcess(Rewind):
         self._capsys = capsys
         self._monkeypatch = monkeypatch
 
+    def elsewhere(self, project: Path, home: Path) -> Elsewhere:
+        """Another project, perhaps of another user; it need not exist yet."""
+        return Elsewhere(project, home, self._capsys, self._monkeypatch)
+
     def run(self, *args: Arg, env: Optional[Mapping[str, str]] = None, cwd: Optional[Path] = None,
             timeout: float = 120) -> Result:
         self._capsys.readouterr()
@@ -40,6 +44,16 @@ class InProcess(Rewind):
         out, err = self._capsys.readouterr()
         assert "Traceback" not in out + err, (args, out, err)
         return Result(code, out, err)
+
+
+class Elsewhere(InProcess):
+    """With another HOME than the test's own. As with a real process, no command may end as a bug."""
+
+    def run(self, *args: Arg, env: Optional[Mapping[str, str]] = None, cwd: Optional[Path] = None,
+            timeout: float = 120) -> Result:
+        result = super().run(*args, env={**self.env, **(env or {})}, cwd=cwd, timeout=timeout)
+        assert result.code >= 0 and result.code != 70, (args, result)
+        return result
 
 
 @pytest.fixture
