@@ -46,7 +46,7 @@ def here(cli: InProcess, bare: Path) -> InProcess:
     (cli.project / "100% .git?" / ".GITattributes").write_text("* text\n")
     (cli.project / "link").symlink_to("src/app.py")
     (cli.project / ".env").write_text("DB_PASSWORD=s3cr3tPassw0rd\n")
-    (cli.project / "chunked.bin").write_bytes(bytes(5 << 20))
+    (cli.project / "chunked.bin").write_bytes(bytes((4 << 20) + 1))
     with open(os.fsencode(cli.project) + b"/o\xffdd\nname", "w") as file:
         file.write("odd\n")
     cli.init()
