@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from cli.conftest import InProcess
 from rewind_cli import Rewind, chown_all, differences, tree_state
 
 pytestmark = pytest.mark.slow
@@ -24,6 +25,12 @@ pytestmark = pytest.mark.slow
 COMMANDS_WITH_A_CHECKPOINT = (["show"], ["restore"], ["jump"], ["diff"], ["restore", "--dry-run"])
 COMMANDS_WITHOUT = (["save"], ["list"], ["status"], ["diff"], ["undo"], ["redo"], ["undo-restore"],
                     ["gc"], ["validate"])
+
+
+@pytest.fixture
+def rewind(cli: InProcess) -> Rewind:
+    """In this process: what is said, and with which code, does not depend on it."""
+    return cli.elsewhere(cli.project, cli.home)
 
 
 @pytest.fixture
@@ -39,9 +46,14 @@ def saved(rewind: Rewind) -> Rewind:
     return rewind
 
 
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Rewind:
+@pytest.fixture
+def shared(cli: InProcess, made_once: Rewind) -> Rewind:
     """For what must not change anything: one project for many questions."""
+    return cli.elsewhere(made_once.project, made_once.home)
+
+
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Rewind:
     top = tmp_path_factory.mktemp("shared")
     (top / "project").mkdir()
     (top / "home").mkdir()
