@@ -28,12 +28,6 @@ COMMANDS_WITHOUT = (["save"], ["list"], ["status"], ["diff"], ["undo"], ["redo"]
 
 
 @pytest.fixture
-def rewind(cli: InProcess) -> Rewind:
-    """In this process: what is said, and with which code, does not depend on it."""
-    return cli.elsewhere(cli.project, cli.home)
-
-
-@pytest.fixture
 def saved(rewind: Rewind) -> Rewind:
     """Two checkpoints, and a tree that has moved on."""
     (rewind.project / "src").mkdir()
@@ -48,7 +42,7 @@ def saved(rewind: Rewind) -> Rewind:
 
 @pytest.fixture
 def shared(cli: InProcess, made_once: Rewind) -> Rewind:
-    """For what must not change anything: one project for many questions."""
+    """For what must not change anything: one project for many questions, asked in this process."""
     return cli.elsewhere(made_once.project, made_once.home)
 
 
