@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import shutil
 import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Optional
 
 import hypothesis
 import pytest
@@ -17,8 +19,12 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # As a shell leaves it for what it starts in the background; every process of a test would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Nothing of what is collected is let go before the end, so no search for garbage has to go through it.
+gc.disable()
+
 pytest.register_assert_rewrite("rewind_cli", "hook_scene", "scene", "kill_driver")
 
+import other_pythons  # noqa: E402
 from rewind_cli import Rewind, as_ordinary_user, clean_env  # noqa: E402
 
 # How fast a machine makes examples is no property of the program.
@@ -27,11 +33,31 @@ hypothesis.settings.register_profile("patient", deadline=None,
 hypothesis.settings.load_profile("patient")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+_HERE = Path(__file__).parent
+
+
+def pytest_ignore_collect(collection_path: Path) -> Optional[bool]:
+    return other_pythons.is_left_out(os.path.relpath(collection_path, _HERE)) or None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What takes long goes first, so that no worker is alone with it at the end."""
+    slow = [item for item in items if other_pythons.is_too_slow(
+        os.path.relpath(item.path, _HERE), item.get_closest_marker("slow") is not None)]
+    if slow:
+        config.hook.pytest_deselected(items=slow)
+        left_out = set(slow)
+        items[:] = [item for item in items if item not in left_out]
     marks = ("longest", "slow")
     items.sort(key=lambda item: next((at for at, mark in enumerate(marks) if item.get_closest_marker(mark)),
                                      len(marks)))
+
+
+def pytest_collection_finish() -> None:
+    """A search for garbage goes through what tests have made since, not through nine thousand tests and all
+    modules: milliseconds instead of half a second, for each test that asks for one."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture

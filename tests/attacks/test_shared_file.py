@@ -13,6 +13,7 @@ from typing import Any, Callable
 import pytest
 
 from attacks.tar_members import Change, Members, added, member
+from cli.conftest import InProcess
 from rewind_cli import Rewind, tree_state
 
 SECOND = "checkpoints/000002.json"
@@ -159,18 +160,18 @@ ATTACKS: dict[str, Change] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("where", ["empty", "project"])
-def test_a_hostile_file_changes_nothing_and_is_told(shared: Path, rewind: Rewind, tmp_path: Path, attack: str,
+def test_a_hostile_file_changes_nothing_and_is_told(shared: Path, cli: InProcess, tmp_path: Path, attack: str,
                                                     where: str) -> None:
     hostile = tmp_path / "hostile.tar.gz"
     write(hostile, ATTACKS[attack](read(shared)))
     if where == "project":
-        (rewind.project / "mine.txt").write_text("mine\n")
-        rewind.init()
-    before = tree_state(tmp_path), rewind.run("list", "--all", "--json").out
-    found = rewind.run("open", str(hostile))
+        (cli.project / "mine.txt").write_text("mine\n")
+        cli.init()
+    before = tree_state(tmp_path), cli.run("list", "--all", "--json").out
+    found = cli.run("open", str(hostile))
 
     assert found.code == 1 and found.err.startswith("error: "), found
-    after = tree_state(tmp_path), rewind.run("list", "--all", "--json").out
+    after = tree_state(tmp_path), cli.run("list", "--all", "--json").out
     assert _content(after[0]) == _content(before[0]) and after[1] == before[1]
     assert not (tmp_path.parent / "escaped").exists()
 

@@ -13,13 +13,18 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(CHECKOUT))
 
 from bench.command import quick_options  # noqa: E402
-from bench.workplace import Workplace, real_interpreter  # noqa: E402
+from bench.workplace import Options, Workplace, real_interpreter  # noqa: E402
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workplace]:
+def options() -> Options:
+    return replace(quick_options(real_interpreter(), CHECKOUT), rounds=1, settle=0.0)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: Options) -> Iterator[Workplace]:
+    """With Rewind installed in it."""
     monkeypatch.chdir(tmp_path)  # rows change the directory
-    options = replace(quick_options(real_interpreter(), CHECKOUT), rounds=1, settle=0.0)
     place = Workplace(tmp_path, options)
     with place.at_end:
         yield place

@@ -14,7 +14,7 @@ from bench.result import Line, Result, load, make_result, merge, save
 from bench.rows.registry import ROWS
 from bench.rows.row import Amount, Checks, Contest, Curve, Outcome, Row, Step
 from bench.tables import contest_table, fidelity_table, growth_table, losses, ratio_table
-from bench.workplace import Workplace
+from bench.workplace import Options
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 MACHINE = {"system": "Linux 6.1", "processor": "x86_64", "cores": 2, "memory_gb": 8, "disk": "ext4 on a disk",
@@ -35,7 +35,7 @@ def curve(limit: float | None, *values: float) -> Curve:
 
 
 @pytest.fixture
-def result(place: Workplace) -> Result:
+def result(options: Options) -> Result:
     contest = Contest("edit-1", "snapshot, 1 file", {"git": ms(50), "rewind": ms(100), "tar": ms(400)},
                       {"borg": "borg is not installed"}, {"git": "2.39", "rewind": "0.1"})
     lines = [
@@ -52,7 +52,7 @@ def result(place: Workplace) -> Result:
         Line(row("growth-files", group="growth"),
              [curve(12.0, 10, 50, 500), curve(12.0, 10, 150, 160), curve(None, 10, 9000)]),
     ]
-    return make_result(lines, place.options, MACHINE)
+    return make_result(lines, options, MACHINE)
 
 
 def verdicts(result: Result) -> dict[str, str]:
@@ -105,12 +105,12 @@ def test_losses_name_each_place_where_another_is_better(result: Result) -> None:
 
 
 def test_rows_of_a_later_run_take_the_place_of_earlier_ones(
-    result: Result, tmp_path: Path, place: Workplace
+    result: Result, tmp_path: Path, options: Options
 ) -> None:
     names = [found["name"] for found in result["rows"]]
     save(result, tmp_path / "result.json")
     later = make_result([Line(row("slow", 1.0), [Outcome(0.9, ms(90), ms(100))]),
-                         Line(row("added"), [Outcome(0.9, ms(90), ms(100))])], place.options, MACHINE)
+                         Line(row("added"), [Outcome(0.9, ms(90), ms(100))])], options, MACHINE)
     merged = merge(load(tmp_path / "result.json"), later, [*names, "added"])
     assert [found["name"] for found in merged["rows"]] == [*names, "added"]
     assert verdicts(merged) == {**verdicts(result), "slow": "PASS", "added": "info"}
@@ -136,8 +136,8 @@ def test_plots_are_well_formed_and_follow_the_colour_scheme(result: Result) -> N
     assert "slow &lt;&amp;&gt; it" in plots["bench-ratios.svg"]
 
 
-def test_nothing_is_drawn_of_what_was_not_measured(place: Workplace) -> None:
-    empty = make_result([], place.options, MACHINE)
+def test_nothing_is_drawn_of_what_was_not_measured(options: Options) -> None:
+    empty = make_result([], options, MACHINE)
     assert all_plots(empty) == {}
     assert "Ratios" not in as_text(empty)
     assert set(document.sections(empty, set()).values()) >= {document.NOTHING}

@@ -25,6 +25,13 @@ class InProcess(Rewind):
         super().__init__(project, home)
         self._capsys = capsys
         self._monkeypatch = monkeypatch
+        self.opened: list[State] = []  # by commands, which leave closing to the end of their process
+
+    def elsewhere(self, project: Path, home: Path) -> Elsewhere:
+        """Another project, perhaps of another user; it need not exist yet."""
+        there = Elsewhere(project, home, self._capsys, self._monkeypatch)
+        there.opened = self.opened
+        return there
 
     def run(self, *args: Arg, env: Optional[Mapping[str, str]] = None, cwd: Optional[Path] = None,
             timeout: float = 120) -> Result:
@@ -42,24 +49,42 @@ class InProcess(Rewind):
         return Result(code, out, err)
 
 
+class Elsewhere(InProcess):
+    """With another HOME than the test's own. As with a real process, no command may end as a bug, and nothing
+    stays open when it is done."""
+
+    def run(self, *args: Arg, env: Optional[Mapping[str, str]] = None, cwd: Optional[Path] = None,
+            timeout: float = 120) -> Result:
+        before = len(self.opened)
+        result = super().run(*args, env={**self.env, **(env or {})}, cwd=cwd, timeout=timeout)
+        close_all(self.opened[before:])
+        del self.opened[before:]
+        assert result.code >= 0 and result.code != 70, (args, result)
+        return result
+
+
+def close_all(opened: list[State]) -> None:
+    for state in opened:
+        if hasattr(state, "_objects"):
+            with contextlib.suppress(sqlite3.ProgrammingError):  # opened by another thread, which closes it
+                state.close()
+
+
 @pytest.fixture
 def cli(project: Path, home: Path, capsys: pytest.CaptureFixture[str],
         monkeypatch: pytest.MonkeyPatch) -> Iterator[InProcess]:
-    opened: list[State] = []
+    here = InProcess(project, home, capsys, monkeypatch)
     init = State.__init__
 
     def remembering(self: State, *args: Any, **more: Any) -> None:
-        opened.append(self)
+        here.opened.append(self)
         init(self, *args, **more)
 
     monkeypatch.setattr(State, "__init__", remembering)
     # A real `rewind` has one thread; a test runner may have more.
     warnings.filterwarnings("ignore", ".*multi-threaded, use of fork", DeprecationWarning)
-    yield InProcess(project, home, capsys, monkeypatch)
-    for state in opened:
-        if hasattr(state, "_objects"):
-            with contextlib.suppress(sqlite3.ProgrammingError):  # opened by another thread, which closes it
-                state.close()
+    yield here
+    close_all(here.opened)
 
 
 @pytest.fixture

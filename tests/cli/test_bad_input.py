@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from cli.conftest import InProcess
 from rewind_cli import Rewind, chown_all, differences, tree_state
 
 pytestmark = pytest.mark.slow
@@ -39,9 +40,14 @@ def saved(rewind: Rewind) -> Rewind:
     return rewind
 
 
+@pytest.fixture
+def shared(cli: InProcess, made_once: Rewind) -> Rewind:
+    """For what must not change anything: one project for many questions, asked in this process."""
+    return cli.elsewhere(made_once.project, made_once.home)
+
+
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Rewind:
-    """For what must not change anything: one project for many questions."""
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Rewind:
     top = tmp_path_factory.mktemp("shared")
     (top / "project").mkdir()
     (top / "home").mkdir()

@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 from kill_driver import Moment, Project, Tally, kill_at, moments, rerun
 
-from rewind_cli import tree_state
+from rewind_cli import Rewind, tree_state
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="needs kill -9")]
 QUICK = 18
 
 
 @pytest.fixture
-def place(tmp_path: Path, home: Path) -> Project:
+def place(tmp_path: Path, home: Path, commands: Callable[[Path, Path], Rewind]) -> Project:
     """Three checkpoints of a small tree with a bit of everything."""
-    project = Project(tmp_path, home)
+    project = Project(tmp_path, home, commands)
     root = project.root
     _fill(root, "first")
     (root / "gone-later.txt").write_text("only in the first\n")
@@ -188,8 +188,9 @@ def test_a_killed_gc_harms_no_checkpoint_that_is_left(place: Project, tmp_path: 
     torture(place, tmp_path / "strace", ("gc", "--keep", "2"), check)
 
 
-def test_a_killed_init_is_finished_by_repeating_it(tmp_path: Path, home: Path) -> None:
-    project = Project(tmp_path, home)
+def test_a_killed_init_is_finished_by_repeating_it(tmp_path: Path, home: Path,
+                                                   commands: Callable[[Path, Path], Rewind]) -> None:
+    project = Project(tmp_path, home, commands)
     _fill(project.root, "first")
     wanted = tree_state(project.root)
 

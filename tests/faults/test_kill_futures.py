@@ -17,7 +17,7 @@ import pytest
 from fault_world import World
 from kill_driver import Moment, Tally, kill_at, moments
 
-from rewind_cli import Tree, differences, git, tree_state
+from rewind_cli import Rewind, Tree, differences, git, tree_state
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="needs kill -9")]
 QUICK = 8
@@ -75,8 +75,10 @@ both_kinds = pytest.mark.parametrize("world", ["git", "plain"], indirect=True)
 
 
 @pytest.fixture
-def world(request: pytest.FixtureRequest, tmp_path: Path, home: Path) -> Forked:
+def world(request: pytest.FixtureRequest, tmp_path: Path, home: Path,
+          commands: Callable[[Path, Path], Rewind]) -> Forked:
     world = Forked(tmp_path / "world")
+    world.rewind = commands(world.project, world.home)
     world.make()
     if getattr(request, "param", "git") == "plain":
         shutil.rmtree(world.project / ".git")

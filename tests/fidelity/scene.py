@@ -10,13 +10,13 @@ from rewind_cli import Rewind, differences, git, git_state, git_status, mtimes, 
 
 
 class Scene:
-    def __init__(self, rewind: Rewind, *, with_git: bool) -> None:
+    def __init__(self, rewind: Rewind, *, with_git: bool, big: int = 30_000) -> None:
         self.rewind = rewind
         self.root = rewind.project
         self.with_git = with_git
         self.name = ""
         self.saved: dict[bytes, tuple[Any, ...]] = {}
-        self._build()
+        self._build(big)
 
     # building
 
@@ -31,12 +31,12 @@ class Scene:
     def git(self, *args: str, at: Optional[Path] = None) -> str:
         return git(at or self.root, *args, home=self.rewind.home)
 
-    def _build(self) -> None:
+    def _build(self, big: int) -> None:
         self.put("README.md", "# a project\n")
         self.put("src/main.py", "print('one')\n")
         self.put("src/old.py", "old = True\n")
         self.put("src/deep/er/leaf.txt", "leaf\n")
-        self.put("big-tracked.bin", pattern(3_000_000, 1))
+        self.put("big-tracked.bin", pattern(big, 1))
         self.put(".gitignore", ".env\nbuild/\n*.log\n")
         if self.with_git:
             self.git("init", "-q", "-b", "main")

@@ -46,6 +46,12 @@ def scene(request: pytest.FixtureRequest, rewind: Rewind) -> Scene:
     return Scene(rewind, with_git=request.param == "git")
 
 
+@pytest.fixture(params=["git", "plain"])
+def big_scene(request: pytest.FixtureRequest, rewind: Rewind) -> Scene:
+    """With one tracked file that is as large as `test_files_of_3_mb_come_back` says."""
+    return Scene(rewind, with_git=request.param == "git", big=3_000_000)
+
+
 @pytest.fixture
 def git_scene(rewind: Rewind) -> Scene:
     return Scene(rewind, with_git=True)
@@ -135,11 +141,11 @@ def test_binaries_come_back(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("name", ["big-tracked.bin", "big-untracked.bin"])
-def test_files_of_3_mb_come_back(scene: Scene, name: str) -> None:
-    scene.put("big-untracked.bin", pattern(3_000_000, 2))
-    scene.save()
-    scene.put(name, pattern(3_000_001, 3))
-    scene.check_back_and_forth()
+def test_files_of_3_mb_come_back(big_scene: Scene, name: str) -> None:
+    big_scene.put("big-untracked.bin", pattern(3_000_000, 2))
+    big_scene.save()
+    big_scene.put(name, pattern(3_000_001, 3))
+    big_scene.check_back_and_forth()
 
 
 def test_a_file_of_many_chunks_comes_back(scene: Scene) -> None:
@@ -356,31 +362,36 @@ def test_a_directory_that_was_filled_is_empty_again(scene: Scene) -> None:
 
 # modes
 
-@pytest.mark.parametrize("mode", [0o600, 0o755, 0o444, 0o4755])
-def test_the_mode_of_a_file_comes_back(scene: Scene, mode: int) -> None:
-    scene.put("moded", "content\n", mode)
-    scene.put("rewritten", "content\n", mode)
+def test_the_mode_of_a_file_comes_back(scene: Scene) -> None:
+    modes = (0o600, 0o755, 0o444, 0o4755)  # in the names, which a failure tells
+    for mode in modes:
+        scene.put(f"moded-{mode:o}", "content\n", mode)
+        scene.put(f"rewritten-{mode:o}", "content\n", mode)
     scene.save()
-    (scene.root / "moded").chmod(0o664)
-    (scene.root / "rewritten").unlink()
-    scene.put("rewritten", "other\n", 0o666)
+    for mode in modes:
+        (scene.root / f"moded-{mode:o}").chmod(0o664)
+        (scene.root / f"rewritten-{mode:o}").unlink()
+        scene.put(f"rewritten-{mode:o}", "other\n", 0o666)
     scene.check_back_and_forth()
 
 
-@pytest.mark.parametrize("mode", [0o555, 0o700, 0o2775, 0o1777])
-def test_the_mode_of_a_directory_comes_back(scene: Scene, mode: int) -> None:
-    scene.put("moded/file", "then\n")
-    scene.put("gone/file", "then\n")
-    (scene.root / "empty").mkdir()
-    for name in ("moded", "gone", "empty"):
-        (scene.root / name).chmod(mode)
+def test_the_mode_of_a_directory_comes_back(scene: Scene) -> None:
+    modes = (0o555, 0o700, 0o2775, 0o1777)
+    names = [f"{kind}-{mode:o}" for mode in modes for kind in ("moded", "gone", "empty")]
+    for mode in modes:
+        scene.put(f"moded-{mode:o}/file", "then\n")
+        scene.put(f"gone-{mode:o}/file", "then\n")
+        (scene.root / f"empty-{mode:o}").mkdir()
+    for name in names:
+        (scene.root / name).chmod(int(name.rpartition("-")[2], 8))
     scene.save()
-    for name in ("moded", "gone", "empty"):
+    for name in names:
         (scene.root / name).chmod(0o755)
-    shutil.rmtree(scene.root / "gone")
-    scene.put("moded/file", "now\n")
-    scene.put("moded/new", "now\n")
-    (scene.root / "moded").chmod(0o750)
+    for mode in modes:
+        shutil.rmtree(scene.root / f"gone-{mode:o}")
+        scene.put(f"moded-{mode:o}/file", "now\n")
+        scene.put(f"moded-{mode:o}/new", "now\n")
+        (scene.root / f"moded-{mode:o}").chmod(0o750)
     scene.check_back_and_forth()
 
 

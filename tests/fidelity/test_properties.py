@@ -19,12 +19,13 @@ from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from other_pythons import examples
 from rewind.controller import AtCheckpoint, Controller
 from rewind_cli import Tree, clean_env, differences, tree_state
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES = int(os.environ.get("REWIND_EXAMPLES", "40"))
+EXAMPLES = int(os.environ.get("REWIND_EXAMPLES") or examples(40))
 # Making a failing example small takes minutes: only when asked for, with REWIND_EXAMPLES.
 _PHASES = list(Phase) if "REWIND_EXAMPLES" in os.environ else [Phase.generate]
 QUIET = settings(max_examples=EXAMPLES, deadline=None, derandomize=True, database=None,

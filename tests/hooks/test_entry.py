@@ -31,12 +31,13 @@ from hook_scene import (
 )
 from hooks.test_handle import held_lock
 from make_transcripts import ClaudeTalk
+from other_pythons import examples
 from rewind.hooks import entry
 from rewind_cli import CHECKOUT, Result, Rewind, chown_all, clean_env, git, tree_state
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES = int(os.environ.get("REWIND_EXAMPLES", "300"))
+EXAMPLES = int(os.environ.get("REWIND_EXAMPLES") or examples(300))
 HEAVY = ("sqlite3", "_sqlite3", "hashlib", "_hashlib", "subprocess", "json", "re", "pathlib", "dataclasses",
          "logging", "typing", "enum", "tempfile", "shutil", "random", "socket", "threading", "argparse",
          "rewind.controller", "rewind.store", "rewind.snapshot", "rewind.transcript",

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from other_pythons import WHICH, examples
 from rewind.cli.parse.commands import COMMANDS as COMMANDS_OF_REWIND
 from rewind.hooks import guard as sentences
 from rewind.hooks.guard import Guard
@@ -645,7 +646,8 @@ PIECES = [
     "chmod -R ", "popd", "trap ", "of=", "\\(", "\\)", "{} +",
 ]
 COMMANDS = st.one_of(st.text(max_size=80), st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
-CALM = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=1500)
+CALM = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture],
+                max_examples=examples(1500))
 
 
 @pytest.mark.slow
@@ -666,7 +668,7 @@ def test_no_path_upsets_the_guard(scene: Scene, path: str, cwd: str) -> None:
     assert isinstance(scene.guard.file(path, cwd), str)
 
 
-HUGE = 1_000_000
+HUGE = 200_000 if WHICH else 1_000_000  # on the default Python, what the name of the test says
 
 
 @pytest.mark.slow

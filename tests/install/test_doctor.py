@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import json
 import os
 import re
@@ -12,6 +13,7 @@ from typing import Any, Optional
 
 import pytest
 
+from compiled_once import compile_dir
 from install_scene import FOREIGN
 from rewind.controller import Controller
 from rewind.install.doctor.doctor import examine
@@ -77,6 +79,11 @@ class Patient:
                  "cwd": str(self.project), "message": {"role": "user", "content": "hello"}, **line}
         file.write_text(json.dumps(entry) + "\n")
         return file
+
+
+@pytest.fixture(autouse=True)
+def compiled_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compileall, "compile_dir", compile_dir)
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from rewind_cli import git
 pytestmark = pytest.mark.slow
 
 FILES, VERSIONS = 1000, 12
+FOLDERS = 50  # so that a version of a file is found in a short list: how long the list is, is not tested here
 # Few words: where many lines are the same, a diff has the most to choose from.
 WORDS = ["{", "}", "", "", "    return x", "    x = 1", "def f():", "\tif y:", "        call(x)", "# note",
          "end", "a", "b", "c", "  - item", "else:"]
@@ -70,18 +71,21 @@ def test_a_thousand_files_are_blamed_as_git_blames_them(project: Path, home: Pat
     chance = random.Random(22)
     git(project, "init", "-q", home=home)
     git(project, "config", "core.autocrlf", "false", home=home)
-    texts = {f"f{n}": make_text(chance) for n in range(FILES)}
+    texts = {f"{n % FOLDERS}/f{n}": make_text(chance) for n in range(FILES)}
+    for folder in range(FOLDERS):
+        (project / str(folder)).mkdir()
     commit_of: dict[str, str] = {}
     controller = None
     for version in range(VERSIONS):
         for name in sorted(texts):
             if version == 0 or chance.random() < 0.4:
                 texts[name] = edited(texts[name], chance) if version else texts[name]
-                (project / name).write_bytes(as_bytes(texts[name], int(re.sub("[^0-9]", "", name)), chance))
+                (project / name).write_bytes(as_bytes(texts[name], int(name.rpartition("f")[2]), chance))
         if version == VERSIONS // 2:
             for name in sorted(texts)[:40]:  # renamed and, if it is long enough, changed a little
-                (project / name).rename(project / f"renamed-{name}")
-                texts[f"renamed-{name}"] = texts.pop(name)
+                renamed = name.replace("/f", "/renamed-f")
+                (project / name).rename(project / renamed)
+                texts[renamed] = texts.pop(name)
         git(project, "add", "-A", home=home)
         git(project, "commit", "-q", "--allow-empty", "-m", str(version), home=home)
         if controller is None:

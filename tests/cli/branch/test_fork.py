@@ -349,6 +349,14 @@ def test_a_fork_in_which_a_client_is_open_stays(scene: Turns) -> None:
     assert scene.cli.json("forks", "list")["lanes"][0]["running"] is True
 
 
+def test_half_a_note_of_a_killed_fork_is_swept_by_the_next_one(scene: Turns) -> None:
+    notes = scene.cli.state / "making"
+    notes.mkdir()
+    (notes / ".00000000-0000-4000-8000-000000000000.json.1.tmp").write_text("{")
+    fork(scene, "t2")
+    assert os.listdir(notes) == []
+
+
 # what cannot be
 
 @pytest.mark.parametrize(("args", "code", "said"), [

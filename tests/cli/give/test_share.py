@@ -44,12 +44,12 @@ def scene(cli: InProcess) -> Turns:
 
 
 @pytest.fixture
-def there(tmp_path: Path) -> Rewind:
+def there(cli: InProcess, tmp_path: Path) -> Rewind:
     """Another machine: another HOME, another path."""
     home, folder = tmp_path / "elsewhere" / "bob", tmp_path / "elsewhere" / "work" / "review me"
     home.mkdir(parents=True)
     folder.mkdir(parents=True)
-    return Rewind(folder, home)
+    return cli.elsewhere(folder, home)
 
 
 def share(scene: Turns, tmp_path: Path, *args: str) -> Path:
@@ -363,7 +363,7 @@ def test_an_open_that_is_killed_is_finished_by_the_next_one(scene: Turns, tmp_pa
         top = tmp_path / f"machine {number}"
         (top / "home").mkdir(parents=True)
         (top / "project").mkdir()
-        there = Rewind(top / "project", top / "home")
+        there = scene.cli.elsewhere(top / "project", top / "home")
         if not empty:
             (there.project / "mine.txt").write_text("mine\n")
             there.init()

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from other_pythons import examples
 from rewind.cli.parse.arguments import _parse_plain, make_parser, parse, project_paths
 from rewind.cli.parse.commands import COMMANDS, load_command
 from rewind.errors import UsageError
@@ -49,7 +50,7 @@ def options_first(argv: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(argv=LINES)
 def test_a_plain_line_means_what_argparse_says(name: str, argv: list[str]) -> None:
     plain = _parse_plain(load_command(name), argv)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import compileall
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from compiled_once import compile_dir
 from rewind import __version__
 from rewind.agents import registry
 from rewind_cli import Rewind, tree_state
@@ -15,6 +17,11 @@ from rewind_cli import Rewind, tree_state
 pytestmark = pytest.mark.slow
 
 CLAUDE = ".claude/settings.json"
+
+
+@pytest.fixture(autouse=True)
+def compiled_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compileall, "compile_dir", compile_dir)
 
 
 @pytest.fixture

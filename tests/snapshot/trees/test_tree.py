@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from other_pythons import examples
 from rewind.errors import StoreDamaged
 from rewind.snapshot.trees.tree import (
     CHUNKED,
@@ -32,7 +33,7 @@ TARGETS = st.binary(max_size=20).filter(lambda t: b"\0" not in t)
 ENTRIES = st.one_of(st.builds(TreeEntry, st.sampled_from([FILE, CHUNKED, DIR]), MODES, SIZES, IDS),
                     st.builds(TreeEntry, st.sampled_from([LINK, UNCOVERED]), MODES, SIZES, TARGETS))
 TREES = st.builds(Tree, st.dictionaries(NAMES, ENTRIES, max_size=6), st.sampled_from([b"", b"pins-only"]))
-QUICK = settings(max_examples=100, deadline=None)
+QUICK = settings(max_examples=examples(100), deadline=None)
 
 
 def same(a: Tree, b: Tree) -> bool:

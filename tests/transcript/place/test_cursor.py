@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from make_transcripts import ClaudeTalk, DroidTalk, compact
+from other_pythons import examples
 from rewind.agents.registry import profile_named
 from rewind.transcript.place.cursor import SAMPLE, header_length, make_cursor, mark_of, place_in
 from rewind.transcript.read.lines import end_of_lines, open_transcript
@@ -182,7 +183,7 @@ def test_a_cursor_that_makes_no_sense_leads_nowhere(claude: Place, change: dict[
 
 @given(before=st.lists(st.text(max_size=40), min_size=1, max_size=8), after=st.lists(st.text(max_size=40)),
        title=st.text(max_size=60))
-@settings(max_examples=40, deadline=None, derandomize=True, database=None)
+@settings(max_examples=examples(40), deadline=None, derandomize=True, database=None)
 def test_whatever_is_appended_and_however_line_1_changes_the_place_is_found(
         tmp_path_factory: pytest.TempPathFactory, before: list[str], after: list[str], title: str) -> None:
     place = Place(tmp_path_factory.mktemp("c") / "d.jsonl", "droid")

@@ -35,6 +35,7 @@ class Making:
 
     def __enter__(self) -> None:
         make_private_dir(os.path.dirname(self.path))
+        _sweep_drafts(os.path.dirname(self.path))
         jsonfile.write(self.path, self.note)
         fsync_dir(os.path.dirname(self.path))
 
@@ -42,6 +43,13 @@ class Making:
         if error is not None:
             _clear_away(self.state, self.note)
         os.unlink(self.path)
+
+
+def _sweep_drafts(folder: str) -> None:
+    """What a process left that was killed while it wrote its note. The caller holds the lock."""
+    for name in os.listdir(folder):
+        if name.endswith(".tmp"):
+            os.unlink(os.path.join(folder, name))
 
 
 def half_made(state: State) -> list[dict[str, Any]]:
