@@ -14,6 +14,7 @@ class State extends EventTarget {
     this.loaded = false;
     this.error = null;
     this.meanwhile = null; // what was heard while the sessions are read
+    this.leaving = new Set(); // being deleted: the server would say that they are not there
     this.loadProject = oneAtATime(() => this.readProject());
     this.loadSessions = oneAtATime(() => this.readSessions());
   }
