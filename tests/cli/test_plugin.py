@@ -108,7 +108,7 @@ def test_forward_waits_until_the_client_says_that_it_has_left_the_fork(
         if len(left) == 3:
             client_is_running(scene.cli.home, scene.session)
 
-    monkeypatch.setattr("rewind.cli.plugin.forward.time.sleep", leave)
+    monkeypatch.setattr("rewind.checkpoint.rewind.conversation.leaving.time.sleep", leave)
     ask(scene, "goforward", f"--digest={plan['digest']}", session=fork)
     assert len(left) == 3 and scene.session in register.read_text()
     assert scene.forks() == []
@@ -119,7 +119,7 @@ def test_forward_keeps_a_fork_that_another_client_has_open(
     fork = go(scene, "goback")["resume"]
     plan = ask(scene, "goforward", session=fork)
     client_is_running(scene.cli.home, fork)
-    monkeypatch.setattr("rewind.cli.plugin.forward._LEAVING", 0.05)
+    monkeypatch.setattr("rewind.checkpoint.rewind.conversation.leaving._PATIENCE", 0.05)
     ask(scene, "goforward", f"--digest={plan['digest']}", session=fork)
     assert [path.stem for path in scene.forks()] == [fork]
 

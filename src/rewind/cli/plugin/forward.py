@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
-from rewind.agents.registry import profile_for
 from rewind.cli.plugin.plans import outcome_answer, plan_answer
 from rewind.controller import BeforeOperation, Controller
-from rewind.transcript.liveness import is_open
 from rewind.words import safe
 
 TYPE_CHECKING = False
@@ -16,14 +12,12 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.rewind.log.operations import Operation
 
-_LEAVING = 3.0  # seconds
-
 
 def goforward(controller: Controller, asked: Any) -> dict[str, Any]:
     """The plan names the session to resume *before* it is carried out: then the fork is not open any more,
     and can go to the trash if nothing was said in it."""
     if asked.digest:
-        _wait_until_left(controller, asked.session)
+        controller.wait_until_left(asked.session)
         outcome = controller.go(BeforeOperation(), digest=asked.digest)
         return {**outcome_answer(outcome, "Undone", ""), "resume": None}
     plan = controller.plan(BeforeOperation())
@@ -33,17 +27,6 @@ def goforward(controller: Controller, asked: Any) -> dict[str, Any]:
     answer = plan_answer(plan, f"Undo this step: {safe(controller.describe(op))}?", lines if resume else [],
                          "Undo", unsaid=asked.session if resume else "")
     return {**answer, "resume": resume}
-
-
-def _wait_until_left(controller: Controller, session: str) -> None:
-    """The client has switched, but says so in its register a moment later, and a fork that is open would be
-    kept. Another client may have it open, too: then it is kept, after this."""
-    steps = controller.state.operations().undoable()
-    made = [effect for effect in (steps[-1].effects if steps else [])
-            if effect.get("kind") == "fork" and effect.get("sessionId") == session]
-    end = time.monotonic() + _LEAVING
-    while made and is_open(profile_for(str(made[0].get("path"))), session) and time.monotonic() < end:
-        time.sleep(0.02)
 
 
 def _session_left(op: Operation, session: str) -> str | None:
