@@ -20,6 +20,7 @@ pytest.register_assert_rewrite("claude_client", "codex_client", "codex_screen", 
 from claude_client import Claude  # noqa: E402
 from codex_client import Codex  # noqa: E402
 from conversation import Conversation, Recording  # noqa: E402
+from deal import deal  # noqa: E402
 from droid_client import Droid  # noqa: E402
 from gemini_api import GeminiApi  # noqa: E402
 from gemini_client import Gemini  # noqa: E402
@@ -46,6 +47,14 @@ GEMINI = os.environ.get("REWIND_E2E_GEMINI", "")
 OPENCODE = os.environ.get("REWIND_E2E_OPENCODE", "")
 ALL = os.environ.get("REWIND_E2E_ALL") == "1"
 collect_ignore_glob = [] if CLAUDE or DROID or CODEX or GEMINI or OPENCODE else ["test_*.py"]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of the whole run, with the tests of the page and of the package."""
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    items[:] = deal(items, workers)
+
 
 PlayClaude = Callable[[Recording], Conversation[Claude]]
 PlayDroid = Callable[[Recording], Conversation[Droid]]

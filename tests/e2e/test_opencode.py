@@ -25,6 +25,7 @@ from scripted import PLAIN, opencode_script, prompt
 from stage import make_stage
 from talk import prompts
 
+pytestmark = [pytest.mark.slow, pytest.mark.longest, pytest.mark.together]
 NEXT = f"user: {prompt('NEXT')}"
 FOREIGN = """import { appendFileSync } from "node:fs"
 export const Mine = async () => ({
