@@ -4,7 +4,7 @@ when the real client resumes Rewind's forks.
 One session is recorded once, and all tests fork it: that none of its rows changes is part of what they show.
 To start opencode takes ten times as long as to answer a prompt. So processes of their own resume a fork of
 each kind, and one server, such as there is behind the terminal UI, the others. It may write on after its
-answer, so a session that is forked next has another process.
+answer, and its turn may end later, so what is forked or restored next has another process.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def test_opencode_is_protected_from_the_first_prompt_on(scene: Scene) -> None:
 def test_files_and_conversation_go_back_to_the_same_moment(scene: Scene, n: int) -> None:
     fork = scene.back(n, "", "--both")
     assert state(scene.client.project) == scene.states[-1 - n]
-    heard = scene.hear_anew(fork) if n == 1 else scene.hear(fork)
+    heard = scene.hear_anew(fork)
     assert heard == [*scene.told[-n][:-1], NEXT]
     assert prompts(heard) == [*PLAIN[:-n], "NEXT"]
     scene.rewind("undo-restore", "--force")
