@@ -598,6 +598,12 @@ class Controller:
             return True
         return False
 
+    def wait_until_left(self, session: str) -> None:
+        """Before a step is undone whose fork a client has just left: until that client says so."""
+        from rewind.checkpoint.rewind.conversation.leaving import wait_until_left
+
+        wait_until_left(self.state, session)
+
     def open_in(self, outcome: Outcome) -> str:
         """The agent whose client still has the conversation open that was left; empty where nobody has."""
         from rewind.checkpoint.conversations.session_tree import Life

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 # Read now, for every test runs in an environment without it.
 WANTED = os.environ.get("REWIND_BROWSER", "") not in ("", "0")
-CHROMIUM = os.environ.get("REWIND_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+# The first is the same engine without the windows around it: a page opens in half the processor time.
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser")
+CHROMIUM = os.environ.get("REWIND_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 
 

@@ -71,6 +71,27 @@ def test_a_session_of_the_agent_cannot_be_deleted_and_says_why(page: Rewind) -> 
     expect(item).to_have_accessible_description("Rewind did not make this session, so it leaves it alone.")
 
 
+READS = """async ([id, leaving]) => {
+    const {state} = await import('/static/core/state.js');
+    const {Shape} = await import('/static/turns/shape.js');
+    if (leaving) state.leaving.add(id); else state.leaving.delete(id);
+    const shape = new Shape(id);
+    await shape.load();
+    shape.end();
+}"""
+
+
+def test_a_branch_that_is_being_deleted_is_not_read(page: Rewind) -> None:
+    """The page may hear of a change between the deletion and its answer."""
+    asked: list[str] = []
+    wanted = f"/{CART}/shape"  # another session is shown
+    page.page.on("request", lambda request: asked.append(request.url) if wanted in request.url else None)
+    page.page.evaluate(READS, [CART, True])
+    assert asked == []
+    page.page.evaluate(READS, [CART, False])
+    assert len(asked) == 1
+
+
 def test_branches_are_deleted_together_and_brought_back(page: Rewind, home: Path, project: Path) -> None:
     page.choose(ROOT)
     unfold(page)

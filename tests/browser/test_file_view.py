@@ -10,7 +10,7 @@ from page_of import Rewind
 from playwright.sync_api import Locator, expect
 from shop import NASTY_NAME, Agent
 from test_keyboard import press, tab_to
-from test_looks import OVERFLOW, axe, check  # noqa: F401 - the fixture
+from test_looks import OVERFLOW, THEMES, axe, check_themes  # noqa: F401 - the fixture
 
 FIRST = "class Cart:\n    def __init__(self):\n        self.items = []\n"
 SECOND = FIRST + "\n    def add(self, item):\n        self.items.append(item)\n"
@@ -204,23 +204,20 @@ def states(page: Rewind) -> Any:
     yield "an older point"
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_no_serious_violation_and_nothing_runs_out_of_the_window(page: Rewind, axe: str,  # noqa: F811
-                                                                 theme: Any) -> None:
-    page.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+def test_no_serious_violation_and_nothing_runs_out_of_the_window(page: Rewind, axe: str) -> None:  # noqa: F811
+    page.page.emulate_media(reduced_motion="reduce")
     for state in states(page):
-        check(page, axe, state)
-        assert page.page.evaluate(OVERFLOW) == [], state
+        check_themes(page, axe, state)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_same_on_a_phone(phone: Rewind, axe: str, theme: Any) -> None:  # noqa: F811
-    phone.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+def test_the_same_on_a_phone(phone: Rewind, axe: str) -> None:  # noqa: F811
+    phone.page.emulate_media(reduced_motion="reduce")
     for state in states(phone):
-        check(phone, axe, state)
-        assert phone.page.evaluate(OVERFLOW) == [], state
+        check_themes(phone, axe, state)
     phone.page.set_viewport_size(NARROW)  # type: ignore[arg-type]
-    assert phone.page.evaluate(OVERFLOW) == []
+    for theme in THEMES:
+        phone.page.emulate_media(color_scheme=theme)
+        assert phone.page.evaluate(OVERFLOW) == [], theme
 
 
 def test_a_phone_shows_the_tree_then_the_file_and_comes_back(phone: Rewind) -> None:

@@ -20,6 +20,7 @@ from rewind_cli import CHECKOUT, clean_env
 # Read now, for every test runs in an environment without it.
 CLAUDE = os.environ.get("REWIND_E2E_CLAUDE", "")
 MOST_ACTIONS = 6
+pytestmark = pytest.mark.together
 
 
 @pytest.fixture(scope="session")

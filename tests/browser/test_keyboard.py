@@ -55,6 +55,9 @@ def test_a_session_is_read_rewound_compared_and_deleted_without_a_pointer(page: 
     expect(page.tree.locator(":focus")).to_have_count(1)
     press(page, "ArrowDown", "ArrowUp", "ArrowDown", "Enter")
     expect(page.title("Branch from turn 4")).to_be_visible()
+    page.settled()
+    # All of it is read: what is asked for just before may be answered when the branch is gone.
+    expect(page.page.locator(".scrubber")).to_be_visible()
     tab_to(page, "Branch actions")
     press(page, "Enter", "ArrowUp", "Enter")
     expect(page.dialog).to_contain_text("Delete this branch?")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chat_scene import Scene
+from chat_scene import Scene, client_is_running
 from cli.conftest import InProcess
 from rewind import __version__
 
@@ -94,6 +94,34 @@ def test_forward_names_the_session_to_return_to(scene: Scene) -> None:
     assert not any(fork in line for line in plan["lines"])
     ask(scene, "goforward", f"--digest={plan['digest']}")
     assert scene.read("a") == "two\n" and scene.forks() == []
+
+
+def test_forward_waits_until_the_client_says_that_it_has_left_the_fork(
+        scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    fork = go(scene, "goback")["resume"]
+    plan = ask(scene, "goforward", session=fork)
+    register = client_is_running(scene.cli.home, fork)
+    left: list[float] = []
+
+    def leave(seconds: float) -> None:
+        left.append(seconds)
+        if len(left) == 3:
+            client_is_running(scene.cli.home, scene.session)
+
+    monkeypatch.setattr("rewind.checkpoint.rewind.conversation.leaving.time.sleep", leave)
+    ask(scene, "goforward", f"--digest={plan['digest']}", session=fork)
+    assert len(left) == 3 and scene.session in register.read_text()
+    assert scene.forks() == []
+
+
+def test_forward_keeps_a_fork_that_another_client_has_open(
+        scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    fork = go(scene, "goback")["resume"]
+    plan = ask(scene, "goforward", session=fork)
+    client_is_running(scene.cli.home, fork)
+    monkeypatch.setattr("rewind.checkpoint.rewind.conversation.leaving._PATIENCE", 0.05)
+    ask(scene, "goforward", f"--digest={plan['digest']}", session=fork)
+    assert [path.stem for path in scene.forks()] == [fork]
 
 
 def test_forward_after_a_new_beginning(scene: Scene) -> None:

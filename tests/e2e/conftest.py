@@ -1,4 +1,4 @@
-"""The real clients, and conversations recorded with them once for all tests of a file.
+"""The real clients, and conversations recorded with them once for all tests.
 
 `scripts/e2e` brings the clients and names them in the environment; without it nothing here is collected.
 """
@@ -9,7 +9,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Callable, NamedTuple
+from typing import Callable, NamedTuple, Union
 
 import pytest
 
@@ -20,6 +20,7 @@ pytest.register_assert_rewrite("claude_client", "codex_client", "codex_screen", 
 from claude_client import Claude  # noqa: E402
 from codex_client import Codex  # noqa: E402
 from conversation import Conversation, Recording  # noqa: E402
+from deal import deal  # noqa: E402
 from droid_client import Droid  # noqa: E402
 from gemini_api import GeminiApi  # noqa: E402
 from gemini_client import Gemini  # noqa: E402
@@ -33,6 +34,7 @@ from scripted import (  # noqa: E402
     gemini_script,
     prompt,
 )
+from shared import recorded_once  # noqa: E402
 from stage import Stage, copy_stage, make_repository, make_stage  # noqa: E402
 
 from rewind_cli import Rewind  # noqa: E402
@@ -45,6 +47,14 @@ GEMINI = os.environ.get("REWIND_E2E_GEMINI", "")
 OPENCODE = os.environ.get("REWIND_E2E_OPENCODE", "")
 ALL = os.environ.get("REWIND_E2E_ALL") == "1"
 collect_ignore_glob = [] if CLAUDE or DROID or CODEX or GEMINI or OPENCODE else ["test_*.py"]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of the whole run, with the tests of the page and of the package."""
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    items[:] = deal(items, workers)
+
 
 PlayClaude = Callable[[Recording], Conversation[Claude]]
 PlayDroid = Callable[[Recording], Conversation[Droid]]
@@ -132,13 +142,20 @@ def play_claude(claude_program: Path, stage: Stage, claude_api: MockApi, rewind:
 @pytest.fixture(scope="session")
 def plain(claude_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Recording:
     """Four prompts in print mode."""
-    stage = make_stage(tmp_path_factory.mktemp("plain"))
-    with MockApi(claude_script(stage.project)) as api:
-        client, session, told = Claude(claude_program, stage, api), "", []
-        for name in PLAIN:
-            session = client.ask(prompt(name), session)
-            told.append(client.heard(prompt(name)))
-    return Recording(stage, session, told)
+    def record(folder: Path) -> list[Recording]:
+        stage = make_stage(folder)
+        with MockApi(claude_script(stage.project)) as api:
+            return [ask_all(Claude(claude_program, stage, api))]
+    return recorded_once(tmp_path_factory, "claude", record)[0]
+
+
+def ask_all(client: Union[Claude, Codex, Gemini]) -> Recording:
+    """A process for each prompt."""
+    session, told = "", []
+    for name in PLAIN:
+        session = client.ask(prompt(name), session)
+        told.append(client.heard(prompt(name)))
+    return Recording(client.stage, session, told)
 
 
 class OnScreen(NamedTuple):
@@ -149,9 +166,15 @@ class OnScreen(NamedTuple):
 @pytest.fixture(scope="session")
 def on_screen(claude_program: Path, tmux: None, tmp_path_factory: pytest.TempPathFactory) -> OnScreen:
     """One interactive session: prompts taken back by the client's own /rewind, later a /compact."""
-    stage = make_stage(tmp_path_factory.mktemp("screen"))
-    then = make_stage(tmp_path_factory.mktemp("rewound"))
-    with MockApi(claude_script(stage.project)) as api, Claude(claude_program, stage, api).open() as screen:
+    found = recorded_once(tmp_path_factory, "screen", lambda at: record_on_screen(claude_program, at))
+    return OnScreen(*found)
+
+
+def record_on_screen(program: Path, folder: Path) -> list[Recording]:
+    for name in ("then", "later"):
+        (folder / name).mkdir()
+    then, stage = make_stage(folder / "then"), make_stage(folder / "later")
+    with MockApi(claude_script(stage.project)) as api, Claude(program, stage, api).open() as screen:
         told = [screen.ask(prompt("PAIR"))]
         screen.ask(prompt("WRONG"))
         screen.ask(prompt("WORSE"))
@@ -162,7 +185,7 @@ def on_screen(claude_program: Path, tmux: None, tmp_path_factory: pytest.TempPat
         rewound = Recording(then, session, list(told))
         screen.compact()
         told += [screen.ask(prompt("LATER")), screen.ask(prompt("LAST"))]
-    return OnScreen(rewound, Recording(stage, session, told))
+    return [rewound, Recording(stage, session, told)]
 
 
 @pytest.fixture(scope="session")
@@ -204,20 +227,21 @@ def play_droid(droid_program: Path, stage: Stage, droid_api: MockApi, rewind: Re
 @pytest.fixture(scope="session")
 def plain_droid(droid_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Recording:
     """Four prompts."""
-    return record_droid(droid_program, make_stage(tmp_path_factory.mktemp("droid")), PLAIN)
+    return recorded_once(tmp_path_factory, "droid", lambda at: record_droid(droid_program, at, PLAIN))[0]
 
 
 @pytest.fixture(scope="session")
 def compacted_droid(droid_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Recording:
     """Droid compacts by itself at the end of the second turn, in the same file."""
-    stage = make_stage(tmp_path_factory.mktemp("compacted"))
-    return record_droid(droid_program, stage, ["PAIR", "LONG", "LATER", "LAST"])
+    names = ["PAIR", "LONG", "LATER", "LAST"]
+    return recorded_once(tmp_path_factory, "compacted", lambda at: record_droid(droid_program, at, names))[0]
 
 
-def record_droid(program: Path, stage: Stage, names: list[str]) -> Recording:
+def record_droid(program: Path, folder: Path, names: list[str]) -> list[Recording]:
+    stage = make_stage(folder)
     with MockApi(droid_script(stage.project)) as api, Droid(program, stage, api).open() as opened:
         told = [opened.ask(prompt(name)) for name in names]
-        return Recording(stage, opened.session, told)
+    return [Recording(stage, opened.session, told)]
 
 
 # Codex
@@ -247,13 +271,10 @@ def play_codex(codex_program: Path, stage: Stage, codex_api: ResponsesApi, rewin
 @pytest.fixture(scope="session")
 def plain_codex(codex_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Recording:
     """Four prompts."""
-    stage = make_stage(tmp_path_factory.mktemp("codex"))
-    with ResponsesApi(codex_script()) as api:
-        client, session, told = Codex(codex_program, stage, api), "", []
-        for name in PLAIN:
-            session = client.ask(prompt(name), session)
-            told.append(client.heard(prompt(name)))
-    return Recording(stage, session, told)
+    def record(folder: Path) -> list[Recording]:
+        with ResponsesApi(codex_script()) as api:
+            return [ask_all(Codex(codex_program, make_stage(folder), api))]
+    return recorded_once(tmp_path_factory, "codex", record)[0]
 
 
 # Gemini CLI
@@ -283,10 +304,8 @@ def play_gemini(gemini_program: Path, stage: Stage, gemini_api: GeminiApi, rewin
 @pytest.fixture(scope="session")
 def plain_gemini(gemini_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Recording:
     """Four prompts."""
-    stage = make_stage(tmp_path_factory.mktemp("gemini"))
-    with GeminiApi(gemini_script(stage.project)) as api:
-        client, session, told = Gemini(gemini_program, stage, api), "", []
-        for name in PLAIN:
-            session = client.ask(prompt(name), session)
-            told.append(client.heard(prompt(name)))
-    return Recording(stage, session, told)
+    def record(folder: Path) -> list[Recording]:
+        stage = make_stage(folder)
+        with GeminiApi(gemini_script(stage.project)) as api:
+            return [ask_all(Gemini(gemini_program, stage, api))]
+    return recorded_once(tmp_path_factory, "gemini", record)[0]

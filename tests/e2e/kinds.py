@@ -7,11 +7,13 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
-from claude_client import Claude
+from claude_client import TOOLS, Claude
 from screen import wait_until
 from scripted import prompt
 
@@ -129,25 +131,49 @@ class Neighbourhood:
         before = self._made()
         seen = self._log.read_text().split() if self._log.exists() else []
         self._asked += 1
-        self.claude.ask(f"{prompt('WRITE')} {self._asked}")
-        new = self._log.read_text().split()[len(seen):]
-        assert sorted(new) == ["plugin", "settings"]
+        with self._client() as says:
+            says(f"{prompt('WRITE')} {self._asked}")
+            new = self._log.read_text().split()[len(seen):]
+            assert sorted(new) == ["plugin", "settings"]
+            assert "foreign answers" in says("/foreign")
+            assert ("needs the interactive client" in says("/goback")) is commands
         made = self._made()
         for event in ("UserPromptSubmit", "Stop"):
             assert made.count(event) - before.count(event) == int(protected), (event, made)
-        assert "foreign answers" in self._says("/foreign")
-        assert ("needs the interactive client" in self._says("/goback")) is commands
         wait_until(lambda: not running_in(self.claude.home), lambda: str(running_in(self.claude.home)))
 
     def _made(self) -> list[str]:
         found = self.rewind.run("list", "--json")
         return [str(c["trigger"].get("event")) for c in found.data["checkpoints"]] if found.code == 0 else []
 
-    def _says(self, command: str) -> str:
-        done = subprocess.run([str(self.claude.program), "-p", command], cwd=self.claude.project,
-                              env=self.claude.env, text=True, capture_output=True, stdin=subprocess.DEVNULL,
-                              timeout=90)
-        return (done.stdout + done.stderr).strip()
+    @contextmanager
+    def _client(self) -> Iterator[Callable[[str], str]]:
+        """One client for prompts and commands, and what it says to each."""
+        command = [str(self.claude.program), "-p", "--input-format", "stream-json", "--output-format",
+                   "stream-json", "--verbose", *TOOLS]
+        with subprocess.Popen(command, cwd=self.claude.project, env=self.claude.env, text=True,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL) as process:
+            patience = threading.Timer(120, process.kill)
+            patience.start()
+            try:
+                yield lambda text: _say(process, text)
+                assert process.stdin
+                process.stdin.close()
+                assert process.wait() == 0
+            finally:
+                patience.cancel()
+                if process.poll() is None:
+                    process.kill()
+
+
+def _say(process: subprocess.Popen[str], text: str) -> str:
+    assert process.stdin and process.stdout
+    message = {"role": "user", "content": [{"type": "text", "text": text}]}
+    process.stdin.write(json.dumps({"type": "user", "message": message}) + "\n")
+    process.stdin.flush()
+    found = next(event for event in map(json.loads, process.stdout) if event.get("type") == "result")
+    return str(found.get("result"))
 
 
 def running_in(home: Path) -> Sequence[str]:

@@ -15,7 +15,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 from chat_api import ChatApi
 from stage import Stage, names
@@ -39,10 +39,13 @@ class Opencode:
                     "options": {"baseURL": f"{api.url}/v1", "apiKey": "made-up"}}
         settings = {"model": "mock/mock-1", "small_model": "mock/mock-1", "autoupdate": False,
                     "share": "disabled", "provider": {"mock": provider}}
+        # In place of the list of all models in the world, which takes over a second of each start.
+        models = stage.home / "models.json"
+        models.write_text("{}")
         off = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "SHARE")
         self.env = {"HOME": str(stage.home), "TERM": "dumb", "LANG": "C.UTF-8", "DO_NOT_TRACK": "1",
                     "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1",
-                    "OPENCODE_CONFIG_CONTENT": json.dumps(settings),
+                    "OPENCODE_CONFIG_CONTENT": json.dumps(settings), "OPENCODE_MODELS_PATH": str(models),
                     **{f"OPENCODE_DISABLE_{name}": "1" for name in off},
                     "PATH": os.pathsep.join([str(program.parent), "/usr/local/bin", "/usr/bin", "/bin"])}
 
@@ -119,8 +122,11 @@ class Server:
         self.folder = folder
 
     def post(self, path: str, **body: Any) -> Any:
+        return self._request("POST", path, json.dumps(body).encode())
+
+    def _request(self, method: str, path: str, data: Optional[bytes] = None) -> Any:
         request = urllib.request.Request(
-            self.url + path, json.dumps(body).encode(), method="POST",
+            self.url + path, data, method=method,
             headers={"content-type": "application/json", "x-opencode-directory": self.folder})
         with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return json.loads(answer.read() or b"null")
@@ -128,6 +134,10 @@ class Server:
     def say(self, session: str, text: str) -> None:
         """A prompt, until it is answered."""
         self.post(f"/session/{session}/message", parts=[{"type": "text", "text": text}])
+
+    def listed(self) -> dict[str, str]:
+        """The sessions that it offers, by id, with their titles."""
+        return {one["id"]: one["title"] for one in self._request("GET", "/session")}
 
     def revert(self, session: str, message: str) -> None:
         """opencode's own /undo."""

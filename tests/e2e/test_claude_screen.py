@@ -12,7 +12,8 @@ from conversation import NEXT, Conversation, Recording, contents
 from mock_api import MockApi
 from screen import wait_until
 from scripted import claude_script, prompt
-from stage import make_stage
+from shared import recorded_once
+from stage import Stage, make_stage
 from talk import prompts
 
 from rewind_cli import PROGRAM
@@ -24,11 +25,14 @@ Play = Callable[[Recording], Conversation[Claude]]
 def busy(claude_program: Path, tmux: None, tmp_path_factory: pytest.TempPathFactory) -> Recording:
     """What else a person does: a shell command, a command of their own, a prompt before the answer has come,
     and Esc."""
-    stage = make_stage(tmp_path_factory.mktemp("busy"))
+    return recorded_once(tmp_path_factory, "busy", lambda at: record_busy(claude_program, make_stage(at)))[0]
+
+
+def record_busy(program: Path, stage: Stage) -> list[Recording]:
     commands = stage.project / ".claude" / "commands"
     commands.mkdir(parents=True)
     (commands / "mine.md").write_text("PROMPT-MINE $ARGUMENTS\n")
-    with MockApi(claude_script(stage.project)) as api, Claude(claude_program, stage, api).open() as opened:
+    with MockApi(claude_script(stage.project)) as api, Claude(program, stage, api).open() as opened:
         client = opened.client
         told = [opened.ask(prompt("PAIR"))]
         opened.shell("echo by-hand")
@@ -47,7 +51,8 @@ def busy(claude_program: Path, tmux: None, tmp_path_factory: pytest.TempPathFact
         opened.interrupt()
         api.release()
         told += [opened.ask(prompt("LATER")), opened.ask(prompt("LAST"))]
-        return Recording(stage, opened.session, told)
+        session = opened.session
+    return [Recording(stage, session, told)]
 
 
 @pytest.mark.parametrize("n, kept", [

@@ -2,6 +2,9 @@
 when the real client resumes Rewind's forks.
 
 One session is recorded once, and all tests fork it: that none of its rows changes is part of what they show.
+To start opencode takes ten times as long as to answer a prompt. So processes of their own resume a fork of
+each kind, and one server, such as there is behind the terminal UI, the others. It may write on after its
+answer, and its turn may end later, so what is forked or restored next has another process.
 """
 
 from __future__ import annotations
@@ -12,16 +15,17 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 import pytest
 from chat_api import ChatApi
 from installed import Installed, state
-from opencode_client import OWN, Opencode
+from opencode_client import OWN, Opencode, Server
 from scripted import PLAIN, opencode_script, prompt
-from stage import Stage, make_stage
+from stage import make_stage
 from talk import prompts
 
+pytestmark = [pytest.mark.slow, pytest.mark.longest, pytest.mark.together]
 NEXT = f"user: {prompt('NEXT')}"
 FOREIGN = """import { appendFileSync } from "node:fs"
 export const Mine = async () => ({
@@ -34,6 +38,7 @@ SETTINGS = '{\n  "$schema": "https://opencode.ai/config.json",\n  // mine\n  "us
 
 class Scene(NamedTuple):
     client: Opencode
+    server: Server
     rewind: Installed
     session: str
     told: list[list[str]]  # what the model was told at each prompt
@@ -50,12 +55,23 @@ class Scene(NamedTuple):
         return str(found["fork"]["session_id"])
 
     def hear(self, session: str, name: str = "NEXT") -> list[str]:
+        """What the model is told when the session goes on in the server."""
+        self.server.say(session, prompt(name))
+        self.wait_until(session, lambda turns: turns[-1:] == [prompt(name)])
+        return self.client.heard(prompt(name))
+
+    def hear_anew(self, session: str, name: str = "NEXT") -> list[str]:
+        """The same by a process of its own."""
         return self.client.hear(session, prompt(name))
 
     def wait_for(self, session: str, names: list[str]) -> None:
-        """Until Rewind's copy has these prompts: the plugin writes it after opencode has answered."""
+        """Until Rewind's copy has these prompts."""
+        self.wait_until(session, lambda turns: turns == [prompt(name) for name in names])
+
+    def wait_until(self, session: str, there: Callable[[list[str]], bool]) -> None:
+        """The plugin writes Rewind's copy after opencode has answered."""
         for _ in range(300):
-            if self.turns(session) == [prompt(name) for name in names]:
+            if there(self.turns(session)):
                 return
             time.sleep(0.2)
         raise AssertionError(self.turns(session))
@@ -80,18 +96,16 @@ def scene(opencode_program: Path, tmp_path_factory: pytest.TempPathFactory) -> I
         (client.config / "plugins" / "mine.js").write_text(FOREIGN)
         (client.config / "opencode.jsonc").write_text(SETTINGS)
         before = configuration(client)
-        yield _record(client, stage, before)
-
-
-def _record(client: Opencode, stage: Stage, before: dict[str, bytes]) -> Scene:
-    rewind = Installed(stage, "opencode")
-    rewind.env["PATH"] = client.env["PATH"]
-    session, told, states = "", [], [state(stage.project)]
-    for name in PLAIN:
-        session = client.ask(prompt(name), session)
-        told.append(client.heard(prompt(name)))
-        states.append(state(stage.project))
-    return Scene(client, rewind, session, told, states, before, client.rows(session))
+        rewind = Installed(stage, "opencode")
+        rewind.env["PATH"] = client.env["PATH"]
+        session, told, states = "", [], [state(stage.project)]
+        for name in PLAIN:
+            session = client.ask(prompt(name), session)
+            told.append(client.heard(prompt(name)))
+            states.append(state(stage.project))
+        rows = client.rows(session)
+        with client.server() as server:
+            yield Scene(client, server, rewind, session, told, states, before, rows)
 
 
 def test_opencode_is_protected_from_the_first_prompt_on(scene: Scene) -> None:
@@ -110,12 +124,13 @@ def test_opencode_is_protected_from_the_first_prompt_on(scene: Scene) -> None:
 def test_files_and_conversation_go_back_to_the_same_moment(scene: Scene, n: int) -> None:
     fork = scene.back(n, "", "--both")
     assert state(scene.client.project) == scene.states[-1 - n]
-    heard = scene.hear(fork)
+    heard = scene.hear_anew(fork)
     assert heard == [*scene.told[-n][:-1], NEXT]
     assert prompts(heard) == [*PLAIN[:-n], "NEXT"]
     scene.rewind("undo-restore", "--force")
     assert state(scene.client.project) == scene.states[-1]
-    assert fork in scene.client.listed(), "what was said in it keeps it"
+    listed = scene.client.listed() if n == 1 else scene.server.listed()
+    assert fork in listed, "what was said in it keeps it"
     assert scene.client.rows(scene.session) == scene.rows
 
 
@@ -138,7 +153,7 @@ def test_no_result_of_parallel_calls_is_lost(scene: Scene) -> None:
 def test_a_fork_of_a_fork_that_went_on_and_was_deleted_then(scene: Scene) -> None:
     """By opencode itself; Rewind has its copy still, and without that the checkpoints."""
     fork = scene.back(2)
-    scene.hear(fork, "OTHER")
+    scene.hear_anew(fork, "OTHER")
     assert scene.turns(fork) == [*map(prompt, PLAIN[:2]), prompt("OTHER")]
     again = scene.back(1, fork)
     scene.client.run("session", "delete", fork, "--pure")
@@ -147,7 +162,7 @@ def test_a_fork_of_a_fork_that_went_on_and_was_deleted_then(scene: Scene) -> Non
     restored = scene.rewind.json("restore", "last", "--context-only")["fork"]["session_id"]
     assert scene.hear(again) == [*scene.told[-2][:-1], NEXT]
     assert scene.hear(older) == [*scene.told[-3][:-1], NEXT]
-    heard = scene.hear(restored)
+    heard = scene.hear_anew(restored)
     assert prompts(heard) == [*PLAIN[:2], "OTHER", "NEXT"]
     assert heard[:len(scene.told[-2]) - 1] == scene.told[-2][:-1]
 
@@ -177,7 +192,7 @@ def test_a_fork_after_opencodes_own_undo(scene: Scene) -> None:
         scene.wait_for(fork, ["WRITE"])  # undone, though the rows are still there
     assert len(scene.client.rows(fork)[1]) > 10
     between = scene.back(1, fork)
-    assert prompts(scene.hear(fork, "AFTER")) == ["WRITE", "AFTER"]
+    assert prompts(scene.hear_anew(fork, "AFTER")) == ["WRITE", "AFTER"]
     assert scene.turns(fork) == [prompt("WRITE"), prompt("AFTER")]
     assert scene.hear(between) == [NEXT]
     assert scene.hear(scene.back(1, fork)) == [*scene.told[1][:-1], NEXT]
@@ -203,4 +218,4 @@ def test_uninstalling_leaves_nothing_behind(scene: Scene) -> None:
     assert scene.rewind.json("validate", "--deep")["ok"]
     scene.rewind("uninstall", "--yes")
     assert configuration(scene.client) == scene.before
-    assert prompts(scene.hear(scene.session)) == [*PLAIN, "NEXT"], "and opencode works without it"
+    assert prompts(scene.hear_anew(scene.session)) == [*PLAIN, "NEXT"], "and opencode works without it"

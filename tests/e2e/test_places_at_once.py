@@ -18,6 +18,7 @@ from stage import Stage, make_repository
 
 from rewind_cli import git, tree_state
 
+pytestmark = [pytest.mark.slow, pytest.mark.longest]
 # Three turns each say whether it works; `REWIND_E2E_TURNS=10` is what it was tried with by hand.
 TURNS = int(os.environ.get("REWIND_E2E_TURNS", "3"))
 PLACES = ("main", "beside", "inside")

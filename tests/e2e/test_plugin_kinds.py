@@ -20,6 +20,7 @@ from kinds import (
 from rewind import __version__
 from rewind_cli import CHECKOUT, Rewind
 
+pytestmark = [pytest.mark.slow, pytest.mark.longest]
 NEWER, OLDER = "9.9.9", "0.0.1"
 
 

@@ -20,7 +20,7 @@ from rewind_cli import CHECKOUT, clean_env, git
 
 # Read now, for every test runs in an environment without it.
 TOOLS = os.environ.get("REWIND_TOOLS", "")
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(
+pytestmark = [pytest.mark.slow, pytest.mark.together, pytest.mark.skipif(
     not TOOLS, reason="REWIND_TOOLS names no directory: uv and pipx are NOT tested (scripts/e2e does)")]
 BUILD = "import sys; from hatchling.build import build_wheel; print(build_wheel(sys.argv[1]))"
 COMMANDS = {"uv": (["uv", "tool", "install"], ["uv", "tool", "uninstall"]),

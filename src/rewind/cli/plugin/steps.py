@@ -119,6 +119,7 @@ def goforward(controller: Controller, asked: Any) -> dict[str, Any]:
     """The plan names the session to resume *before* it is carried out: then the fork is not open any more,
     and can go to the trash if nothing was said in it."""
     if asked.digest:
+        controller.wait_until_left(asked.session)
         outcome = controller.go(BeforeOperation(), digest=asked.digest)
         return {**outcome_answer(outcome, "Undone", ""), "resume": None}
     plan = controller.plan(BeforeOperation())

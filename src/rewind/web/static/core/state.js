@@ -12,6 +12,7 @@ class State extends EventTarget {
   loaded = false;
   error = null;
   meanwhile = null; // what was heard while the sessions are read
+  leaving = new Set(); // being deleted: the server would say that they are not there
   loadProject = oneAtATime(() => this.readProject());
   loadSessions = oneAtATime(() => this.readSessions());
 

@@ -63,7 +63,12 @@ export async function deleteBranches(ids) {
     'danger',
   );
   if (!sure) return false;
-  return act('delete_branches', {sessionIds: ids}, answer => deleted(answer.sessionIds, sessions));
+  ids.forEach(id => state.leaving.add(id));
+  const done = await act('delete_branches', {sessionIds: ids}, answer =>
+    deleted(answer.sessionIds, sessions),
+  );
+  ids.forEach(id => state.leaving.delete(id));
+  return done;
 }
 
 function deleted(ids, sessions) {

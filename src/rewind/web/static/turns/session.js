@@ -528,6 +528,7 @@ export class SessionView extends View {
     await this.ready; // what is being read may have been there before this was said
     this.soon = null;
     if (!this.session) return undefined;
+    if (state.leaving.has(this.id)) return this.turnsAdded(this.wanted); // in case it stays
     const total = this.wanted;
     const had = this.list.total;
     if (total !== had) this.shape.changed(); // within a turn, its bar waits for the end

@@ -2,6 +2,7 @@
 
 import {api} from '../core/api.js';
 import {oneAtATime} from '../core/order.js';
+import {state} from '../core/state.js';
 
 const PAUSE = 1500; // between two readings while a turn runs
 const AGAIN = 40; // how often the rest of the counting is asked for
@@ -25,6 +26,11 @@ export class Shape extends EventTarget {
   }
 
   async readFrom(from) {
+    if (!state.get(this.session)) return;
+    if (state.leaving.has(this.session)) {
+      this.changed(); // in case it stays
+      return;
+    }
     try {
       const found = await api.shape(this.session, from);
       if (this.ended) return;
