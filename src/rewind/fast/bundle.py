@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 PACKAGE = "rewind"
 FOLDER = b"package"
-# All that one of these imports is loaded along with it. A hook begins with the first one, and imports the
-# others if there is a checkpoint to be made.
-ROOTS = ("rewind.hooks.handle", "rewind.hooks.making.checkpoint",
-          "rewind.checkpoint.conversations.which_session")
+# All that one of these imports is loaded along with it. A hook imports them in this order, the last five only
+# if there is a checkpoint to be made.
+ROOTS = ("rewind.hooks.event", "rewind.hooks.handle", "rewind.checkpoint.project.known_stores",
+         "rewind.hooks.memory.session_file", "rewind.hooks.making.in_time", "rewind.hooks.making.checkpoint",
+         "rewind.transcript.find", "rewind.checkpoint.save.conversation")
 HEAD = 16  # bytes that say where the code begins and how long the file is; then comes the index
 _PYCHEAD = 16  # bytes before the code, in what Python compiles
 

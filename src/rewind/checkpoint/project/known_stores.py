@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 
 from rewind import jsonfile
-from rewind.checkpoint.records.record import iso_time
 from rewind.files import Lock, make_durable_dir, sweep_drafts
 from rewind.index import FILE, load_index, texts
 from rewind.paths import STORE_FILE, Project, is_same_dir, project_state
@@ -45,6 +44,8 @@ def store_id_in(state: str) -> str:
 
 def remember(home: str, store_id: str, root: str) -> None:
     """The store's project is at `root`; where it was before stays known."""
+    from rewind.checkpoint.records.record import iso_time
+
     def put(entry: dict[str, Any]) -> None:
         before = [known for known in texts([entry.get("root"), *texts(entry.get("also"))]) if known != root]
         entry.update(root=root, addedAt=iso_time())
