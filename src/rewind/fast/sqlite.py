@@ -6,6 +6,7 @@ thin cover of a C one, so for the moment of the import we give it a cover of our
 
 from __future__ import annotations
 
+import os
 import sys
 
 TYPE_CHECKING = False
@@ -57,4 +58,23 @@ def in_parts(values: list[bytes]) -> Iterator[tuple[str, tuple[bytes, ...]]]:
         yield ",".join("?" * len(part)), part
 
 
-__all__ = ["Connection", "DatabaseError", "OperationalError", "connect", "in_parts"]
+def is_wal_over(path: str, size: int) -> bool:
+    """Of the database at `path`."""
+    try:
+        return os.stat(path + "-wal").st_size > size
+    except OSError:
+        return False
+
+
+def fold_wal(db: Connection, busy_ms: int) -> None:
+    """Write the WAL's pages into the database and empty it. Nobody is waited for: where others read, the next
+    one does it. `busy_ms` is how long this connection waits otherwise."""
+    db.execute("PRAGMA busy_timeout=0")
+    try:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        db.execute(f"PRAGMA busy_timeout={busy_ms}")
+
+
+__all__ = ["Connection", "DatabaseError", "OperationalError", "connect", "fold_wal", "in_parts",
+           "is_wal_over"]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _VERSION = 7
+_BUSY_MS = 2000
 _SCHEMA = (
     # One row per directory of the project; `docs/format.md` explains the columns.
     "CREATE TABLE dirs (path BLOB PRIMARY KEY, env BLOB, sig BLOB, out_env BLOB, tree BLOB,"
@@ -55,7 +56,7 @@ class DerivedDb:
         fresh = not os.path.exists(self.path)
         if fresh:
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE))
-        db = sqlite.connect(self.path, timeout=2, isolation_level=None)
+        db = sqlite.connect(self.path, timeout=_BUSY_MS / 1000, isolation_level=None)
         try:
             self._get_ready(db, fresh)
         except BaseException:
@@ -70,7 +71,8 @@ class DerivedDb:
         if db.execute("PRAGMA user_version").fetchone()[0] != _VERSION or owner != (self.owner,):
             raise sqlite.DatabaseError("made by another version, or for another store")
         db.execute("PRAGMA synchronous=NORMAL")
-        db.execute("PRAGMA wal_autocheckpoint=256")
+        # Fifty changed directories fill 200 pages, and writing them back takes longer than the commit.
+        db.execute("PRAGMA wal_autocheckpoint=1000")
         db.execute("PRAGMA journal_size_limit=262144")
 
     def _create(self, db: sqlite.Connection) -> None:
@@ -95,6 +97,16 @@ class DerivedDb:
 
     def close(self) -> None:
         self._db.close()
+
+    def is_wal_over(self, size: int) -> bool:
+        return sqlite.is_wal_over(self.path, size)
+
+    def fold(self) -> None:
+        """Empty the WAL, if nobody reads and there is room for it."""
+        try:
+            sqlite.fold_wal(self._db, _BUSY_MS)
+        except _TROUBLE:
+            pass
 
     def is_sound(self) -> bool:
         return self.query("PRAGMA integrity_check(1)") == [("ok",)]

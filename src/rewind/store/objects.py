@@ -413,21 +413,16 @@ class ObjectStore:
                 self.fold()
 
     def is_wal_over(self, size: int) -> bool:
-        try:
-            return os.stat(self.path + "-wal").st_size > size
-        except OSError:
-            return False
+        return sqlite.is_wal_over(self.path, size)
 
     def fold(self) -> None:
-        """Write the WAL's pages into the database and empty it. Nobody is waited for: where others read, or
-        there is no space, the next one does it."""
-        self._ask("PRAGMA busy_timeout=0")
+        """Empty the WAL. If there is no space for that, the next one does it."""
         try:
-            self._ask("PRAGMA wal_checkpoint(TRUNCATE)")
-        except StoreUnavailable:
-            pass
-        finally:
-            self._ask(f"PRAGMA busy_timeout={BUSY_MS}")
+            sqlite.fold_wal(self._db, BUSY_MS)
+        except sqlite.DatabaseError as error:
+            problem = damage(self.path, error)
+            if not isinstance(problem, StoreUnavailable):
+                raise problem
 
     # while others may write
 

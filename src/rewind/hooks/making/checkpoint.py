@@ -66,11 +66,13 @@ class Making:
             raise
 
     def is_long(self) -> bool:
-        """Whether the WAL of the store should be emptied, which no agent has to wait for."""
-        return self._state.objects.is_wal_over(WAL_BYTES)
+        """Whether a WAL should be emptied, which no agent has to wait for."""
+        return any(db.is_wal_over(WAL_BYTES) for db in (self._state.objects, self._state.scanned))
 
     def fold(self) -> None:
-        self._state.objects.fold()
+        for db in (self._state.objects, self._state.scanned):
+            if db.is_wal_over(WAL_BYTES):
+                db.fold()
 
     def _make(self, look: _Look, kind: str, session: SessionFile | None,
               outside: list[str] | None = None) -> bool:
