@@ -1,7 +1,7 @@
 """The floor: what a hook that looks at every file costs at least, in any language.
 
 A shell starts an interpreter that does nothing, then two programs in C look at half of the files each, at the
-same time."""
+same time. For a first checkpoint they also read the files and hash them."""
 
 from __future__ import annotations
 
@@ -24,13 +24,23 @@ def idle_hook(place: Workplace) -> None:
 
 def floors(place: Workplace, tree: Tree, root: Path) -> dict[str, Action]:
     """A contender named `floor`; none where there is no GNU find."""
+    return _at_once(place, tree, root, ["-printf", LOOK], hooks=1)
+
+
+def reading_floors(place: Workplace, tree: Tree, root: Path) -> dict[str, Action]:
+    """The same for who has to read everything, at the start of a session and at its first prompt."""
+    return _at_once(place, tree, root, ["-type", "f", "-exec", "sha256sum", "{}", "+"], hooks=2)
+
+
+def _at_once(place: Workplace, tree: Tree, root: Path, what: list[str], hooks: int) -> dict[str, Action]:
     find = shutil.which("find")
-    if find is None or sys.platform != "linux":
+    if find is None or shutil.which("sha256sum") is None or sys.platform != "linux":
         return {}
-    walks = [[find, *(str(root / name) for name in half), "-printf", LOOK] for half in _halves(tree) if half]
+    walks = [[find, *(str(root / name) for name in half), *what] for half in _halves(tree) if half]
 
     def run() -> None:
-        idle_hook(place)
+        for _ in range(hooks):
+            idle_hook(place)
         running = [place.spawner.start(walk, slot=str(slot)) for slot, walk in enumerate(walks)]
         for started in running:
             started.wait()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 
+from bench.floor import reading_floors
 from bench.measure import Action, Sample, interleave
 from bench.ours import Rewind
 from bench.peers.opencode import Opencode
@@ -14,7 +15,8 @@ from bench.rows.row import Outcome, Row, Unfaithful, compare
 from bench.workplace import Workplace
 
 
-def in_turns(place: Workplace, rewind: Rewind, ours: Action, peer: Peer, rounds: int) -> dict[str, Sample]:
+def in_turns(place: Workplace, rewind: Rewind, ours: Action, peer: Peer, rounds: int,
+             **more: Action) -> dict[str, Sample]:
     """Each store is removed right after its turn, so that neither side waits for the other's dirty pages."""
     def start_over(who: str) -> None:
         if who == "ours":
@@ -26,7 +28,7 @@ def in_turns(place: Workplace, rewind: Rewind, ours: Action, peer: Peer, rounds:
         os.sync()
 
     os.sync()
-    return interleave({"ours": ours, "theirs": peer.first}, rounds, after=start_over)
+    return interleave({"ours": ours, "theirs": peer.first, **more}, rounds, after=start_over)
 
 
 def _first_prompt(place: Workplace) -> Outcome:
@@ -39,8 +41,10 @@ def _first_prompt(place: Workplace) -> Outcome:
         rewind.prompt()
 
     opencode = Opencode(place.spawner, project, place.fresh("clone.git"))
-    taken = in_turns(place, rewind, ours, opencode, place.options.few)
-    return compare(taken["ours"], taken["theirs"], f"slowest {max(taken['ours'].values):,.0f} ms")
+    taken = in_turns(place, rewind, ours, opencode, place.options.few,
+                     **reading_floors(place, place.repository(), project))
+    return compare(taken["ours"], taken["theirs"], f"slowest {max(taken['ours'].values):,.0f} ms",
+                   taken.get("floor"))
 
 
 def _init(place: Workplace) -> Outcome:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from bench.floor import floors
 from bench.measure import Action, interleave, settle
 from bench.rows.row import Outcome, Row, Runner, Unfaithful, compare
 from bench.trees import fingerprint
@@ -33,7 +34,8 @@ class _Undo:
         self._pair.opencode.revert(self._tree, self._edited)
 
     def check(self, who: str) -> None:
-        self._compare(who, self._edited)
+        if who != "floor":
+            self._compare(who, self._edited)
 
     def check_all(self) -> None:
         for who in ("ours", "opencode"):
@@ -46,9 +48,11 @@ class _Undo:
             raise Unfaithful(f"{who}: the tree differs from the checkpoint after a restore")
 
     def measure(self, ours: Action, before: Action, rounds: int, note: str) -> Outcome:
-        taken = interleave({"ours": ours, "opencode": self.opencode}, rounds, before=before, after=self.check)
+        sides = {"ours": ours, "opencode": self.opencode,
+                 **floors(self._place, self._pair.tree, self._pair.hooked.project)}
+        taken = interleave(sides, rounds, before=before, after=self.check)
         self.check_all()
-        return compare(taken["ours"], taken["opencode"], note)
+        return compare(taken["ours"], taken["opencode"], note, taken.get("floor"))
 
 
 def _restore(tag: str) -> Runner:
