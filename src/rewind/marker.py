@@ -7,7 +7,7 @@ import os
 import stat
 
 from rewind.errors import RewindError
-from rewind.files import read_bounded, write_atomic
+from rewind.files import read_bounded, sweep_drafts, write_atomic
 
 NAME = "rewind-store"
 IN_AGENT = os.path.join(".agent", NAME)
@@ -47,6 +47,7 @@ def write_marker(root: str, store_id: str) -> None:
     if _is_behind_link(root):
         return
     os.makedirs(os.path.dirname(path), exist_ok=True)
+    sweep_drafts(path)  # a process that was killed here left its own
     write_atomic(path, store_id.encode() + b"\n", mode=0o644, sync=False)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from hook_scene import entry_command, run_hook
 from make_transcripts import ClaudeTalk
-from rewind.marker import NAME
+from rewind.marker import NAME, write_marker
 from rewind.paths import find_project
 from rewind_cli import Rewind, differences, git, tree_state
 
@@ -289,3 +289,13 @@ def test_what_root_makes_in_the_home_of_a_user_stays_the_users(user: Optional[Re
     Rewind(other, user.home).init()  # as `sudo -E rewind init` does it
     owners = {os.lstat(path).st_uid for path in (user.home / ".rewind").rglob("*")}
     assert owners == {os.stat(user.home).st_uid} and user.save()
+
+
+def test_what_a_process_left_that_was_killed_while_it_wrote_the_marker_goes(tmp_path: Path) -> None:
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    (tmp_path / ".agent").mkdir()
+    (tmp_path / ".agent" / f".{NAME}.{dead.pid}.tmp").touch()
+    (tmp_path / ".agent" / f".{NAME}.{os.getppid()}.tmp").touch()  # of one that still writes
+    write_marker(str(tmp_path), "0" * 32)
+    assert sorted(os.listdir(tmp_path / ".agent")) == [f".{NAME}.{os.getppid()}.tmp", NAME]

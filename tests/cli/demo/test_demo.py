@@ -261,6 +261,6 @@ def test_a_terminal_without_unicode_sees_plain_signs() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdout", stream)
         page = demo._Page(quiet=False)
-        page.check("done …")
+        page.say("done …", mark="✓")
         page.prompt("do · it")
     assert stream.said == "   * done ...\n   > do , it\n"
