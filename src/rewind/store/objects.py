@@ -32,7 +32,7 @@ WAL_BYTES = 1 << 20  # the next process has not much more than that to look thro
 _FULL = 2  # SQLite's number for synchronous=FULL
 _APPLICATION_ID = 0x52574E44  # "RWND"
 _BATCH_BYTES = 8 << 20
-_BULK_BATCH_BYTES = 32 << 20
+_BULK_BATCH_BYTES = 16 << 20
 _WORTH_SHRINKING = 2 << 20
 _ROWS = 64  # so many small rows go to SQLite together
 _ROW_BYTES = 64 << 10

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rewind.agents.profile import TREE
 from rewind.transcript import layout
 from rewind.transcript.layout import SUFFIX, stem
 
@@ -15,7 +14,11 @@ __all__ = ["SUFFIX", "is_session_id", "path_beside", "session_id_of", "stem"]
 
 def session_id_of(path: str, profile: Profile | None = None) -> str:
     """The stem of the name, unless the agent's kind of transcript has it otherwise."""
-    if profile is None or profile.kind == TREE:
+    if profile is None:
+        return layout.session_id_of(path)
+    from rewind.agents.profile import TREE  # `rewind list` knows no profile, and does without the module
+
+    if profile.kind == TREE:
         return layout.session_id_of(path)
     from rewind.transcript.kinds.reading import reading_of
 
@@ -24,6 +27,8 @@ def session_id_of(path: str, profile: Profile | None = None) -> str:
 
 def path_beside(original: str, session_id: str, profile: Profile) -> str:
     """The file of a new session, in the directory of another one; always the same for an id."""
+    from rewind.agents.profile import TREE
+
     if profile.kind == TREE:
         return layout.path_beside(original, session_id)
     from rewind.transcript.kinds.reading import reading_of
