@@ -16,7 +16,6 @@ from rewind.hooks.memory.in_turn import InTurn
 from rewind.hooks.transcript_path import own_transcript
 from rewind.paths import find_project
 from rewind.snapshot.scan.moment import Moment
-from rewind.store.objects import WAL_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
 
 _left_open: list[State] = []
+_LONG_WAL = 512 << 10  # bytes, which the next process has to look through: half a millisecond
 
 
 class _ToldTwice(Exception):
@@ -67,17 +67,18 @@ class Making:
 
     def is_long(self) -> bool:
         """Whether a WAL should be emptied, which no agent has to wait for."""
-        return any(db.is_wal_over(WAL_BYTES) for db in (self._state.objects, self._state.scanned))
+        return any(db.is_wal_over(_LONG_WAL) for db in (self._state.objects, self._state.scanned))
 
     def fold(self) -> None:
         for db in (self._state.objects, self._state.scanned):
-            if db.is_wal_over(WAL_BYTES):
+            if db.is_wal_over(_LONG_WAL):
                 db.fold()
 
     def _make(self, look: _Look, kind: str, session: SessionFile | None,
               outside: list[str] | None = None) -> bool:
         one = look.first
         self._state.objects.folds = False
+        self._state.scanned.put_off_folding()
         try:
             save(self._state, one.description, kind=kind, trigger=one.trigger, session=session,
                  find_session=False, wait=self._work.left(), first=look.begin, moment=one.moment,
