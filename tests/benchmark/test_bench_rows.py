@@ -76,10 +76,14 @@ def test_everyone_is_measured_in_turns_and_who_is_absent_is_named(
 
 @pytest.mark.slow
 def test_a_ratio_row_compares_with_the_fastest_peer(tiny: Workplace) -> None:
+    floors = {}
     for name in ("hook-1", "save-1", "restore", "back-both", "first-prompt", "untracked", "list", "hook-no"):
         outcome = outcome_of(name, tiny)
         assert outcome.ratio == pytest.approx(outcome.ours.value / outcome.other.value)
-    assert outcome_of("hook-no", tiny).floor and outcome_of("restore", tiny).floor is None
+        floors[name] = outcome.floor
+    assert floors["hook-no"] and floors["untracked"] is None
+    if sys.platform == "linux":  # with GNU's find
+        assert floors["restore"] and floors["first-prompt"]
 
 
 def outcome_of(name: str, place: Workplace) -> Outcome:
