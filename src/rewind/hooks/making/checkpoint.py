@@ -70,6 +70,7 @@ class Making:
         return any(db.is_wal_over(_LONG_WAL) for db in (self._state.objects, self._state.scanned))
 
     def fold(self) -> None:
+        """Where it is."""
         for db in (self._state.objects, self._state.scanned):
             if db.is_wal_over(_LONG_WAL):
                 db.fold()

@@ -111,8 +111,7 @@ class Work:
 
         def rest() -> None:
             service.run()
-            if making.is_long():
-                making.fold()
+            making.fold()
 
         return rest
 
