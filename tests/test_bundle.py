@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import rewind
+from rewind import errors
 from rewind.fast.bundle import ROOTS, bundle_path
 from rewind.install.machine import library as installed
 
@@ -50,6 +51,8 @@ import marshal
 from importlib.util import cache_from_source
 bundle = sys.meta_path[0]
 for name in NAMES:
+    if name == "rewind.errors":  # its classes lie there one by one
+        continue
     spec = bundle.find_spec(name)
     found = spec.loader_state
     path = sys.path[0] + "/" + name.replace(".", "/")
@@ -59,6 +62,53 @@ for name in NAMES:
 print("same")
 """)
     assert out == "same"
+
+
+def test_every_error_is_in_it_and_is_made_when_it_is_asked_for(library: Path) -> None:
+    names = [one.__name__ for one in vars(errors).values() if isinstance(one, type)]
+    assert len(names) > 90
+    out = run(library, f"NAMES = {names}" + """
+from rewind import errors
+assert "TurnNotFound" not in vars(errors) and "SettingsNoFile" not in vars(errors)
+for name in reversed(NAMES):  # a class before its base
+    one = getattr(errors, name)
+    assert one is getattr(errors, name) is vars(errors)[name]
+    print(name, one.__bases__[0].__name__, one.__module__, one.exit_code, ascii(one.__doc__), ascii(one.hint))
+""")
+    for line, name in zip(out.splitlines(), reversed(names)):
+        one = getattr(errors, name)
+        base = one.__bases__[0].__name__
+        assert line == f"{name} {base} {one.__module__} {one.exit_code} {one.__doc__!a} {one.hint!a}"
+    assert len(out.splitlines()) == len(names)
+
+
+def test_an_error_that_two_threads_ask_for_is_one_class(library: Path) -> None:
+    assert run(library, """
+import threading
+from rewind import errors
+sys.setswitchinterval(1e-6)
+names = ("SettingsTooLong", "TurnNotFound", "NoSession", "PortTaken")
+for name in names:
+    found, ready = set(), threading.Barrier(8)
+    def ask():
+        ready.wait()
+        found.add(getattr(errors, name))
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for one in threads: one.start()
+    for one in threads: one.join()
+    assert len(found) == 1, name
+print("one")
+""") == "one"
+
+
+def test_an_error_that_does_not_exist_is_missed_as_in_any_module(library: Path) -> None:
+    assert run(library, """
+from rewind import errors
+try:
+    from rewind.errors import NoSuchError
+except ImportError as error:
+    print("ImportError", hasattr(errors, "NoSuchError"))
+""") == "ImportError False"
 
 
 def test_a_package_says_where_it_is_so_that_its_data_is_found(library: Path) -> None:

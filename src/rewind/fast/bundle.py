@@ -6,6 +6,9 @@ does not find the file and imports as usual, and so does a checkout.
 
 What a checkpoint needs lies there once more in one piece, in the order in which it is loaded: Python's import
 takes as long to look after a module as the module takes to run.
+
+The errors lie there one by one. To make all hundred classes takes a tenth of the time of a short hook, which
+needs a handful.
 """
 
 from __future__ import annotations
@@ -18,9 +21,12 @@ from _frozen_importlib_external import MAGIC_NUMBER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import CodeType, ModuleType
+    from typing import Any
 
 PACKAGE = "rewind"
+ERRORS = "rewind.errors"  # whose classes are made on demand
 FOLDER = b"package"
 # All that one of these imports is loaded along with it. A hook imports them in this order, the last five only
 # if there is a checkpoint to be made.
@@ -124,6 +130,27 @@ class _Bundle:
         module.__file__ = f"{path}/__init__.py" if spec.submodule_search_locations else path + ".py"
         code, spec.loader_state = marshal.loads(spec.loader_state), None
         exec(code, module.__dict__)
+
+
+def on_demand(names: dict[str, Any], classes: bytes) -> Callable[[str], Any]:
+    """The `__getattr__` of a module: for the name of each class it has that of its base, and the code."""
+    from _thread import RLock
+
+    known: dict[str, tuple[str, bytes]] = marshal.loads(classes)
+    one_at_a_time = RLock()  # a class that was made twice would not be caught by its own name
+
+    def make(name: str) -> Any:
+        if name not in known:
+            raise AttributeError(f"{ERRORS} has no {name}")
+        with one_at_a_time:
+            if name not in names:
+                base, code = known[name]
+                if base in known:
+                    make(base)
+                exec(marshal.loads(code), names)
+        return names[name]
+
+    return make
 
 
 _Module = type(sys)

@@ -1,22 +1,25 @@
 """Writing the package into one file, from which `fast/bundle.py` reads it."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import marshal
 import os
 from collections.abc import Iterator
 from importlib.util import cache_from_source
+from types import CodeType
 
-from rewind.fast.bundle import FOLDER, HEAD, PACKAGE, ROOTS, bundle_path
+from rewind.fast.bundle import ERRORS, FOLDER, HEAD, PACKAGE, ROOTS, bundle_path
 
 _PYC_HEAD = 16  # bytes before the code, in what Python compiles
+_BASE = "RewindError"  # everybody needs it
 
 
 def write_bundle(library: str) -> None:
     """From what Python has compiled. The caller removes the file if this fails."""
     modules = dict(_modules(library))
-    entries = [(name, FOLDER if _is_folder(source) else b"module", _compiled(source))
+    entries = [(name, FOLDER if _is_folder(source) else b"module", _compiled(name, source))
                for name, source in sorted(modules.items())]
     entries += [(f"{root}+", b"piece", piece) for root, piece in _pieces(modules)]
     lines, at = [b""], 0
@@ -42,8 +45,9 @@ def _pieces(modules: dict[str, str]) -> Iterator[tuple[str, bytes]]:
         before = len(loaded)
         _load_order(root, modules, loaded)
         names = [name for name in list(loaded)[before:] if name != root]
-        yield root, marshal.dumps([(name, _is_folder(modules[name]), marshal.loads(_compiled(modules[name])))
-                                   for name in names])
+        codes = (marshal.loads(_compiled(name, modules[name])) for name in names)
+        yield root, marshal.dumps([(name, _is_folder(modules[name]), code)
+                                   for name, code in zip(names, codes)])
 
 
 def _load_order(name: str, modules: dict[str, str], loaded: dict[str, None]) -> None:
@@ -84,6 +88,32 @@ def _modules(library: str) -> Iterator[tuple[str, str]]:
                 yield module[:-len(".__init__")] if name == "__init__.py" else module, path
 
 
-def _compiled(source: str) -> bytes:
+def _compiled(name: str, source: str) -> bytes:
+    if name == ERRORS:
+        return marshal.dumps(_on_demand(source))
     with open(cache_from_source(source), "rb") as file:
         return file.read()[_PYC_HEAD:]
+
+
+def _on_demand(source: str) -> CodeType:
+    """The module with only the first of its classes. The others are there as code, for whoever asks."""
+    with open(source, "rb") as file:
+        tree = ast.parse(file.read())
+    classes = [one for one in tree.body if isinstance(one, ast.ClassDef) and one.name != _BASE]
+    codes = {one.name: (_base_of(one), marshal.dumps(_code([one], source))) for one in classes}
+    rest = [one for one in tree.body if one not in classes]
+    last = ast.parse("from rewind.fast.bundle import on_demand\n"
+                     f"__getattr__ = on_demand(globals(), {marshal.dumps(codes)!r})").body
+    return _code([*rest, *last], source)
+
+
+def _base_of(one: ast.ClassDef) -> str:
+    (base,) = one.bases
+    assert isinstance(base, ast.Name)
+    return base.id
+
+
+def _code(body: list[ast.stmt], source: str) -> CodeType:
+    code: CodeType = compile(ast.Module(body, []), source, "exec", __future__.annotations.compiler_flag,
+                             dont_inherit=True)
+    return code
