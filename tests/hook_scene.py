@@ -16,11 +16,13 @@ from typing import Any, Optional
 import pytest
 
 from make_transcripts import ClaudeTalk, event_id
+from rewind.checkpoint.project.missed import is_alive
 from rewind.checkpoint.records.record import Record
 from rewind.controller import Controller
 from rewind.hooks import handle as handling
 from rewind.hooks.event import EVENTS, HookEvent, read_event
 from rewind.hooks.handle import Outcome, handle
+from rewind.hooks.memory.hook_state import HookState
 from rewind_cli import CHECKOUT, Result, Rewind, clean_env, state_of
 
 RECORDED = Path(__file__).parent / "data" / "hooks"
@@ -206,10 +208,25 @@ def wait_for_late(rewind: Rewind, cwd: Optional[Path] = None) -> None:
     raise AssertionError("a checkpoint is still late after a minute")
 
 
+def wait_for_made(home: Path, project: Path) -> None:
+    """A hook lets its agent go once everything has been read: until all of that is written as well. A late
+    one is not waited for."""
+    storage = home / ".rewind" / "storage"
+    for _ in range(6000):
+        states = [project / ".agent" / "rewind" / "hook-state.json", *storage.glob("*/hook-state.json"),
+                  *storage.glob("*/places/*/hook-state.json")]
+        if not any(one["late"] is False and is_alive(one)
+                   for path in states for one in HookState(str(path)).begun):
+            return
+        time.sleep(0.01)
+    raise AssertionError("a checkpoint is not made after a minute")
+
+
 def run_hook(command: list[Any], data: bytes, home: Path, cwd: Path, **env: str) -> Result:
     """A hook as a client starts it: through the shell, a pipe on standard input, no terminal."""
     done = subprocess.run([str(part) for part in command], input=data, cwd=cwd, timeout=120,
                           env={**clean_env(home), **env}, capture_output=True)
+    wait_for_made(home, cwd)
     return Result(done.returncode, done.stdout.decode("utf-8", "replace"),
                   done.stderr.decode("utf-8", "replace"))
 

@@ -193,6 +193,16 @@ def process_start(pid: int) -> str | None:
     return _process_start_by_ps(pid)
 
 
+def is_unburied(pid: int) -> bool:
+    """Whether this process has ended, and its end was never asked for: in a container whose first process is
+    not made for that, it stays in the list of processes."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] == b"Z"
+    except (OSError, IndexError):
+        return False
+
+
 def _process_start_by_ps(pid: int) -> str | None:
     import subprocess
 

@@ -14,10 +14,13 @@ from typing import Any, Optional
 
 import pytest
 
-from hook_scene import SESSION, SHIM, run_hook, wait_for_late
+from hook_scene import SESSION, SHIM, run_hook, wait_for_late, wait_for_made
 from hooks.test_handle import held_lock
 from hooks.test_in_time import until
+from make_transcripts import ClaudeTalk
 from rewind.checkpoint.project.missed import KILLED
+from rewind.files import is_unburied
+from rewind.hooks.memory.hook_state import HookState
 from rewind.install.machine.scripts import NAME, shim_text
 from rewind_cli import CHECKOUT, Result, Rewind, clean_env
 
@@ -134,6 +137,118 @@ def test_the_agent_goes_on_while_the_checkpoint_is_made(installed: Installed, re
     wait_for_late(rewind)
     assert len(rewind.names()) == 2
     assert not installed.logged()
+
+
+def stop_before_writing(installed: Installed, go_on: Path) -> None:
+    """Everything has been read by then."""
+    create = installed.package / "checkpoint" / "save" / "create.py"
+    create.write_text(create.read_text() + f"""
+_written = write_record
+def write_record(*args, **more):
+    os.close(os.open({str(go_on) + " is awaited"!r}, os.O_CREAT))
+    while not os.path.exists({str(go_on)!r}):
+        time.sleep(0.005)
+    return _written(*args, **more)
+""")
+
+
+def start(installed: Installed, action: str = "user-prompt-submit", **fields: Any) -> subprocess.Popen[bytes]:
+    """As a client starts it, which reads its pipes to their end."""
+    client = subprocess.Popen([installed.shim, action], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, cwd=installed.project,
+                              env={**clean_env(installed.home), "CLAUDECODE": "1"})
+    assert client.stdin
+    client.stdin.write(installed.payload(**fields))
+    client.stdin.close()
+    client.stdin = None
+    return client
+
+
+def assert_it_waits(client: subprocess.Popen[bytes], go_on: Path) -> None:
+    """All has been read, and still the agent waits until it is written."""
+    assert until(go_on.with_name("go on is awaited").exists)
+    with pytest.raises(subprocess.TimeoutExpired):
+        client.wait(0.3)
+    go_on.touch()
+    assert client.communicate(timeout=60) == (b"", b"") and client.returncode == 0
+
+
+def is_being_made(rewind: Rewind) -> bool:
+    return bool(HookState(str(rewind.state / "hook-state.json")).begun)
+
+
+def test_the_agent_goes_on_when_all_is_read_and_what_it_does_then_is_not_in_the_checkpoint(
+        installed: Installed, rewind: Rewind, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-qb", "one", installed.project], check=True)
+    transcript = installed.home / ".claude" / "projects" / "-p" / f"{SESSION}.jsonl"
+    transcript.parent.mkdir(parents=True)
+    talk = ClaudeTalk(SESSION)
+    talk.turn("first")
+    transcript.write_bytes(talk.bytes())
+    rewind.init()
+    (installed.project / "a.txt").write_text("before\n")
+    stop_before_writing(installed, tmp_path / "go on")
+    client = start(installed)
+    assert client.communicate(timeout=60) == (b"", b"") and client.returncode == 0
+    assert is_being_made(rewind) and len(rewind.names()) == 1 and not rewind.json("list")["late"]
+    size = transcript.stat().st_size
+    (installed.project / "a.txt").write_text("the agent is at work\n")
+    (installed.project / ".git" / "HEAD").write_text("ref: refs/heads/two\n")
+    transcript.write_bytes(transcript.read_bytes() * 2)
+    (tmp_path / "go on").touch()
+    wait_for_made(installed.home, installed.project)
+    made = rewind.json("list")["checkpoints"][0]
+    assert made["description"] == "Before: x" and made["late"] is False
+    data = json.loads((rewind.state / "checkpoints" / made["name"] / "metadata.json").read_text())
+    assert data["git"]["branch"] == "one" and data["transcript"]["cursor"]["byte_offset_end"] == size
+    rewind.ok("restore", made["name"], "--code-only", "--to", str(tmp_path / "out"))
+    assert (tmp_path / "out" / "a.txt").read_text() == "before\n"
+    assert not installed.logged()
+
+
+def test_what_goes_wrong_after_the_agent_has_gone_on_is_counted(installed: Installed, rewind: Rewind) -> None:
+    rewind.init()
+    create = installed.package / "checkpoint" / "save" / "create.py"
+    text = create.read_text()
+    for error, reason in (("os.kill(os.getpid(), 9)", KILLED), ("raise OSError(28, 'no room')", "no room")):
+        create.write_text(f"{text}\ndef write_record(*args, **more):\n    {error}\n")
+        assert silent(installed.run(data=installed.payload(prompt=error)))
+        assert not is_being_made(rewind) or reason == KILLED
+        assert reason in rewind.json("list")["missed"]["text"] and len(rewind.names()) == 1
+    create.write_text(text)
+    assert silent(installed.run()) and len(rewind.names()) == 2
+
+
+def test_an_edit_of_what_no_checkpoint_holds_waits_until_that_is_written(
+        installed: Installed, rewind: Rewind, tmp_path: Path) -> None:
+    (installed.project / ".rewindignore").write_text("only.txt\n")
+    (installed.project / "only.txt").write_text("nobody else has it\n")
+    rewind.init()
+    stop_before_writing(installed, tmp_path / "go on")
+    given = {"file_path": str(installed.project / "only.txt"), "old_string": "a", "new_string": "b"}
+    client = start(installed, "pre-tool-use", tool_name="Edit", tool_input=given, tool_use_id="t")
+    assert_it_waits(client, tmp_path / "go on")
+    assert len(rewind.names()) == 2 and not is_being_made(rewind)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="no list of processes here")
+def test_where_nobody_buries_processes_the_agent_waits_for_the_end(installed: Installed, rewind: Rewind,
+                                                                  tmp_path: Path) -> None:
+    """In a container whose first process is a program like any other, each hook would leave a dead one."""
+    rewind.init()
+    assert silent(installed.run())
+    path = rewind.state / "hook-state.json"
+    assert json.loads(path.read_text())["left"]
+    dead = os.posix_spawn("/bin/true", ["true"], {})
+    try:
+        path.write_text(json.dumps({**json.loads(path.read_text()), "left": dead}))
+        assert until(lambda: is_unburied(dead))
+        stop_before_writing(installed, tmp_path / "go on")
+        client = start(installed, prompt_id="another")
+        assert_it_waits(client, tmp_path / "go on")
+        assert len(rewind.names()) == 3 and json.loads(path.read_text())["left"] == dead
+    finally:
+        os.waitpid(dead, 0)
 
 
 def test_the_start_of_a_session_is_answered_although_its_checkpoint_takes_long(

@@ -23,12 +23,14 @@ def run(argv: list[str], *, is_own_process: bool = False) -> int:
         if action not in EVENTS:
             return 0
         outcome = handle(action, _read(), os.environ, is_own_process=is_own_process)
-        if outcome.out:
-            os.write(1, outcome.out.encode("utf-8", "replace") + b"\n")
-        if outcome.err:
-            _tell(outcome.err)
-        if outcome.rest:
-            outcome.rest()
+        try:
+            if outcome.out:
+                os.write(1, outcome.out.encode("utf-8", "replace") + b"\n")
+            if outcome.err:
+                _tell(outcome.err)
+        finally:
+            if outcome.rest:
+                outcome.rest()
         return outcome.code
     except BaseException as error:
         # 1 where nothing could be logged: the shim then writes the line, and exits with 0 all the same.

@@ -223,11 +223,22 @@ class _Hook:
         self._held: list[str] = []  # files of this edit that the newest checkpoint holds
         self._keeps_count = True  # of failures, from one event to the next
         self._noted = False
+        self._rest: Callable[[], None] | None = None
 
     def run(self) -> Outcome:
         blocked = self._guard()
         if blocked:
             return Outcome(BLOCK, err=blocked)
+        try:
+            outcome = self._try()
+        except BaseException:
+            if self._rest:  # the checkpoint is being made, whatever else went wrong
+                self._rest()
+            raise
+        outcome.rest = self._rest
+        return outcome
+
+    def _try(self) -> Outcome:
         try:
             return self._run()
         except Exception as error:
@@ -278,20 +289,16 @@ class _Hook:
                           known_session=self._is_known_session())
         fresh = self._unprotected_files(decision)
         outside = self._files_outside(decision)
-        rest = None
         if decision.checkpoint or fresh or outside:
-            rest = self._checkpoint(decision, fresh, outside)
+            self._checkpoint(decision, fresh, outside)
         elif self._held:
             with self._in_turn():
                 self.state = HookState(self.state.path)
                 self._protect(self._held)
                 self.state.save()
-        outcome = self._greeting()
-        outcome.rest = rest
-        return outcome
+        return self._greeting()
 
-    def _checkpoint(self, decision: Decision, fresh: list[str],
-                    outside: list[str]) -> Callable[[], None] | None:
+    def _checkpoint(self, decision: Decision, fresh: list[str], outside: list[str]) -> None:
         from rewind.hooks.making.in_time import Work, age_of_process, in_time
 
         def made(state: HookState, is_late: bool) -> None:
@@ -309,8 +316,8 @@ class _Hook:
 
         age = age_of_process() if self.is_own_process else 0.0
         script = self.environ.get(SCRIPT, "") if self.is_own_process else ""
-        return in_time(Work(self.event, self.project, self.settings, decision, fresh, made, failed, outside,
-                            age), int(script) if script.isdigit() else 0)
+        work = Work(self.event, self.project, self.settings, decision, fresh, made, failed, outside, age)
+        self._rest = in_time(work, int(script) if script.isdigit() else 0)
 
     def _in_turn(self) -> InTurn:
         from rewind.hooks.memory.in_turn import InTurn

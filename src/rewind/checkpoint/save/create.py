@@ -33,11 +33,13 @@ LARGE = 20_000  # files from which on a monitor is looked for
 
 
 class Draft:
-    """A snapshot that is captured and durable but has no record yet."""
+    """A snapshot that is captured but has no record yet. `git`: where the user's repository stands."""
 
-    def __init__(self, snapshot: Snapshot, code: dict[str, Any], archive: ObjectStore | None) -> None:
+    def __init__(self, snapshot: Snapshot, code: dict[str, Any], git: dict[str, str | None] | None,
+                 archive: ObjectStore | None) -> None:
         self.snapshot = snapshot
         self.code = code
+        self.git = git
         self.archive = archive  # the temporary store from which an archive is written
 
     def close(self) -> None:
@@ -75,7 +77,7 @@ def capture(state: State, rules: Rules, progress: Progress | None = None,
 
         turn_off(state, monitor.missed)
     _sweep_leftovers(state, snapshot)
-    return Draft(snapshot, _code(snapshot, "objects", rules_id, store.added - before), None)
+    return Draft(snapshot, _code(snapshot, "objects", rules_id, store.added - before), _git(state), None)
 
 
 def _monitor(state: State, rules: Rules, trusting: bool) -> Monitor | None:
@@ -139,7 +141,11 @@ def _capture_apart(state: State, rules: Rules, progress: Progress | None, moment
         store.close()
         remove_database(store.path)
         raise
-    return Draft(snapshot, _code(snapshot, "archive", rules_id, 0), store)
+    return Draft(snapshot, _code(snapshot, "archive", rules_id, 0), _git(state), store)
+
+
+def _git(state: State) -> dict[str, str | None] | None:
+    return git_head(work_tree_top(state.root))
 
 
 def _code(snapshot: Snapshot, form: str, rules_id: bytes, new_bytes: int) -> dict[str, Any]:
@@ -169,7 +175,7 @@ def write_record(state: State, draft: Draft, kind: str, description: str,
     state.timeline.sweep()
     record = new_record(state, kind, description, draft.code,
                         {"trigger": trigger or {}, "parent": current.name if current else None,
-                         "git": git_head(work_tree_top(state.root)), "hasTranscript": chat is not None,
+                         "git": draft.git, "hasTranscript": chat is not None,
                          "transcript": chat.data if chat else None, **(outside or {})})
     if draft.archive is not None:
         write_archive(state, record, draft.snapshot.tree, draft.archive)

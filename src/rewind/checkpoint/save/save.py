@@ -43,11 +43,12 @@ def save(state: State, description: str = "", *, kind: str = "manual", if_change
          trigger: dict[str, Any] | None = None, session: SessionFile | None = None,
          find_session: bool = True, wait: float = 10.0, progress: Progress | None = None,
          first: Callable[[], None] | None = None, moment: Moment | None = None,
-         outside: list[str] | None = None, then: Callable[[Draft], None] | None = None) -> Saved:
+         outside: list[str] | None = None, captured: Callable[[], None] | None = None,
+         then: Callable[[Draft], None] | None = None) -> Saved:
     """The conversation is that of `session`, else the current one if it is to be looked for. `first` is
-    called as soon as the lock is had, and `then` before it is let go, for more records of the same snapshot;
-    what is made after `moment` is late. `outside` are files that the agent is about to edit, and that lie
-    outside the project."""
+    called as soon as the lock is had, `captured` when all that the checkpoint consists of has been read, and
+    `then` before the lock is let go, for more records of the same snapshot; what is made after `moment` is
+    late. `outside` are files that the agent is about to edit, and that lie outside the project."""
     with state.locked("save", wait):
         if first:
             first()
@@ -64,6 +65,8 @@ def save(state: State, description: str = "", *, kind: str = "manual", if_change
             chat, note = _conversation(state, session) if session or find_session else (None, "")
             if moment and moment.is_over():
                 trigger = {**(trigger or {}), "late": True}
+            if captured:
+                captured()
             saved = Saved(write_record(state, draft, kind, description, trigger, chat, kept), True, note)
             if then:
                 then(draft)

@@ -19,6 +19,8 @@ from rewind.snapshot.scan.moment import Moment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rewind.agents.profile import Profile
     from rewind.checkpoint.save.conversation import Captured
     from rewind.checkpoint.save.create import Draft
@@ -60,7 +62,7 @@ class Making:
         try:
             kind = "auto" if self._state.timeline.newest_here() else "initial"
             session = _session(work.event.profile, own_transcript(work.event))
-            return self._make(_Look(work, self._state, self._queue), kind, session, work.outside)
+            return self._make(_Look(work, self._state, self._queue), kind, session, work.outside, work.let_go)
         except BaseException:
             self._state.close()
             raise
@@ -76,14 +78,14 @@ class Making:
                 db.fold()
 
     def _make(self, look: _Look, kind: str, session: SessionFile | None,
-              outside: list[str] | None = None) -> bool:
+              outside: list[str] | None = None, captured: Callable[[], None] | None = None) -> bool:
         one = look.first
         self._state.objects.folds = False
         self._state.scanned.put_off_folding()
         try:
             save(self._state, one.description, kind=kind, trigger=one.trigger, session=session,
                  find_session=False, wait=self._work.left(), first=look.begin, moment=one.moment,
-                 outside=outside, then=look.record_others)
+                 outside=outside, captured=captured, then=look.record_others)
         except _ToldTwice:
             return False
         self.took = time.monotonic() - look.began

@@ -1,8 +1,10 @@
-"""The checkpoint that a hook makes: the hook waits for it only so long, and then it goes on without an agent.
+"""The checkpoint that a hook makes. The agent waits until all of it has been read, not until it is written,
+and never longer than a hook may take.
 
 The shell script that agents call waits for the hook's process, and ends early when it is told to. So a second
 thread of that process makes the checkpoint, and the first one watches the clock. A hook that was started
-without the script cannot leave its caller like that, and forks a process for the checkpoint: 4 ms more.
+without the script cannot leave its caller like that. It forks a process for the checkpoint, and waits until
+that one has written it.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import os
 import time
 from _thread import allocate_lock, stack_size, start_new_thread
 
-from rewind.files import close_all_but, detach, drop_streams, leave_session, process_start
+from rewind.files import close_all_but, detach, drop_streams, is_unburied, leave_session, process_start
 from rewind.hooks import TELL
 from rewind.hooks.making.queue import Queue
 from rewind.hooks.memory.hook_state import HookState
@@ -40,7 +42,7 @@ _LATE_WAIT = 60.0  # seconds for the work to begin where no hook waits for it
 _CROWDED, _TOO_CROWDED = 0.15, 1.0
 _LEAST = 0.25  # seconds, however long it took this process to get here
 _BEGUN, _MADE = b"*", b"made"
-_GOES_ON = b"made, with something left to do"  # so nobody waits for the end of that process
+_GOES_ON = b"captured"  # or made: whatever is left to do, no agent has to wait for it
 _MOST = 4096  # bytes of an answer
 _GLANCE = 0.1  # seconds between two looks at whether anybody still waits
 _STACK = 16 << 20  # bytes; some systems give a thread too little for a deep tree
@@ -84,12 +86,15 @@ class Work:
         self._is_alone = bool(self.fresh or self.outside)
         self.moment = Moment(max(_LEAST, (_PATIENCE if self._is_alone else _WAIT) - age))
         self._tell: Callable[[bytes], None] | None = None
+        self._can_leave = False
+        self._has_left = False
         self._is_made = False
 
-    def make(self, tell: Callable[[bytes], None]) -> Callable[[], None] | None:
+    def make(self, tell: Callable[[bytes], None], can_leave: bool) -> Callable[[], None] | None:
         """In the process or thread that makes it, which tells the hook about it. What is returned is to be
         done once the agent has gone on."""
         self._tell = tell
+        self._can_leave = can_leave and not self._is_alone  # else it has to be on the disk
         request = None if self._is_alone else self._request
         with Queue(self.project.place_dir, request, self._began + _LATE_WAIT) as queue:
             delay = time.monotonic() - self._began
@@ -147,6 +152,8 @@ class Work:
             hooks = HookState(self.project.own("hook-state.json"))
             if not hooks.claim(self.event.key()):
                 return False
+            # Where nobody waits for processes that were left, each of them would stay in the system's list.
+            self._can_leave = self._can_leave and not is_unburied(hooks.left)
             hooks.note_begun(self._begun(os.getpid()))
             hooks.save()
             if not hooks.is_late(os.getpid()):
@@ -160,6 +167,13 @@ class Work:
             self.has_begun()
         except OSError:
             self.moment.end_at(time.monotonic())  # the hook was killed, so the agent may be at work
+
+    def let_go(self) -> None:
+        """All that the checkpoint consists of has been read, so the agent may go on while it is written."""
+        if self._can_leave and not self.moment.is_over():
+            assert self._tell
+            self._has_left = True
+            self._tell(_GOES_ON)
 
     def has_begun(self) -> None:
         self.moment.end_at(self._began + _PATIENCE)
@@ -183,6 +197,8 @@ class Work:
         hooks = HookState(self.project.own("hook-state.json"))
         is_late = hooks.is_late(os.getpid())
         hooks.note_ended(os.getpid())
+        if self._has_left:
+            hooks.left = os.getpid()
         if self._is_made:
             self._made(hooks, self.moment.is_over())
         hooks.save()
@@ -238,7 +254,7 @@ class _Process:
         try:
             detach(self._into)
             InTurn.wait = _PATIENCE  # no agent waits for this process, and a note is worth a wait
-            _make(work, self._tell)
+            _make(work, self._tell, can_leave=False)
         finally:
             os._exit(0)
 
@@ -275,9 +291,10 @@ class _Thread:
         self.pid = os.getpid()
         self._script = script
         self._said: list[bytes] = []
-        self._news, self._ended = allocate_lock(), allocate_lock()
-        self._news.acquire()
-        self._ended.acquire()
+        self._is_left = False
+        self._news, self._free, self._ended = allocate_lock(), allocate_lock(), allocate_lock()
+        for lock in (self._news, self._free, self._ended):
+            lock.acquire()
         leave_session()
         close_all_but(TELL)
         os.chdir("/")
@@ -286,16 +303,21 @@ class _Thread:
 
     def _run(self, work: Work) -> None:
         try:
-            _make(work, self._tell)
+            _make(work, self._tell, can_leave=True)
         finally:
             self._ended.release()
 
     def _tell(self, what: bytes) -> None:
+        if self._is_left:
+            raise BrokenPipeError
+        self._is_left = what == _GOES_ON
         self._said.append(what)
         if self._news.locked():
             self._news.release()
         if what == _BEGUN and self.is_abandoned():
             raise BrokenPipeError
+        if self._is_left:
+            self._free.acquire(timeout=_WAIT)  # Python runs one thread at a time, and the agent goes first
 
     def heard(self, seconds: float) -> bytes | None:
         if not self._news.acquire(timeout=seconds):
@@ -318,6 +340,7 @@ class _Thread:
             from _signal import SIGUSR1  # type: ignore[import-not-found]  # `signal` brings `enum` along
 
             os.kill(self._script, SIGUSR1)
+        self._free.release()
         self.wait()
 
 
@@ -353,10 +376,10 @@ def _heard_in_time(maker: _Process | _Thread, moment: Moment) -> bytes | None:
             moment.end_at(time.monotonic())
 
 
-def _make(work: Work, tell: Callable[[bytes], None]) -> None:
+def _make(work: Work, tell: Callable[[bytes], None], *, can_leave: bool) -> None:
     rest = None
     try:
-        rest = work.make(tell)
+        rest = work.make(tell, can_leave)
         error = None
     except BaseException as problem:
         error = NotMade(type(problem).__name__, str(problem))

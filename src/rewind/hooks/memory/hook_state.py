@@ -33,6 +33,7 @@ class HookState:
         self.warned: list[str] = []  # sessions that were told that nothing is protected
         self.prompts: dict[str, str] = {}  # by session: of its latest turn
         self.begun: list[dict[str, Any]] = []  # checkpoints that a process is making now
+        self.left = 0  # the latest process that went on after its hook
         self.notices: list[str] = []  # what the next start of a session tells the person
         self.missed: list[dict[str, Any]] = []  # events that have no checkpoint, and why
         self._load()
@@ -41,9 +42,11 @@ class HookState:
         data = jsonfile.read_or_empty(self.path, _MAX_BYTES)
         if data.get("format") != FORMAT:
             return
-        last, failures, prompts = (data.get(key) for key in ("lastCheckpoint", "failures", "prompts"))
+        last, failures, prompts, left = (data.get(key) for key in ("lastCheckpoint", "failures", "prompts",
+                                                                   "left"))
         self.last_checkpoint = float(last) if isinstance(last, (int, float)) else 0.0
         self.failures = failures if isinstance(failures, int) else 0
+        self.left = left if isinstance(left, int) else 0
         # `prompt`, which there was before, does not say whose it is.
         self.prompts = {session: text for session, text in prompts.items() if isinstance(text, str)} \
             if isinstance(prompts, dict) else {}
@@ -57,7 +60,7 @@ class HookState:
                 "prompts": dict([*self.prompts.items()][-_MOST_PROMPTS:]), "seen": self.seen[-_MOST_SEEN:],
                 "protected": self.protected[-_MOST_FILES:], "warned": self.warned[-_MOST_SEEN:],
                 "errors": self.errors[-_MOST_ERRORS:], "begun": self.begun[-_MOST_SEEN:],
-                "missed": self.missed[-_MOST_MISSED:],
+                "missed": self.missed[-_MOST_MISSED:], "left": self.left,
                 **({"notices": self.notices[-_MOST_ERRORS:]} if self.notices else {})}
         try:
             jsonfile.write(self.path, data, sync=False)
